@@ -1,0 +1,46 @@
+/** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
+import type { RuleObject } from '../kube/objects.ts';
+import type { UciPackage, UciSection } from '../uci/model.ts';
+
+/** Network name (of the pod's `nfn-network` annotation) -> interface name in OpenWRT. */
+export type NetworkTable = ReadonlyMap<string, string>;
+
+/** The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer generation is invalid. */
+export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; revision: string }>;
+
+export type CompileInput = {
+  /** Every rule CR of this purpose and namespace, those being deleted included, in any order. */
+  rules: readonly RuleObject[];
+  networks: NetworkTable;
+  lastGood: LastGood;
+  /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
+  observed: ReadonlyMap<string, UciPackage>;
+  /** `package.section` of everything that the ledger says is ours. */
+  ledger: ReadonlySet<string>;
+  /** By uid: rules that OpenWRT refused as a whole set, left out until they change. */
+  refused: ReadonlyMap<string, { revision: string; message: string }>;
+};
+
+/** What a rule came to, before anything is written. */
+export type Verdict = {
+  rule: RuleObject;
+  revision: string;
+  /** The generation whose spec is rendered; differs from the CR's own when an invalid newer one is held back. */
+  generationInForce: number | undefined;
+  /**
+   * `wanted`: its sections are among the desired ones. `unwanted`: being deleted, and nothing needs it.
+   * `pending`, `failed`: why not (all) of it is desired; a last good spec may be.
+   */
+  verdict: 'wanted' | 'unwanted' | 'pending' | 'failed';
+  reason: string;
+  message: string;
+  /** Names of its sections in the desired packages. */
+  sections: readonly { package: string; name: string }[];
+};
+
+export type CompileResult = {
+  /** Our sections per package, in the order in which they belong. Packages of all kinds of the registry, empty ones too. */
+  desired: ReadonlyMap<string, readonly UciSection[]>;
+  /** One per rule given, same order as the input. */
+  verdicts: readonly Verdict[];
+};

@@ -1,0 +1,44 @@
+/**
+ * Every name that both programs, manifests and operators share: labels, annotations, finalizers, audiences.
+ * Names without the `sdewan.akraino.org/` prefix are ICN's or another project's, kept for compatibility.
+ */
+
+export const RULE_GROUP = 'batch.sdewan.akraino.org';
+export const RULE_VERSION = 'v1alpha1';
+
+/** Ties a rule CR to a CNF: same value on the CR and on the CNF's pods. */
+export const PURPOSE_LABEL = 'sdewanPurpose';
+/** Groups rule CRs for permissions: `basic`, `app-intent`, `k8s-service`. */
+export const BUCKET_TYPE_LABEL = 'sdewan-bucket-type';
+/** JSON on Roles and ClusterRoles: resource plural pattern -> list of bucket type patterns. */
+export const BUCKET_PERMISSION_ANNOTATION = 'sdewan-bucket-type-permission';
+/** JSON on CNF pods, read by the Nodus CNI: which network is which interface. */
+export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
+
+const PREFIX = 'sdewan.akraino.org';
+/** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
+export const ORDER_ANNOTATION = `${PREFIX}/order`;
+/** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
+export const AGENTS_FINALIZER = `${PREFIX}/agents`;
+/** Audience of the tokens with which agents identify themselves to the coordinator. */
+export const REPORT_AUDIENCE = 'sdewan-coordinator';
+/** Name of the injected container; the coordinator finds the agent of a pod by it. */
+export const AGENT_CONTAINER = 'sdewan-agent';
+/** Environment variable of the injected container that says which purpose it serves (pod labels can change). */
+export const PURPOSE_ENV = 'SDEWAN_PURPOSE';
+
+/** ICN's finalizers (icn-sdwan 48d3ca6): removed together with ours, so adopted CRs can go. */
+export const ICN_FINALIZERS: readonly string[] = [
+  'rule',
+  'snat',
+  'dnat',
+  'forwarding',
+  'networkfirewallrule',
+  'proposal',
+  'ipsec.host',
+  'ipsec.site',
+  'cnfnat',
+  'cnfservice',
+  'cnflocalservice',
+  'cnfhubsite',
+].map((prefix) => `${prefix}.finalizers.sdewan.akraino.org`);

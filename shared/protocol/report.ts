@@ -1,0 +1,59 @@
+/**
+ * The report that an agent POSTs to `/v1/namespaces/{ns}/pods/{pod}/report`: the state of every rule CR on its OpenWRT.
+ * A report is a full snapshot; large ones come in pages, and take effect when the last page is there.
+ * A report that repeats the last one is a heartbeat. It never holds a secret: messages name fields, not values of secret fields.
+ */
+import { z } from 'zod';
+
+export const REPORT_VERSION = 1;
+/** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
+export const MAX_RULES_PER_PAGE = 1_000;
+export const MAX_MESSAGE_LENGTH = 1_024;
+
+export const ruleStates = ['Applied', 'Pending', 'Failed', 'Removed'] as const;
+export type RuleState = (typeof ruleStates)[number];
+
+export const ruleReportSchema = z.strictObject({
+  kind: z.string().min(1).max(63),
+  name: z.string().min(1).max(253),
+  uid: z.string().min(1).max(64),
+  generation: z.int().min(0),
+  /** `revisionOf` of what the agent has seen; for `Applied`, of what OpenWRT holds. */
+  revision: z.string().min(1).max(64),
+  state: z.enum(ruleStates),
+  /** CamelCase, one of `reasons.ts`. */
+  reason: z.string().min(1).max(64),
+  message: z.string().max(MAX_MESSAGE_LENGTH),
+});
+export type RuleReport = z.infer<typeof ruleReportSchema>;
+
+export const openwrtStateSchema = z.strictObject({
+  reachable: z.boolean(),
+  driver: z.string().max(32),
+  message: z.string().max(MAX_MESSAGE_LENGTH),
+  /** How often a difference was found that no CR change explains, and repaired, since the agent started. */
+  driftRepairs: z.int().min(0),
+});
+export type OpenwrtState = z.infer<typeof openwrtStateSchema>;
+
+export const reportSchema = z.strictObject({
+  version: z.literal(REPORT_VERSION),
+  /** New at every start of the agent process. */
+  bootId: z.string().min(8).max(64),
+  /** Grows by one with each report of a boot; all pages of a report have the same. */
+  sequence: z.int().min(0),
+  page: z.int().min(0),
+  pages: z.int().min(1),
+  purpose: z.string().min(1).max(63),
+  openwrt: openwrtStateSchema,
+  /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
+  unwatchedKinds: z.array(z.string().max(63)).max(64),
+  rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
+});
+export type Report = z.infer<typeof reportSchema>;
+
+export const reportAnswerSchema = z.object({
+  /** New at every start of the coordinator; a change makes the agent report in full at once. */
+  epoch: z.string(),
+});
+export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

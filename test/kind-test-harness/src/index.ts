@@ -1,0 +1,1 @@
+export type { Cluster, ClusterOptions, ImageProcess, KubectlResult } from './types.ts';
