@@ -1,0 +1,44 @@
+/**
+ * What the agent and the probes of its container share: files in the agent's state directory. Probes are exec and touch
+ * no network, since rules can drop the kubelet's packets and http probes would then kill the agent (measured), and
+ * they never start node: a shell's `test` costs about 28 ms of CPU on a real kubelet (measured).
+ */
+
+/** Mount path of the agent's emptyDir; the agent reads it from this environment variable. */
+export const STATE_DIRECTORY_ENV = 'SDEWAN_STATE_DIR';
+export const STATE_DIRECTORY = '/var/lib/sdewan';
+
+/** Touched every `ALIVE_INTERVAL_MS` while the agent's event loop runs. */
+export const ALIVE_FILE = 'alive';
+export const ALIVE_INTERVAL_MS = 10_000;
+/** Exists while the agent is ready: OpenWRT reachable and the first full pass done. */
+export const READY_FILE = 'ready';
+/** What the agent owns on OpenWRT where names cannot be marked. */
+export const LEDGER_FILE = 'ledger.json';
+
+const inStateDirectory = (file: string): string => `"$${STATE_DIRECTORY_ENV}/${file}"`;
+const shell = (script: string): { exec: { command: string[] } } => ({
+  exec: { command: ['sh', '-c', script] },
+});
+
+/** Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. */
+export const startupProbe = {
+  ...shell(`test -e ${inStateDirectory(ALIVE_FILE)}`),
+  periodSeconds: 1,
+  failureThreshold: 60,
+};
+
+/** `find -mmin -1` prints the file only while it is younger than a minute; works in busybox, dash and bash. */
+export const livenessProbe = {
+  ...shell(`test -n "$(find ${inStateDirectory(ALIVE_FILE)} -mmin -1)"`),
+  periodSeconds: 20,
+  timeoutSeconds: 5,
+  failureThreshold: 3,
+};
+
+export const readinessProbe = {
+  ...shell(`test -e ${inStateDirectory(READY_FILE)}`),
+  periodSeconds: 2,
+  timeoutSeconds: 5,
+  failureThreshold: 1,
+};
