@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inject, uninject, type InjectOptions } from './inject.ts';
+import { inject, uninject } from './inject.ts';
+import type { InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
 
 const options: InjectOptions = {

@@ -3,6 +3,7 @@
  * function. Injecting twice gives the same as once; whatever is not ours passes through.
  */
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '../names.ts';
+import type { InjectOptions } from './options.ts';
 import type { Container, EnvVar, PodTemplate } from './pod.ts';
 import {
   livenessProbe,
@@ -12,21 +13,6 @@ import {
   STATE_DIRECTORY_ENV,
 } from './state-directory.ts';
 import { agentVolumes, isAgentVolume, MOUNTS, mountsOf } from './volumes.ts';
-
-export type InjectOptions = {
-  image: string;
-  /** Base URL of the coordinator's report intake, https. */
-  coordinatorUrl: string;
-  /** ConfigMap in the pod's namespace whose `ca.crt` signs the coordinator's certificate. */
-  coordinatorCaConfigMap: string;
-  /** OpenWRT as seen from the pod, e.g. `http://127.0.0.1:80`. */
-  openwrtUrl: string;
-  driver: 'auto' | 'ubus' | 'icn';
-  /** Secret in the pod's namespace with `username` and `password` of the agent's login on OpenWRT. */
-  loginSecret: string;
-  logLevel: string;
-  resources: { requests: Record<string, string>; limits: Record<string, string> };
-};
 
 /** @throws Error when the template has no purpose label: there is nothing that the agent could serve. */
 export const inject = (template: PodTemplate, options: InjectOptions): PodTemplate => {

@@ -1,6 +1,6 @@
 /** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
 import { NFN_NETWORK_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
-import type { InjectOptions } from './inject.ts';
+import type { InjectOptions } from './options.ts';
 import type { Volume, VolumeMount } from './pod.ts';
 import { STATE_DIRECTORY } from './state-directory.ts';
 
