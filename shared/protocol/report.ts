@@ -1,7 +1,8 @@
 /**
  * The report that an agent POSTs to `/v1/namespaces/{ns}/pods/{pod}/report`: the state of every rule CR on its OpenWRT.
  * A report is a full snapshot; large ones come in pages, and take effect when the last page is there.
- * A report that repeats the last one is a heartbeat. It never holds a secret: messages name fields, not values of secret fields.
+ * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
+ * A report never holds a secret: messages name fields, not values of secret fields.
  */
 import { z } from 'zod';
 
@@ -44,6 +45,11 @@ export const reportSchema = z.strictObject({
   sequence: z.int().min(0),
   page: z.int().min(0),
   pages: z.int().min(1),
+  /**
+   * For heartbeats: the sequence number of the full report of this boot whose rules still hold. `rules` is empty then. A coordinator
+   * that does not know that report answers `wantsFull`.
+   */
+  repeats: z.int().min(0).optional(),
   purpose: z.string().min(1).max(63),
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
@@ -55,5 +61,7 @@ export type Report = z.infer<typeof reportSchema>;
 export const reportAnswerSchema = z.object({
   /** New at every start of the coordinator; a change makes the agent report in full at once. */
   epoch: z.string(),
+  /** The coordinator does not have the report that `repeats` names: report in full at once. */
+  wantsFull: z.boolean().optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

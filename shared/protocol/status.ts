@@ -1,0 +1,105 @@
+/**
+ * The status of a rule CR, for people and for programs of both origins: `appliedVersion`, `appliedTime` and `inSync` are the
+ * seed's, `appliedGeneration`, `state` and `message` ICN's, the rest is Kubernetes custom. The coordinator alone writes it, whole.
+ * The CRDs' status schema is generated from `ruleStatusSchema`.
+ */
+import { z } from 'zod';
+
+/** ICN's exact strings (icn-sdwan 48d3ca6); its fifth, `Idle`, is never set. */
+export const icnStates = ['In Sync', 'Trying to apply', 'Being delete', 'Unknown status'] as const;
+export type IcnState = (typeof icnStates)[number];
+
+/** Pods named in a status; the rest is only counted, so that a status stays small however large a CNF is. */
+export const MAX_LISTED_PODS = 10;
+/** What the API server accepts as a condition's message is 32 KiB; nobody reads more than a few lines. */
+export const MAX_CONDITION_MESSAGE = 2_048;
+
+/** `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted. */
+export const conditionTypes = ['Ready', 'Stalled', 'Removed'] as const;
+export type ConditionType = (typeof conditionTypes)[number];
+
+/** Why a CR is not in sync, or still there, beyond what agents say in `reasons.ts`. */
+export const conditionReasons = {
+  InSync: 'Every live pod of the purpose is ready and has this revision.',
+  NoPurpose: 'The label sdewanPurpose is missing, so the rule belongs to no CNF.',
+  WaitingForCnf: 'No pod has this purpose in this namespace.',
+  PodNotReady: 'A pod of the CNF is not ready.',
+  AgentMissing: 'A pod of the CNF runs without the agent, so nothing applies rules to it.',
+  AgentStarting: 'The agent of a pod has not reported yet.',
+  AgentSilent: 'The agent of a pod has stopped reporting.',
+  AgentRestarted: 'The agent of a pod has restarted and not reported since.',
+  NotWatching: 'The agent of a pod cannot watch this kind, so it knows of no change.',
+  Outdated: 'A pod still has an earlier revision of the rule.',
+  NotConfirmed: 'The agent of a pod has not said that the rule is gone.',
+} as const satisfies Record<string, string>;
+export type ConditionReason = keyof typeof conditionReasons;
+
+export const conditionSchema = z.object({
+  type: z.string().max(63).describe('Ready, Stalled or Removed.'),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string().max(63).describe('CamelCase word for programs.'),
+  message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),
+  observedGeneration: z.int().describe('The generation that this is about.'),
+  lastTransitionTime: z
+    .string()
+    .max(64)
+    .describe('When status last changed, RFC 3339 in whole seconds.'),
+});
+export type Condition = z.infer<typeof conditionSchema>;
+
+export const podProblemSchema = z.object({
+  pod: z.string().max(253),
+  reason: z.string().max(64),
+  message: z.string().max(1_024),
+});
+export type PodProblem = z.infer<typeof podProblemSchema>;
+
+export const ruleStatusSchema = z.object({
+  observedGeneration: z
+    .int()
+    .optional()
+    .describe('The generation of the rule that this status is about.'),
+  inSync: z
+    .boolean()
+    .optional()
+    .describe('Every live pod of the CNF is ready and has exactly this rule now.'),
+  appliedVersion: z
+    .string()
+    .max(32)
+    .optional()
+    .describe(
+      'The generation that all live pods have. Absent while a pod is not ready or lacks it.',
+    ),
+  appliedTime: z
+    .string()
+    .max(64)
+    .optional()
+    .describe('When the last pod confirmed appliedVersion.'),
+  appliedGeneration: z
+    .int()
+    .optional()
+    .describe('appliedVersion as a number, as the ICN controller writes it.'),
+  state: z.enum(icnStates).optional().describe('The state in the words of the ICN controller.'),
+  message: z
+    .string()
+    .max(MAX_CONDITION_MESSAGE)
+    .optional()
+    .describe('What keeps the rule from being in sync or gone; absent in sync.'),
+  pods: z
+    .object({
+      live: z.int().describe('Pods of the CNF that are not finished or terminating.'),
+      applied: z.int().describe('Those that are ready and have exactly this rule.'),
+      summary: z.string().max(32).describe('applied/live, for kubectl get.'),
+    })
+    .optional()
+    .describe(
+      'While the rule is being deleted: the pods that may still hold it, of those that could.',
+    ),
+  outOfSync: z
+    .array(podProblemSchema)
+    .max(MAX_LISTED_PODS)
+    .optional()
+    .describe('Pods that are not in sync, or that block the deletion, and why; the first ten.'),
+  conditions: z.array(conditionSchema).max(16).optional(),
+});
+export type RuleStatus = z.infer<typeof ruleStatusSchema>;
