@@ -1,0 +1,179 @@
+/**
+ * Requests to the API server. Every call has a timeout and stops on its signal; every failure is a KubeError. Nothing is
+ * retried here except once after a 401, with credentials read anew: callers know what may be repeated.
+ */
+import type { KubeConfig } from './config.ts';
+import type { KubeObject, ResourceType } from './objects.ts';
+import {
+  apiVersionOf,
+  collectionPath,
+  objectPath,
+  queryString,
+  resourceName,
+  type ObjectKey,
+} from './path.ts';
+import { requestJson, requestStream, type Exchange } from './request.ts';
+import { createTransport, type TransportOptions } from './transport.ts';
+
+export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined };
+export type WriteOptions = CallOptions & {
+  /** e.g. `status` */
+  subresource?: string | undefined;
+  /** The server checks and answers, and writes nothing. */
+  dryRun?: boolean | undefined;
+};
+export type Selection = {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+};
+export type ListOptions = Selection &
+  CallOptions & {
+    /**
+     * Items per request; pages are followed to the end. Default: all in one, which the server answers from memory, while
+     * pages with a selector may make it read the whole collection from etcd.
+     */
+    pageSize?: number | undefined;
+  };
+export type List<T> = { items: T[]; resourceVersion: string };
+export type WatchOptions = Selection & {
+  resourceVersion: string;
+  /** The server ends the watch by itself after this many seconds. */
+  timeoutSeconds: number;
+  signal: AbortSignal;
+};
+export type Patch =
+  | { type: 'merge'; body: object }
+  | {
+      type: 'json';
+      body: readonly { op: string; path: string; value?: unknown; from?: string }[];
+    };
+/** What is to be created; `metadata.namespace` says where. */
+export type NewObject = { metadata?: Partial<ObjectKey>; [field: string]: unknown };
+export type DeleteOptions = CallOptions & {
+  preconditions?: { uid?: string; resourceVersion?: string };
+  propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  gracePeriodSeconds?: number;
+};
+
+/** @throws KubeError from every call, the signal's reason when the caller aborted */
+export type KubeClient = {
+  get: <T = KubeObject>(r: ResourceType, key: ObjectKey, options?: CallOptions) => Promise<T>;
+  /** Consistent: what was written before the call is in it. Items always have apiVersion and kind. */
+  list: <T extends KubeObject>(r: ResourceType, options?: ListOptions) => Promise<List<T>>;
+  /** Also for reviews such as TokenReview, which come back filled in. The namespace is the body's. */
+  create: <T = KubeObject>(r: ResourceType, body: NewObject, options?: WriteOptions) => Promise<T>;
+  /** The whole object or subresource; fenced by `metadata.resourceVersion` when the body has one. */
+  replace: <T = KubeObject>(
+    r: ResourceType,
+    body: { metadata: ObjectKey },
+    options?: WriteOptions,
+  ) => Promise<T>;
+  patch: <T = KubeObject>(
+    r: ResourceType,
+    key: ObjectKey,
+    options: WriteOptions & { patch: Patch },
+  ) => Promise<T>;
+  delete: (r: ResourceType, key: ObjectKey, options?: DeleteOptions) => Promise<void>;
+  /** Resolves when the server has accepted the watch. The chunks end when the server ends it. */
+  watch: (r: ResourceType, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
+  /** TCP connections that are open now. */
+  connections: () => number;
+  /** Cuts everything that is open. */
+  close: () => Promise<void>;
+};
+
+export type KubeClientOptions = Omit<TransportOptions, 'config'> & {
+  config: KubeConfig;
+  /** Per request, answer included; not for watches. Default 15 s. */
+  timeoutMs?: number;
+  userAgent?: string;
+};
+
+const DEFAULT_TIMEOUT_MS = 15_000;
+/** The server sends a watch's headers at once; one that has none by then is given up. */
+const WATCH_OPEN_TIMEOUT_MS = 30_000;
+const MERGE_PATCH = 'application/merge-patch+json';
+const JSON_PATCH = 'application/json-patch+json';
+
+export const createKubeClient = (options: KubeClientOptions): KubeClient => {
+  const { config, timeoutMs = DEFAULT_TIMEOUT_MS, userAgent = 'sdewan' } = options;
+  const transport = createTransport(options);
+  const deps = { config, transport, userAgent };
+  const json = <T>(call: CallOptions | undefined, exchange: Omit<Exchange, 'timeoutMs'>) =>
+    requestJson<T>(deps, {
+      signal: call?.signal,
+      timeoutMs: call?.timeoutMs ?? timeoutMs,
+      ...exchange,
+    });
+  const list = async <T extends KubeObject>(
+    r: ResourceType,
+    call: ListOptions = {},
+  ): Promise<List<T>> => {
+    const attempted = say('list', r, call);
+    const items: T[] = [];
+    const typed = { apiVersion: apiVersionOf(r), kind: r.kind };
+    for (let next: string | undefined; ;) {
+      const query = queryString({ ...selectors(call), limit: call.pageSize, continue: next });
+      const path = collectionPath(r, call.namespace) + query;
+      const page = await json<ListAnswer<T>>(call, { attempted, method: 'GET', path });
+      // Lists of built-in types leave these two out of their items.
+      for (const item of page.items ?? []) items.push(Object.assign(item, typed));
+      next = page.metadata.continue;
+      if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
+    }
+  };
+  return {
+    list,
+    get: (r, key, call) =>
+      json(call, { attempted: say('get', r, key), method: 'GET', path: objectPath(r, key) }),
+    create: (r, body, call) => {
+      const path = collectionPath(r, body.metadata?.namespace) + writeQuery(call);
+      return json(call, { attempted: say('create', r, body.metadata), method: 'POST', path, body });
+    },
+    replace: (r, body, call) => {
+      const path = objectPath(r, body.metadata, call?.subresource) + writeQuery(call);
+      return json(call, { attempted: say('replace', r, body.metadata), method: 'PUT', path, body });
+    },
+    patch: (r, key, { patch, ...call }) =>
+      json(call, {
+        attempted: say('patch', r, key),
+        method: 'PATCH',
+        path: objectPath(r, key, call.subresource) + writeQuery(call),
+        body: patch.body,
+        contentType: patch.type === 'merge' ? MERGE_PATCH : JSON_PATCH,
+      }),
+    delete: async (r, key, { signal, timeoutMs: limit, ...body } = {}) => {
+      const path = objectPath(r, key);
+      const exchange = { attempted: say('delete', r, key), method: 'DELETE', path, body } as const;
+      await json({ signal, timeoutMs: limit }, exchange);
+    },
+    watch: (r, { signal, resourceVersion, timeoutSeconds, ...selection }) => {
+      const query = { watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds };
+      const path =
+        collectionPath(r, selection.namespace) + queryString({ ...selectors(selection), ...query });
+      const timeoutMs = WATCH_OPEN_TIMEOUT_MS;
+      const attempted = say('watch', r, selection);
+      return requestStream(deps, { attempted, method: 'GET', path, signal, timeoutMs });
+    },
+    connections: transport.connections,
+    close: transport.close,
+  };
+};
+
+type ListAnswer<T> = {
+  metadata: { resourceVersion: string; continue?: string };
+  /** Old servers write null for an empty list. */
+  items: T[] | null;
+};
+
+const say = (verb: string, r: ResourceType, key: Partial<ObjectKey> = {}): string =>
+  [verb, resourceName(r), [key.namespace, key.name].filter(Boolean).join('/')].join(' ').trim();
+
+const selectors = ({ labelSelector, fieldSelector }: Selection) => ({
+  labelSelector,
+  fieldSelector,
+});
+
+const writeQuery = (call: WriteOptions | undefined): string =>
+  queryString({ dryRun: call?.dryRun ? 'All' : undefined });

@@ -1,0 +1,40 @@
+/** What went wrong between us and the API server, for code to decide on by fields, never by text. */
+
+export type KubeErrorDetails = {
+  /** HTTP status; 0 when no answer came. */
+  status: number;
+  /** Kubernetes' own word, e.g. `NotFound`, `AlreadyExists`; ours when no answer came: `Timeout`, `Unreachable`, `Malformed`. */
+  reason: string;
+  /** Milliseconds that the server asked us to wait. */
+  retryAfterMs?: number | undefined;
+  cause?: unknown;
+};
+
+export class KubeError extends Error {
+  override name = 'KubeError';
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  /** @param attempted what was tried, e.g. `list firewallrules.batch.sdewan.akraino.org` */
+  constructor(attempted: string, message: string, details: KubeErrorDetails) {
+    super(`${attempted}: ${message}`, { cause: details.cause });
+    this.status = details.status;
+    this.reason = details.reason;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+const hasStatus =
+  (...statuses: readonly number[]) =>
+  (error: unknown): error is KubeError =>
+    error instanceof KubeError && statuses.includes(error.status);
+
+export const isNotFound = hasStatus(404);
+/** The object changed, exists already, or is another one than the precondition names. */
+export const isConflict = hasStatus(409);
+export const isForbidden = hasStatus(403);
+export const isUnauthorized = hasStatus(401);
+/** A resourceVersion or a list's continuation that the server no longer has. */
+export const isGone = hasStatus(410);
+export const isInvalid = hasStatus(400, 422);

@@ -1,0 +1,43 @@
+/** Addresses on the API server. */
+import type { ResourceType } from './objects.ts';
+
+export type ObjectKey = {
+  /** Absent for cluster-scoped objects. */
+  namespace?: string | undefined;
+  name: string;
+};
+
+/** `v1` or `group/version`, as in `apiVersion`. */
+export const apiVersionOf = ({ group, version }: ResourceType): string =>
+  group === '' ? version : `${group}/${version}`;
+
+/** `pods`, `firewallrules.batch.sdewan.akraino.org`: as people and RBAC messages say it. */
+export const resourceName = ({ group, plural }: ResourceType): string =>
+  group === '' ? plural : `${plural}.${group}`;
+
+/** Of all namespaces when none is given. */
+export const collectionPath = (resource: ResourceType, namespace?: string): string => {
+  const root = resource.group === '' ? '/api' : '/apis';
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}/${apiVersionOf(resource)}${scope}/${resource.plural}`;
+};
+
+export const objectPath = (
+  resource: ResourceType,
+  key: ObjectKey,
+  subresource?: string,
+): string => {
+  const path = `${collectionPath(resource, key.namespace)}/${encodeURIComponent(key.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+};
+
+/** `?a=1&b=2`; values that are undefined are left out, empty when all are. */
+export const queryString = (
+  values: Readonly<Record<string, string | number | boolean | undefined>>,
+): string => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values))
+    if (value !== undefined) query.set(name, String(value));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+};

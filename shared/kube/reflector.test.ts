@@ -1,0 +1,307 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../runtime/clock.ts';
+import { silentLogger } from '../runtime/log.ts';
+import { createKubeClient, type KubeClient } from './client.ts';
+import { Reflector, type ReflectorOptions, type ReflectorTimings } from './reflector.ts';
+import type { KubeObject } from './objects.ts';
+import { FakeApiServer, fakeResource } from './testing/fake-api-server.ts';
+import type { WatchPhase } from './watch-state.ts';
+
+const fastTimings: Partial<ReflectorTimings> = {
+  silenceMs: 5_000,
+  baseBackoffMs: 5,
+  maxBackoffMs: 20,
+  notServedRetryMs: 20,
+};
+
+let server: FakeApiServer;
+let client: KubeClient;
+let stop: AbortController;
+let running: Promise<void>;
+let events: string[];
+let phases: WatchPhase[];
+
+const start = (options: Partial<ReflectorOptions<KubeObject>> = {}): Reflector => {
+  const reflector = new Reflector({
+    client,
+    resource: fakeResource,
+    log: silentLogger,
+    ...options,
+    timings: { ...fastTimings, ...options.timings },
+    onEvent: ({ type, object }) => events.push(`${type} ${object.metadata.name}`),
+    onState: ({ phase }) => {
+      if (phases.at(-1) !== phase) phases.push(phase);
+    },
+  });
+  running = reflector.run(stop.signal);
+  return reflector;
+};
+
+const names = (reflector: Reflector): string[] =>
+  reflector.store
+    .list()
+    .map(({ metadata }) => metadata.name)
+    .sort();
+const count = (what: string): number => server.requests.filter((r) => r.startsWith(what)).length;
+const until = vi.waitUntil;
+const untilSynced = (reflector: Reflector): Promise<unknown> =>
+  until(() => reflector.state.phase === 'Synced' && server.watchers === 1);
+
+beforeEach(async () => {
+  server = await FakeApiServer.start();
+  client = createKubeClient({ config: server.config });
+  stop = new AbortController();
+  events = [];
+  phases = [];
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  await client.close();
+  await server.stop();
+});
+
+describe('in good times', () => {
+  it('lists, then follows changes', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.put('b');
+    server.put('a', { generation: 2 });
+    server.remove('b');
+    await until(() => events.length === 4);
+    expect(events).toEqual(['added a', 'added b', 'updated a', 'deleted b']);
+    expect(names(reflector)).toEqual(['a']);
+    expect(reflector.store.byName('default', 'a')?.metadata.generation).toBe(2);
+    expect(phases).toEqual(['Syncing', 'Synced']);
+  });
+
+  it('says an empty collection is synced, and had no list before', async () => {
+    const reflector = start();
+    expect(reflector.hasSynced()).toBe(false);
+    await untilSynced(reflector);
+    expect(reflector.hasSynced()).toBe(true);
+    expect(reflector.store.size).toBe(0);
+  });
+
+  it('goes on from the last bookmark when the server ends the watch, without a new list', async () => {
+    let aheadMs = 0;
+    const monotonic = (): number => performance.now() + aheadMs;
+    const reflector = start({ clock: { ...systemClock, monotonic } });
+    await untilSynced(reflector);
+    server.bookmark();
+    server.put('a');
+    server.bookmark();
+    await until(() => events.length === 1);
+    aheadMs = 400_000;
+    server.endWatches();
+    await until(() => count('GET watch') === 2);
+    expect(server.requests).toEqual([
+      'GET list',
+      'GET watch?resourceVersion=1',
+      'GET watch?resourceVersion=4',
+    ]);
+    expect(phases).toEqual(['Syncing', 'Synced']);
+  });
+
+  it('takes no notice of what it knows already', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.repeatAll();
+    server.repeatAll();
+    server.put('b');
+    await until(() => reflector.store.size === 2);
+    expect(events).toEqual(['added a', 'added b']);
+  });
+
+  it('hides updates of the status alone when asked, and keeps them in the store', async () => {
+    server.put('a');
+    const reflector = start({ ignoreStatusUpdates: true });
+    await untilSynced(reflector);
+    const { metadata } = server.put('a');
+    server.put('a', { labels: { changed: 'yes' } });
+    await until(() => events.length === 2);
+    expect(events).toEqual(['added a', 'updated a']);
+    expect(metadata.resourceVersion).toBe('3');
+    expect(reflector.store.byName('default', 'a')?.metadata.resourceVersion).toBe('4');
+  });
+
+  it('tells an object that took the name of another from it', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.put('a', { uid: 'second' });
+    await until(() => events.length === 3);
+    expect(events).toEqual(['added a', 'deleted a', 'added a']);
+    expect(reflector.store.byUid('second')).toBeDefined();
+    expect(reflector.store.byUid('uid-of-a')).toBeUndefined();
+  });
+
+  it('puts lines together that come in pieces, cut inside a character too', async () => {
+    const reflector = start();
+    await untilSynced(reflector);
+    const object = server.put('x', {}, { silently: true });
+    const changed = { ...object, metadata: { ...object.metadata, labels: { city: 'Zürich€' } } };
+    const bytes = Buffer.from(`${JSON.stringify({ type: 'ADDED', object: changed })}\n`);
+    for (const byte of bytes) {
+      server.sendRaw(Uint8Array.of(byte));
+      await new Promise(setImmediate);
+    }
+    await until(() => reflector.store.size === 1);
+    expect(reflector.store.list()[0]?.metadata.labels).toEqual({ city: 'Zürich€' });
+  });
+});
+
+describe('in bad times', () => {
+  it('relists after 410, and removes what went in between', async () => {
+    server.put('a');
+    server.put('b');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.remove('a', { silently: true });
+    server.put('c', {}, { silently: true });
+    server.compact();
+    server.dropConnections();
+    await until(() => count('GET list') === 2 && reflector.store.byName('default', 'c'));
+    expect(events.slice(2)).toEqual(['deleted a', 'added c']);
+    expect(names(reflector)).toEqual(['b', 'c']);
+    await untilSynced(reflector);
+  });
+
+  it('goes on where it was after a dropped connection, and misses nothing', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.dropConnections();
+    server.put('b');
+    await until(() => reflector.store.size === 2);
+    expect(count('GET list')).toBe(1);
+    expect(phases).toEqual(['Syncing', 'Synced']);
+  });
+
+  it('keeps everything while the server is away, says so, and comes back', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.refuse('watch', 500, 'InternalError');
+    server.dropConnections();
+    await until(() => reflector.state.phase === 'Failing');
+    expect(reflector.state.message).toContain('watch is refused: InternalError');
+    expect(names(reflector)).toEqual(['a']);
+    server.allow();
+    await untilSynced(reflector);
+    expect(reflector.state.message).toBe('');
+    expect(events).toEqual(['added a']);
+  });
+
+  it.each(['list', 'watch'] as const)(
+    'keeps everything when a %s is forbidden, and recovers',
+    async (verb) => {
+      server.put('a');
+      const reflector = start();
+      await untilSynced(reflector);
+      server.refuse(verb, 403, 'Forbidden');
+      if (verb === 'list') reflector.relist();
+      else server.dropConnections();
+      await until(() => reflector.state.phase === 'Forbidden');
+      server.remove('a');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(names(reflector)).toEqual(['a']);
+      expect(reflector.hasSynced()).toBe(true);
+      server.allow();
+      await untilSynced(reflector);
+      await until(() => reflector.store.size === 0);
+      expect(events).toEqual(['added a', 'deleted a']);
+    },
+  );
+
+  it('reports a kind that is not served, and finds it later', async () => {
+    server.refuse('list', 404, 'NotFound');
+    const reflector = start();
+    await until(() => reflector.state.phase === 'NotServed');
+    expect(reflector.hasSynced()).toBe(false);
+    server.allow();
+    server.put('a');
+    await untilSynced(reflector);
+    expect(names(reflector)).toEqual(['a']);
+  });
+
+  it('relists when a watch is frozen', async () => {
+    server.put('a');
+    const reflector = start({ timings: { silenceMs: 100 } });
+    await untilSynced(reflector);
+    server.put('b', {}, { silently: true });
+    await until(() => phases.includes('Silent'));
+    await until(() => reflector.store.size === 2);
+    expect(count('GET list')).toBeGreaterThan(1);
+  });
+
+  it('is not silent while bookmarks come', async () => {
+    const reflector = start({ timings: { silenceMs: 300 } });
+    await untilSynced(reflector);
+    for (let i = 0; i < 8; i += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 75));
+      server.bookmark();
+    }
+    expect(phases).toEqual(['Syncing', 'Synced']);
+    expect(count('GET watch')).toBe(1);
+  });
+
+  it('does not hammer a server that ends each watch at once', async () => {
+    const reflector = start({ timings: { baseBackoffMs: 200, maxBackoffMs: 200 } });
+    await untilSynced(reflector);
+    const end = setInterval(() => server.endWatches(), 1);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    clearInterval(end);
+    expect(count('GET watch')).toBeLessThan(25);
+    expect(reflector.state.phase).toBe('Failing');
+  });
+
+  it('survives lines that are no events', async () => {
+    const reflector = start();
+    await untilSynced(reflector);
+    server.sendRaw('<html>\n');
+    await until(() => count('GET watch') === 2);
+    server.put('a');
+    await until(() => reflector.store.size === 1);
+    expect(count('GET list')).toBe(1);
+  });
+});
+
+describe('on demand', () => {
+  it('relists', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.remove('a', { silently: true });
+    reflector.relist();
+    await until(() => reflector.store.size === 0);
+    expect(events).toEqual(['added a', 'deleted a']);
+  });
+
+  it('relists on its slow timer', async () => {
+    start({ timings: { relistMs: 60 } });
+    await until(() => count('GET list') >= 3);
+    expect(phases).toEqual(['Syncing', 'Synced']);
+  });
+
+  it('stops at once, and keeps what it knew', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    stop.abort();
+    await running;
+    expect(names(reflector)).toEqual(['a']);
+    await until(() => server.watchers === 0);
+  });
+
+  it('stops while it waits to try again', async () => {
+    server.refuse('list', 403, 'Forbidden');
+    const reflector = start({ timings: { baseBackoffMs: 60_000, maxBackoffMs: 60_000 } });
+    await until(() => reflector.state.phase === 'Forbidden');
+    stop.abort();
+    await expect(running).resolves.toBeUndefined();
+  });
+});

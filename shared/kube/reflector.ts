@@ -1,0 +1,237 @@
+/**
+ * Keeps a store equal to what the API server has of one resource: a complete list, then a watch from there on, for ever.
+ * Errors change the state and never the store. One watch costs about one request per seven minutes at rest: the server ends it
+ * after 5 to 10 minutes, bookmarks keep the place, and it goes on from there without a new list.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { createBackoff, jittered, type Backoff } from '../runtime/backoff.ts';
+import { systemClock, type Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { KubeClient, Selection } from './client.ts';
+import { isGone, KubeError } from './errors.ts';
+import type { KubeObject, ResourceType } from './objects.ts';
+import { resourceName } from './path.ts';
+import { Store, type ReadonlyStore, type StoreEvent } from './store.ts';
+import { watchEvents } from './watch-events.ts';
+import { failedState, type WatchState } from './watch-state.ts';
+
+export type ReflectorTimings = {
+  /** The server is asked to end each watch after a time between these two. */
+  serverTimeoutSeconds: readonly [min: number, max: number];
+  /** Nothing heard for this long: new list. The server sends a bookmark a minute, so two of them were missed. */
+  silenceMs: number;
+  /** Bounds of the wait after a failure. */
+  baseBackoffMs: number;
+  maxBackoffMs: number;
+  /** Between looks for a kind that the server does not serve (404). */
+  notServedRetryMs: number;
+  /** A new list though nothing seems wrong; 0: never. Jittered. */
+  relistMs: number;
+};
+
+export const DEFAULT_TIMINGS: ReflectorTimings = {
+  serverTimeoutSeconds: [300, 600],
+  silenceMs: 130_000,
+  baseBackoffMs: 500,
+  maxBackoffMs: 30_000,
+  notServedRetryMs: 30_000,
+  relistMs: 0,
+};
+
+export type ReflectorOptions<T extends KubeObject> = {
+  client: KubeClient;
+  resource: ResourceType;
+  selection?: Selection;
+  /** Called after the store has changed. Must return at once and not throw: mark something dirty. */
+  onEvent?: (event: StoreEvent<T>) => void;
+  /** Called when any part of the state changes, e.g. `listed`. Same rules. */
+  onState?: (state: WatchState) => void;
+  /** No event for updates of a kind with `generation` that change only its status. The store has them all the same. */
+  ignoreStatusUpdates?: boolean;
+  /** What to keep of an object; default: all but `managedFields`. May change it in place. */
+  trim?: (object: T) => T;
+  timings?: Partial<ReflectorTimings>;
+  log: Logger;
+  clock?: Clock;
+  random?: () => number;
+};
+
+/** Of a whole list: longer than for other requests, it can be large. */
+const LIST_TIMEOUT_MS = 60_000;
+/** A watch that ends sooner counts as a failure, so that a server that ends each at once is not asked without pause. */
+const SHORTEST_WATCH_MS = 1_000;
+
+export class Reflector<T extends KubeObject = KubeObject> {
+  readonly resource: ResourceType;
+  readonly #options: ReflectorOptions<T>;
+  readonly #timings: ReflectorTimings;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #backoff: Backoff;
+  readonly #store = new Store<T>();
+  #state: WatchState = { phase: 'Syncing', message: 'no list yet', listed: false };
+  /** Where the watch goes on; undefined: a list is needed first. */
+  #resourceVersion: string | undefined;
+  /** Ends what is in hand, so that a new list is taken. */
+  #cut = new AbortController();
+  #cancelRelist = (): void => undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.resource = options.resource;
+    this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    const { baseBackoffMs: baseMs, maxBackoffMs: maxMs } = this.#timings;
+    this.#backoff = createBackoff({ baseMs, maxMs, random: this.#random });
+  }
+
+  get store(): ReadonlyStore<T> {
+    return this.#store;
+  }
+
+  get state(): WatchState {
+    return this.#state;
+  }
+
+  /** True for ever after the first complete list. */
+  hasSynced(): boolean {
+    return this.#state.listed;
+  }
+
+  /** Takes a complete list now, e.g. because something was found that the store does not explain. */
+  relist(): void {
+    this.#cut.abort();
+  }
+
+  /** Runs until the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#cut = new AbortController();
+      const either = AbortSignal.any([signal, this.#cut.signal]);
+      try {
+        await this.#listAndWatch(either);
+      } catch (error) {
+        if (!either.aborted) {
+          const waitMs = this.#afterFailure(error);
+          await this.#clock.sleep(waitMs, either).catch(() => undefined);
+        }
+      }
+      if (this.#cut.signal.aborted) this.#resourceVersion = undefined;
+    }
+    this.#cancelRelist();
+  }
+
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
+    this.#resourceVersion ??= await this.#list(signal);
+    const openedAt = this.#clock.monotonic();
+    const lasted = (): number => this.#clock.monotonic() - openedAt;
+    try {
+      await this.#watch(this.#resourceVersion, signal);
+    } finally {
+      if (lasted() >= SHORTEST_WATCH_MS) this.#backoff.reset();
+    }
+    if (lasted() < SHORTEST_WATCH_MS) throw new Error('the server ends each watch at once');
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { client, selection } = this.#options;
+    const list = await client.list<T>(this.resource, {
+      ...selection,
+      signal,
+      timeoutMs: LIST_TIMEOUT_MS,
+    });
+    this.#emit(this.#store.replace(list.items.map((item) => this.#trim(item))));
+    this.#setState({ ...this.#state, listed: true });
+    this.#cancelRelist();
+    const { relistMs } = this.#timings;
+    if (relistMs > 0) {
+      const inMs = jittered(relistMs, 0.2, this.#random);
+      this.#cancelRelist = this.#clock.after(inMs, () => this.relist());
+    }
+    return list.resourceVersion;
+  }
+
+  async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    const { client, selection } = this.#options;
+    const { serverTimeoutSeconds, silenceMs } = this.#timings;
+    const [min, max] = serverTimeoutSeconds;
+    const events = watchEvents<T>({
+      ...selection,
+      client,
+      resource: this.resource,
+      resourceVersion,
+      timeoutSeconds: Math.round(min + (max - min) * this.#random()),
+      silenceMs,
+      onOpen: () => this.#setState({ phase: 'Synced', message: '', listed: true }),
+      clock: this.#clock,
+      signal,
+    });
+    for await (const { type, object } of events) {
+      if (type === 'DELETED') {
+        this.#emit(this.#store.remove(object.metadata.uid, this.#trim(object)));
+      } else if (type !== 'BOOKMARK') {
+        this.#emit(this.#store.put(this.#trim(object)));
+      }
+      this.#resourceVersion = object.metadata.resourceVersion;
+    }
+  }
+
+  /** Says what is wrong and decides from where to go on. Milliseconds until then. */
+  #afterFailure(error: unknown): number {
+    const { listed } = this.#state;
+    const state = failedState(error, listed);
+    const backoffMs = this.#backoff.next();
+    const placeIsLost = isGone(error) || state.phase === 'NotServed' || state.phase === 'Silent';
+    if (placeIsLost) this.#resourceVersion = undefined;
+    // One lost connection is the daily bread of watches; it is told when the next attempt fails too.
+    const passing = state.phase === 'Failing' && listed && this.#backoff.failures() === 1;
+    if (!passing) this.#setState(state);
+    if (state.phase === 'NotServed')
+      return jittered(this.#timings.notServedRetryMs, 0.2, this.#random);
+    const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(backoffMs, askedMs);
+  }
+
+  #emit(events: readonly StoreEvent<T>[]): void {
+    const { onEvent, ignoreStatusUpdates } = this.#options;
+    for (const event of events) {
+      if (ignoreStatusUpdates && event.type === 'updated' && onlyStatusDiffers(event)) continue;
+      onEvent?.(event);
+    }
+  }
+
+  #trim(object: T): T {
+    return (this.#options.trim ?? withoutManagedFields)(object);
+  }
+
+  #setState(state: WatchState): void {
+    const { phase, message, listed } = this.#state;
+    if (state.phase === phase && state.message === message && state.listed === listed) return;
+    this.#state = state;
+    if (state.phase !== phase) {
+      const level = state.phase === 'Synced' ? 'info' : 'warn';
+      const fields = { resource: resourceName(this.resource), phase: state.phase };
+      this.#options.log[level]({ ...fields, reason: state.message }, 'watch state changed');
+    }
+    this.#options.onState?.(state);
+  }
+}
+
+const withoutManagedFields = <T extends KubeObject>(object: T): T => {
+  Reflect.deleteProperty(object.metadata, 'managedFields');
+  return object;
+};
+
+const onlyStatusDiffers = ({ object, old }: { object: KubeObject; old: KubeObject }): boolean => {
+  const now = object.metadata;
+  const before = old.metadata;
+  return (
+    now.generation !== undefined &&
+    now.generation === before.generation &&
+    now.deletionTimestamp === before.deletionTimestamp &&
+    isDeepStrictEqual(now.labels, before.labels) &&
+    isDeepStrictEqual(now.annotations, before.annotations) &&
+    isDeepStrictEqual(now.finalizers, before.finalizers)
+  );
+};

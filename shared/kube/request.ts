@@ -1,0 +1,166 @@
+/** One HTTP exchange with the API server, and what its failures mean. */
+import type { Dispatcher } from 'undici';
+import { messageOf } from '../runtime/errors.ts';
+import type { KubeConfig } from './config.ts';
+import { isUnauthorized, KubeError } from './errors.ts';
+import type { Transport } from './transport.ts';
+
+export type Exchange = {
+  /** What is tried, for errors. */
+  attempted: string;
+  method: Dispatcher.HttpMethod;
+  path: string;
+  body?: unknown;
+  contentType?: string;
+  signal?: AbortSignal | undefined;
+  /** Until the headers of the answer, and for `requestJson` until its end. */
+  timeoutMs: number;
+};
+
+export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgent: string };
+
+/** @throws KubeError, or the reason of `signal` when that aborted */
+export const requestJson = async <T>(deps: RequesterDeps, exchange: Exchange): Promise<T> => {
+  const timeout = AbortSignal.timeout(exchange.timeoutMs);
+  const signal = exchange.signal ? AbortSignal.any([exchange.signal, timeout]) : timeout;
+  const { body } = await send(deps, exchange, signal);
+  try {
+    const answer: T = JSON.parse(await body.text());
+    return answer;
+  } catch (error) {
+    throw failure(exchange, error, error instanceof SyntaxError ? 'Malformed' : undefined);
+  }
+};
+
+/** Resolves with the headers; the body then flows without a limit in time. @throws as `requestJson`, also while it flows */
+export const requestStream = async (
+  deps: RequesterDeps,
+  exchange: Exchange & { signal: AbortSignal },
+): Promise<AsyncIterable<Uint8Array>> => {
+  const opening = new AbortController();
+  const timer = setTimeout(
+    () => opening.abort(new DOMException('', 'TimeoutError')),
+    exchange.timeoutMs,
+  );
+  const abort = (): void => opening.abort(exchange.signal.reason);
+  exchange.signal.throwIfAborted();
+  exchange.signal.addEventListener('abort', abort, { once: true });
+  const done = (): void => exchange.signal.removeEventListener('abort', abort);
+  try {
+    const { body } = await send(deps, exchange, opening.signal);
+    return chunks(body, exchange, done);
+  } catch (error) {
+    done();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+async function* chunks(
+  body: AsyncIterable<Uint8Array>,
+  exchange: Exchange,
+  done: () => void,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw failure(exchange, error);
+  } finally {
+    done();
+  }
+}
+
+const send = async (
+  deps: RequesterDeps,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> => {
+  try {
+    return await sendOnce(deps, exchange, signal);
+  } catch (error) {
+    if (!isUnauthorized(error)) throw error;
+    // The token may have been rotated since we read it.
+    deps.config.expire();
+    return sendOnce(deps, exchange, signal);
+  }
+};
+
+const sendOnce = async (
+  { config, transport, userAgent }: RequesterDeps,
+  exchange: Exchange,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> => {
+  const { attempted, method, path, body, contentType = 'application/json' } = exchange;
+  let response: Dispatcher.ResponseData;
+  let text: string;
+  try {
+    response = await transport.pool.request({
+      method,
+      path: transport.basePath + path,
+      headers: {
+        ...(await config.headers()),
+        accept: 'application/json',
+        'user-agent': userAgent,
+        ...(body !== undefined && { 'content-type': contentType }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal,
+      // The signal bounds the whole; undici's own limits would only cut quiet watches.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    if (response.statusCode < 300) return response;
+    text = await response.body.text();
+  } catch (error) {
+    throw failure(exchange, error);
+  }
+  throw refusal(attempted, response, text);
+};
+
+/** The caller's own abort comes back as it is; all else is a KubeError without a status. */
+const failure = (exchange: Exchange, error: unknown, reason?: string): unknown => {
+  if (exchange.signal?.aborted) return exchange.signal.reason;
+  const timedOut = error instanceof Error && error.name === 'TimeoutError';
+  const message = timedOut ? `no answer within ${exchange.timeoutMs} ms` : messageOf(error);
+  return new KubeError(exchange.attempted, message, {
+    status: 0,
+    reason: reason ?? (timedOut ? 'Timeout' : 'Unreachable'),
+    cause: error,
+  });
+};
+
+const refusal = (
+  attempted: string,
+  { statusCode, headers }: Dispatcher.ResponseData,
+  text: string,
+): KubeError => {
+  const status = parseStatus(text);
+  const after = Number(headers['retry-after'] ?? status?.details?.retryAfterSeconds);
+  return new KubeError(
+    attempted,
+    status?.message ?? `HTTP ${statusCode} ${text.slice(0, 200)}`.trim(),
+    {
+      status: statusCode,
+      reason: status?.reason ?? 'Unknown',
+      retryAfterMs: Number.isFinite(after) ? after * 1_000 : undefined,
+    },
+  );
+};
+
+/** The parts that we use of a `Status` object. */
+export type StatusBody = {
+  message?: string;
+  reason?: string;
+  code?: number;
+  details?: { retryAfterSeconds?: number };
+};
+
+const parseStatus = (text: string): StatusBody | undefined => {
+  try {
+    const parsed: StatusBody | null = JSON.parse(text);
+    return parsed ?? undefined;
+  } catch {
+    return undefined;
+  }
+};

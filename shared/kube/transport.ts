@@ -1,0 +1,79 @@
+/**
+ * The connection to the API server: HTTP/2 with every request on one connection where the server speaks it, else HTTP/1.1.
+ * Invariant: a connection that has fallen silent is cut, so no request can hang on it.
+ */
+import { buildConnector, Pool } from 'undici';
+import { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import { messageOf } from '../runtime/errors.ts';
+import type { KubeConfig } from './config.ts';
+
+export type TransportOptions = {
+  config: KubeConfig;
+  connectTimeoutMs?: number;
+  /** Between HTTP/2 pings; a connection without a byte for three of them is dead. Default 15 s, as client-go has it within a factor of two. */
+  pingIntervalMs?: number;
+};
+
+export type Transport = {
+  pool: Pool;
+  /** Prefix of every path, '' for most servers. */
+  basePath: string;
+  /** Connections that are open now. */
+  connections: () => number;
+  close: () => Promise<void>;
+};
+
+export const createTransport = (options: TransportOptions): Transport => {
+  const { config, connectTimeoutMs = 10_000, pingIntervalMs = 15_000 } = options;
+  const url = new URL(config.server);
+  const sockets = new Set<Socket>();
+  const connect: buildConnector.connector = (target, callback) => {
+    void (async () => {
+      try {
+        // Built per connection, because the CA and client certificates may have been rotated since the last one.
+        const tls = Object.fromEntries(
+          Object.entries(await config.tls()).filter(([, value]) => value !== undefined),
+        );
+        const build = buildConnector({ allowH2: true, timeout: connectTimeoutMs, ...tls });
+        build(target, (...outcome) => {
+          const [, socket] = outcome;
+          if (socket) supervise(socket, sockets, pingIntervalMs);
+          callback(...outcome);
+        });
+      } catch (error) {
+        const message = `cannot read credentials: ${messageOf(error)}`;
+        callback(new Error(message, { cause: error }), null);
+      }
+    })();
+  };
+  const pool = new Pool(url.origin, {
+    connect,
+    allowH2: true,
+    h2Options: { pingInterval: pingIntervalMs },
+  });
+  return {
+    pool,
+    basePath: url.pathname.replace(/\/$/, ''),
+    connections: () => sockets.size,
+    close: () => pool.destroy(),
+  };
+};
+
+/** Cuts a HTTP/2 connection on which not even pings are answered: a NAT or a load balancer has dropped it, or the peer hangs. */
+const supervise = (socket: Socket, sockets: Set<Socket>, pingIntervalMs: number): void => {
+  sockets.add(socket);
+  let bytesSeen = socket.bytesRead;
+  let silentIntervals = 0;
+  const look = (): void => {
+    silentIntervals = socket.bytesRead === bytesSeen ? silentIntervals + 1 : 0;
+    bytesSeen = socket.bytesRead;
+    if (silentIntervals >= 3) socket.destroy(new Error('connection to the API server is silent'));
+  };
+  const pinged = socket instanceof TLSSocket && socket.alpnProtocol === 'h2';
+  const timer = pinged ? setInterval(look, pingIntervalMs).unref() : undefined;
+  socket.once('close', () => {
+    sockets.delete(socket);
+    clearInterval(timer);
+  });
+};

@@ -1,0 +1,10 @@
+/** What to say of something that was thrown. */
+
+/** The message of an error and of what caused it, in one line; the text of anything else. */
+export const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.message === '' ? error.name : error.message;
+  if (error.cause === undefined) return own;
+  const cause = messageOf(error.cause);
+  return own.includes(cause) ? own : `${own}: ${cause}`;
+};

@@ -1,0 +1,86 @@
+/**
+ * Serves a hono app over http or https. Certificates that are replaced on disk are taken up without a restart; a pair that
+ * cannot be used is reported and the old one stays.
+ */
+import { getRequestListener } from '@hono/node-server';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import type { Logger } from './log.ts';
+import { watchFiles } from './rotated-file.ts';
+
+export type ServeOptions = {
+  /** `app.fetch` of a hono app; limit bodies there with `hono/body-limit`. */
+  fetch: (request: Request) => Response | Promise<Response>;
+  hostname: string;
+  /** 0: any free one. */
+  port: number;
+  /** PEM files; read again when they change. */
+  tls?: { certFile: string; keyFile: string; pollIntervalMs?: number };
+  log: Logger;
+};
+
+export type RunningServer = {
+  port: number;
+  /** Stops accepting, lets requests in hand end for `graceMs` (default 1 s), then cuts what is left. Idempotent. */
+  close: (graceMs?: number) => Promise<void>;
+};
+
+/** Clients that send their request this slowly are cut off. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Resolves when it listens. @throws when the address is taken or the certificate cannot be used */
+export const serveApp = async (options: ServeOptions): Promise<RunningServer> => {
+  const stopped = new AbortController();
+  const server = await createServer(options, stopped.signal);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.hostname, resolve);
+  });
+  const close = async (graceMs = 1_000): Promise<void> => {
+    stopped.abort();
+    if (!server.listening) return;
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+    });
+    clearTimeout(cut);
+  };
+  const address = server.address();
+  return { port: typeof address === 'object' && address ? address.port : options.port, close };
+};
+
+const createServer = async (
+  { fetch, tls, log }: ServeOptions,
+  signal: AbortSignal,
+): Promise<Server | HttpsServer> => {
+  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const listener = getRequestListener(fetch);
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+    void listener(incoming, outgoing);
+  if (!tls) return createHttpServer(limits, handle);
+  const server = createHttpsServer(limits, handle);
+  const use = ([cert, key]: readonly string[]): void => {
+    // Throws for a pair caught half-way through its replacement; the next look finds it whole.
+    createSecureContext({ cert, key });
+    server.setSecureContext({ cert, key });
+  };
+  const first = await watchFiles({
+    paths: [tls.certFile, tls.keyFile],
+    ...(tls.pollIntervalMs !== undefined && { intervalMs: tls.pollIntervalMs }),
+    signal,
+    onError: (err) => log.warn({ err }, 'certificate cannot be used, the old one stays'),
+    onChange: (pair) => {
+      use(pair);
+      log.info({ file: tls.certFile }, 'certificate replaced');
+    },
+  });
+  use(first);
+  return server;
+};

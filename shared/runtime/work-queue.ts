@@ -1,0 +1,132 @@
+/**
+ * A queue of keys, not of events: a key that is added often is worked once, never twice at a time, and again when it was
+ * added while it was worked. A key whose work throws is retried with a backoff of its own, so one bad key harms no other.
+ */
+import { createBackoff, type Backoff, type BackoffOptions } from './backoff.ts';
+import { systemClock, type Clock } from './clock.ts';
+
+export type WorkQueueOptions<K> = {
+  /** Reads the present state for the key by itself. A returned number: milliseconds after which to work it again anyway. */
+  work: (key: K, signal: AbortSignal) => Promise<number | void>;
+  /** Keys worked at a time. Default 1. */
+  concurrency?: number;
+  /** Between a throw and the next try of that key. Default 0.2 s up to 30 s. */
+  backoff?: BackoffOptions;
+  /** Told of each throw; the key is retried whatever it does. */
+  onError: (key: K, error: unknown, retryInMs: number) => void;
+  clock?: Clock;
+};
+
+type Entry = {
+  /** Set while the key waits for its time; undefined while it is ready or worked. */
+  waiting: { dueAt: number; cancel: () => void } | undefined;
+  ready: boolean;
+  running: boolean;
+  /** Added while it was running: the earliest time at which it has to run again. */
+  againAt: number | undefined;
+  backoff: Backoff;
+};
+
+export class WorkQueue<K> {
+  readonly #options: WorkQueueOptions<K>;
+  readonly #clock: Clock;
+  readonly #entries = new Map<K, Entry>();
+  readonly #ready: K[] = [];
+  readonly #running = new Set<Promise<void>>();
+  #signal: AbortSignal | undefined;
+
+  constructor(options: WorkQueueOptions<K>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** The key is worked after `delayMs`, or earlier if an earlier time was already set. Does nothing once stopped. */
+  add(key: K, delayMs = 0): void {
+    if (this.#signal?.aborted) return;
+    const entry = this.#entry(key);
+    const dueAt = this.#clock.monotonic() + delayMs;
+    if (entry.running) entry.againAt = Math.min(entry.againAt ?? dueAt, dueAt);
+    else this.#schedule(key, entry, dueAt);
+  }
+
+  /** Keys that wait, are ready or are worked. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Works keys until the signal aborts and the work in hand has ended. Keys added before it was called are kept. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    this.#pump();
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    for (const entry of this.#entries.values()) entry.waiting?.cancel();
+    await Promise.all(this.#running);
+    this.#entries.clear();
+    this.#ready.length = 0;
+  }
+
+  #entry(key: K): Entry {
+    let entry = this.#entries.get(key);
+    if (!entry) {
+      const backoff = createBackoff(this.#options.backoff ?? { baseMs: 200, maxMs: 30_000 });
+      entry = { waiting: undefined, ready: false, running: false, againAt: undefined, backoff };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  #schedule(key: K, entry: Entry, dueAt: number): void {
+    if (entry.ready || (entry.waiting && entry.waiting.dueAt <= dueAt)) return;
+    entry.waiting?.cancel();
+    entry.waiting = undefined;
+    const delayMs = dueAt - this.#clock.monotonic();
+    const becomeReady = (): void => {
+      entry.waiting = undefined;
+      entry.ready = true;
+      this.#ready.push(key);
+      this.#pump();
+    };
+    if (delayMs <= 0) becomeReady();
+    else entry.waiting = { dueAt, cancel: this.#clock.after(delayMs, becomeReady) };
+  }
+
+  #pump(): void {
+    const signal = this.#signal;
+    if (!signal || signal.aborted) return;
+    while (this.#running.size < (this.#options.concurrency ?? 1)) {
+      const key = this.#ready.shift();
+      if (key === undefined) return;
+      const entry = this.#entry(key);
+      entry.ready = false;
+      entry.running = true;
+      const task = this.#work(key, entry, signal).finally(() => {
+        this.#running.delete(task);
+        this.#pump();
+      });
+      this.#running.add(task);
+    }
+  }
+
+  async #work(key: K, entry: Entry, signal: AbortSignal): Promise<void> {
+    let againInMs: number | void;
+    try {
+      againInMs = await this.#options.work(key, signal);
+      entry.backoff.reset();
+    } catch (error) {
+      againInMs = entry.backoff.next();
+      if (!signal.aborted) this.#options.onError(key, error, againInMs);
+    }
+    entry.running = false;
+    const now = this.#clock.monotonic();
+    const dueAt = Math.min(
+      entry.againAt ?? Infinity,
+      againInMs === undefined ? Infinity : now + againInMs,
+    );
+    entry.againAt = undefined;
+    if (signal.aborted || dueAt === Infinity) this.#entries.delete(key);
+    else this.#schedule(key, entry, dueAt);
+  }
+}
