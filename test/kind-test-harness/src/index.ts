@@ -1,1 +1,10 @@
-export type { Cluster, ClusterOptions, ImageProcess, KubectlResult } from './types.ts';
+export type {
+  Backend,
+  Cluster,
+  ClusterOptions,
+  ContainerTarget,
+  ImageProcess,
+  KubectlResult,
+  PodTarget,
+  RealNode,
+} from './types.ts';

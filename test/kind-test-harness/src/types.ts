@@ -12,7 +12,13 @@ export type ImageProcess = {
   ports?: Readonly<Record<number, number>>;
 };
 
+export type Backend = 'process' | 'node' | 'kind';
+
 export type ClusterOptions = {
+  /** What runs the pods; default `process`. */
+  backend?: Backend;
+  /** Images in files (docker-archive), for the backends that run real containers. More can come by `loadImages`. */
+  imageArchives?: readonly string[];
   /** Images that the process kubelet can run, by full name as pod specs say it. */
   images?: Readonly<Record<string, ImageProcess>>;
   /** Called with each line of progress (control-plane build, start). Default: prints to stderr when it takes longer than 2 s. */
@@ -22,14 +28,35 @@ export type ClusterOptions = {
 
 export type KubectlResult = { stdout: string; stderr: string; code: number };
 
+export type PodTarget = { namespace: string; pod: string };
+export type ContainerTarget = PodTarget & { container: string };
+
+/** What only a real node can do; absent on the process backend and on kind. */
+export type RealNode = {
+  /** An address of this machine that pods reach: a server that a test binds to it is there for agents and webhooks. */
+  hostAddress: string;
+  /** Runs a program of this machine in the pod's network namespace, as root: for firewall rules that cut the pod off. */
+  inPodNetwork: (target: PodTarget, argv: readonly string[]) => Promise<KubectlResult>;
+  /** SIGKILLs a daemon of the node and leaves it down; its pods keep running. */
+  stopDaemon: (name: 'kubelet' | 'containerd') => Promise<void>;
+  /** Resolves when the daemon answers again. */
+  startDaemon: (name: 'kubelet' | 'containerd') => Promise<void>;
+  /** The container's control-group directory on this machine; with version 1, that of one controller. */
+  cgroup: (target: ContainerTarget, controller: 'memory' | 'cpu' | 'cpuacct') => Promise<string>;
+};
+
 export type Cluster = {
   /** Path of a kubeconfig of its own with admin rights; `~/.kube/config` is never touched. */
   kubeconfig: string;
   /** `https://127.0.0.1:port` */
   server: string;
-  backend: 'process' | 'node' | 'kind';
+  backend: Backend;
+  /** Present on the backend `node`. */
+  node?: RealNode;
   /** Registers more images after the start. */
   registerImages: (images: Readonly<Record<string, ImageProcess>>) => void;
+  /** Loads image archives into the node. Nothing to do on the process backend. */
+  loadImages: (archives: readonly string[]) => Promise<void>;
   /** Runs the real kubectl against this cluster. Rejects on a non-zero exit unless `allowFailure`. */
   kubectl: (
     args: readonly string[],
@@ -37,15 +64,16 @@ export type Cluster = {
   ) => Promise<KubectlResult>;
   /** Creates a namespace with a fresh name that begins with `prefix`. */
   createNamespace: (prefix: string) => Promise<string>;
-  /** Folder with a log per container: `<namespace>/<pod>/<container>.log`. */
+  /** Folder with the containers' logs: `<namespace>/<pod>/<container>.log`, or on a real node as the kubelet lays them out. */
   logsDirectory: string;
   /** Folder that holds a pod's emptyDir and other volumes on this machine (process backend): for tests that look inside. */
   podDirectory: (namespace: string, pod: string) => string;
-  /** Sends a signal to a container's process, as `crictl`-like faults do. Process backend. */
-  killContainer: (
-    target: { namespace: string; pod: string; container: string },
-    signal: NodeJS.Signals,
-  ) => Promise<void>;
+  /** Sends a signal to a container's first process, as `crictl`-like faults do. */
+  killContainer: (target: ContainerTarget, signal: NodeJS.Signals) => Promise<void>;
+  /** A file as the running container sees it. @throws when the container does not run or has no such file. */
+  readFile: (target: ContainerTarget, path: string) => Promise<string>;
+  /** Runs a program in the running container. Resolves whatever its exit code is. */
+  exec: (target: ContainerTarget, argv: readonly string[]) => Promise<KubectlResult>;
   /** Stops everything that was started and removes what lies on disk. Idempotent. */
   stop: () => Promise<void>;
 };
