@@ -1,0 +1,3 @@
+module kind-test-harness/node-helper
+
+go 1.22
