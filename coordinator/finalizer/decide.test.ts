@@ -1,0 +1,177 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  NOW,
+  SILENT_AFTER,
+  UPTIME,
+  context,
+  factsOf,
+  podFacts,
+  report,
+  rule,
+  target,
+  word,
+  type PodFacts,
+} from '../testing/facts.ts';
+import { STARTED_UNSEEN_MS, decide, type Decision } from './decide.ts';
+
+const removed = report([word({ state: 'Removed', reason: 'Removed' })]);
+const deleted = rule({ deletedAt: NOW - STARTED_UNSEEN_MS });
+
+const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decision => {
+  const facts = factsOf(
+    pods.map((pod) => ({ target: target('a'), report: undefined, awaited: false, ...pod })),
+  );
+  return decide(subject, facts.targets, facts.reports, context());
+};
+
+describe('a rule that is being deleted goes', () => {
+  const cases: Record<string, Partial<PodFacts>[]> = {
+    'when no pod is left': [],
+    'when each pod said that it is gone': [
+      { report: removed },
+      { target: target('b'), report: removed },
+    ],
+    'whatever a pod without agent does': [
+      { target: target('b', { agent: { state: 'missing' } }) },
+      { report: removed },
+    ],
+    'whatever a finished pod said': [
+      { target: target('b', { finished: true }), report: report([word()]) },
+    ],
+    'when a pod is stuck before its agent ever started': [
+      { target: target('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
+    ],
+    'when the agent said so and fell silent': [
+      {
+        report: {
+          ...removed,
+          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+        },
+      },
+    ],
+    'when the agent that runs since the last restart said so': [
+      {
+        target: target('b', { agent: { state: 'started', restarts: 3 } }),
+        report: { ...removed, restarts: 3 },
+      },
+    ],
+  };
+  it.each(Object.entries(cases))('%s', (_name, pods) => {
+    expect(decideFor(pods)).toMatchObject({ remove: true, blockers: [] });
+  });
+});
+
+describe('a rule that is being deleted stays', () => {
+  const cases: Record<string, { pod: Partial<PodFacts>; reason: string }> = {
+    'while a pod has it': { pod: { report: report([word()]) }, reason: 'Removing' },
+    'while other rules use it': {
+      pod: { report: report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]) },
+      reason: 'InUse',
+    },
+    'while a report does not mention it': { pod: { report: report([]) }, reason: 'NotConfirmed' },
+    'while only its namesake is said to be gone': {
+      pod: { report: report([word({ uid: 'rule-0', state: 'Removed', reason: 'Removed' })]) },
+      reason: 'NotConfirmed',
+    },
+    'while a pod has never reported': { pod: {}, reason: 'AgentStarting' },
+    'while a terminating pod has not confirmed': {
+      pod: { target: target('a', { terminating: true }), report: report([word()]) },
+      reason: 'Removing',
+    },
+    'while the agent that runs now has said nothing': {
+      pod: {
+        target: target('a', { agent: { state: 'started', restarts: 1 } }),
+        report: { ...removed, restarts: 0 },
+      },
+      reason: 'AgentRestarted',
+    },
+    'while a pod is out of reach': {
+      pod: {
+        report: report([word()], {
+          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+        }),
+      },
+      reason: 'AgentSilent',
+    },
+    'while the agent cannot watch the kind': {
+      pod: { report: report([], { unwatchedKinds: ['FirewallRule'] }) },
+      reason: 'NotWatching',
+    },
+    'while a pod reports though its container never seems to have started': {
+      pod: {
+        target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+        report: report([word()]),
+      },
+      reason: 'Removing',
+    },
+  };
+  it.each(Object.entries(cases))('%s', (_name, { pod, reason }) => {
+    const decision = decideFor([pod, { target: target('z'), report: removed }]);
+    expect(decision).toMatchObject({
+      remove: false,
+      candidates: 2,
+      blockers: [{ pod: 'a', reason }],
+    });
+  });
+
+  it('for some seconds, while a kubelet may have started an agent without saying so yet', () => {
+    const starting = {
+      target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+    };
+    const justDeleted = rule({ deletedAt: NOW - 4_000 });
+    expect(decideFor([starting], justDeleted)).toMatchObject({ remove: false, recheckInMs: 6_000 });
+    const unscheduled = {
+      target: target('a', { agent: { state: 'never-started', scheduled: false } }),
+    };
+    expect(decideFor([unscheduled], justDeleted)).toMatchObject({ remove: true });
+  });
+});
+
+it('a rule that is not being deleted never loses its finalizer', () => {
+  expect(decideFor([], rule()).remove).toBe(false);
+  expect(decideFor([{ report: removed }], rule()).remove).toBe(false);
+});
+
+describe('whatever is known', () => {
+  const check = (property: (pods: PodFacts[]) => void): void =>
+    fc.assert(fc.property(podFacts, property), { numRuns: 2_000 });
+  const confirmed = ({ target: pod, report: said }: PodFacts): boolean =>
+    said?.rules.get(deleted.uid)?.state === 'Removed' &&
+    (pod.agent.state !== 'started' || said.restarts >= pod.agent.restarts);
+  const harmless = ({ target: pod, report: said }: PodFacts): boolean =>
+    pod.finished || pod.agent.state === 'missing' || (pod.agent.state === 'never-started' && !said);
+
+  it('the rule goes only when every pod that may hold it has confirmed by its current boot, and then it does', () => {
+    check((pods) => {
+      const expected = pods.every((pod) => harmless(pod) || confirmed(pod));
+      expect(decideFor(pods).remove).toBe(expected);
+    });
+  });
+
+  it('a blocker is named exactly when it does not go', () => {
+    check((pods) => {
+      const { remove, blockers, candidates } = decideFor(pods);
+      expect(blockers.length === 0).toBe(remove);
+      expect(blockers.length).toBeLessThanOrEqual(candidates);
+    });
+  });
+
+  it('one confirmation more never blocks, one pod more never unblocks', () => {
+    check((pods) => {
+      const before = decideFor(pods);
+      const moreSaid = pods.map((pod, index) =>
+        index === 0 ? { ...pod, report: { ...removed, restarts: 9 } } : pod,
+      );
+      expect(!before.remove || decideFor(moreSaid).remove).toBe(true);
+      const morePods = [...pods, { target: target('zz'), report: undefined, awaited: false }];
+      expect(decideFor(morePods).remove).toBe(false);
+    });
+  });
+
+  it('the order of pods does not matter', () => {
+    check((pods) => {
+      expect(decideFor(pods.toReversed())).toEqual(decideFor(pods));
+    });
+  });
+});

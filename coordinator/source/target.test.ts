@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { targetOf } from './target.ts';
+
+const agentContainer = {
+  name: 'sdewan-agent',
+  env: [
+    { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    { name: 'SDEWAN_PURPOSE', value: 'cnf-1' },
+  ],
+};
+
+const pod = (changes: { metadata?: object; spec?: object; status?: object } = {}): unknown => ({
+  metadata: {
+    namespace: 'edge',
+    name: 'cnf-1-a',
+    uid: 'pod-1',
+    labels: { sdewanPurpose: 'cnf-1' },
+    ...changes.metadata,
+  },
+  spec: {
+    nodeName: 'node-1',
+    containers: [{ name: 'sdewan' }],
+    initContainers: [agentContainer],
+    ...changes.spec,
+  },
+  status: {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [{ name: 'sdewan', ready: true, restartCount: 0, state: { running: {} } }],
+    initContainerStatuses: [
+      { name: 'sdewan-agent', ready: true, restartCount: 2, state: { running: {} } },
+    ],
+    ...changes.status,
+  },
+});
+
+it('sees a ready pod with its agent', () => {
+  expect(targetOf(pod())).toEqual({
+    namespace: 'edge',
+    name: 'cnf-1-a',
+    uid: 'pod-1',
+    serves: 'cnf-1',
+    purpose: 'cnf-1',
+    ready: true,
+    notReady: '',
+    terminating: false,
+    finished: false,
+    agent: { state: 'started', restarts: 2 },
+  });
+});
+
+describe('the purpose', () => {
+  it('is what the agent serves, even if the label was changed or taken away', () => {
+    const relabelled = pod({ metadata: { labels: { sdewanPurpose: 'other' } } });
+    expect(targetOf(relabelled).purpose).toBe('cnf-1');
+    expect(targetOf(pod({ metadata: { labels: {} } })).purpose).toBe('cnf-1');
+  });
+
+  it('comes from the label when there is no agent', () => {
+    const bare = targetOf(pod({ spec: { initContainers: [] } }));
+    expect(bare).toMatchObject({
+      serves: undefined,
+      purpose: 'cnf-1',
+      agent: { state: 'missing' },
+    });
+  });
+
+  it('is not taken from a field, a ConfigMap or a Secret', () => {
+    const env = [
+      {
+        name: 'SDEWAN_PURPOSE',
+        valueFrom: { fieldRef: { fieldPath: "metadata.labels['sdewanPurpose']" } },
+      },
+    ];
+    const spec = { initContainers: [{ name: 'sdewan-agent', env }] };
+    expect(targetOf(pod({ spec })).serves).toBeUndefined();
+  });
+});
+
+describe('the agent container', () => {
+  const statuses: Record<string, { status: object[]; state: string }> = {
+    'without any status has never started': { status: [], state: 'never-started' },
+    'that waits for its image has never started': {
+      status: [
+        {
+          name: 'sdewan-agent',
+          restartCount: 0,
+          state: { waiting: { reason: 'ErrImagePull' } },
+          lastState: {},
+        },
+      ],
+      state: 'never-started',
+    },
+    'that waits after a crash has started': {
+      status: [
+        {
+          name: 'sdewan-agent',
+          restartCount: 0,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { reason: 'Error' } },
+        },
+      ],
+      state: 'started',
+    },
+    'with a restart counted has started': {
+      status: [{ name: 'sdewan-agent', restartCount: 1, state: { waiting: {} } }],
+      state: 'started',
+    },
+    'that has ended has started': {
+      status: [
+        { name: 'sdewan-agent', restartCount: 0, state: { terminated: { reason: 'Error' } } },
+      ],
+      state: 'started',
+    },
+  };
+  it.each(Object.entries(statuses))('%s', (_name, { status, state }) => {
+    expect(targetOf(pod({ status: { initContainerStatuses: status } })).agent.state).toBe(state);
+  });
+
+  it('may also be an ordinary container', () => {
+    const spec = { initContainers: [], containers: [{ name: 'sdewan' }, agentContainer] };
+    expect(targetOf(pod({ spec })).serves).toBe('cnf-1');
+  });
+});
+
+describe('a pod that is not ready says why, in words that stay the same while it goes on', () => {
+  const unready = { conditions: [{ type: 'Ready', status: 'False' }] };
+  const reasons: Record<string, { status: object; says: string }> = {
+    'no node': {
+      status: {
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+        containerStatuses: [],
+        initContainerStatuses: [],
+      },
+      says: 'the pod is not scheduled (Unschedulable)',
+    },
+    'no image': {
+      status: {
+        ...unready,
+        containerStatuses: [
+          { name: 'sdewan', ready: false, state: { waiting: { reason: 'ImagePullBackOff' } } },
+        ],
+      },
+      says: 'container sdewan is not ready (ImagePullBackOff)',
+    },
+    'a failing probe': {
+      status: {
+        ...unready,
+        containerStatuses: [{ name: 'sdewan', ready: false, state: { running: {} } }],
+        initContainerStatuses: [
+          { name: 'setup', ready: false, state: { terminated: { reason: 'Completed' } } },
+        ],
+      },
+      says: 'container sdewan is not ready',
+    },
+    'no containers yet': {
+      status: { conditions: [], containerStatuses: [], initContainerStatuses: [] },
+      says: 'the pod is not ready',
+    },
+  };
+  it.each(Object.entries(reasons))('%s', (_name, { status, says }) => {
+    expect(targetOf(pod({ status }))).toMatchObject({ ready: false, notReady: says });
+  });
+});
+
+it('tells pods that are finished or going', () => {
+  expect(targetOf(pod({ status: { phase: 'Failed' } })).finished).toBe(true);
+  expect(targetOf(pod({ status: { phase: 'Succeeded' } })).finished).toBe(true);
+  const going = { deletionTimestamp: '2026-01-02T03:04:05Z' };
+  expect(targetOf(pod({ metadata: going })).terminating).toBe(true);
+});
+
+it('refuses what is no Pod', () => {
+  expect(() => targetOf({ kind: 'Status' })).toThrow('metadata');
+});

@@ -1,0 +1,141 @@
+/**
+ * A pod as roll-up and finalizers see it: the few facts about a CNF pod and its agent that decide anything. Made from a Pod by a
+ * pure function; texts hold no counters or times, so that a pod that merely goes on failing changes nothing.
+ */
+import { z } from 'zod';
+import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
+
+export type AgentContainer =
+  /** The pod was made without the agent. */
+  | { state: 'missing' }
+  /** No state of the container says that it ever ran. `scheduled`: a kubelet may be about to start it. */
+  | { state: 'never-started'; scheduled: boolean }
+  | { state: 'started'; restarts: number };
+
+export type Target = {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** What the agent was told to serve, by a literal value: one from a field or ConfigMap could be changed by others than the pod's author. */
+  serves: string | undefined;
+  /** `serves`, or else what the pod's label says. Undefined: no CNF pod. */
+  purpose: string | undefined;
+  ready: boolean;
+  /** Why not; '' when ready. */
+  notReady: string;
+  terminating: boolean;
+  /** Succeeded or Failed: its containers are gone for good. */
+  finished: boolean;
+  agent: AgentContainer;
+};
+
+const containerStateSchema = z.object({
+  waiting: z.object({ reason: z.string().optional() }).optional(),
+  running: z.object({}).optional(),
+  terminated: z.object({ reason: z.string().optional() }).optional(),
+});
+
+const containerStatusSchema = z.object({
+  name: z.string(),
+  ready: z.boolean().optional(),
+  restartCount: z.int().default(0),
+  state: containerStateSchema.optional(),
+  lastState: containerStateSchema.optional(),
+});
+type ContainerStatus = z.infer<typeof containerStatusSchema>;
+
+const containerSchema = z.object({
+  name: z.string(),
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })).optional(),
+});
+
+const podSchema = z.object({
+  metadata: z.object({
+    namespace: z.string(),
+    name: z.string(),
+    uid: z.string(),
+    labels: z.record(z.string(), z.string()).optional(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.object({
+    nodeName: z.string().optional(),
+    containers: z.array(containerSchema),
+    initContainers: z.array(containerSchema).optional(),
+  }),
+  status: z
+    .object({
+      phase: z.string().optional(),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), reason: z.string().optional() }))
+        .optional(),
+      containerStatuses: z.array(containerStatusSchema).optional(),
+      initContainerStatuses: z.array(containerStatusSchema).optional(),
+    })
+    .optional(),
+});
+type Pod = z.infer<typeof podSchema>;
+
+/** @throws ZodError when this is not a Pod as the API server writes it. */
+export const targetOf = (object: unknown): Target => {
+  const pod = podSchema.parse(object);
+  const agent = containersOf(pod).find((container) => container.name === AGENT_CONTAINER);
+  const serves = agent?.env?.find((variable) => variable.name === PURPOSE_ENV)?.value;
+  const ready = conditionOf(pod, 'Ready')?.status === 'True';
+  return {
+    namespace: pod.metadata.namespace,
+    name: pod.metadata.name,
+    uid: pod.metadata.uid,
+    serves,
+    purpose: serves ?? pod.metadata.labels?.[PURPOSE_LABEL],
+    ready,
+    notReady: ready ? '' : whyNotReady(pod),
+    terminating: pod.metadata.deletionTimestamp !== undefined,
+    finished: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
+    agent: agent ? agentContainerOf(pod) : { state: 'missing' },
+  };
+};
+
+/** Whether a change between two views of one pod can change a status or a decision. */
+export const sameTarget = (one: Target, other: Target): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+const containersOf = (pod: Pod): z.infer<typeof containerSchema>[] => [
+  ...(pod.spec.initContainers ?? []),
+  ...pod.spec.containers,
+];
+
+const statusesOf = (pod: Pod): ContainerStatus[] => [
+  ...(pod.status?.initContainerStatuses ?? []),
+  ...(pod.status?.containerStatuses ?? []),
+];
+
+const conditionOf = (pod: Pod, type: string) =>
+  pod.status?.conditions?.find((condition) => condition.type === type);
+
+const agentContainerOf = (pod: Pod): AgentContainer => {
+  const status = statusesOf(pod).find((container) => container.name === AGENT_CONTAINER);
+  const everRan =
+    status !== undefined &&
+    (status.restartCount > 0 ||
+      [status.state, status.lastState].some((state) => state?.running ?? state?.terminated));
+  return everRan
+    ? { state: 'started', restarts: status.restartCount }
+    : { state: 'never-started', scheduled: pod.spec.nodeName !== undefined };
+};
+
+const whyNotReady = (pod: Pod): string => {
+  const scheduled = conditionOf(pod, 'PodScheduled');
+  if (scheduled?.status === 'False')
+    return `the pod is not scheduled${scheduled.reason ? ` (${scheduled.reason})` : ''}`;
+  const unready = statusesOf(pod)
+    .map(problemOf)
+    .filter((problem) => problem !== undefined);
+  return unready.length > 0 ? unready.join(', ') : 'the pod is not ready';
+};
+
+const problemOf = (status: ContainerStatus): string | undefined => {
+  // An init container that is done is not ready, and need not be.
+  if (status.ready || status.state?.terminated?.reason === 'Completed') return undefined;
+  const reason = status.state?.waiting?.reason ?? status.state?.terminated?.reason;
+  return `container ${status.name} is not ready${reason ? ` (${reason})` : ''}`;
+};

@@ -1,0 +1,144 @@
+/** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
+import * as fc from 'fast-check';
+import type { PodReport, RuleWord } from '../source/pod-report.ts';
+import type { Rule } from '../source/rule.ts';
+import type { Target } from '../source/target.ts';
+import type { RollupContext } from '../rollup/pod-verdict.ts';
+
+export const NOW = Date.parse('2026-01-02T03:04:05Z');
+export const UPTIME = 1_000_000;
+export const SILENT_AFTER = 60_000;
+
+export const context = (changes: Partial<RollupContext> = {}): RollupContext => ({
+  now: NOW,
+  monotonic: UPTIME,
+  silentAfterMs: SILENT_AFTER,
+  awaited: new Set(),
+  ...changes,
+});
+
+export const rule = (changes: Partial<Rule> = {}): Rule => ({
+  kind: 'FirewallRule',
+  namespace: 'edge',
+  name: 'reject-80',
+  uid: 'rule-1',
+  generation: 2,
+  revision: 'r2',
+  purpose: 'cnf-1',
+  deletedAt: undefined,
+  held: true,
+  status: undefined,
+  ...changes,
+});
+
+export const target = (name: string, changes: Partial<Target> = {}): Target => ({
+  namespace: 'edge',
+  name,
+  uid: `uid-${name}`,
+  serves: 'cnf-1',
+  purpose: 'cnf-1',
+  ready: true,
+  notReady: '',
+  terminating: false,
+  finished: false,
+  agent: { state: 'started', restarts: 0 },
+  ...changes,
+});
+
+export const word = (changes: Partial<RuleWord> = {}): RuleWord => ({
+  kind: 'FirewallRule',
+  name: 'reject-80',
+  uid: 'rule-1',
+  generation: 2,
+  revision: 'r2',
+  state: 'Applied',
+  reason: 'Applied',
+  message: '',
+  since: NOW - 5_000,
+  ...changes,
+});
+
+export const report = (
+  words: readonly RuleWord[],
+  changes: Partial<PodReport> = {},
+): PodReport => ({
+  bootId: 'boot-0001',
+  restarts: 0,
+  heardAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
+  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+  unwatchedKinds: [],
+  rules: new Map(words.map((entry) => [entry.uid, entry])),
+  ...changes,
+});
+
+export const reportsOf = (
+  entries: readonly (readonly [Target, PodReport | undefined])[],
+): ReadonlyMap<string, PodReport> =>
+  new Map(entries.flatMap(([pod, said]) => (said ? [[pod.uid, said]] : [])));
+
+/** What may be known of one pod: small values, so that coincidences are found. */
+export type PodFacts = { target: Target; report: PodReport | undefined; awaited: boolean };
+
+const agents = fc.oneof(
+  fc.constant({ state: 'missing' } as const),
+  fc.record({ state: fc.constant('never-started' as const), scheduled: fc.boolean() }),
+  fc.record({ state: fc.constant('started' as const), restarts: fc.nat(2) }),
+);
+
+const words = fc.record({
+  generation: fc.integer({ min: 1, max: 2 }),
+  revision: fc.constantFrom('r1', 'r2'),
+  state: fc.constantFrom('Applied', 'Pending', 'Failed', 'Removed'),
+  since: fc.integer({ min: NOW - 9_000, max: NOW }),
+});
+
+const reports = fc
+  .record({
+    restarts: fc.nat(2),
+    age: fc.constantFrom(0, 10_000, SILENT_AFTER, SILENT_AFTER + 1),
+    reachable: fc.boolean(),
+    unwatched: fc.boolean(),
+    word: fc.option(words, { nil: undefined }),
+  })
+  .map((facts) =>
+    report(facts.word ? [word({ ...facts.word, reason: facts.word.state })] : [], {
+      restarts: facts.restarts,
+      heardAt: { monotonic: UPTIME - facts.age, wall: NOW - facts.age },
+      openwrt: { reachable: facts.reachable, driver: 'ubus', message: '', driftRepairs: 0 },
+      unwatchedKinds: facts.unwatched ? ['FirewallRule'] : [],
+    }),
+  );
+
+export const podFacts: fc.Arbitrary<PodFacts[]> = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.constantFrom('a', 'b', 'c', 'd'),
+      ready: fc.boolean(),
+      terminating: fc.boolean(),
+      finished: fc.boolean(),
+      agent: agents,
+      report: fc.option(reports, { nil: undefined }),
+      awaited: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, maxLength: 4 },
+  )
+  .map((pods) =>
+    pods.map(({ name, report: said, awaited, ...changes }) => ({
+      target: target(name, { ...changes, notReady: changes.ready ? '' : 'the pod is not ready' }),
+      report: said,
+      awaited,
+    })),
+  );
+
+/** The parts of the facts, as roll-up and decision take them. */
+export const factsOf = (
+  pods: readonly PodFacts[],
+): {
+  targets: readonly Target[];
+  reports: ReadonlyMap<string, PodReport>;
+  awaited: ReadonlySet<string>;
+} => ({
+  targets: pods.map((pod) => pod.target),
+  reports: reportsOf(pods.map((pod) => [pod.target, pod.report])),
+  awaited: new Set(pods.filter((pod) => pod.awaited).map((pod) => pod.target.uid)),
+});
