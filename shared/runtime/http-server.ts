@@ -1,6 +1,6 @@
 /**
- * Serves a hono app over http or https. Certificates that are replaced on disk are taken up without a restart; a pair that
- * cannot be used is reported and the old one stays.
+ * Serves a hono app over http or https. Certificates that are replaced, on disk or by their owner, are taken up without a
+ * restart; a pair that cannot be used is reported and the old one stays.
  */
 import { getRequestListener } from '@hono/node-server';
 import {
@@ -14,14 +14,25 @@ import { createSecureContext } from 'node:tls';
 import type { Logger } from './log.ts';
 import { watchFiles } from './rotated-file.ts';
 
+/** PEM. */
+export type ServingPair = { cert: string; key: string };
+
+/** Certificates from within the program. `onServing` is called with each new pair. */
+export type TlsSource = {
+  serving: () => ServingPair;
+  onServing: (listener: (pair: ServingPair) => void) => void;
+};
+
+/** PEM files; read again when they change. */
+export type TlsFiles = { certFile: string; keyFile: string; pollIntervalMs?: number };
+
 export type ServeOptions = {
   /** `app.fetch` of a hono app; limit bodies there with `hono/body-limit`. */
   fetch: (request: Request) => Response | Promise<Response>;
   hostname: string;
   /** 0: any free one. */
   port: number;
-  /** PEM files; read again when they change. */
-  tls?: { certFile: string; keyFile: string; pollIntervalMs?: number };
+  tls?: TlsFiles | TlsSource;
   log: Logger;
 };
 
@@ -66,21 +77,37 @@ const createServer = async (
     void listener(incoming, outgoing);
   if (!tls) return createHttpServer(limits, handle);
   const server = createHttpsServer(limits, handle);
-  const use = ([cert, key]: readonly string[]): void => {
+  const use = (pair: ServingPair): void => {
     // Throws for a pair caught half-way through its replacement; the next look finds it whole.
-    createSecureContext({ cert, key });
-    server.setSecureContext({ cert, key });
+    createSecureContext(pair);
+    server.setSecureContext(pair);
   };
-  const first = await watchFiles({
-    paths: [tls.certFile, tls.keyFile],
-    ...(tls.pollIntervalMs !== undefined && { intervalMs: tls.pollIntervalMs }),
-    signal,
-    onError: (err) => log.warn({ err }, 'certificate cannot be used, the old one stays'),
-    onChange: (pair) => {
-      use(pair);
-      log.info({ file: tls.certFile }, 'certificate replaced');
-    },
-  });
-  use(first);
+  const onError = (err: unknown): void =>
+    log.warn({ err }, 'certificate cannot be used, the old one stays');
+  if ('certFile' in tls) {
+    const { certFile, keyFile, pollIntervalMs } = tls;
+    const pairOf = ([cert = '', key = '']: readonly string[]): ServingPair => ({ cert, key });
+    const first = await watchFiles({
+      paths: [certFile, keyFile],
+      ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }),
+      signal,
+      onError,
+      onChange: (contents) => {
+        use(pairOf(contents));
+        log.info({ file: certFile }, 'certificate replaced');
+      },
+    });
+    use(pairOf(first));
+  } else {
+    use(tls.serving());
+    tls.onServing((pair) => {
+      try {
+        use(pair);
+        log.info('certificate replaced');
+      } catch (error) {
+        onError(error);
+      }
+    });
+  }
   return server;
 };
