@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createCertificates, type Certificates } from './loop.ts';
+import type { Material } from './material.ts';
+import type { CertificatePolicy } from './plan.ts';
+import type { SecretStore, StoredMaterial } from './secret-store.ts';
+import { isSignedBy } from './x509.ts';
+
+const HOUR = 3_600_000;
+const policy: CertificatePolicy = {
+  names: ['coordinator.svc'],
+  caLifetimeMs: 300 * HOUR,
+  servingLifetimeMs: 30 * HOUR,
+  overlapMs: 10 * HOUR,
+};
+
+/** One Secret as the API server keeps it: a write over an old version loses. */
+const newSecret = () => {
+  const state = {
+    material: undefined as Material | undefined,
+    version: 0,
+    writes: 0,
+    provided: false,
+  };
+  const store: SecretStore = {
+    read: async () => ({
+      material: state.material,
+      provided: state.provided,
+      resourceVersion: state.version === 0 ? undefined : String(state.version),
+    }),
+    write: async (material: Material, over: StoredMaterial) => {
+      if ((over.resourceVersion ?? '0') !== String(state.version)) return false;
+      Object.assign(state, { material, version: state.version + 1, writes: state.writes + 1 });
+      return true;
+    },
+  };
+  return { state, store };
+};
+
+const newReplica = (store: SecretStore, time: { now: number }) => {
+  const published: string[] = [];
+  const replica: Certificates = createCertificates({
+    store,
+    policy,
+    publish: async (bundle) => {
+      published.push(bundle);
+    },
+    pollMs: HOUR,
+    clock: { now: () => time.now } as Clock,
+    log: silentLogger,
+  });
+  return { replica, published };
+};
+
+const { signal } = new AbortController();
+
+describe('the certificates of several replicas', () => {
+  it('are the same, with one write per step whoever is first', async () => {
+    const { state, store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    const replicas = [1, 2, 3].map(() => newReplica(store, time).replica);
+    let steps = 0;
+    for (let hour = 0; hour < 800; hour += 1) {
+      const before = state.writes;
+      await Promise.all(replicas.map((replica) => replica.prepare(signal)));
+      steps += state.writes - before;
+      const served = new Set(replicas.map((replica) => replica.serving().cert));
+      expect(served.size).toBe(1);
+      const [first] = replicas;
+      const bundle = first?.bundle() ?? '';
+      expect(
+        bundle.split(/(?=-----BEGIN)/).some((ca) => isSignedBy([...served][0] ?? '', ca)),
+      ).toBe(true);
+      time.now += HOUR;
+    }
+    expect(steps).toBe(state.writes);
+    expect(steps).toBeLessThan(60);
+  });
+
+  it('say when they change, once for each change', async () => {
+    const { store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    const { replica } = newReplica(store, time);
+    const pairs: string[] = [];
+    const bundles: string[] = [];
+    replica.onServing(({ cert }) => pairs.push(cert));
+    replica.onBundle((bundle) => bundles.push(bundle));
+    await replica.prepare(signal);
+    await replica.prepare(signal);
+    expect([pairs.length, bundles.length]).toEqual([1, 1]);
+    time.now += 21 * HOUR;
+    await replica.prepare(signal);
+    expect([pairs.length, bundles.length]).toEqual([2, 1]);
+    expect(pairs[1]).toBe(replica.serving().cert);
+  });
+});
+
+describe('the certificate loop', () => {
+  it('serves, but changes nothing, while the CA cannot be published', async () => {
+    const { state, store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    const replica = createCertificates({
+      store,
+      policy,
+      publish: () => Promise.reject(new Error('forbidden')),
+      pollMs: HOUR,
+      clock: { now: () => time.now } as Clock,
+      log: silentLogger,
+    });
+    await replica.prepare(signal);
+    expect(replica.serving().cert).toContain('BEGIN CERTIFICATE');
+    time.now += 250 * HOUR;
+    await replica.prepare(signal);
+    expect(state.writes).toBe(1);
+  });
+
+  it('never writes what somebody else provides, and publishes its CA', async () => {
+    const { state, store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    await newReplica(store, time).replica.prepare(signal);
+    Object.assign(state, { provided: true });
+    time.now += 1_000 * HOUR;
+    const { replica, published } = newReplica(store, time);
+    await replica.prepare(signal);
+    expect(state.writes).toBe(1);
+    expect(published).toEqual([replica.bundle()]);
+  });
+
+  it('refuses a provided certificate that its ca.crt has not signed', async () => {
+    const store: SecretStore = {
+      read: async () => ({ material: undefined, provided: true, resourceVersion: '1' }),
+      write: async () => true,
+    };
+    const { replica } = newReplica(store, { now: 0 });
+    await expect(replica.prepare(signal)).rejects.toThrow(/ca\.crt/);
+    expect(() => replica.serving()).toThrow(/no certificate/);
+  });
+});

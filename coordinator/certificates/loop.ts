@@ -1,0 +1,125 @@
+/**
+ * The life of the coordinator's certificates: read the Secret, take the next step of the plan, publish the CAs, serve. Every
+ * replica runs it; the Secret is the one truth, and whatever is served was read back from it.
+ */
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createTrigger } from '#shared/runtime/trigger.ts';
+import { carryOut } from './carry-out.ts';
+import { bundleOf, type Material } from './material.ts';
+import { nextStep, type CertificatePolicy } from './plan.ts';
+import type { SecretStore } from './secret-store.ts';
+import { inspect, type Pair } from './x509.ts';
+
+export type CertificatesDeps = {
+  store: SecretStore;
+  policy: CertificatePolicy;
+  /** Brings the CAs (PEM) to those who must trust us. The plan goes on only after it resolved. */
+  publish: (bundle: string, signal: AbortSignal) => Promise<void>;
+  /** How often the Secret is looked at for what other replicas or cert-manager wrote. */
+  pollMs: number;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Certificates = {
+  /** Takes the first steps until there is something to serve. @throws when the API server refuses or the signal aborts */
+  prepare: (signal: AbortSignal) => Promise<void>;
+  /** @throws before `prepare` */
+  serving: () => Pair;
+  /** PEM of all CAs that clients have to trust. @throws before `prepare` */
+  bundle: () => string;
+  onServing: (listener: (pair: Pair) => void) => void;
+  onBundle: (listener: (bundle: string) => void) => void;
+  /** When the served certificate ends, milliseconds since 1970: for the metric that people should alert on. */
+  expiresAt: () => number;
+  start: (signal: AbortSignal) => Promise<void>;
+};
+
+/** More in one go would mean that the plan does not settle. */
+const MAX_STEPS = 8;
+
+export const createCertificates = (deps: CertificatesDeps): Certificates => {
+  const { store, policy, clock, log } = deps;
+  const servingListeners: ((pair: Pair) => void)[] = [];
+  const bundleListeners: ((bundle: string) => void)[] = [];
+  let current: Material | undefined;
+
+  const adopt = (material: Material): void => {
+    const before = current;
+    current = material;
+    if (before?.serving.cert !== material.serving.cert)
+      for (const listener of servingListeners) listener(material.serving);
+    if (before === undefined || bundleOf(before) !== bundleOf(material))
+      for (const listener of bundleListeners) listener(bundleOf(material));
+  };
+
+  /** One look and at most one write. Returns the milliseconds to wait, 0 after a write. */
+  const advance = async (signal: AbortSignal): Promise<number> => {
+    const stored = await store.read(signal);
+    const { material, provided } = stored;
+    if (provided && material === undefined)
+      throw new Error('the certificate Secret holds a tls.crt that no CA in its ca.crt has signed');
+    if (material !== undefined) {
+      adopt(material);
+      // Serving must not wait for it, but no CA may be used before it was published.
+      if (!(await published(material, signal)) || provided) return deps.pollMs;
+    }
+    const now = clock.now();
+    const plan = nextStep(material, policy, now);
+    if (plan.step === 'wait') return Math.min(plan.until - now, deps.pollMs);
+    const wrote = await store.write(
+      await carryOut(plan.step, material, policy, now),
+      stored,
+      signal,
+    );
+    if (wrote) log.info({ step: plan.step }, 'certificates changed');
+    return 0;
+  };
+
+  const published = async (material: Material, signal: AbortSignal): Promise<boolean> => {
+    try {
+      await deps.publish(bundleOf(material), signal);
+      return true;
+    } catch (err) {
+      signal.throwIfAborted();
+      log.error({ err }, 'CA could not be published');
+      return false;
+    }
+  };
+
+  const settle = async (signal: AbortSignal): Promise<number> => {
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const waitMs = await advance(signal);
+      if (waitMs > 0) return waitMs;
+    }
+    throw new Error(`certificates did not settle in ${MAX_STEPS} steps`);
+  };
+
+  const known = (): Material => {
+    if (current === undefined) throw new Error('no certificate has been prepared');
+    return current;
+  };
+
+  const trigger = createTrigger({
+    run: settle,
+    delayMs: 0,
+    clock,
+    onError: (err, retryInMs) => log.error({ err, retryInMs }, 'certificates could not be kept'),
+  });
+
+  return {
+    prepare: async (signal) => {
+      await settle(signal);
+    },
+    serving: () => known().serving,
+    bundle: () => bundleOf(known()),
+    onServing: (listener) => servingListeners.push(listener),
+    onBundle: (listener) => bundleListeners.push(listener),
+    expiresAt: () => inspect(known().serving.cert).expiresAt,
+    start: async (signal) => {
+      trigger.mark();
+      await trigger.start(signal);
+    },
+  };
+};
