@@ -1,3 +1,5 @@
+export { CLUSTER_VARIABLE } from './cluster.ts';
+export { connectCluster, startCluster } from './start.ts';
 export type {
   Backend,
   Cluster,

@@ -53,6 +53,12 @@ export type Cluster = {
   backend: Backend;
   /** Present on the backend `node`. */
   node?: RealNode;
+  /** Where the control plane came from and why, for people. */
+  reason: string;
+  /** For the environment of child processes and test workers, so that their `connectCluster()` finds this cluster. */
+  env: Readonly<Record<string, string>>;
+  /** The command line that starts kubectl, without its arguments; it wants `KUBECONFIG` to be set. */
+  kubectlCommand: readonly string[];
   /** Registers more images after the start. */
   registerImages: (images: Readonly<Record<string, ImageProcess>>) => void;
   /** Loads image archives into the node. Nothing to do on the process backend. */
@@ -74,6 +80,6 @@ export type Cluster = {
   readFile: (target: ContainerTarget, path: string) => Promise<string>;
   /** Runs a program in the running container. Resolves whatever its exit code is. */
   exec: (target: ContainerTarget, argv: readonly string[]) => Promise<KubectlResult>;
-  /** Stops everything that was started and removes what lies on disk. Idempotent. */
+  /** Stops everything that was started and removes what lies on disk. Idempotent; nothing for who only joined. */
   stop: () => Promise<void>;
 };

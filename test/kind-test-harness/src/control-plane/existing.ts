@@ -1,0 +1,39 @@
+/** An existing cluster that a person points to by KUBECONFIG. */
+import { delimiter } from 'node:path';
+
+import { createKubeClient } from '../kube/client.ts';
+import { readKubeconfig } from '../kube/kubeconfig.ts';
+
+/** Tests install CRDs and delete namespaces: a cluster elsewhere must be meant. */
+const ALLOW_REMOTE_VARIABLE = 'KIND_TEST_HARNESS_ALLOW_REMOTE';
+const LOOPBACK = /^https?:\/\/(127\.|localhost[:/]|\[::1\])/;
+
+export type ExistingCluster = { kubeconfig: string; server: string };
+
+/** The cluster of KUBECONFIG when it answers and may be used; says why when not. `~/.kube/config` is never looked at. */
+export const findExistingCluster = async (
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): Promise<ExistingCluster | undefined> => {
+  const kubeconfig = env['KUBECONFIG'];
+  if (!kubeconfig) return undefined;
+  const unused = (why: string) => {
+    say(`KUBECONFIG=${kubeconfig} is not used: ${why}`);
+    return undefined;
+  };
+  if (kubeconfig.includes(delimiter)) return unused('it names several files');
+
+  try {
+    const connection = await readKubeconfig(kubeconfig);
+    const { server } = connection;
+    if (!LOOPBACK.test(server) && env[ALLOW_REMOTE_VARIABLE] !== '1') {
+      return unused(`${server} is not on this machine (${ALLOW_REMOTE_VARIABLE}=1 allows it)`);
+    }
+    const client = createKubeClient(connection);
+    const isReady = await client.isReady();
+    await client.close();
+    return isReady ? { kubeconfig, server } : unused(`${server} does not answer /readyz with ok`);
+  } catch (error) {
+    return unused(error instanceof Error ? error.message : String(error));
+  }
+};

@@ -1,0 +1,41 @@
+/**
+ * The images that the process kubelet can run: a file each in the cluster's folder, so that any process that uses the
+ * cluster can register one without asking the owner.
+ */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { hasCode } from './errors.ts';
+import type { ImageProcess } from './types.ts';
+
+export type ImageStore = {
+  register: (images: Readonly<Record<string, ImageProcess>>) => void;
+  /** Read anew each time: another process may have registered it a moment ago. */
+  find: (image: string) => ImageProcess | undefined;
+};
+
+export const createImageStore = (directory: string): ImageStore => {
+  mkdirSync(directory, { recursive: true });
+  const fileOf = (image: string) =>
+    join(directory, `${createHash('sha256').update(image).digest('hex').slice(0, 32)}.json`);
+
+  return {
+    register: (images) => {
+      for (const [image, entry] of Object.entries(images)) {
+        const unfinished = `${fileOf(image)}.${process.pid}`;
+        writeFileSync(unfinished, JSON.stringify(entry));
+        renameSync(unfinished, fileOf(image));
+      }
+    },
+    find: (image) => {
+      try {
+        const entry: ImageProcess = JSON.parse(readFileSync(fileOf(image), 'utf8'));
+        return entry;
+      } catch (error) {
+        if (hasCode(error, 'ENOENT')) return undefined;
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,114 @@
+/** Starting a cluster, and joining one that another process started. */
+import { cp, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { ClusterBackend } from './backend.ts';
+import { CLUSTER_VARIABLE, createCluster, imagesDirectory, logsDirectory } from './cluster.ts';
+import { createGuardedDirectory, type GuardedDirectory } from './guardian/start.ts';
+import { createImageStore } from './images.ts';
+import { processBackend } from './process-kubelet/backend.ts';
+import { createProgress } from './progress.ts';
+import { readRecord, writeRecord } from './record.ts';
+import type { Backend, Cluster, ClusterOptions } from './types.ts';
+
+/** Logs of all containers and programs are copied here, in a folder per cluster, before they vanish. */
+const KEEP_LOGS_VARIABLE = 'KIND_TEST_HARNESS_KEEP_LOGS';
+
+const BACKENDS: Partial<Record<Backend, ClusterBackend>> = {
+  process: processBackend,
+};
+
+const backendOf = (name: Backend): ClusterBackend => {
+  const backend = BACKENDS[name];
+  if (!backend) throw new Error(`there is no backend named ${name}`);
+  return backend;
+};
+
+/**
+ * Starts a cluster that lives as long as this process. Warm it takes 3 to 5 s; the first time ever, the control plane
+ * is built. @throws with the end of the failing program's log.
+ */
+export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
+  requireLinux();
+  const backend = backendOf(options.backend ?? 'process');
+  const progress = createProgress(options.onProgress);
+  const guarded = await createGuardedDirectory();
+  try {
+    return await start(backend, guarded, options, progress.say);
+  } catch (error) {
+    await guarded.release();
+    throw error;
+  } finally {
+    progress.end();
+  }
+};
+
+/**
+ * Joins the cluster whose folder is in `KIND_TEST_HARNESS_CLUSTER`. Its `stop` does nothing: only the owner's does.
+ * @throws when the variable is absent or its cluster has ended.
+ */
+export const connectCluster = async (env: NodeJS.ProcessEnv = process.env): Promise<Cluster> => {
+  const directory = env[CLUSTER_VARIABLE];
+  if (!directory) throw new Error(`${CLUSTER_VARIABLE} is not set: no cluster to join`);
+  const record = await readRecord(directory);
+  return createCluster(record, backendOf(record.backend).access(record), async () => {});
+};
+
+const start = async (
+  backend: ClusterBackend,
+  guarded: GuardedDirectory,
+  options: ClusterOptions,
+  say: (line: string) => void,
+): Promise<Cluster> => {
+  const { id, directory, release } = guarded;
+  const images = createImageStore(imagesDirectory(directory));
+  images.register(options.images ?? {});
+  await mkdir(logsDirectory(directory));
+  const running = await backend.start({
+    clusterId: id,
+    directory,
+    logsDirectory: logsDirectory(directory),
+    images,
+    imageArchives: options.imageArchives ?? [],
+    env: process.env,
+    say,
+    signal: options.signal,
+  });
+  const record = {
+    id,
+    directory,
+    backend: backend.name,
+    kubeconfig: running.kubeconfig,
+    server: running.server,
+    kubectlCommand: running.kubectlCommand,
+    reason: running.reason,
+    ownerPid: process.pid,
+    ownerDirectory: process.cwd(),
+    startedAt: new Date().toISOString(),
+  };
+  await writeRecord(record);
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    await running.stop();
+    await keepLogs(directory, id);
+    await release();
+  };
+  return createCluster(record, backend.access(record), async () => await (stopping ??= stop()));
+};
+
+const requireLinux = (): void => {
+  if (process.platform === 'linux') return;
+  throw new Error(
+    `kind-test-harness runs on Linux (WSL too), this is ${process.platform}: use a Linux machine or container`,
+  );
+};
+
+const keepLogs = async (directory: string, id: string): Promise<void> => {
+  const target = process.env[KEEP_LOGS_VARIABLE];
+  if (!target) return;
+  await cp(directory, join(target, id), {
+    recursive: true,
+    filter: (path) => !path.includes('/etcd') && !path.includes('/pods'),
+  });
+};
