@@ -27,7 +27,7 @@ export default defineConfig({
         'unit',
         [
           '{agent,coordinator,shared,deploy}/**/*.test.ts',
-          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo}/**/*.test.ts',
+          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images}/**/*.test.ts',
         ],
         10_000,
       ),

@@ -10,3 +10,4 @@ export type {
   PodTarget,
   RealNode,
 } from './types.ts';
+export { writeImageArchive, type ImageArchive, type ImageEntry } from './image-archive.ts';
