@@ -1,6 +1,6 @@
-/** UCI as the agent sees it: packages of sections in file order. A section without a name is anonymous. */
+/** UCI as the agent sees it: packages of sections in file order. */
 
-/** A scalar option, or a list option in order. UCI stores text only. */
+/** A scalar option, or a list option in order. UCI stores text only, and no scalar that is empty. */
 export type UciValue = string | readonly string[];
 
 export type UciSection = {
@@ -18,14 +18,17 @@ export type UciPackage = {
   readonly sections: readonly UciSection[];
 };
 
+/** A section that keeps its name and its place in the file; `before` is what was read. */
+export type UciReplacement = { readonly before: UciSection; readonly after: UciSection };
+
 /**
  * How one package is brought to what is wanted, foreign sections untouched. Applied in this order:
- * `remove`, then `set` (in place: the option text is replaced, the place in the file stays), then `append`
+ * `remove`, then `set` (in place: every option of `before` goes, all of `after` come, in `after`'s order), then `append`
  * (new sections at the end of the file, in order; a name that `remove` holds too is one that has to move).
  */
 export type UciDelta = {
   readonly package: string;
   readonly remove: readonly string[];
-  readonly set: readonly UciSection[];
+  readonly set: readonly UciReplacement[];
   readonly append: readonly UciSection[];
 };

@@ -1,0 +1,137 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { applyDelta, deltaOf, isEmptyDelta, sectionsEqual } from './delta.ts';
+import type { UciPackage, UciSection } from './model.ts';
+import { anySection } from './testing.ts';
+
+const isOurs = ({ name }: UciSection) => name.startsWith('own_');
+const rule = (name: string, options: UciSection['options'] = {}, type = 'rule'): UciSection => ({
+  name,
+  anonymous: false,
+  type,
+  options,
+});
+const firewall = (...sections: UciSection[]): UciPackage => ({ name: 'firewall', sections });
+
+describe('deltaOf', () => {
+  it.each<{
+    when: string;
+    observed: UciPackage;
+    desired: UciSection[];
+    expected: { remove?: string[]; set?: string[]; append?: string[] };
+  }>([
+    {
+      when: 'nothing differs but the order of options',
+      observed: firewall(rule('admin'), rule('own_a', { a: '1', b: '2' })),
+      desired: [rule('own_a', { b: '2', a: '1' })],
+      expected: {},
+    },
+    {
+      when: 'an option differs: in place',
+      observed: firewall(rule('own_a', { a: '1' }), rule('own_b')),
+      desired: [rule('own_a', { a: '2' }), rule('own_b')],
+      expected: { set: ['own_a'] },
+    },
+    {
+      when: 'one is new, at the end',
+      observed: firewall(rule('own_a')),
+      desired: [rule('own_a'), rule('own_b')],
+      expected: { append: ['own_b'] },
+    },
+    {
+      when: 'one is new in the middle: only the tail moves',
+      observed: firewall(rule('own_a'), rule('own_c')),
+      desired: [rule('own_a'), rule('own_b'), rule('own_c')],
+      expected: { remove: ['own_c'], append: ['own_b', 'own_c'] },
+    },
+    {
+      when: 'one is gone in the middle: nothing moves',
+      observed: firewall(rule('own_a'), rule('own_b'), rule('own_c')),
+      desired: [rule('own_a'), rule('own_c')],
+      expected: { remove: ['own_b'] },
+    },
+    {
+      when: 'an administrator has put a rule behind ours: ours go behind it',
+      observed: firewall(rule('own_a'), rule('admin'), rule('own_b')),
+      desired: [rule('own_a'), rule('own_b')],
+      expected: { remove: ['own_a', 'own_b'], append: ['own_a', 'own_b'] },
+    },
+    {
+      when: 'an administrator has put a section of another type behind ours: nothing moves',
+      observed: firewall(rule('own_a'), rule('admin', {}, 'zone')),
+      desired: [rule('own_a')],
+      expected: {},
+    },
+    {
+      when: 'a section of ours became another type: in place',
+      observed: firewall(rule('own_a', { a: '1' }, 'policy')),
+      desired: [rule('own_a', { a: '1' })],
+      expected: { set: ['own_a'] },
+    },
+    {
+      when: 'nothing of ours is wanted any more',
+      observed: firewall(rule('admin'), rule('own_a')),
+      desired: [],
+      expected: { remove: ['own_a'] },
+    },
+  ])('when $when', ({ observed, desired, expected }) => {
+    const { remove, set, append } = deltaOf({ observed, desired, isOurs });
+    expect({
+      remove,
+      set: set.map(({ after }) => after.name),
+      append: append.map(({ name }) => name),
+    }).toEqual({
+      remove: [],
+      set: [],
+      append: [],
+      ...expected,
+    });
+  });
+
+  const names = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'));
+  const own = fc
+    .tuple(names, fc.array(anySection, { minLength: 7, maxLength: 7 }))
+    .map(([chosen, pool]) =>
+      chosen.map((name, index) => ({ ...(pool[index] ?? rule(name)), name: `own_${name}` })),
+    );
+  const foreign = fc
+    .tuple(names, anySection)
+    .map(([chosen, base]) => chosen.map((name) => ({ ...base, name: `admin_${name}` })));
+  const observedPackages = fc
+    .tuple(own, foreign)
+    .chain(([ours, theirs]) =>
+      fc.shuffledSubarray([...ours, ...theirs], { minLength: ours.length + theirs.length }),
+    )
+    .map((sections) => firewall(...sections));
+
+  it('leads to what is wanted, in order, and leaves foreign sections as they are', () => {
+    fc.assert(
+      fc.property(observedPackages, own, (observed, desired) => {
+        const delta = deltaOf({ observed, desired, isOurs });
+        const after = applyDelta(observed, delta);
+        expect(after.sections.filter(isOurs).map(({ name }) => name)).toEqual(
+          desired.map(({ name }) => name),
+        );
+        for (const [index, section] of after.sections.filter(isOurs).entries()) {
+          expect(sectionsEqual(section, desired[index] ?? rule('none'))).toBe(true);
+        }
+        const theirs = (uciPackage: UciPackage) => uciPackage.sections.filter((s) => !isOurs(s));
+        expect(theirs(after)).toEqual(theirs(observed));
+        expect(isEmptyDelta(deltaOf({ observed: after, desired, isOurs }))).toBe(true);
+      }),
+    );
+  });
+
+  it("ends with an administrator's sections before ours of the same type", () => {
+    fc.assert(
+      fc.property(observedPackages, own, (observed, desired) => {
+        const { sections } = applyDelta(observed, deltaOf({ observed, desired, isOurs }));
+        for (const [place, section] of sections.entries()) {
+          if (isOurs(section)) continue;
+          const earlier = sections.slice(0, place).filter(isOurs);
+          expect(earlier.map(({ type }) => type)).not.toContain(section.type);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,85 @@
+/**
+ * What has to change in a package so that our sections are as wanted, in the wanted order, behind the foreign ones of
+ * their type, and every foreign section stays as it is. Pure; equal packages give an empty delta.
+ */
+import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
+
+export type DeltaInput = {
+  /** The package as OpenWRT has it now. */
+  observed: UciPackage;
+  /** All sections that are to be ours, in order. Names are unique. */
+  desired: readonly UciSection[];
+  /** Tells our sections of `observed` from an administrator's; only they are ever removed or changed. */
+  isOurs: (section: UciSection) => boolean;
+};
+
+/**
+ * A section whose place is wrong moves by removal and appending. So as few as possible move: the sections that may stay are
+ * the longest beginning of `desired` that `observed` has in this order, with no foreign section of the same type behind it
+ * (an administrator's rules match first).
+ */
+export const deltaOf = ({ observed, desired, isOurs }: DeltaInput): UciDelta => {
+  const ours = observed.sections.filter(isOurs);
+  const wanted = new Set(desired.map(({ name }) => name));
+  const remaining = ours.filter(({ name }) => wanted.has(name));
+  const lastForeign = placesOfLastForeign(observed, isOurs);
+  const placeOf = new Map(observed.sections.map(({ name }, place) => [name, place]));
+
+  let kept = 0;
+  const set: UciReplacement[] = [];
+  for (const after of desired) {
+    const before = remaining[kept];
+    if (before?.name !== after.name) break;
+    if ((placeOf.get(after.name) ?? 0) < (lastForeign.get(after.type) ?? -1)) break;
+    if (!sectionsEqual(before, after)) set.push({ before, after });
+    kept += 1;
+  }
+  const staying = new Set(desired.slice(0, kept).map(({ name }) => name));
+  return {
+    package: observed.name,
+    remove: ours.filter(({ name }) => !staying.has(name)).map(({ name }) => name),
+    set,
+    append: desired.slice(kept),
+  };
+};
+
+export const isEmptyDelta = ({ remove, set, append }: UciDelta): boolean =>
+  remove.length === 0 && set.length === 0 && append.length === 0;
+
+/** Type, options and list order; neither the order of options nor options that are empty count. */
+export const sectionsEqual = (a: UciSection, b: UciSection): boolean => {
+  if (a.type !== b.type || a.name !== b.name) return false;
+  const stored = Object.entries(a.options).filter(([, value]) => value.length > 0);
+  const other = Object.values(b.options).filter((value) => value.length > 0);
+  return (
+    stored.length === other.length &&
+    stored.every(([option, value]) => valuesEqual(value, b.options[option]))
+  );
+};
+
+const valuesEqual = (a: UciValue, b: UciValue | undefined): boolean => {
+  if (b === undefined || typeof a === 'string' || typeof b === 'string') return a === b;
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+};
+
+/** The package after the delta, as OpenWRT will have it. Names in `remove` and `set` that it lacks are ignored. */
+export const applyDelta = (observed: UciPackage, delta: UciDelta): UciPackage => {
+  const removed = new Set(delta.remove);
+  const replaced = new Map(delta.set.map(({ after }) => [after.name, after]));
+  const kept = observed.sections.filter(({ name }) => !removed.has(name));
+  return {
+    name: observed.name,
+    sections: [...kept.map((section) => replaced.get(section.name) ?? section), ...delta.append],
+  };
+};
+
+const placesOfLastForeign = (
+  { sections }: UciPackage,
+  isOurs: (section: UciSection) => boolean,
+): ReadonlyMap<string, number> => {
+  const places = new Map<string, number>();
+  for (const [place, section] of sections.entries()) {
+    if (!isOurs(section)) places.set(section.type, place);
+  }
+  return places;
+};

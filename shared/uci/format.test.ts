@@ -1,0 +1,109 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatDeltaFile, formatPackage, UciFormatError } from './format.ts';
+import type { UciSection } from './model.ts';
+import { anyPackage, anySection, storable } from './testing.ts';
+import { parsePackage } from './parse.ts';
+
+describe('formatPackage', () => {
+  it('writes as libuci exports', () => {
+    const sections = [
+      section('r', { name: "it's", proto: ['tcp', 'udp'], empty: '', none: [] }),
+      { ...section('cfg02dc81', { input: 'DROP' }), type: 'zone', anonymous: true },
+    ];
+    expect(formatPackage({ name: 'firewall', sections })).toBe(
+      `\nconfig rule 'r'\n\toption name 'it'\\''s'\n\tlist proto 'tcp'\n\tlist proto 'udp'\n\nconfig zone\n\toption input 'DROP'\n\n`,
+    );
+  });
+
+  it('is read back as it was', () => {
+    fc.assert(
+      fc.property(anyPackage, (uciPackage) => {
+        expect(parsePackage('firewall', formatPackage(uciPackage))).toEqual(uciPackage);
+      }),
+    );
+  });
+
+  it('lets no value break out of its option', () => {
+    const text = fc
+      .string({ minLength: 1, unit: 'binary' })
+      .filter((value) => !value.includes('\0'));
+    fc.assert(
+      fc.property(text, (value) => {
+        const sections = [section('r', { a: value, b: 'end' })];
+        const written = formatPackage({ name: 'firewall', sections });
+        expect(parsePackage('firewall', written).sections).toEqual(sections);
+      }),
+    );
+  });
+
+  it.each(['nul\0', 'half \ud800'])('refuses what no file can hold: %j', (value) => {
+    const sections = [section('r', { a: value })];
+    expect(() => formatPackage({ name: 'firewall', sections })).toThrow(UciFormatError);
+  });
+});
+
+describe('formatDeltaFile', () => {
+  it('writes the lines that rpcd takes (transcript ubus-apply.json)', () => {
+    const before = section('x', { a: '1', gone: ['2'] });
+    const delta = {
+      package: 'firewall',
+      remove: ['old'],
+      set: [{ before, after: section('x', { a: "it's", c: '3' }) }],
+      append: [section('y', { l: ['4', '5'] })],
+    };
+    expect(formatDeltaFile(delta)).toBe(
+      [
+        '-firewall.old',
+        '-firewall.x.a',
+        '-firewall.x.gone',
+        "firewall.x.a='it'\\''s'",
+        "firewall.x.c='3'",
+        "firewall.y='rule'",
+        "|firewall.y.l='4'",
+        "|firewall.y.l='5'",
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('is empty when there is nothing to do', () => {
+    expect(formatDeltaFile({ package: 'firewall', remove: [], set: [], append: [] })).toBe('');
+  });
+
+  it.each(['ctl \u0001', 'tab\t', 'nul\0', 'del\u007f', 'half \ud800'])(
+    'refuses a value that libuci would skip or change: %j',
+    (value) => {
+      const delta = { package: 'p', remove: [], set: [], append: [section('y', { a: value })] };
+      expect(() => formatDeltaFile(delta)).toThrow(UciFormatError);
+    },
+  );
+
+  it.each([
+    { remove: ['a-b'] },
+    { append: [{ ...section('y', {}), type: "ru'le" }] },
+    { append: [section('y', { 'a.b': '1' })] },
+    { package: 'a/b', remove: ['x'] },
+  ])('refuses a name that libuci would skip: %j', (part) => {
+    const delta = { package: 'p', remove: [], set: [], append: [], ...part };
+    expect(() => formatDeltaFile(delta)).toThrow(UciFormatError);
+  });
+
+  it('has each value in one line of its own, whatever it holds', () => {
+    fc.assert(
+      fc.property(anySection, storable, (base, value) => {
+        const added = { ...base, options: { ...base.options, hostile: value } };
+        const text = formatDeltaFile({ package: 'p', remove: [], set: [], append: [added] });
+        const quoted = value.replaceAll("'", String.raw`'\''`);
+        expect(text.split('\n')).toContain(`p.${base.name}.hostile='${quoted}'`);
+      }),
+    );
+  });
+});
+
+const section = (name: string, options: UciSection['options']): UciSection => ({
+  name,
+  anonymous: false,
+  type: 'rule',
+  options,
+});

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { parsePackage, UciSyntaxError } from './parse.ts';
+
+const accepted: Record<string, { text: string; sections: unknown[] }> = {
+  'named and anonymous sections, quotes of both kinds and none': {
+    text: `config defaults\n\toption input REJECT\n\nconfig zone 'lan'\n\toption name "lan"\n\tlist network 'a'\n\tlist network b\n`,
+    sections: [
+      { name: 'cfg01e63d', anonymous: true, type: 'defaults', options: { input: 'REJECT' } },
+      {
+        name: 'lan',
+        anonymous: false,
+        type: 'zone',
+        options: { name: 'lan', network: ['a', 'b'] },
+      },
+    ],
+  },
+  'anonymous ids as rpcd answers them (transcript ubus.json, uci get package)': {
+    text: 'config defaults\nconfig zone\nconfig zone\nconfig forwarding\nconfig rule\n',
+    sections: ['cfg01e63d', 'cfg02dc81', 'cfg03dc81', 'cfg04ad58', 'cfg0592bd'].map((name) =>
+      expect.objectContaining({ name, anonymous: true }),
+    ),
+  },
+  'comments, blank lines, a package line, several commands in a line': {
+    text: `package firewall\n# config no 'no'\n  config rule 'r' # why\n\toption a b#c\n\toption d 'e'; option f g\n`,
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: 'b', d: 'e', f: 'g' } }],
+  },
+  'escapes, parts that touch, values over lines': {
+    text: `config rule r\n\toption a 'it'\\''s'\n\toption b "x\\"y\\\\z"\n\toption c 'one\ntwo'\n\toption d one\\ two\n\toption e 'a'"b"c\n\toption f x\\\ny\n\toption g 'back\\'\n`,
+    sections: [
+      {
+        name: 'r',
+        anonymous: false,
+        type: 'rule',
+        options: {
+          a: "it's",
+          b: 'x"y\\z',
+          c: 'one\ntwo',
+          d: 'one two',
+          e: 'abc',
+          f: 'xy',
+          g: 'back\\',
+        },
+      },
+    ],
+  },
+  'the last of equal options, none that is empty, a list that begins with an option': {
+    text: "config rule r\noption a 1\noption a 2\noption b 3\noption b ''\noption c 4\nlist c 5\nlist d ''\n",
+    sections: [
+      { name: 'r', anonymous: false, type: 'rule', options: { a: '2', c: ['4', '5'], d: [''] } },
+    ],
+  },
+  'a section that is opened twice': {
+    text: 'config rule r\noption a 1\nconfig zone z\nconfig rule r\noption b 2\n',
+    sections: [
+      { name: 'r', anonymous: false, type: 'rule', options: { a: '1', b: '2' } },
+      { name: 'z', anonymous: false, type: 'zone', options: {} },
+    ],
+  },
+  'nothing at all': { text: '', sections: [] },
+};
+
+describe('parsePackage reads what libuci reads:', () => {
+  it.each(Object.entries(accepted))('%s', (_sentence, { text, sections }) => {
+    expect(parsePackage('firewall', text)).toEqual({ name: 'firewall', sections });
+  });
+});
+
+const refused: Record<string, { text: string; line: number }> = {
+  'an unknown command': { text: 'config rule r\nopton a b\n', line: 2 },
+  'an option before any section': { text: 'option a b\n', line: 1 },
+  'a quote that is never closed': { text: "config rule r\n\toption a 'b\n\toption c d\n", line: 2 },
+  'a double quote that is never closed': { text: 'config rule r\noption a "b', line: 2 },
+  'too many arguments': { text: 'config rule r x\n', line: 1 },
+  'too few arguments': { text: 'config\n', line: 1 },
+  'a section name with a dash': { text: 'config rule a-b\n', line: 1 },
+  'an option name with a dot': { text: 'config rule r\noption a.b c\n', line: 2 },
+  'one name with two types': { text: 'config rule r\nconfig zone r\n', line: 2 },
+  'a NUL': { text: 'config rule r\0\n', line: 1 },
+};
+
+describe('parsePackage refuses what libuci refuses:', () => {
+  it.each(Object.entries(refused))('%s', (_sentence, { text, line }) => {
+    const parse = () => parsePackage('firewall', text);
+    expect(parse).toThrow(UciSyntaxError);
+    expect(parse).toThrow(`line ${line}:`);
+  });
+});
