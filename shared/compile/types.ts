@@ -1,5 +1,6 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
 import type { RuleObject } from '../kube/objects.ts';
+import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
 /** Network name (of the pod's `nfn-network` annotation) -> interface name in OpenWRT. */
@@ -24,15 +25,18 @@ export type CompileInput = {
 /** What a rule came to, before anything is written. */
 export type Verdict = {
   rule: RuleObject;
+  /** `revisionOf(rule)`: of the CR as it is now, whatever generation is in force. */
   revision: string;
   /** The generation whose spec is rendered; differs from the CR's own when an invalid newer one is held back. */
   generationInForce: number | undefined;
   /**
    * `wanted`: its sections are among the desired ones. `unwanted`: being deleted, and nothing needs it.
-   * `pending`, `failed`: why not (all) of it is desired; a last good spec may be.
+   * `pending`, `failed`: why not (all) of it is desired; a last good spec may be. A CR that is being deleted and is
+   * kept because others need it is `pending` with reason `InUse`, its sections among the desired ones.
    */
   verdict: 'wanted' | 'unwanted' | 'pending' | 'failed';
-  reason: string;
+  reason: Reason;
+  /** For the operator; empty for `wanted` and `unwanted`. At most `MAX_MESSAGE_LENGTH` long. */
   message: string;
   /** Names of its sections in the desired packages. */
   sections: readonly { package: string; name: string }[];

@@ -12,6 +12,9 @@ export type Reference = { path: string; kind: string; name: string };
 /** A use of a network of the CNF pod's `nfn-network` annotation. */
 export type NetworkUse = { path: string; network: string };
 
+/** A section that an administrator makes, without which OpenWRT would skip ours. */
+export type SectionNeed = { path: string; package: string; type: string; name: string };
+
 /** A condition on the spec that the API server checks as CEL and we check in code; a test holds the two together. */
 export type SpecRule<Spec> = {
   /** CEL over `self`, which is the spec. */
@@ -23,7 +26,19 @@ export type SpecRule<Spec> = {
   holds: (spec: Spec) => boolean;
 };
 
+/** A condition on the CR's name, where OpenWRT has one. */
+export type NameRule = {
+  /** CEL over `self`, which is the CR. */
+  cel: string;
+  message: string;
+  holds: (name: string) => boolean;
+  /** Whether it is the length: operators and programs tell that apart. */
+  isLimit: boolean;
+};
+
 export type RenderContext = {
+  /** The CR's own name. */
+  crName: string;
   /** The CR's name as UCI can hold it: `-` and `.` are `_`. */
   name: string;
   /** The UCI section's name that belongs to this CR: `section.prefix` + name. */
@@ -34,28 +49,44 @@ export type RenderContext = {
   uciNameOf: (reference: string) => string;
 };
 
+export type UciRendering<Spec> = {
+  package: string;
+  /**
+   * `prefix`: names are free, ours begin with `sectionPrefix`. `ledger`: the name is the identity, so a ledger
+   * tells ours from an administrator's.
+   */
+  ownership: 'prefix' | 'ledger';
+  sectionPrefix: string;
+  /**
+   * The name under which a section that is not ours acts as one of this kind: rules may refer to it, and no CR can have
+   * that name. Undefined for sections that do not.
+   */
+  nameOf?: (section: UciSection) => string | undefined;
+  needs?: (spec: Spec, context: RenderContext) => readonly SectionNeed[];
+  /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
+  render: (spec: Spec, context: RenderContext) => readonly UciSection[];
+};
+
 export type KindDefinition<Spec = unknown> = ResourceType & {
   scope: 'Namespaced';
   singular: string;
   shortNames: readonly string[];
   /** For `kubectl explain` and the reference docs. */
   description: string;
+  /** Its output is what rendering gets: digits as text, blank fields absent. */
   spec: z.ZodType<Spec>;
   specRules?: readonly SpecRule<Spec>[];
-  /** Length limit of the CR's name, where OpenWRT has one. */
-  nameLimit?: { max: number; why: string };
+  nameRules?: readonly NameRule[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
   /** Where its sections go. Absent for kinds that only make other CRs. */
-  uci?: {
-    package: string;
-    /**
-     * `prefix`: names are free, ours begin with `sectionPrefix`. `ledger`: the name is the identity, so a ledger
-     * tells ours from an administrator's.
-     */
-    ownership: 'prefix' | 'ledger';
-    sectionPrefix: string;
-    /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
-    render: (spec: Spec, context: RenderContext) => readonly UciSection[];
-  };
+  uci?: UciRendering<Spec>;
 };
+
+/**
+ * A kind as the registry holds it: whoever walks over all kinds does not know their specs. Sound because a spec only reaches a
+ * kind's functions through that kind's own schema.
+ */
+export const defineKind = <Spec>(definition: KindDefinition<Spec>): KindDefinition =>
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  definition as unknown as KindDefinition;

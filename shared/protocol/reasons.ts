@@ -7,6 +7,7 @@ export const reasons = {
   InUse: 'Being deleted, but kept because rules that stay refer to it.',
   WaitingForReference: 'Refers to a CR that does not exist (yet) for this purpose.',
   WaitingForInterface: 'Needs an interface that OpenWRT does not have (yet).',
+  WaitingForPackage: 'OpenWRT lacks the configuration package that the rule belongs to.',
   InvalidSpec: 'The spec breaks a rule of its kind; a last good generation may be in force.',
   UnknownNetwork: 'Names a network that the CNF pod is not attached to.',
   NameTaken: 'OpenWRT has a section of that name that is not ours.',

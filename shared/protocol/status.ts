@@ -43,6 +43,7 @@ export const conditionSchema = z.object({
   lastTransitionTime: z
     .string()
     .max(64)
+    .meta({ format: 'date-time' })
     .describe('When status last changed, RFC 3339 in whole seconds.'),
 });
 export type Condition = z.infer<typeof conditionSchema>;
@@ -73,6 +74,7 @@ export const ruleStatusSchema = z.object({
   appliedTime: z
     .string()
     .max(64)
+    .meta({ format: 'date-time' })
     .optional()
     .describe('When the last pod confirmed appliedVersion.'),
   appliedGeneration: z
@@ -100,6 +102,10 @@ export const ruleStatusSchema = z.object({
     .max(MAX_LISTED_PODS)
     .optional()
     .describe('Pods that are not in sync, or that block the deletion, and why; the first ten.'),
-  conditions: z.array(conditionSchema).max(16).optional(),
+  conditions: z
+    .array(conditionSchema)
+    .max(16)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
 });
 export type RuleStatus = z.infer<typeof ruleStatusSchema>;

@@ -1,0 +1,155 @@
+/**
+ * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name and
+ * its references hold is found out later.
+ */
+import type { KindDefinition, Reference, RenderContext, SectionNeed } from '../kinds/kind.ts';
+import type { RuleObject } from '../kube/objects.ts';
+import type { UciSection } from '../uci/model.ts';
+import { uciName } from '../uci/names.ts';
+import { checkMetadata, checkSpec } from './check.ts';
+import type { Problem } from './check.ts';
+import { revisionOf } from './revision.ts';
+import type { CompileInput } from './types.ts';
+
+/** A spec of the rule that can be put into force, if its references are. */
+export type Rendering = {
+  generation: number;
+  sections: readonly UciSection[];
+  references: readonly Reference[];
+};
+
+export type Hindrance = Problem & { verdict: 'pending' | 'failed' };
+
+export type Candidate = {
+  rule: RuleObject;
+  kind: KindDefinition;
+  revision: string;
+  /** Best first: the CR as it is, then the last good spec. */
+  renderings: readonly Rendering[];
+  /** Why the CR as it is has no rendering. */
+  hindrance: Hindrance | undefined;
+  /** Of the CR as it is and of the last good spec, rendered or not. */
+  references: readonly Reference[];
+};
+
+export const candidateOf = (
+  rule: RuleObject,
+  kind: KindDefinition,
+  input: CompileInput,
+): Candidate => {
+  const revision = revisionOf(rule);
+  const { generation = 0, uid } = rule.metadata;
+  const current = attempt({ rule, kind, revision, generation, spec: rule.spec }, input);
+  const last = input.lastGood.get(uid);
+  const older =
+    last && last.revision !== revision ? attempt({ rule, kind, ...last }, input) : undefined;
+  const inMetadata = checkMetadata(kind, rule);
+  const hindrance = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.hindrance;
+  return {
+    rule,
+    kind,
+    revision,
+    hindrance,
+    renderings: [hindrance ? undefined : current.rendering, older?.rendering].filter(
+      (rendering) => rendering !== undefined,
+    ),
+    references: [...current.references, ...(older?.references ?? [])],
+  };
+};
+
+type Version = {
+  rule: RuleObject;
+  kind: KindDefinition;
+  spec: unknown;
+  generation: number;
+  revision: string;
+};
+
+type Attempt = {
+  references: readonly Reference[];
+  rendering?: Rendering;
+  hindrance?: Hindrance;
+};
+
+const attempt = (version: Version, input: CompileInput): Attempt => {
+  const { rule, kind, generation } = version;
+  const checked = checkSpec(kind, version.spec);
+  if ('problem' in checked) {
+    return { references: [], hindrance: { ...checked.problem, verdict: 'failed' } };
+  }
+  const { spec } = checked;
+  const references = kind.references?.(spec) ?? [];
+  const context = contextOf(rule, kind, input);
+  const hindrance =
+    refusal(version, input) ??
+    unknownNetwork(kind, spec, input) ??
+    (kind.uci && lackOf(kind.uci.package, kind.uci.needs?.(spec, context) ?? [], input));
+  if (hindrance) return { references, hindrance };
+  const sections = kind.uci?.render(spec, context) ?? [];
+  return { references, rendering: { generation, sections, references } };
+};
+
+const contextOf = (
+  { metadata }: RuleObject,
+  kind: KindDefinition,
+  { networks }: CompileInput,
+): RenderContext => {
+  const name = uciName(metadata.name);
+  return {
+    crName: metadata.name,
+    name,
+    sectionName: `${kind.uci?.sectionPrefix ?? ''}${name}`,
+    interfaceOf: (network) => networks.get(network) ?? '',
+    uciNameOf: uciName,
+  };
+};
+
+const refusal = ({ rule, revision }: Version, { refused }: CompileInput): Hindrance | undefined => {
+  const refusedAs = refused.get(rule.metadata.uid);
+  return refusedAs?.revision === revision
+    ? { verdict: 'failed', reason: 'RefusedByOpenwrt', message: refusedAs.message }
+    : undefined;
+};
+
+const unknownNetwork = (
+  kind: KindDefinition,
+  spec: unknown,
+  { networks }: CompileInput,
+): Hindrance | undefined => {
+  const unknown = (kind.networks?.(spec) ?? []).find(({ network }) => !networks.has(network));
+  if (!unknown) return undefined;
+  const known = [...networks.keys()].sort().join(', ') || 'none';
+  return {
+    verdict: 'failed',
+    reason: 'UnknownNetwork',
+    message: `${unknown.path}: the CNF pod has no network ${unknown.network}; it has: ${known}`,
+  };
+};
+
+/** What an administrator has to bring first. */
+const lackOf = (
+  packageName: string,
+  needs: readonly SectionNeed[],
+  { observed }: CompileInput,
+): Hindrance | undefined => {
+  if (!observed.has(packageName)) {
+    return {
+      verdict: 'pending',
+      reason: 'WaitingForPackage',
+      message: `OpenWRT has no configuration ${packageName}; is its package installed?`,
+    };
+  }
+  const missing = needs.find(
+    (need) =>
+      !observed
+        .get(need.package)
+        ?.sections.some(({ type, name }) => type === need.type && name === need.name),
+  );
+  return (
+    missing && {
+      verdict: 'pending',
+      reason: 'WaitingForInterface',
+      message: `${missing.path}: OpenWRT has no ${missing.type} ${missing.name} in ${missing.package}`,
+    }
+  );
+};

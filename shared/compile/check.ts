@@ -1,0 +1,63 @@
+/** What can be said of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
+import type { z } from 'zod';
+import type { KindDefinition, Reference } from '../kinds/kind.ts';
+import { kindOf } from '../kinds/registry.ts';
+import type { RuleObject } from '../kube/objects.ts';
+import { ORDER_ANNOTATION } from '../names.ts';
+import type { Reason } from '../protocol/reasons.ts';
+import { orderOf } from './revision.ts';
+
+export type Problem = { reason: Reason; message: string };
+
+/** The spec as the kind's schema gives it, or what is wrong with it, each with its path. */
+export const checkSpec = (
+  kind: KindDefinition,
+  raw: unknown,
+): { spec: unknown } | { problem: Problem } => {
+  const parsed = kind.spec.safeParse(raw ?? {});
+  if (!parsed.success) return { problem: invalid(parsed.error.issues.map(issueText)) };
+  const broken = (kind.specRules ?? []).filter(({ holds }) => !holds(parsed.data));
+  if (broken.length > 0) {
+    return { problem: invalid(broken.map(({ path, message }) => `${path}: ${message}`)) };
+  }
+  return { spec: parsed.data };
+};
+
+/** What is wrong with name or annotations. */
+export const checkMetadata = (kind: KindDefinition, rule: RuleObject): Problem | undefined => {
+  const broken = kind.nameRules?.find(({ holds }) => !holds(rule.metadata.name));
+  if (broken) {
+    const message = `metadata.name: ${broken.message}`;
+    return broken.isLimit ? { reason: 'NameTooLong', message } : invalid([message]);
+  }
+  if (orderOf(rule) === undefined) {
+    return invalid([`metadata.annotations[${ORDER_ANNOTATION}]: must be a whole number`]);
+  }
+  return undefined;
+};
+
+/** The CRs that a rule refers to; none when its spec is invalid, since that cannot be told then. */
+export const referencesOf = (rule: RuleObject): readonly Reference[] => {
+  const kind = kindOf(rule.kind);
+  if (!kind?.references) return [];
+  const checked = checkSpec(kind, rule.spec);
+  return 'spec' in checked ? kind.references(checked.spec) : [];
+};
+
+const invalid = (messages: readonly string[]): Problem => ({
+  reason: 'InvalidSpec',
+  message: [...new Set(messages)].join('; '),
+});
+
+/** Values stay out of it: they may be secret. */
+const issueText = (issue: z.core.$ZodIssue): string => {
+  const path = issue.path.reduce<string>(
+    (text, key) => (typeof key === 'number' ? `${text}[${key}]` : `${text}.${String(key)}`),
+    'spec',
+  );
+  if (issue.code === 'unrecognized_keys') {
+    return `${path}: unknown to this version: ${issue.keys.join(', ')}`;
+  }
+  if (issue.code === 'invalid_type' && issue.input === undefined) return `${path}: is required`;
+  return `${path}: ${issue.message}`;
+};

@@ -1,0 +1,72 @@
+/**
+ * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of mwan3): the older has it. A
+ * name that an administrator uses is nobody's, unless the CR comes from ICN's controller, which made that section.
+ */
+import { placeOf } from '../kinds/registry.ts';
+import { ICN_FINALIZERS } from '../names.ts';
+import { uciName } from '../uci/names.ts';
+import type { Candidate, Hindrance } from './candidate.ts';
+import { keyOf } from './in-use.ts';
+import { ledgerKey } from './ownership.ts';
+import type { Foreign } from './ownership.ts';
+
+/** The candidates that may not have their names, and why. */
+export const nameProblems = (
+  candidates: readonly Candidate[],
+  foreign: Foreign,
+): ReadonlyMap<Candidate, Hindrance> => {
+  const problems = new Map<Candidate, Hindrance>();
+  const owners = new Map<string, Candidate>();
+  for (const candidate of [...candidates].sort(byAge)) {
+    const claims = claimsOf(candidate);
+    const owner = claims.map((claim) => owners.get(claim)).find((other) => other !== undefined);
+    const problem = owner ? conflictWith(owner) : takenProblem(candidate, claims, foreign);
+    if (problem) problems.set(candidate, problem);
+    else for (const claim of claims) owners.set(claim, candidate);
+  }
+  return problems;
+};
+
+/** Older first; the order in which names are given away. */
+const byAge = (a: Candidate, b: Candidate): number =>
+  compare(a.rule.metadata.creationTimestamp, b.rule.metadata.creationTimestamp) ||
+  placeOf(a.rule.kind) - placeOf(b.rule.kind) ||
+  compare(a.rule.metadata.name, b.rule.metadata.name);
+
+/** By code units: the same on every machine, whatever its locale. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** All that the CR would write, and its own name even where it cannot be rendered now. */
+const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
+  const { uci } = kind;
+  if (!uci) return [];
+  const names = renderings.flatMap(({ sections }) => sections.map(({ name }) => name));
+  return [...new Set([`${uci.sectionPrefix}${uciName(rule.metadata.name)}`, ...names])].map(
+    (name) => ledgerKey(uci.package, name),
+  );
+};
+
+const conflictWith = ({ rule }: Candidate): Hindrance => ({
+  verdict: 'failed',
+  reason: 'NameConflict',
+  message: `metadata.name: OpenWRT cannot tell it from the older ${rule.kind} ${rule.metadata.name}`,
+});
+
+const takenProblem = (
+  { rule, kind }: Candidate,
+  claims: readonly string[],
+  foreign: Foreign,
+): Hindrance | undefined => {
+  const { name, finalizers = [] } = rule.metadata;
+  if (finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer))) return undefined;
+  const section =
+    claims.map((claim) => foreign.sections.get(claim)).find((found) => found !== undefined) ??
+    foreign.named.get(keyOf(rule.kind, name));
+  return (
+    section && {
+      verdict: 'failed',
+      reason: 'NameTaken',
+      message: `metadata.name: OpenWRT has a ${section.type} of that name in ${kind.uci?.package ?? ''} which is not ours (section ${section.name})`,
+    }
+  );
+};

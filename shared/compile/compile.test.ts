@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest';
+import { ORDER_ANNOTATION } from '../names.ts';
+import { compile } from './compile.ts';
+import { revisionOf } from './revision.ts';
+import { DELETING, inputOf, namedSection, ruleOf } from './testing.ts';
+import type { CompileInput, Verdict } from './types.ts';
+
+const lan = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' });
+const reject = ruleOf('FirewallRule', 'reject-80', {
+  src: 'lan1',
+  src_port: 80,
+  proto: 'tcp',
+  target: 'REJECT',
+});
+
+const summary = ({ verdict, reason, message, sections }: Verdict) => ({
+  verdict,
+  reason,
+  message,
+  sections: sections.map(({ name }) => name),
+});
+const names = (input: CompileInput) =>
+  (compile(input).desired.get('firewall') ?? []).map(({ name }) => name);
+
+describe('compile', () => {
+  it('renders rules, and what they refer to before them', () => {
+    const { desired, verdicts } = compile(inputOf([reject, lan]));
+    expect(desired.get('firewall')).toEqual([
+      namedSection('zone', 'sdewan_zone_lan1', {
+        name: 'lan1',
+        network: ['net1'],
+        input: 'ACCEPT',
+      }),
+      namedSection('rule', 'sdewan_rule_reject_80', {
+        name: 'reject-80',
+        src: 'lan1',
+        src_port: '80',
+        proto: 'tcp',
+        target: 'REJECT',
+      }),
+    ]);
+    expect(verdicts.map(summary)).toEqual([
+      { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_rule_reject_80'] },
+      { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_zone_lan1'] },
+    ]);
+  });
+
+  it('orders by annotation, then age, then kind, then name', () => {
+    const at = (name: string, creationTimestamp: string, order?: string) =>
+      ruleOf(
+        'FirewallRule',
+        name,
+        {},
+        {
+          creationTimestamp,
+          ...(order === undefined ? {} : { annotations: { [ORDER_ANNOTATION]: order } }),
+        },
+      );
+    const rules = [
+      at('young', '2026-01-03T00:00:00Z'),
+      at('late', '2026-01-01T00:00:00Z', '10'),
+      at('b', '2026-01-02T00:00:00Z'),
+      at('a', '2026-01-02T00:00:00Z'),
+      at('first', '2026-01-09T00:00:00Z', '-1'),
+      ruleOf(
+        'FirewallZone',
+        'z',
+        { network: ['ovn-net1'] },
+        { creationTimestamp: '2026-01-02T00:00:00Z' },
+      ),
+    ];
+    expect(names(inputOf(rules))).toEqual(
+      ['rule_first', 'zone_z', 'rule_a', 'rule_b', 'rule_young', 'rule_late'].map(
+        (n) => `sdewan_${n}`,
+      ),
+    );
+  });
+
+  it("takes an administrator's zone as a reference", () => {
+    const rule = ruleOf('FirewallRule', 'r', { src: 'wan', dest: '*' });
+    expect(compile(inputOf([rule])).verdicts.map(summary)).toMatchObject([{ verdict: 'wanted' }]);
+  });
+
+  it.each<{ when: string; rule: Parameters<typeof ruleOf>; verdict: object }>([
+    {
+      when: 'the reference is missing',
+      rule: ['FirewallRule', 'r', { src: 'lan9' }],
+      verdict: {
+        verdict: 'pending',
+        reason: 'WaitingForReference',
+        message: 'spec.src: waits for FirewallZone lan9, which does not exist for this purpose',
+      },
+    },
+    {
+      when: 'the network is unknown',
+      rule: ['FirewallZone', 'z', { network: ['nowhere'] }],
+      verdict: {
+        verdict: 'failed',
+        reason: 'UnknownNetwork',
+        message:
+          'spec.network[0]: the CNF pod has no network nowhere; it has: ovn-net1, ovn-net2, ovn-priv-net',
+      },
+    },
+    {
+      when: 'the spec is invalid, every fault with its path and no value',
+      rule: [
+        'FirewallRule',
+        'r',
+        { src_port: '80-70', proto: 'tcp', targt: 'DROP', icmp_type: ['x'] },
+      ],
+      verdict: {
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+        message:
+          'spec.src_port: must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it; spec.icmp_type[0]: must be the name of an ICMP type such as echo-request, or its number as in 8 or 3/4; spec: unknown to this version: targt',
+      },
+    },
+    {
+      when: 'a required field is missing',
+      rule: ['FirewallZone', 'z', {}],
+      verdict: { verdict: 'failed', reason: 'InvalidSpec', message: 'spec.network: is required' },
+    },
+    {
+      when: 'fields do not go together',
+      rule: ['FirewallRule', 'r', { target: 'MARK' }],
+      verdict: {
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+        message: 'spec.target: MARK needs set_mark or set_xmark',
+      },
+    },
+    {
+      when: 'the order is no number',
+      rule: ['FirewallRule', 'r', {}, { annotations: { [ORDER_ANNOTATION]: 'first' } }],
+      verdict: {
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+        message: `metadata.annotations[${ORDER_ANNOTATION}]: must be a whole number`,
+      },
+    },
+    {
+      when: 'the name is too long',
+      rule: ['FirewallZone', 'abcdefghijkl', { network: ['ovn-net1'] }],
+      verdict: {
+        verdict: 'failed',
+        reason: 'NameTooLong',
+        message:
+          "metadata.name: the name must be at most 11 characters long: OpenWRT's firewall has no longer zone names",
+      },
+    },
+    {
+      when: "the name is an administrator's",
+      rule: ['FirewallZone', 'wan', { network: ['ovn-net1'] }],
+      verdict: {
+        verdict: 'failed',
+        reason: 'NameTaken',
+        message:
+          'metadata.name: OpenWRT has a zone of that name in firewall which is not ours (section wan)',
+      },
+    },
+    {
+      when: 'this version does not know the kind',
+      rule: ['Unheard', 'r', {}],
+      verdict: {
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+        message: 'this version does not know the kind Unheard',
+      },
+    },
+  ])('leaves a rule out and says why when $when', ({ rule, verdict }) => {
+    const { desired, verdicts } = compile(inputOf([ruleOf(...rule)]));
+    expect(verdicts.map(summary)).toEqual([{ ...verdict, sections: [] }]);
+    expect(desired.get('firewall')).toEqual([]);
+  });
+
+  it('waits where OpenWRT lacks the package', () => {
+    const [verdict] = compile(inputOf([lan], { observed: new Map() })).verdicts;
+    expect(verdict).toMatchObject({ verdict: 'pending', reason: 'WaitingForPackage' });
+  });
+
+  it('leaves out what OpenWRT has refused, until it changes', () => {
+    const refused = (revision: string) =>
+      compile(
+        inputOf([lan], { refused: new Map([['FirewallZone-lan1', { revision, message: 'no' }]]) }),
+      ).verdicts[0];
+    expect(refused(revisionOf(lan))).toMatchObject({ reason: 'RefusedByOpenwrt', message: 'no' });
+    expect(refused('another')).toMatchObject({ verdict: 'wanted' });
+  });
+
+  it('gives a name that two CRs want to the older one', () => {
+    const older = ruleOf('FirewallRule', 'a.b', {}, { creationTimestamp: '2025-01-01T00:00:00Z' });
+    const younger = ruleOf('FirewallRule', 'a-b', {});
+    const { verdicts } = compile(inputOf([younger, older]));
+    expect(verdicts.map(summary)).toEqual([
+      {
+        verdict: 'failed',
+        reason: 'NameConflict',
+        message: 'metadata.name: OpenWRT cannot tell it from the older FirewallRule a.b',
+        sections: [],
+      },
+      { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_rule_a_b'] },
+    ]);
+  });
+
+  it("takes a name over from ICN's controller", () => {
+    const adopted = ruleOf(
+      'FirewallZone',
+      'wan',
+      { network: ['ovn-net1'] },
+      {
+        finalizers: ['rule.finalizers.sdewan.akraino.org'],
+      },
+    );
+    expect(compile(inputOf([adopted])).verdicts).toMatchObject([{ verdict: 'wanted' }]);
+  });
+});
+
+describe('a last good generation', () => {
+  const lastGood = (spec: unknown) =>
+    new Map([['FirewallRule-reject-80', { spec, generation: 3, revision: 'older' }]]);
+  const broken = ruleOf('FirewallRule', 'reject-80', { target: 'NO' }, { generation: 4 });
+
+  it('stays in force while a newer one is invalid', () => {
+    const input = inputOf([broken, lan], { lastGood: lastGood(reject.spec) });
+    expect(compile(input).verdicts[0]).toMatchObject({
+      verdict: 'failed',
+      reason: 'InvalidSpec',
+      generationInForce: 3,
+      message: expect.stringMatching(/^spec\.target: .*; generation 3 stays in force$/),
+      sections: [{ package: 'firewall', name: 'sdewan_rule_reject_80' }],
+    });
+    expect(names(input)).toEqual(['sdewan_zone_lan1', 'sdewan_rule_reject_80']);
+  });
+
+  it('stays in force while a newer one waits', () => {
+    const waiting = ruleOf('FirewallRule', 'reject-80', { src: 'lan9' }, { generation: 4 });
+    expect(
+      compile(inputOf([waiting, lan], { lastGood: lastGood(reject.spec) })).verdicts[0],
+    ).toMatchObject({ verdict: 'pending', reason: 'WaitingForReference', generationInForce: 3 });
+  });
+
+  it('falls when what it refers to is gone', () => {
+    expect(
+      compile(inputOf([broken], { lastGood: lastGood(reject.spec) })).verdicts[0],
+    ).toMatchObject({
+      verdict: 'failed',
+      reason: 'InvalidSpec',
+      generationInForce: undefined,
+      sections: [],
+    });
+  });
+
+  it('is not there on a fresh pod', () => {
+    expect(names(inputOf([broken, lan]))).toEqual(['sdewan_zone_lan1']);
+  });
+});
+
+describe('a rule that is being deleted', () => {
+  const leaving = { ...lan, metadata: { ...lan.metadata, ...DELETING } };
+
+  it('is unwanted when nothing refers to it', () => {
+    const { desired, verdicts } = compile(inputOf([leaving]));
+    expect(verdicts).toMatchObject([{ verdict: 'unwanted', reason: 'Removing', sections: [] }]);
+    expect(desired.get('firewall')).toEqual([]);
+  });
+
+  it('is kept while a rule that stays refers to it', () => {
+    const { verdicts } = compile(inputOf([leaving, reject]));
+    expect(verdicts.map(summary)).toMatchObject([
+      {
+        verdict: 'pending',
+        reason: 'InUse',
+        message: 'is kept because FirewallRule reject-80 refers to it',
+        sections: ['sdewan_zone_lan1'],
+      },
+      { verdict: 'wanted' },
+    ]);
+  });
+
+  it('is not kept by one that goes too', () => {
+    const going = { ...reject, metadata: { ...reject.metadata, ...DELETING } };
+    expect(compile(inputOf([leaving, going])).verdicts).toMatchObject([
+      { verdict: 'unwanted' },
+      { verdict: 'unwanted' },
+    ]);
+  });
+
+  it('gives its name free', () => {
+    const older = ruleOf(
+      'FirewallRule',
+      'a.b',
+      {},
+      {
+        creationTimestamp: '2025-01-01T00:00:00Z',
+        ...DELETING,
+      },
+    );
+    const { verdicts } = compile(inputOf([older, ruleOf('FirewallRule', 'a-b', {})]));
+    expect(verdicts).toMatchObject([{ verdict: 'unwanted' }, { verdict: 'wanted' }]);
+  });
+});

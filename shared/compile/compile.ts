@@ -1,0 +1,133 @@
+/**
+ * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
+ * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
+ */
+import { kindOf, kinds, placeOf } from '../kinds/registry.ts';
+import type { RuleObject } from '../kube/objects.ts';
+import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
+import type { UciSection } from '../uci/model.ts';
+import { candidateOf } from './candidate.ts';
+import type { Candidate, Hindrance } from './candidate.ts';
+import { compare, nameProblems } from './claims.ts';
+import { forcesOf } from './forces.ts';
+import type { Forces } from './forces.ts';
+import { isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
+import { foreignOf } from './ownership.ts';
+import { orderOf, revisionOf } from './revision.ts';
+import type { CompileInput, CompileResult, Verdict } from './types.ts';
+
+export const compile = (input: CompileInput): CompileResult => {
+  const all = new Map<RuleObject, Candidate>();
+  for (const rule of [...input.rules].sort(byPlace)) {
+    const kind = kindOf(rule.kind);
+    if (kind) all.set(rule, candidateOf(rule, kind, input));
+  }
+  const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
+  const needed = [...all.values()].filter(
+    ({ rule }) => !isBeingDeleted(rule) || kept.has(rule.metadata.uid),
+  );
+  const foreign = foreignOf(input.observed, input.ledger);
+  const unnamed = nameProblems(needed, foreign);
+  const forces = forcesOf(
+    needed.filter((candidate) => !unnamed.has(candidate)),
+    foreign,
+  );
+  const situation: Situation = { kept, unnamed, forces, hindrances: new Map() };
+  for (const candidate of needed) {
+    const { kind, metadata } = candidate.rule;
+    const hindrance = unnamed.get(candidate) ?? candidate.hindrance;
+    situation.hindrances.set(keyOf(kind, metadata.name), hindrance?.reason);
+  }
+  const neededSet = new Set(needed);
+  return {
+    desired: desiredOf(forces),
+    verdicts: input.rules.map((rule) => {
+      const candidate = all.get(rule);
+      if (!candidate) return unknownKind(rule);
+      return neededSet.has(candidate) ? verdictOf(candidate, situation) : unwanted(candidate);
+    }),
+  };
+};
+
+/** The order of our sections in a package. */
+const byPlace = (a: RuleObject, b: RuleObject): number =>
+  (orderOf(a) ?? 0) - (orderOf(b) ?? 0) ||
+  compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+  placeOf(a.kind) - placeOf(b.kind) ||
+  compare(a.metadata.name, b.metadata.name);
+
+const desiredOf = ({ inForce }: Forces): ReadonlyMap<string, readonly UciSection[]> => {
+  const desired = new Map<string, UciSection[]>();
+  for (const { uci } of kinds) if (uci) desired.set(uci.package, []);
+  for (const [{ kind }, { sections }] of inForce) {
+    if (kind.uci) desired.get(kind.uci.package)?.push(...sections);
+  }
+  return desired;
+};
+
+type Situation = {
+  kept: ReadonlyMap<string, RuleObject>;
+  unnamed: ReadonlyMap<Candidate, Hindrance>;
+  forces: Forces;
+  hindrances: Map<string, string | undefined>;
+};
+
+const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
+  const { rule, kind } = candidate;
+  const rendering = situation.forces.inForce.get(candidate);
+  const base = {
+    ...emptyVerdict(rule, candidate.revision),
+    generationInForce: rendering?.generation,
+    sections: (rendering?.sections ?? []).map(({ name }) => ({
+      package: kind.uci?.package ?? '',
+      name,
+    })),
+  };
+  const user = situation.kept.get(rule.metadata.uid);
+  if (user) {
+    const message = `is kept because ${user.kind} ${user.metadata.name} refers to it`;
+    return { ...base, verdict: 'pending', reason: 'InUse', message };
+  }
+  const hindrance = hindranceOf(candidate, situation);
+  if (!hindrance) return { ...base, verdict: 'wanted', reason: 'Applying', message: '' };
+  const suffix = rendering ? `; generation ${rendering.generation} stays in force` : '';
+  const room = MAX_MESSAGE_LENGTH - suffix.length;
+  return { ...base, ...hindrance, message: `${hindrance.message.slice(0, room)}${suffix}` };
+};
+
+/** Why the CR as it is, is not in force. */
+const hindranceOf = (candidate: Candidate, situation: Situation): Hindrance | undefined => {
+  const byItself = situation.unnamed.get(candidate) ?? candidate.hindrance;
+  const missing = situation.forces.waitsFor.get(candidate);
+  if (byItself || !missing) return byItself;
+  const key = keyOf(missing.kind, missing.name);
+  const why = situation.hindrances.has(key)
+    ? `which is not in force (${situation.hindrances.get(key) ?? 'WaitingForReference'})`
+    : 'which does not exist for this purpose';
+  return {
+    verdict: 'pending',
+    reason: 'WaitingForReference',
+    message: `${missing.path}: waits for ${missing.kind} ${missing.name}, ${why}`,
+  };
+};
+
+const emptyVerdict = (rule: RuleObject, revision: string) => ({
+  rule,
+  revision,
+  generationInForce: undefined,
+  sections: [],
+});
+
+const unwanted = ({ rule, revision }: Candidate): Verdict => ({
+  ...emptyVerdict(rule, revision),
+  verdict: 'unwanted',
+  reason: 'Removing',
+  message: '',
+});
+
+const unknownKind = (rule: RuleObject): Verdict => ({
+  ...emptyVerdict(rule, revisionOf(rule)),
+  verdict: 'failed',
+  reason: 'InvalidSpec',
+  message: `this version does not know the kind ${rule.kind}`,
+});

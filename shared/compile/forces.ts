@@ -1,0 +1,44 @@
+/**
+ * Which renderings are in force: of each candidate the best one whose references are in force too. Found by taking away what
+ * cannot stand until all that is left does, so that neither order nor chains of references matter.
+ */
+import type { Reference } from '../kinds/kind.ts';
+import type { Candidate, Rendering } from './candidate.ts';
+import { keyOf } from './in-use.ts';
+import type { Foreign } from './ownership.ts';
+
+export type Forces = {
+  inForce: ReadonlyMap<Candidate, Rendering>;
+  /** A reference that keeps the candidate's best rendering out of force, if one does. */
+  waitsFor: ReadonlyMap<Candidate, Reference>;
+};
+
+export const forcesOf = (candidates: readonly Candidate[], foreign: Foreign): Forces => {
+  const left = new Map(candidates.map((candidate) => [candidate, [...candidate.renderings]]));
+  const standing = new Set<string>();
+  for (const { rule, renderings } of candidates) {
+    if (renderings.length > 0) standing.add(keyOf(rule.kind, rule.metadata.name));
+  }
+  const stands = ({ kind, name }: Reference) =>
+    standing.has(keyOf(kind, name)) || foreign.named.has(keyOf(kind, name));
+
+  const waitsFor = new Map<Candidate, Reference>();
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const [candidate, renderings] of left) {
+      const lacking = renderings[0]?.references.find((reference) => !stands(reference));
+      if (!lacking) continue;
+      changed = true;
+      if (!waitsFor.has(candidate)) waitsFor.set(candidate, lacking);
+      renderings.shift();
+      const { kind, metadata } = candidate.rule;
+      if (renderings.length === 0) standing.delete(keyOf(kind, metadata.name));
+    }
+  }
+
+  const inForce = new Map<Candidate, Rendering>();
+  for (const [candidate, [rendering]] of left) {
+    if (rendering) inForce.set(candidate, rendering);
+  }
+  return { inForce, waitsFor };
+};

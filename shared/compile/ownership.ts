@@ -1,0 +1,48 @@
+/** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
+import { kinds } from '../kinds/registry.ts';
+import type { UciPackage, UciSection } from '../uci/model.ts';
+
+/** Begins every section name of ours where names are free; also those of kinds that a later version no longer has. */
+export const OWN_PREFIX = 'sdewan_';
+
+const prefixed = new Set(
+  kinds.filter(({ uci }) => uci?.ownership === 'prefix').map(({ uci }) => uci?.package),
+);
+
+export const ledgerKey = (packageName: string, sectionName: string): string =>
+  `${packageName}.${sectionName}`;
+
+/** Tells our sections of one package. `ledger` holds `ledgerKey`s. */
+export const ownershipOf =
+  (packageName: string, ledger: ReadonlySet<string>) =>
+  ({ name }: UciSection): boolean =>
+    (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
+    ledger.has(ledgerKey(packageName, name));
+
+/** What OpenWRT holds that is not ours. */
+export type Foreign = {
+  /** By `ledgerKey`. */
+  sections: ReadonlyMap<string, UciSection>;
+  /** By `Kind/name`: what acts as a CR of that kind. */
+  named: ReadonlyMap<string, UciSection>;
+};
+
+export const foreignOf = (
+  observed: ReadonlyMap<string, UciPackage>,
+  ledger: ReadonlySet<string>,
+): Foreign => {
+  const sections = new Map<string, UciSection>();
+  const named = new Map<string, UciSection>();
+  for (const { name: packageName, sections: all } of observed.values()) {
+    const isOurs = ownershipOf(packageName, ledger);
+    const namers = kinds.filter(({ uci }) => uci?.package === packageName);
+    for (const section of all.filter((candidate) => !isOurs(candidate))) {
+      sections.set(ledgerKey(packageName, section.name), section);
+      for (const { kind, uci } of namers) {
+        const name = uci?.nameOf?.(section);
+        if (name !== undefined) named.set(`${kind}/${name}`, section);
+      }
+    }
+  }
+  return { sections, named };
+};

@@ -1,0 +1,222 @@
+/**
+ * The kinds of values that rule specs are made of: addresses, ports, marks, names. None has control characters, so each fits a
+ * UCI option.
+ */
+import { isIP, isIPv4 } from 'node:net';
+import { optionalText, optionalTextOrNumber, text } from './schema.ts';
+import type { TextRule } from './schema.ts';
+
+/** Longest list that a spec may hold; keeps CEL's cost in bounds, and a section within what a person can read. */
+export const MAX_ITEMS = 64;
+const MAX_LIST_TEXT = 1_024;
+
+/** One or several of `item`, separated by blanks or commas. */
+const severalOf = (item: string): string => `(${item})([ ,]+(${item}))*`;
+
+/** The parts of a value that `severalOf` describes. */
+export const parts = (value: string): string[] => value.split(/[ ,]+/);
+
+const every =
+  (holds: (item: string) => boolean) =>
+  (value: string): boolean =>
+    parts(value).every((item) => holds(item.replace(/^!/, '')));
+
+const ADDRESS = '[0-9a-fA-F:.]+';
+const NETWORK = `${ADDRESS}(/[0-9.]{1,15})?`;
+
+const isNetwork = (value: string): boolean => {
+  const [address = '', mask] = value.split('/');
+  const version = isIP(address);
+  if (version === 0) return false;
+  if (mask === undefined) return true;
+  if (mask.includes('.')) return version === 4 && isIPv4(mask);
+  return /^\d{1,3}$/.test(mask) && Number(mask) <= (version === 4 ? 32 : 128);
+};
+
+/** One address, or a network with prefix length or IPv4 mask. */
+export const network = () =>
+  optionalText({
+    must: 'must be an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32',
+    maxLength: 80,
+    pattern: NETWORK,
+    holds: isNetwork,
+  });
+
+/** As `network`, and may be negated. */
+export const negatableNetwork = () =>
+  optionalText({
+    must: 'must be an IPv4 or IPv6 address or a network such as 192.168.1.0/24, with "!" in front to negate it',
+    maxLength: 80,
+    pattern: `!?${NETWORK}`,
+    holds: every(isNetwork),
+  });
+
+export const networks = () =>
+  optionalText({
+    must: 'must be IPv4 or IPv6 addresses or networks such as 192.168.1.0/24, separated by blanks, each with "!" in front to negate it',
+    maxLength: MAX_LIST_TEXT,
+    pattern: severalOf(`!?${NETWORK}`),
+    holds: every(isNetwork),
+  });
+
+/** An item of a list of networks. */
+export const networkItem = () =>
+  text({
+    must: 'must be an IPv4 or IPv6 address or a network such as 192.168.1.0/24, with "!" in front to negate it',
+    maxLength: 80,
+    pattern: `!?${NETWORK}`,
+    holds: every(isNetwork),
+  });
+
+/** One address without mask. */
+export const address = () =>
+  optionalText({
+    must: 'must be an IPv4 or IPv6 address without a mask, such as 192.168.1.1',
+    maxLength: 45,
+    pattern: ADDRESS,
+    holds: (value) => isIP(value) !== 0,
+  });
+
+export const MAX_PORT = 65_535;
+const PORT = '[0-9]{1,5}([-:][0-9]{1,5})?';
+
+const isPort = (value: string): boolean => {
+  const [low = 0, high = low] = value.split(/[-:]/).map(Number);
+  return low >= 1 && low <= high && high <= MAX_PORT;
+};
+
+/** One port or range. */
+export const port = () =>
+  optionalTextOrNumber({
+    must: 'must be a port from 1 to 65535 or a range such as 8000-8100',
+    maxLength: 12,
+    pattern: PORT,
+    holds: isPort,
+    min: 1,
+    max: MAX_PORT,
+  });
+
+/** As `port`, and may be negated. */
+export const negatablePort = () =>
+  optionalTextOrNumber({
+    must: 'must be a port from 1 to 65535 or a range such as 8000-8100, with "!" in front to negate it',
+    maxLength: 12,
+    pattern: `!?${PORT}`,
+    holds: every(isPort),
+    min: 1,
+    max: MAX_PORT,
+  });
+
+export const ports = () =>
+  optionalTextOrNumber({
+    must: 'must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it',
+    maxLength: MAX_LIST_TEXT,
+    pattern: severalOf(`!?${PORT}`),
+    holds: every(isPort),
+    min: 1,
+    max: MAX_PORT,
+  });
+
+/** As `ports`, without negation. */
+export const plainPorts = () =>
+  optionalTextOrNumber({
+    must: 'must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks or commas',
+    maxLength: MAX_LIST_TEXT,
+    pattern: severalOf(PORT),
+    holds: every(isPort),
+    min: 1,
+    max: MAX_PORT,
+  });
+
+export const macs = () =>
+  optionalText({
+    must: 'must be MAC addresses such as 00:11:22:aa:bb:cc, separated by blanks, each with "!" in front to negate it',
+    maxLength: MAX_LIST_TEXT,
+    pattern: severalOf('!?([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}'),
+  });
+
+const PROTOCOL_NAMES = 'tcp|udp|tcpudp|udplite|icmp|icmpv6|ipv6-icmp|esp|ah|sctp|gre|igmp|all|any';
+
+/** Several protocols, as OpenWRT's firewall takes them. */
+export const protocols = () =>
+  optionalTextOrNumber({
+    must: `must be protocols (${PROTOCOL_NAMES.replaceAll('|', ', ')}) or their numbers, separated by blanks, each with "!" in front to negate it`,
+    maxLength: 128,
+    pattern: severalOf(`!?(${PROTOCOL_NAMES}|[0-9]{1,3})`),
+    holds: every((item) => !/^\d+$/.test(item) || Number(item) <= 255),
+    min: 0,
+    max: 255,
+  });
+
+const MARK = '(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})(/(0x[0-9a-fA-F]{1,8}|[0-9]{1,10}))?';
+const MAX_MARK = 0xffff_ffff;
+
+const isMark = (value: string): boolean =>
+  value.split('/').every((half) => Number(half) <= MAX_MARK);
+
+/** A packet mark to match. */
+export const markMatch = () =>
+  optionalTextOrNumber({
+    must: 'must be a mark such as 0x10 or 16, with a mask as in 0x10/0xff, and "!" in front to negate it',
+    maxLength: 24,
+    pattern: `!?${MARK}`,
+    holds: every(isMark),
+    min: 0,
+    max: MAX_MARK,
+  });
+
+/** A packet mark to set. */
+export const mark = () =>
+  optionalTextOrNumber({
+    must: 'must be a mark such as 0x10 or 16, with a mask as in 0x10/0xff',
+    maxLength: 24,
+    pattern: MARK,
+    holds: isMark,
+    min: 0,
+    max: MAX_MARK,
+  });
+
+/** A switch of UCI: 0 or 1, as number or text. */
+export const flag = () =>
+  optionalTextOrNumber({ must: 'must be 0 or 1', maxLength: 1, pattern: '[01]', min: 0, max: 1 });
+
+/** A whole number as digits, or as a number. */
+export const count = (min: number, max: number) =>
+  optionalTextOrNumber({
+    must: `must be a whole number from ${min} to ${max}`,
+    maxLength: 10,
+    pattern: '[0-9]{1,10}',
+    holds: (value) => Number(value) >= min && Number(value) <= max,
+    min,
+    max,
+  });
+
+/** The name of another CR, or that name as OpenWRT holds it. */
+export const NAME_PATTERN = '[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?';
+const nameRule = (what: string, pattern = NAME_PATTERN): TextRule => ({
+  must: `must be the name of ${what}`,
+  maxLength: 253,
+  pattern,
+});
+/** An item of a list of networks by name. */
+export const networkName = () => text(nameRule("a network of the pod's annotation nfn-network"));
+export const reference = (what: string) => text(nameRule(what));
+export const optionalReference = (what: string) => optionalText(nameRule(what));
+/** As `optionalReference`, or `*` for any. */
+export const referenceOrAny = (what: string) =>
+  optionalText({
+    ...nameRule(what, `${NAME_PATTERN}|[*]`),
+    must: `must be the name of ${what}, or * for any`,
+  });
+
+/** Free text for an option that OpenWRT itself interprets. No control characters. */
+export const freeText = (maxLength: number) =>
+  optionalText({
+    must: 'must not have control characters',
+    maxLength,
+    pattern: '[^\\x00-\\x1f\\x7f]*',
+    holds: (value) => value.isWellFormed(),
+  });
+
+/** Kept so that CRs which ICN's controller has written back are still accepted whole. */
+export const ignored = () => freeText(253).describe("Ignored. ICN's controller writes it.");

@@ -1,0 +1,37 @@
+/** What the kinds of OpenWRT's firewall share. */
+import { optionalReference, parts, referenceOrAny } from './fields.ts';
+import type { SpecRule } from './kind.ts';
+import { oneOf } from './schema.ts';
+
+export const zone = () => optionalReference('a FirewallZone');
+export const zoneOrAny = () => referenceOrAny('a FirewallZone');
+
+/** A zone as the section has it; `*` stays what it is. */
+export const zoneName = (
+  zoneReference: string | undefined,
+  uciNameOf: (reference: string) => string,
+): string | undefined =>
+  zoneReference === undefined || zoneReference === '*' ? zoneReference : uciNameOf(zoneReference);
+
+export const family = () =>
+  oneOf(['ipv4', 'ipv6', 'any']).describe('Address family. Default: as the addresses tell.');
+
+type Ports<Name extends string> = { readonly [name in Name]?: string | undefined } & {
+  readonly proto?: string | undefined;
+};
+
+/** Firewalls leave a port out where the protocol has none, and the rule then matches more than it says. */
+export const portsNeedProtocol = <Name extends string>(
+  fields: readonly Name[],
+): SpecRule<Ports<Name>> => ({
+  path: 'spec.proto',
+  cel: `(${fields.map((name) => `(!has(self.${name}) || self.${name} == '')`).join(' && ')}) || !has(self.proto) || string(self.proto).matches('^(${WITH_PORTS}([ ,]+${WITH_PORTS})*)?$')`,
+  message: `ports need tcp, udp or tcpudp, and no other protocol`,
+  holds: (spec) =>
+    fields.every((name) => spec[name] === undefined) ||
+    spec.proto === undefined ||
+    parts(spec.proto).every((protocol) => HAS_PORTS.test(protocol)),
+});
+
+const WITH_PORTS = '(tcp|udp|tcpudp|6|17)';
+const HAS_PORTS = new RegExp(`^${WITH_PORTS}$`);

@@ -1,0 +1,83 @@
+/**
+ * What the fields of rule specs are built from. A fragment states one truth twice from one source: as zod, which agents and
+ * webhooks run, and as OpenAPI and CEL (in its metadata), which the API server runs. Every text is bounded, which keeps CEL's
+ * cost in bounds. Blank text means absent, as ICN's controller writes it.
+ */
+import { z } from 'zod';
+
+export type TextRule = {
+  /** What a value must be, as the operator reads it: "must be …". */
+  must: string;
+  maxLength: number;
+  /** Without anchors; RE2 syntax (no lookaheads), as CEL takes it too. */
+  pattern: string;
+  /** What the pattern cannot say. Gets text that the pattern matches. */
+  holds?: (value: string) => boolean;
+};
+
+/** Text of a pattern; never blank. */
+export const text = (rule: TextRule) =>
+  boundedText(rule)
+    .refine(matcherOf(rule), { error: rule.must })
+    .meta(celRule(`self.matches(${celText(`^(${rule.pattern})$`)})`, rule.must));
+
+/** Text of a pattern, or blank, which is the same as absent. */
+export const optionalText = (rule: TextRule) => {
+  const matches = matcherOf(rule);
+  return boundedText(rule)
+    .refine((value) => value === '' || matches(value), { error: rule.must })
+    .transform(blankIsAbsent)
+    .meta(celRule(`self.matches(${celText(`^(${rule.pattern})?$`)})`, rule.must))
+    .optional();
+};
+
+/** As `optionalText`, and a whole number from `min` to `max` is taken as its digits. */
+export const optionalTextOrNumber = (rule: TextRule & { min: number; max: number }) => {
+  const { must, maxLength, min, max } = rule;
+  const matches = matcherOf(rule);
+  const inRange = (value: number) => Number.isInteger(value) && value >= min && value <= max;
+  const isText = (value: string) => value === '' || (value.length <= maxLength && matches(value));
+  return z
+    .union([z.string(), z.number()], { error: must })
+    .refine((value) => (typeof value === 'number' ? inRange(value) : isText(value)), {
+      error: must,
+    })
+    .transform((value) => blankIsAbsent(String(value)))
+    .meta({
+      'x-kubernetes-int-or-string': true,
+      maxLength,
+      // Without the guard, `matches` fails at run time for every integer (measured).
+      ...celRule(
+        `type(self) == int ? self >= ${min} && self <= ${max} : string(self).matches(${celText(`^(${rule.pattern})?$`)})`,
+        must,
+      ),
+    })
+    .optional();
+};
+
+/** One of a few words, or blank, which is the same as absent. */
+export const oneOf = <const Word extends string>(words: readonly Word[]) =>
+  z
+    .enum([...words, ''], { error: `must be one of ${words.join(', ')}` })
+    .transform((value) => words.find((word) => word === value))
+    .optional();
+
+/** A string literal of CEL. */
+export const celText = (value: string): string =>
+  `'${value.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
+
+const boundedText = ({ must, maxLength }: TextRule) =>
+  z
+    .string({ error: must })
+    .max(maxLength, { error: `must be at most ${maxLength} characters long` });
+
+const matcherOf = ({ pattern, holds }: TextRule): ((value: string) => boolean) => {
+  const whole = new RegExp(`^(${pattern})$`);
+  return (value) => whole.test(value) && (holds?.(value) ?? true);
+};
+
+const celRule = (rule: string, message: string) => ({
+  'x-kubernetes-validations': [{ rule, message }],
+});
+
+const blankIsAbsent = (value: string): string | undefined => (value === '' ? undefined : value);
