@@ -18,7 +18,7 @@ export const resourceName = ({ group, plural }: ResourceType): string =>
 /** Of all namespaces when none is given. */
 export const collectionPath = (resource: ResourceType, namespace?: string): string => {
   const root = resource.group === '' ? '/api' : '/apis';
-  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const scope = namespace === undefined ? '' : `/namespaces/${segment(namespace)}`;
   return `${root}/${apiVersionOf(resource)}${scope}/${resource.plural}`;
 };
 
@@ -27,8 +27,15 @@ export const objectPath = (
   key: ObjectKey,
   subresource?: string,
 ): string => {
-  const path = `${collectionPath(resource, key.namespace)}/${encodeURIComponent(key.name)}`;
+  const path = `${collectionPath(resource, key.namespace)}/${segment(key.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
+};
+
+/** @throws for a name that would lead elsewhere; no Kubernetes object can have it */
+const segment = (name: string): string => {
+  if (name === '' || name === '.' || name === '..')
+    throw new Error(`no object can be named "${name}"`);
+  return encodeURIComponent(name);
 };
 
 /** `?a=1&b=2`; values that are undefined are left out, empty when all are. */

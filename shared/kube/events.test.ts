@@ -1,0 +1,144 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { silentLogger } from '../runtime/log.ts';
+import type { KubeClient } from './client.ts';
+import { KubeError } from './errors.ts';
+import { EventRecorder } from './events.ts';
+import type { KubeObject } from './objects.ts';
+
+const rule: KubeObject = {
+  apiVersion: 'x/v1',
+  kind: 'X',
+  metadata: { name: 'r', namespace: 'ns', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+};
+const event = {
+  object: rule,
+  type: 'Warning',
+  reason: 'Blocked',
+  message: 'pod a blocks',
+} as const;
+
+let stored: Map<string, { count: number; message: string }>;
+let failures: KubeError[];
+let stop: AbortController;
+let running: Promise<void>;
+
+const fakeClient = (): KubeClient => {
+  const error = (status: number): KubeError => new KubeError('x', 'x', { status, reason: 'x' });
+  const fail = (): void => {
+    const failure = failures.shift();
+    if (failure) throw failure;
+  };
+  return {
+    create: vi.fn<(_: unknown, body: never) => Promise<never>>(async (_resource, body) => {
+      fail();
+      const { metadata, count, message } = body as {
+        metadata: { name: string };
+        count: number;
+        message: string;
+      };
+      if (stored.has(metadata.name)) throw error(409);
+      stored.set(metadata.name, { count, message });
+      return body;
+    }),
+    get: async (_resource: unknown, { name }: { name: string }) => stored.get(name),
+    patch: async (
+      _resource: unknown,
+      { name }: { name: string },
+      { patch }: { patch: { body: object } },
+    ) => {
+      fail();
+      const known = stored.get(name);
+      if (!known) throw error(404);
+      Object.assign(known, patch.body);
+    },
+  } as never;
+};
+
+const start = (): EventRecorder => {
+  const recorder = new EventRecorder({
+    client: fakeClient(),
+    component: 'c',
+    instance: 'i',
+    log: silentLogger,
+  });
+  running = recorder.run(stop.signal);
+  return recorder;
+};
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  stored = new Map();
+  failures = [];
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+const written = (): [string, number][] =>
+  [...stored.values()].map(({ message, count }) => [message, count]);
+
+it('makes one Event with a count of what is said again', async () => {
+  const recorder = start();
+  for (let i = 0; i < 3; i += 1) recorder.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  recorder.record(event);
+  recorder.record({ ...event, message: 'pod b blocks' });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([
+    ['pod a blocks', 4],
+    ['pod b blocks', 1],
+  ]);
+});
+
+it('counts on where another run of the program stopped', async () => {
+  start().record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  start().record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([['pod a blocks', 2]]);
+});
+
+it('begins anew when the Event has expired', async () => {
+  const recorder = start();
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  stored.clear();
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(written()).toEqual([['pod a blocks', 1]]);
+});
+
+it('tries again when the server is away, and loses no count', async () => {
+  failures.push(new KubeError('x', 'away', { status: 0, reason: 'Unreachable' }));
+  failures.push(new KubeError('x', 'busy', { status: 429, reason: 'TooManyRequests' }));
+  const recorder = start();
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(600);
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(written()).toEqual([['pod a blocks', 2]]);
+});
+
+it('gives up what the server refuses', async () => {
+  failures.push(new KubeError('x', 'no', { status: 403, reason: 'Forbidden' }));
+  const recorder = start();
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(written()).toEqual([]);
+});
+
+it('leaves out the surplus of an object that causes too many, and recovers', async () => {
+  const recorder = start();
+  for (let i = 0; i < 50; i += 1) recorder.record({ ...event, message: `m${i}` });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stored.size).toBe(20);
+  expect(recorder.dropped).toBe(30);
+  await vi.advanceTimersByTimeAsync(120_000);
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stored.size).toBe(21);
+});

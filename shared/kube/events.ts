@@ -1,0 +1,201 @@
+/**
+ * Events on objects, as `kubectl describe` shows them. The same words about the same object become one Event with a count; an
+ * object that causes too many loses the surplus. Writing is in the background and best effort: nothing waits for an Event.
+ */
+import { createHash } from 'node:crypto';
+import { systemClock, type Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import type { KubeClient } from './client.ts';
+import { isConflict, isNotFound, KubeError } from './errors.ts';
+import type { KubeObject, ResourceType } from './objects.ts';
+
+export type RecordedEvent = {
+  object: KubeObject;
+  type: 'Normal' | 'Warning';
+  /** CamelCase. */
+  reason: string;
+  message: string;
+};
+
+export type EventRecorderOptions = {
+  client: KubeClient;
+  /** Who says it, e.g. `sdewan-coordinator`. */
+  component: string;
+  /** The pod's name. */
+  instance: string;
+  /** What comes together within this time is written at once. */
+  coalesceMs?: number;
+  log: Logger;
+  clock?: Clock;
+};
+
+export const events: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+
+/** An object may cause this many Events at once, and one more per minute. */
+const BURST = 20;
+const REFILL_MS = 60_000;
+/** The API server refuses longer ones. */
+const MAX_MESSAGE_LENGTH = 1_024;
+/** What is remembered of Events and of objects; the oldest are forgotten first. */
+const MAX_REMEMBERED = 4_096;
+
+type Entry = RecordedEvent & {
+  /** Times that it happened and were not written yet. */
+  unwritten: number;
+  /** What the server has; 0: not known to have it. */
+  written: number;
+  firstAt: number;
+  lastAt: number;
+};
+
+type StoredEvent = { count?: number };
+
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  readonly #budgets = new Map<string, { tokens: number; at: number }>();
+  readonly #queue: WorkQueue<string>;
+  #dropped = 0;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#queue = new WorkQueue<string>({
+      work: (name, signal) => this.#write(name, signal),
+      onError: (name, err) => options.log.debug({ event: name, err }, 'event not written yet'),
+      clock: this.#clock,
+    });
+  }
+
+  /** Events that were left out because their object caused too many. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Returns at once. */
+  record(event: RecordedEvent): void {
+    const { uid, name } = event.object.metadata;
+    if (!this.#spend(uid)) {
+      this.#dropped += 1;
+      return;
+    }
+    const message = event.message.slice(0, MAX_MESSAGE_LENGTH);
+    const words = JSON.stringify([uid, event.type, event.reason, message, this.#options.component]);
+    const hash = createHash('sha256').update(words).digest('hex').slice(0, 16);
+    // Made from the words alone, so a restarted program counts on where the last one stopped.
+    const key = `${name.slice(0, 200)}.${hash}`;
+    const now = this.#clock.now();
+    const known = this.#entries.get(key);
+    const entry = known ?? {
+      ...event,
+      message,
+      unwritten: 0,
+      written: 0,
+      firstAt: now,
+      lastAt: now,
+    };
+    entry.unwritten += 1;
+    entry.lastAt = now;
+    remember(this.#entries, key, entry);
+    this.#queue.add(key, this.#options.coalesceMs ?? 500);
+  }
+
+  /** Writes until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal);
+  }
+
+  #spend(uid: string): boolean {
+    const now = this.#clock.monotonic();
+    const budget = this.#budgets.get(uid) ?? { tokens: BURST, at: now };
+    const tokens = Math.min(BURST, budget.tokens + (now - budget.at) / REFILL_MS);
+    const granted = tokens >= 1;
+    remember(this.#budgets, uid, { tokens: granted ? tokens - 1 : tokens, at: now });
+    return granted;
+  }
+
+  async #write(name: string, signal: AbortSignal): Promise<void> {
+    const entry = this.#entries.get(name);
+    if (!entry || entry.unwritten === 0) return;
+    const writing = entry.unwritten;
+    try {
+      entry.written = await this.#createOrCount(name, { ...entry, unwritten: writing }, signal);
+      entry.unwritten -= writing;
+    } catch (error) {
+      const refused = error instanceof KubeError && error.status >= 400 && error.status < 500;
+      if (!refused || error.status === 429) throw error;
+      // The namespace is going, or we may not: never worth another try.
+      this.#entries.delete(name);
+      this.#options.log.debug({ event: name, err: error }, 'event refused');
+    }
+  }
+
+  /** The count that the server now has. */
+  async #createOrCount(name: string, entry: Entry, signal: AbortSignal): Promise<number> {
+    const { client } = this.#options;
+    const key = { namespace: namespaceOf(entry), name };
+    const addTo = async (written: number): Promise<number> => {
+      const count = written + entry.unwritten;
+      const body = { count, lastTimestamp: rfc3339(entry.lastAt) };
+      await client.patch(events, key, { patch: { type: 'merge', body }, signal });
+      return count;
+    };
+    if (entry.written > 0) {
+      try {
+        return await addTo(entry.written);
+      } catch (error) {
+        // Events live for an hour; the next one of these words is a new one.
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    try {
+      await client.create(events, this.#body(name, entry), { signal });
+      return entry.unwritten;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const { count = 1 } = await client.get<StoredEvent>(events, key, { signal });
+      return addTo(count);
+    }
+  }
+
+  #body(name: string, entry: Entry) {
+    const { component, instance } = this.#options;
+    const { apiVersion, kind, metadata } = entry.object;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace: namespaceOf(entry) },
+      involvedObject: {
+        apiVersion,
+        kind,
+        namespace: metadata.namespace,
+        name: metadata.name,
+        uid: metadata.uid,
+      },
+      type: entry.type,
+      reason: entry.reason,
+      message: entry.message,
+      count: entry.unwritten,
+      firstTimestamp: rfc3339(entry.firstAt),
+      lastTimestamp: rfc3339(entry.lastAt),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    };
+  }
+}
+
+const namespaceOf = ({ object }: Entry): string => object.metadata.namespace || 'default';
+
+/** Whole seconds, as Kubernetes' Time has them. */
+const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const remember = <V>(map: Map<string, V>, key: string, value: V): void => {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MAX_REMEMBERED) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+};

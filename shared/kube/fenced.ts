@@ -1,0 +1,59 @@
+/**
+ * Writes that can only hit the object that was judged: each carries its uid and resourceVersion, so a successor of the same
+ * name, or a change in between, is a 409 (`isConflict`) and never overwritten. The caller then looks at the new object and
+ * decides anew; repeating the write blindly would undo the fence.
+ */
+import type { CallOptions, KubeClient } from './client.ts';
+import type { KubeObject, ResourceType } from './objects.ts';
+
+export type Fence = { client: KubeClient; resource: ResourceType; object: KubeObject };
+
+/**
+ * Makes `status` the whole status, and touches nothing else. Needs the right to `update` the subresource.
+ * A PUT, because a JSON patch answers a failed test with 422, as it answers an invalid status (measured on 1.36).
+ * @throws KubeError; `isConflict`: another version or another object, `isNotFound`: gone
+ */
+export const replaceStatus = <T extends KubeObject>(
+  { client, resource, object }: Fence,
+  status: object,
+  call?: CallOptions,
+): Promise<T> => {
+  const { apiVersion, kind } = object;
+  const { namespace, name, uid, resourceVersion } = object.metadata;
+  const metadata = { namespace, name, uid, resourceVersion };
+  const body = { apiVersion, kind, metadata, status };
+  return client.replace<T>(resource, body, { ...call, subresource: 'status' });
+};
+
+/** Leaves all other finalizers in place. No request when none of the names is there. Needs the right to `patch`. @throws as `replaceStatus` */
+export const removeFinalizers = async (
+  fence: Fence,
+  names: readonly string[],
+  call?: CallOptions,
+): Promise<void> => {
+  const present = fence.object.metadata.finalizers ?? [];
+  const remaining = present.filter((name) => !names.includes(name));
+  if (remaining.length < present.length) await writeFinalizers(fence, remaining, call);
+};
+
+/** No request when it is there, or when the object is being deleted (the server forbids it then). @throws as `replaceStatus` */
+export const addFinalizer = async (
+  fence: Fence,
+  name: string,
+  call?: CallOptions,
+): Promise<void> => {
+  const { finalizers = [], deletionTimestamp } = fence.object.metadata;
+  if (deletionTimestamp !== undefined || finalizers.includes(name)) return;
+  await writeFinalizers(fence, [...finalizers, name], call);
+};
+
+/** No server-side apply: it would re-create an object that has gone. */
+const writeFinalizers = async (
+  { client, resource, object }: Fence,
+  finalizers: readonly string[],
+  call?: CallOptions,
+): Promise<void> => {
+  const { namespace, name, uid, resourceVersion } = object.metadata;
+  const body = { metadata: { uid, resourceVersion, finalizers } };
+  await client.patch(resource, { namespace, name }, { ...call, patch: { type: 'merge', body } });
+};

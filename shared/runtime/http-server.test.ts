@@ -1,0 +1,103 @@
+import 'reflect-metadata';
+import { X509CertificateGenerator } from '@peculiar/x509';
+import { Hono } from 'hono';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { serveApp, type RunningServer } from './http-server.ts';
+import { silentLogger } from './log.ts';
+
+let directory: string;
+let certFile: string;
+let keyFile: string;
+let server: RunningServer | undefined;
+
+const app = new Hono().get('/', (c) => c.text('hello'));
+const base = { fetch: app.fetch, hostname: '127.0.0.1', port: 0, log: silentLogger };
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'server-'));
+  certFile = join(directory, 'tls.crt');
+  keyFile = join(directory, 'tls.key');
+});
+
+afterEach(async () => {
+  await server?.close();
+  await rm(directory, { recursive: true });
+});
+
+const writePair = async (name: string): Promise<void> => {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const made = { serialNumber: '01', name: `CN=${name}`, keys, signingAlgorithm: algorithm };
+  const certificate = await X509CertificateGenerator.createSelfSigned(made);
+  const der = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
+  await writeFile(certFile, certificate.toString('pem'));
+  await writeFile(
+    keyFile,
+    `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`,
+  );
+};
+
+const peerName = (port: number): Promise<string | string[] | undefined> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().subject.CN);
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+
+it('serves an app, and stops while a client keeps its connection', async () => {
+  server = await serveApp(base);
+  const url = `http://127.0.0.1:${server.port}/`;
+  expect(await (await fetch(url)).text()).toBe('hello');
+  await server.close(100);
+  await server.close(100);
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+});
+
+it('cuts a request that outlasts the grace period', async () => {
+  const slow = new Hono().get('/', async (c) => {
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    return c.text('late');
+  });
+  server = await serveApp({ ...base, fetch: slow.fetch });
+  const answer = fetch(`http://127.0.0.1:${server.port}/`).catch(() => 'cut');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const startedAt = performance.now();
+  await server.close(50);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(await answer).toBe('cut');
+});
+
+it('rejects when the port is taken', async () => {
+  server = await serveApp(base);
+  await expect(serveApp({ ...base, port: server.port })).rejects.toThrow('EADDRINUSE');
+});
+
+it('takes up a new certificate without a restart, and keeps the old one when the new is broken', async () => {
+  await writePair('first');
+  const tls = { certFile, keyFile, pollIntervalMs: 20 };
+  const warn = vi.fn<() => void>();
+  server = await serveApp({
+    ...base,
+    tls,
+    log: Object.assign(Object.create(silentLogger), { warn }),
+  });
+  const { port } = server;
+  expect(await peerName(port)).toBe('first');
+  await writeFile(certFile, 'not a certificate');
+  await vi.waitUntil(() => warn.mock.calls.length > 0);
+  expect(await peerName(port)).toBe('first');
+  await writePair('second');
+  await vi.waitUntil(async () => (await peerName(port)) === 'second', { timeout: 5_000 });
+});
+
+it('does not start with a certificate that cannot be used', async () => {
+  await writeFile(certFile, 'x');
+  await writeFile(keyFile, 'y');
+  await expect(serveApp({ ...base, tls: { certFile, keyFile } })).rejects.toThrow('PEM');
+});

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createTrigger } from './trigger.ts';
+import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+
+let stop: AbortController;
+const running: Promise<void>[] = [];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  stop = new AbortController();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await Promise.all(running.splice(0));
+  vi.useRealTimers();
+});
+
+const start = (options: Partial<WorkQueueOptions<string>>): WorkQueue<string> => {
+  const queue = new WorkQueue<string>({
+    work: async () => undefined,
+    onError: () => undefined,
+    ...options,
+  });
+  running.push(queue.run(stop.signal));
+  return queue;
+};
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+it('works a key once however often it was added', async () => {
+  const worked: string[] = [];
+  const queue = start({ work: async (key) => void worked.push(key) });
+  for (let i = 0; i < 10; i += 1) queue.add('a', 50);
+  queue.add('b', 50);
+  await vi.advanceTimersByTimeAsync(49);
+  expect(worked).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(worked).toEqual(['a', 'b']);
+  expect(queue.size).toBe(0);
+});
+
+it('takes the earlier of two times', async () => {
+  const worked: string[] = [];
+  const queue = start({ work: async (key) => void worked.push(key) });
+  queue.add('a', 1_000);
+  queue.add('a', 10);
+  queue.add('a', 500);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(worked).toEqual(['a']);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(worked).toEqual(['a']);
+});
+
+it('never works a key twice at a time, and again when it was added meanwhile', async () => {
+  let active = 0;
+  let most = 0;
+  let runs = 0;
+  const work = async (): Promise<void> => {
+    runs += 1;
+    most = Math.max(most, (active += 1));
+    await sleep(100);
+    active -= 1;
+  };
+  const queue = start({ work, concurrency: 5 });
+  queue.add('a');
+  await vi.advanceTimersByTimeAsync(50);
+  queue.add('a');
+  queue.add('a');
+  await vi.advanceTimersByTimeAsync(500);
+  expect({ runs, most }).toEqual({ runs: 2, most: 1 });
+});
+
+it('works as many keys at a time as it may', async () => {
+  let active = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    most = Math.max(most, (active += 1));
+    await sleep(10);
+    active -= 1;
+  };
+  const queue = start({ work, concurrency: 3 });
+  for (const key of ['a', 'b', 'c', 'd', 'e']) queue.add(key);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(most).toBe(3);
+});
+
+it('retries a key that throws with its own backoff, and holds up no other', async () => {
+  const tries: Record<string, number> = {};
+  const waits: number[] = [];
+  const queue = start({
+    work: async (key) => {
+      tries[key] = (tries[key] ?? 0) + 1;
+      if (key === 'bad' && tries[key] < 4) throw new Error('no');
+    },
+    backoff: { baseMs: 100, maxMs: 1_000, random: () => 1 },
+    onError: (_key, _error, retryInMs) => waits.push(retryInMs),
+  });
+  queue.add('bad');
+  queue.add('good');
+  await vi.advanceTimersByTimeAsync(1);
+  expect(tries).toEqual({ bad: 1, good: 1 });
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(tries).toEqual({ bad: 4, good: 1 });
+  expect(waits).toEqual([100, 200, 400]);
+});
+
+it('works a key again after the time that the work asked for', async () => {
+  let runs = 0;
+  const queue = start({ work: async () => ((runs += 1) < 3 ? 1_000 : undefined) });
+  queue.add('a');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(runs).toBe(3);
+  expect(queue.size).toBe(0);
+});
+
+it('ends when the work in hand has ended, and starts none after the abort', async () => {
+  const log: string[] = [];
+  const queue = start({
+    work: async (key) => {
+      log.push(`begin ${key}`);
+      await sleep(100);
+      log.push(`end ${key}`);
+    },
+  });
+  queue.add('a');
+  queue.add('b');
+  queue.add('c', 50);
+  await vi.advanceTimersByTimeAsync(1);
+  stop.abort();
+  queue.add('d');
+  await vi.advanceTimersByTimeAsync(500);
+  await Promise.all(running);
+  expect(log).toEqual(['begin a', 'end a']);
+});
+
+it('a trigger makes one run of many marks, and another one for a mark during the run', async () => {
+  const runs: number[] = [];
+  const trigger = createTrigger({
+    run: async () => {
+      runs.push(Date.now());
+      await sleep(30);
+    },
+    delayMs: 20,
+    onError: () => undefined,
+  });
+  const t0 = Date.now();
+  trigger.mark();
+  running.push(trigger.start(stop.signal));
+  for (let i = 0; i < 19; i += 1) {
+    trigger.mark();
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  await vi.advanceTimersByTimeAsync(6);
+  trigger.mark();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs.map((at) => at - t0)).toEqual([20, 50]);
+});
