@@ -1,0 +1,57 @@
+/** The environment of the simulator as a program. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+
+export const envSchema = z.object({
+  KTH_POD_IP: z
+    .string()
+    .default('0.0.0.0')
+    .describe('Address to listen on; the process kubelet sets it.'),
+  PORT_80: port.default(80).describe('Port of HTTP; the process kubelet maps it.'),
+  PORT_443: port
+    .default(443)
+    .describe('Port of HTTPS, which is served when a certificate is given.'),
+  SIMULATOR_STATE_DIRECTORY: z
+    .string()
+    .optional()
+    .describe(
+      'Folder for the file system of the device and journal.jsonl; a temporary one when absent.',
+    ),
+  SIMULATOR_TLS_CERTIFICATE: z
+    .string()
+    .optional()
+    .describe('PEM file of the certificate for HTTPS.'),
+  SIMULATOR_TLS_KEY: z.string().optional().describe('PEM file of its key.'),
+  SIMULATOR_ROOT_PASSWORD: z
+    .string()
+    .optional()
+    .describe('Password of root; any password passes when absent.'),
+  SIMULATOR_AGENT_USERNAME: z.string().default('sdewan').describe('Login of the agent.'),
+  SIMULATOR_AGENT_PASSWORD: z
+    .string()
+    .optional()
+    .describe('Its password. Neither this nor the file given: no such login, as on a stock image.'),
+  SIMULATOR_AGENT_PASSWORD_FILE: z.string().optional().describe('File that holds its password.'),
+  SIMULATOR_RELOAD_MS_PER_RULE: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Milliseconds of a `fw4 reload` per section; measured on OpenWRT: 0.6.'),
+  SIMULATOR_KEEP_ALIVE_DELAY_MS: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Delay of answers on kept-alive connections; measured: 23 to 44.'),
+});
+
+export type Env = z.infer<typeof envSchema>;
+
+/** @throws ZodError */
+export const readEnv = (env: NodeJS.ProcessEnv): Env => envSchema.parse(env);
+
+export const agentPassword = (env: Env): string | undefined =>
+  env.SIMULATOR_AGENT_PASSWORD_FILE === undefined
+    ? env.SIMULATOR_AGENT_PASSWORD
+    : readFileSync(env.SIMULATOR_AGENT_PASSWORD_FILE, 'utf8').trimEnd();

@@ -1,0 +1,82 @@
+/**
+ * What a fresh container of the CNF image holds. It is written anew on every start: a restarted CNF has lost all rules,
+ * as the real one has.
+ */
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { toBytes, writeBytes } from '../bytes.ts';
+import { hashPassword } from '../rpcd/passwords.ts';
+import { ACL_DIRECTORY, RUN_DIRECTORY, SHADOW_FILE, type DeviceRoot } from '../root.ts';
+import type { UciStore } from '../uci/store.ts';
+import { escape } from '../uci/text.ts';
+
+export type Login = { username: string; password: string };
+export type Factory = {
+  /** Packages by name; those that ship with the simulator when absent. */
+  packages?: Readonly<Record<string, string>>;
+  /** ACL files by name (`x.json`); those that ship with the simulator when absent. */
+  aclFiles?: Readonly<Record<string, string>>;
+  /** The administrator `root`, with the rights of a stock LuCI image. Any password passes when absent, as on a fresh OpenWRT. */
+  rootPassword?: string | undefined;
+  /** A login for the agent, with the rights of acl/sdewan-agent.json. None when absent: a stock image. */
+  agent?: Login | undefined;
+};
+
+const HERE = import.meta.dirname;
+
+/** Wipes packages, staged changes, temporary files and rights, and fills them again. */
+export const writeFactory = (root: DeviceRoot, store: UciStore, factory: Factory): void => {
+  const by = { call: 'factory' };
+  for (const directory of [RUN_DIRECTORY, '/tmp', ACL_DIRECTORY])
+    emptyDirectory(root.path(directory));
+  const packages = factory.packages ?? shippedPackages();
+  const rpcd = { rpcd: rpcdPackage(factory) };
+  for (const name of store.list()) if (!(name in packages)) store.remove(name, by);
+  for (const [name, text] of Object.entries({ ...rpcd, ...packages }))
+    store.replace(name, toBytes(text), by);
+  writeAclFiles(root, factory);
+  writeBytes(root.path(SHADOW_FILE), shadowText(factory));
+};
+
+const shippedPackages = (): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(`${HERE}/config`).map((name) => [
+      name,
+      readFileSync(`${HERE}/config/${name}`, 'utf8'),
+    ]),
+  );
+
+const writeAclFiles = (root: DeviceRoot, factory: Factory): void => {
+  const directory = root.path(ACL_DIRECTORY);
+  if (factory.aclFiles) {
+    for (const [name, text] of Object.entries(factory.aclFiles))
+      writeBytes(`${directory}/${name}`, toBytes(text));
+    return;
+  }
+  for (const name of readdirSync(`${HERE}/acl`))
+    copyFileSync(`${HERE}/acl/${name}`, `${directory}/${name}`);
+  if (factory.agent)
+    copyFileSync(`${HERE}/../acl/sdewan-agent.json`, `${directory}/sdewan-agent.json`);
+};
+
+const rpcdPackage = ({ agent }: Factory): string =>
+  `${loginSection('root', '*')}${agent ? loginSection(agent.username, 'sdewan-agent') : ''}\n`;
+
+const loginSection = (username: string, group: string): string =>
+  [
+    '\nconfig login\n',
+    `\toption username '${escape(username)}'\n`,
+    `\toption password '$p$${escape(username)}'\n`,
+    `\tlist read '${group}'\n`,
+    `\tlist write '${group}'\n`,
+  ].join('');
+
+const shadowText = ({ rootPassword, agent }: Factory): string => {
+  const line = (username: string, password: string | undefined): string =>
+    `${toBytes(username)}:${password === undefined ? '' : hashPassword(toBytes(password))}:0:0:99999:7:::\n`;
+  return line('root', rootPassword) + (agent ? line(agent.username, agent.password) : '');
+};
+
+const emptyDirectory = (directory: string): void => {
+  for (const name of readdirSync(directory))
+    rmSync(`${directory}/${name}`, { recursive: true, force: true });
+};

@@ -1,0 +1,41 @@
+/** The simulator as a program: `node test/openwrt-simulator/main.ts`, configured by its environment (env.ts). */
+import { readFileSync } from 'node:fs';
+import { agentPassword, readEnv, type Env } from './env.ts';
+import { startSimulator, type SimulatorOptions } from './simulator.ts';
+
+const optionsOf = (env: Env): SimulatorOptions => {
+  const password = agentPassword(env);
+  const { SIMULATOR_TLS_CERTIFICATE: certificate, SIMULATOR_TLS_KEY: key } = env;
+  return {
+    host: env.KTH_POD_IP,
+    httpPort: env.PORT_80,
+    reloadMsPerRule: env.SIMULATOR_RELOAD_MS_PER_RULE,
+    keepAliveDelayMs: env.SIMULATOR_KEEP_ALIVE_DELAY_MS,
+    factory: {
+      rootPassword: env.SIMULATOR_ROOT_PASSWORD,
+      agent:
+        password === undefined ? undefined : { username: env.SIMULATOR_AGENT_USERNAME, password },
+    },
+    ...(env.SIMULATOR_STATE_DIRECTORY === undefined
+      ? {}
+      : { stateDirectory: env.SIMULATOR_STATE_DIRECTORY }),
+    ...(certificate === undefined || key === undefined
+      ? {}
+      : {
+          https: {
+            port: env.PORT_443,
+            certificate: readFileSync(certificate, 'utf8'),
+            key: readFileSync(key, 'utf8'),
+          },
+        }),
+  };
+};
+
+const simulator = await startSimulator(optionsOf(readEnv(process.env)));
+console.log(`OpenWRT simulator at ${simulator.url}, configuration in ${simulator.configDirectory}`);
+
+const stop = (): void => {
+  void simulator.stop().then(() => process.exit(0));
+};
+process.once('SIGTERM', stop);
+process.once('SIGINT', stop);

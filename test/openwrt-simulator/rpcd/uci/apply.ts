@@ -1,0 +1,206 @@
+/**
+ * The methods of the ubus object `uci` that write packages: commit and revert, and apply with its confirmation, roll-back
+ * and timer. Owns the one apply that can be pending and its snapshot, which lies in files as rpcd keeps it.
+ */
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readBytes, writeBytes } from '../../bytes.ts';
+import type { Clock } from '../../clock.ts';
+import type { Cause } from '../../journal.ts';
+import { UciError } from '../../uci/errors.ts';
+import type { UciStore } from '../../uci/store.ts';
+import {
+  SESSION_ARGUMENT,
+  STATUS,
+  failed,
+  ok,
+  type Arguments,
+  type BusObject,
+  type Caller,
+  type Reply,
+  type Status,
+} from '../bus.ts';
+import { answering } from './object.ts';
+
+/** Seconds until an apply with rollback is undone when the call names no timeout. */
+const DEFAULT_APPLY_TIMEOUT_SECONDS = 60;
+
+export type ApplyDeps = {
+  store: UciStore;
+  clock: Clock;
+  allows: (session: string, packageName: string, right: 'read' | 'write') => boolean;
+  stagingDirectory: (session: string) => string;
+  causeOf: (session: string, call: string) => Cause;
+  /** Where rpcd keeps `snapshot-files` and `snapshot-delta`. */
+  runDirectory: string;
+  /** procd's `config.change` event, which reloads services on images that act on it. */
+  onConfigChange: (packageName: string) => void;
+};
+
+export class PendingApply {
+  readonly #deps: ApplyDeps;
+  /** Session whose apply waits for its confirmation. */
+  #session: string | undefined;
+  #cancelTimer: () => void = () => {};
+
+  constructor(deps: ApplyDeps) {
+    this.#deps = deps;
+  }
+
+  get session(): string | undefined {
+    return this.#session;
+  }
+
+  /** As when rpcd dies: nothing is undone any more. */
+  forget(): void {
+    this.#cancelTimer();
+    this.#session = undefined;
+  }
+
+  methods(): BusObject {
+    const config = { config: 'string', ...SESSION_ARGUMENT } as const;
+    return {
+      revert: {
+        arguments: config,
+        call: (args, caller) => this.#revertOrCommit(args, caller, false),
+      },
+      commit: {
+        arguments: config,
+        call: (args, caller) => this.#revertOrCommit(args, caller, true),
+      },
+      apply: {
+        arguments: { rollback: 'boolean', timeout: 'integer', ...SESSION_ARGUMENT },
+        call: (args, caller) => this.#apply(args, caller),
+      },
+      confirm: { arguments: SESSION_ARGUMENT, call: (_, caller) => this.#confirm(caller) },
+      rollback: { arguments: SESSION_ARGUMENT, call: (_, caller) => this.#rollback(caller) },
+    };
+  }
+
+  #revertOrCommit(args: Arguments, { session }: Caller, commit: boolean): Reply {
+    if (this.#session !== undefined) return failed(STATUS.permissionDenied);
+    const name = args.text('config');
+    if (name === undefined) return failed(STATUS.invalidArgument);
+    if (!this.#deps.allows(session, name, 'write')) return failed(STATUS.permissionDenied);
+    const staging = this.#deps.stagingDirectory(session);
+    return answering(() => {
+      if (!commit) this.#deps.store.revert(name, staging);
+      else {
+        this.#deps.store.commit(name, staging, this.#deps.causeOf(session, 'uci commit'));
+        this.#deps.onConfigChange(name);
+      }
+      return ok();
+    });
+  }
+
+  #apply(args: Arguments, { session }: Caller): Reply {
+    const rollback = args.flag('rollback');
+    if (this.#session !== undefined && rollback) return failed(STATUS.permissionDenied);
+    this.#purgeSnapshot();
+    // A plain apply while another one is pending: the snapshot is gone, and nothing else happens.
+    if (this.#session !== undefined) return ok();
+    const staging = this.#deps.stagingDirectory(session);
+    const names = stagedPackages(staging);
+    const refusal = this.#refusal(session, names);
+    if (refusal !== STATUS.ok) return failed(refusal);
+    for (const name of names) {
+      this.#snapshot(name, staging);
+      this.#commit(name, staging, this.#deps.causeOf(session, 'uci apply'));
+    }
+    if (rollback) this.#await(session, args.integer('timeout') ?? DEFAULT_APPLY_TIMEOUT_SECONDS);
+    return ok();
+  }
+
+  #await(session: string, seconds: number): void {
+    this.#session = session;
+    this.#cancelTimer = this.#deps.clock.after(seconds * 1000, () =>
+      this.#restore('rollback timer'),
+    );
+  }
+
+  #confirm({ session }: Caller): Reply {
+    const refusal = this.#notOurs(session);
+    if (refusal) return refusal;
+    this.#purgeSnapshot();
+    this.forget();
+    return ok();
+  }
+
+  #rollback({ session }: Caller): Reply {
+    const refusal = this.#notOurs(session);
+    if (refusal) return refusal;
+    this.#restore('uci rollback');
+    return ok();
+  }
+
+  #notOurs(session: string): Reply | undefined {
+    if (this.#session === undefined) return failed(STATUS.noData);
+    return this.#session === session ? undefined : failed(STATUS.permissionDenied);
+  }
+
+  /** Puts the files of the snapshot back, and the staged changes too if their session still lives. */
+  #restore(call: string): void {
+    const session = this.#session ?? '';
+    const { files, deltas } = this.#snapshotDirectories();
+    const names = existsSync(files) ? readdirSync(files) : [];
+    const stageAgain = this.#refusal(session, names) === STATUS.ok;
+    for (const name of names) {
+      this.#deps.store.overwrite(
+        name,
+        readBytes(`${files}/${name}`),
+        this.#deps.causeOf(session, call),
+      );
+      this.#deps.onConfigChange(name);
+      if (!stageAgain) continue;
+      const staging = this.#deps.stagingDirectory(session);
+      mkdirSync(staging, { recursive: true });
+      writeBytes(`${staging}/${name}`, readBytes(`${deltas}/${name}`));
+    }
+    this.#purgeSnapshot();
+    this.forget();
+  }
+
+  #refusal(session: string, names: readonly string[]): Status {
+    if (names.length === 0) return STATUS.noData;
+    return names.every((name) => this.#deps.allows(session, name, 'write'))
+      ? STATUS.ok
+      : STATUS.permissionDenied;
+  }
+
+  /** What cannot be read is left as it is, and nobody is told. */
+  #commit(name: string, staging: string, by: Cause): void {
+    try {
+      this.#deps.store.commit(name, staging, by);
+    } catch (error) {
+      if (!(error instanceof UciError)) throw error;
+    }
+    this.#deps.onConfigChange(name);
+  }
+
+  #snapshot(name: string, staging: string): void {
+    const { files, deltas } = this.#snapshotDirectories();
+    mkdirSync(files, { recursive: true });
+    mkdirSync(deltas, { recursive: true });
+    writeBytes(`${files}/${name}`, this.#deps.store.text(name) ?? '');
+    writeBytes(`${deltas}/${name}`, readBytes(`${staging}/${name}`));
+  }
+
+  #snapshotDirectories(): { files: string; deltas: string } {
+    return {
+      files: `${this.#deps.runDirectory}/snapshot-files`,
+      deltas: `${this.#deps.runDirectory}/snapshot-delta`,
+    };
+  }
+
+  #purgeSnapshot(): void {
+    for (const directory of Object.values(this.#snapshotDirectories()))
+      rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Empty staging files count for nothing. */
+const stagedPackages = (staging: string): string[] =>
+  existsSync(staging)
+    ? readdirSync(staging)
+        .filter((name) => !name.startsWith('.') && statSync(`${staging}/${name}`).size > 0)
+        .sort()
+    : [];
