@@ -12,6 +12,9 @@ export const PURPOSE_LABEL = 'sdewanPurpose';
 export const BUCKET_TYPE_LABEL = 'sdewan-bucket-type';
 /** JSON on Roles and ClusterRoles: resource plural pattern -> list of bucket type patterns. */
 export const BUCKET_PERMISSION_ANNOTATION = 'sdewan-bucket-type-permission';
+/** ICN's labels on CNF pods: a Secret with the `password` of root on OpenWRT, and one with the `ca.crt` of its certificate. */
+export const CNF_ACCOUNT_LABEL = 'cnf-account-secret';
+export const CNF_CA_LABEL = 'cnf-cert-secret';
 /** JSON on CNF pods, read by the Nodus CNI: which network is which interface. */
 export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
 
@@ -24,6 +27,8 @@ export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
 /** Name of the injected container; the coordinator finds the agent of a pod by it. */
 export const AGENT_CONTAINER = 'sdewan-agent';
+/** ConfigMap in each namespace with CNFs: `ca.crt` is what agents trust the coordinator by. */
+export const COORDINATOR_CA_CONFIG_MAP = 'sdewan-coordinator-ca';
 /** Environment variable of the injected container that says which purpose it serves (pod labels can change). */
 export const PURPOSE_ENV = 'SDEWAN_PURPOSE';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { inject, uninject } from './inject.ts';
+import { inject, injectAnnotated, isInjected, uninject } from './inject.ts';
 import type { InjectOptions } from './options.ts';
-import type { PodTemplate } from './pod.ts';
+import type { PodTemplate, VolumeMount } from './pod.ts';
 
 const options: InjectOptions = {
   image: 'sdewan-agent:test',
@@ -9,6 +9,7 @@ const options: InjectOptions = {
   coordinatorCaConfigMap: 'sdewan-coordinator-ca',
   openwrtUrl: 'http://127.0.0.1:80',
   driver: 'auto',
+  ownLogin: false,
   loginSecret: 'cnf-login',
   logLevel: 'info',
   resources: { requests: { memory: '64Mi' }, limits: { memory: '128Mi' } },
@@ -63,5 +64,131 @@ describe('inject', () => {
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
       expect(Object.keys(agent?.[probe] as object)).toContain('exec');
     }
+  });
+});
+
+describe('the own login', () => {
+  const own: InjectOptions = { ...options, ownLogin: true, loginSecret: undefined };
+  const withMount = (mount: VolumeMount, source: object): PodTemplate => {
+    const template = cnf();
+    const [openwrt] = template.spec.containers;
+    return {
+      ...template,
+      spec: {
+        ...template.spec,
+        containers: [{ ...openwrt, name: 'sdewan', volumeMounts: [mount] }],
+        volumes: [{ name: mount.name, ...source }],
+      },
+    };
+  };
+
+  it('puts two files into the CNF, read-only, from memory, and no password', () => {
+    const { spec } = inject(cnf(), own);
+    expect(spec.containers[0]?.volumeMounts).toEqual([
+      {
+        name: 'sdewan-own-login',
+        mountPath: '/usr/share/rpcd/acl.d/sdewan-agent.json',
+        subPath: 'acl.json',
+        readOnly: true,
+      },
+      {
+        name: 'sdewan-own-login',
+        mountPath: '/etc/config/rpcd',
+        subPath: 'rpcd',
+        readOnly: true,
+      },
+    ]);
+    expect(spec.volumes?.find(({ name }) => name === 'sdewan-own-login')).toEqual({
+      name: 'sdewan-own-login',
+      emptyDir: { medium: 'Memory', sizeLimit: '1Mi' },
+    });
+    expect(JSON.stringify(spec)).not.toContain('"secret"');
+  });
+
+  it('starts the CNF only after the files are there', () => {
+    const probe = inject(cnf(), own).spec.initContainers?.[0]?.['startupProbe'];
+    expect(JSON.stringify(probe)).toContain('SDEWAN_OWN_LOGIN_DIR/rpcd');
+  });
+
+  it('is undone, and the same when done twice', () => {
+    const once = inject(cnf(), own);
+    expect(inject(once, own)).toEqual(once);
+    expect(uninject(once)).toEqual(cnf());
+    const mounted = withMount({ name: 'data', mountPath: '/data' }, { emptyDir: {} });
+    expect(uninject(inject(mounted, own))).toEqual(mounted);
+  });
+
+  it('can be for another container than the first', () => {
+    const template = cnf();
+    template.spec.containers.unshift({ name: 'log-shipper' });
+    const { spec } = inject(template, { ...own, openwrtContainer: 'sdewan' });
+    expect(spec.containers.map(({ volumeMounts = [] }) => volumeMounts.length)).toEqual([0, 2]);
+    const missing = injectAnnotated(template, { ...own, openwrtContainer: 'nobody' });
+    expect(missing).toEqual({ problems: [expect.stringContaining('no container "nobody"')] });
+  });
+
+  it.each<[string, VolumeMount, object, boolean]>([
+    ['the same file', { name: 'v', mountPath: '/etc/config/rpcd' }, { emptyDir: {} }, true],
+    [
+      'a ConfigMap over the folder',
+      { name: 'v', mountPath: '/etc/config/' },
+      { configMap: {} },
+      true,
+    ],
+    [
+      'a read-only folder',
+      { name: 'v', mountPath: '/etc', readOnly: true },
+      { emptyDir: {} },
+      true,
+    ],
+    ['a Secret at the root', { name: 'v', mountPath: '/usr' }, { secret: {} }, true],
+    [
+      'a folder that can be written',
+      { name: 'v', mountPath: '/etc/config' },
+      { emptyDir: {} },
+      false,
+    ],
+    ['another file', { name: 'v', mountPath: '/etc/config/rpcd2' }, { configMap: {} }, false],
+  ])('finds %s in its way or not', (_, mount, source, inTheWay) => {
+    const result = injectAnnotated(withMount(mount, source), own);
+    expect('problems' in result).toBe(inTheWay);
+    const text = JSON.stringify(result);
+    expect(text.includes('agent-own-login')).toBe(inTheWay);
+  });
+});
+
+describe('injection by annotations', () => {
+  it('gives what the options give', () => {
+    const template = cnf();
+    const annotated = {
+      ...template,
+      metadata: {
+        ...template.metadata,
+        annotations: { 'sdewan.akraino.org/agent-log-level': 'debug' },
+      },
+    };
+    const result = injectAnnotated(annotated, options);
+    expect('injected' in result && isInjected(result.injected)).toBe(true);
+    expect(JSON.stringify(result)).toContain('{"name":"SDEWAN_LOG_LEVEL","value":"debug"}');
+  });
+
+  it('tells what it cannot do', () => {
+    const template = cnf();
+    template.metadata = {
+      ...template.metadata,
+      annotations: { 'sdewan.akraino.org/agent-log-level': 'loud' },
+    };
+    expect(injectAnnotated(template, options)).toEqual({
+      problems: [expect.stringContaining('agent-log-level')],
+    });
+  });
+
+  it('names the Secrets of a login and of a CA', () => {
+    const withSecrets = inject(cnf(), { ...options, openwrtCaSecret: 'cnf-ca' }).spec;
+    const login = withSecrets.volumes?.find(({ name }) => name === 'sdewan-login');
+    expect(JSON.stringify(login)).toContain('cnf-login');
+    expect(JSON.stringify(login)).toContain('cnf-ca');
+    const without = inject(cnf(), { ...options, loginSecret: undefined }).spec;
+    expect(JSON.stringify(without)).not.toContain('sdewan-login"');
   });
 });

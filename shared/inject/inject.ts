@@ -2,17 +2,14 @@
  * Puts the agent into a CNF's pod template as a native sidecar. Pure: the webhook, the CLI and the tests use this one
  * function. Injecting twice gives the same as once; whatever is not ours passes through.
  */
-import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '../names.ts';
+import { AGENT_CONTAINER, PURPOSE_LABEL } from '../names.ts';
+import { readOptions } from './annotations.ts';
+import { environmentOf } from './environment.ts';
 import type { InjectOptions } from './options.ts';
-import type { Container, EnvVar, PodTemplate } from './pod.ts';
-import {
-  livenessProbe,
-  readinessProbe,
-  startupProbe,
-  STATE_DIRECTORY,
-  STATE_DIRECTORY_ENV,
-} from './state-directory.ts';
-import { agentVolumes, isAgentVolume, MOUNTS, mountsOf } from './volumes.ts';
+import { mountOwnLogin, ownLoginProblems, unmountOwnLogin } from './own-login.ts';
+import type { Container, PodTemplate } from './pod.ts';
+import { livenessProbe, readinessProbe, startupProbeOf } from './state-directory.ts';
+import { agentVolumes, isAgentVolume, mountsOf } from './volumes.ts';
 
 /** @throws Error when the template has no purpose label: there is nothing that the agent could serve. */
 export const inject = (template: PodTemplate, options: InjectOptions): PodTemplate => {
@@ -21,15 +18,33 @@ export const inject = (template: PodTemplate, options: InjectOptions): PodTempla
     throw new Error(`the pod template has no label ${PURPOSE_LABEL}: it names the CNF's rules`);
   }
   const clean = uninject(template);
+  const spec = options.ownLogin ? mountOwnLogin(clean.spec, options) : clean.spec;
   return {
     ...clean,
     spec: {
-      ...clean.spec,
-      initContainers: [agentContainer(purpose, options), ...(clean.spec.initContainers ?? [])],
-      volumes: [...(clean.spec.volumes ?? []), ...agentVolumes(options)],
+      ...spec,
+      initContainers: [agentContainer(purpose, options), ...(spec.initContainers ?? [])],
+      volumes: [...(spec.volumes ?? []), ...agentVolumes(options)],
     },
   };
 };
+
+/**
+ * The same with what the template's own labels and annotations say. `problems`: why it cannot be injected, one line each.
+ * @throws Error when the template has no purpose label
+ */
+export const injectAnnotated = (
+  template: PodTemplate,
+  defaults: InjectOptions,
+): { injected: PodTemplate } | { problems: string[] } => {
+  const read = readOptions(template, defaults);
+  if ('problems' in read) return read;
+  const problems = ownLoginProblems(uninject(template).spec, read.options);
+  return problems.length > 0 ? { problems } : { injected: inject(template, read.options) };
+};
+
+export const isInjected = ({ spec }: PodTemplate): boolean =>
+  spec.initContainers?.some(({ name }) => name === AGENT_CONTAINER) ?? false;
 
 /** Takes out what `inject` put in. A template without an agent comes back equal. */
 export const uninject = (template: PodTemplate): PodTemplate => {
@@ -40,6 +55,7 @@ export const uninject = (template: PodTemplate): PodTemplate => {
     ...template,
     spec: {
       ...spec,
+      containers: spec.containers.map(unmountOwnLogin),
       ...(otherContainers.length > 0 && { initContainers: otherContainers }),
       ...(otherVolumes.length > 0 && { volumes: otherVolumes }),
     },
@@ -50,8 +66,8 @@ const agentContainer = (purpose: string, options: InjectOptions): Container => (
   name: AGENT_CONTAINER,
   image: options.image,
   restartPolicy: 'Always',
-  env: environment(purpose, options),
-  startupProbe,
+  env: environmentOf(purpose, options),
+  startupProbe: startupProbeOf(options),
   livenessProbe,
   readinessProbe,
   resources: options.resources,
@@ -65,27 +81,5 @@ const agentContainer = (purpose: string, options: InjectOptions): Container => (
     capabilities: { drop: ['ALL'] },
     seccompProfile: { type: 'RuntimeDefault' },
   },
-  volumeMounts: mountsOf(),
+  volumeMounts: mountsOf(options),
 });
-
-const field = (name: string, fieldPath: string): EnvVar => ({
-  name,
-  valueFrom: { fieldRef: { fieldPath } },
-});
-
-const environment = (purpose: string, options: InjectOptions): EnvVar[] => [
-  { name: PURPOSE_ENV, value: purpose },
-  field('SDEWAN_NAMESPACE', 'metadata.namespace'),
-  field('SDEWAN_POD_NAME', 'metadata.name'),
-  { name: 'SDEWAN_DRIVER', value: options.driver },
-  { name: 'SDEWAN_OPENWRT_URL', value: options.openwrtUrl },
-  { name: 'SDEWAN_OPENWRT_USERNAME_FILE', value: `${MOUNTS.login}/username` },
-  { name: 'SDEWAN_OPENWRT_PASSWORD_FILE', value: `${MOUNTS.login}/password` },
-  { name: 'SDEWAN_COORDINATOR_URL', value: options.coordinatorUrl },
-  { name: 'SDEWAN_COORDINATOR_CA_FILE', value: `${MOUNTS.identity}/coordinator-ca.crt` },
-  { name: 'SDEWAN_COORDINATOR_TOKEN_FILE', value: `${MOUNTS.identity}/token` },
-  { name: 'SDEWAN_NETWORKS_FILE', value: `${MOUNTS.identity}/nfn-network` },
-  { name: 'SDEWAN_SERVICE_ACCOUNT_DIR', value: MOUNTS.serviceAccount },
-  { name: STATE_DIRECTORY_ENV, value: STATE_DIRECTORY },
-  { name: 'SDEWAN_LOG_LEVEL', value: options.logLevel },
-];

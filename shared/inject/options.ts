@@ -1,4 +1,10 @@
-/** What injection can be told; the webhook fills it from defaults and annotations, the CLI from flags. */
+/** What injection can be told; the webhook fills it from its defaults and the pod's annotations, the CLI from flags. */
+
+export const drivers = ['auto', 'ubus', 'icn'] as const;
+export type DriverName = (typeof drivers)[number];
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 export type InjectOptions = {
   image: string;
@@ -8,9 +14,22 @@ export type InjectOptions = {
   coordinatorCaConfigMap: string;
   /** OpenWRT as seen from the pod, e.g. `http://127.0.0.1:80`. */
   openwrtUrl: string;
-  driver: 'auto' | 'ubus' | 'icn';
-  /** Secret in the pod's namespace with `username` and `password` of the agent's login on OpenWRT. */
-  loginSecret: string;
-  logLevel: string;
+  /** Name in OpenWRT's certificate, where it is not the host of the URL. */
+  openwrtServerName?: string | undefined;
+  driver: DriverName;
+  /**
+   * The agent makes a login of its own on OpenWRT: rpcd's configuration in the CNF's container is replaced. Needs no
+   * Secret, and is only for OpenWRTs that speak ubus.
+   */
+  ownLogin: boolean;
+  /** The container that runs OpenWRT; default: the pod's first. */
+  openwrtContainer?: string | undefined;
+  /** Secret in the pod's namespace with `password`, and `username` if it is not `root`, of a login on OpenWRT. */
+  loginSecret?: string | undefined;
+  /** Secret in the pod's namespace whose `ca.crt` signs OpenWRT's certificate. */
+  openwrtCaSecret?: string | undefined;
+  logLevel: LogLevel;
   resources: { requests: Record<string, string>; limits: Record<string, string> };
+  /** Kinds that the pod's service account may not read, so that the agent does not wait for them. */
+  withoutKinds?: readonly string[] | undefined;
 };

@@ -3,6 +3,8 @@
  * no network, since rules can drop the kubelet's packets and http probes would then kill the agent (measured), and
  * they never start node: a shell's `test` costs about 28 ms of CPU on a real kubelet (measured).
  */
+import type { InjectOptions } from './options.ts';
+import { LAST_FILE, OWN_LOGIN_DIRECTORY_ENV } from './own-login-files.ts';
 
 /** Mount path of the agent's emptyDir; the agent reads it from this environment variable. */
 export const STATE_DIRECTORY_ENV = 'SDEWAN_STATE_DIR';
@@ -21,12 +23,20 @@ const shell = (script: string): { exec: { command: string[] } } => ({
   exec: { command: ['sh', '-c', script] },
 });
 
-/** Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. */
-export const startupProbe = {
-  ...shell(`test -e ${inStateDirectory(ALIVE_FILE)}`),
+/**
+ * Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. It does wait for the files of the own
+ * login, which the kubelet mounts into OpenWRT's container one by one: one that is missing would become a folder there.
+ */
+export const startupProbeOf = ({ ownLogin }: Pick<InjectOptions, 'ownLogin'>): object => ({
+  ...shell(
+    [
+      `test -e ${inStateDirectory(ALIVE_FILE)}`,
+      ...(ownLogin ? [`test -e "$${OWN_LOGIN_DIRECTORY_ENV}/${LAST_FILE}"`] : []),
+    ].join(' && '),
+  ),
   periodSeconds: 1,
   failureThreshold: 60,
-};
+});
 
 /** `find -mmin -1` prints the file only while it is younger than a minute; works in busybox, dash and bash. */
 export const livenessProbe = {

@@ -1,6 +1,7 @@
 /** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
 import { NFN_NETWORK_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
 import type { InjectOptions } from './options.ts';
+import { OWN_LOGIN_DIRECTORY } from './own-login-files.ts';
 import type { Volume, VolumeMount } from './pod.ts';
 import { STATE_DIRECTORY } from './state-directory.ts';
 
@@ -8,7 +9,9 @@ export const MOUNTS = {
   /** Token for the coordinator, its CA, and the pod's networks. */
   identity: '/var/run/sdewan',
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
+  /** From Secrets: a login on OpenWRT, and the CA of its certificate. */
   login: '/var/run/sdewan-login',
+  ownLogin: OWN_LOGIN_DIRECTORY,
   state: STATE_DIRECTORY,
 } as const;
 
@@ -16,8 +19,11 @@ const NAMES = {
   identity: 'sdewan-identity',
   serviceAccount: 'sdewan-service-account',
   login: 'sdewan-login',
+  ownLogin: 'sdewan-own-login',
   state: 'sdewan-state',
 } as const satisfies Record<keyof typeof MOUNTS, string>;
+
+export const OWN_LOGIN_VOLUME = NAMES.ownLogin;
 
 /** The usual life of a projected token; the kubelet renews it when 80 % of that is over. */
 const TOKEN_SECONDS = 3_600;
@@ -25,16 +31,21 @@ const TOKEN_SECONDS = 3_600;
 export const isAgentVolume = (name: string): boolean =>
   (Object.values(NAMES) as string[]).includes(name);
 
-export const mountsOf = (): VolumeMount[] => [
+type VolumeOptions = Pick<
+  InjectOptions,
+  'coordinatorCaConfigMap' | 'loginSecret' | 'openwrtCaSecret' | 'ownLogin'
+>;
+
+/** One per volume of `agentVolumes`. */
+export const mountsOf = (options: VolumeOptions): VolumeMount[] => [
   { name: NAMES.identity, mountPath: MOUNTS.identity, readOnly: true },
   { name: NAMES.serviceAccount, mountPath: MOUNTS.serviceAccount, readOnly: true },
-  { name: NAMES.login, mountPath: MOUNTS.login, readOnly: true },
+  ...(usesSecrets(options) ? [{ name: NAMES.login, mountPath: MOUNTS.login, readOnly: true }] : []),
+  ...(options.ownLogin ? [{ name: NAMES.ownLogin, mountPath: MOUNTS.ownLogin }] : []),
   { name: NAMES.state, mountPath: MOUNTS.state },
 ];
 
-export const agentVolumes = (
-  options: Pick<InjectOptions, 'coordinatorCaConfigMap' | 'loginSecret'>,
-): Volume[] => [
+export const agentVolumes = (options: VolumeOptions): Volume[] => [
   projected(NAMES.identity, [
     token(REPORT_AUDIENCE),
     {
@@ -53,9 +64,31 @@ export const agentVolumes = (
     { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
     downward('namespace', 'metadata.namespace'),
   ]),
-  { name: NAMES.login, secret: { secretName: options.loginSecret } },
+  ...(usesSecrets(options) ? [projected(NAMES.login, loginSources(options))] : []),
+  ...(options.ownLogin ? [{ name: NAMES.ownLogin, emptyDir: OWN_LOGIN_DIR }] : []),
   { name: NAMES.state, emptyDir: {} },
 ];
+
+/** In memory, so that the password never lies on a disk. Four small files. */
+const OWN_LOGIN_DIR = { medium: 'Memory', sizeLimit: '1Mi' };
+
+const usesSecrets = ({ loginSecret, openwrtCaSecret }: VolumeOptions): boolean =>
+  loginSecret !== undefined || openwrtCaSecret !== undefined;
+
+const loginSources = ({ loginSecret, openwrtCaSecret }: VolumeOptions): object[] => [
+  ...(loginSecret === undefined
+    ? []
+    : [
+        fromSecret(loginSecret, 'password'),
+        // ICN's Secrets have none: the login is root's.
+        { secret: { ...fromSecret(loginSecret, 'username').secret, optional: true } },
+      ]),
+  ...(openwrtCaSecret === undefined ? [] : [fromSecret(openwrtCaSecret, 'ca.crt')]),
+];
+
+const fromSecret = (name: string, key: string): { secret: object } => ({
+  secret: { name, items: [{ key, path: key }] },
+});
 
 const projected = (name: string, sources: object[]): Volume => ({ name, projected: { sources } });
 

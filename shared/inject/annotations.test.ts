@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { readOptions, settings } from './annotations.ts';
+import type { InjectOptions } from './options.ts';
+import type { PodTemplate } from './pod.ts';
+
+const defaults: InjectOptions = {
+  image: 'sdewan-agent:test',
+  coordinatorUrl: 'https://sdewan-coordinator.sdewan-system.svc',
+  coordinatorCaConfigMap: 'sdewan-coordinator-ca',
+  openwrtUrl: 'http://127.0.0.1:80',
+  driver: 'auto',
+  ownLogin: true,
+  logLevel: 'info',
+  resources: { requests: { memory: '64Mi' }, limits: { memory: '128Mi' } },
+};
+
+const template = (
+  annotations: Record<string, string>,
+  labels: Record<string, string> = {},
+): PodTemplate => ({
+  metadata: { labels: { sdewanPurpose: 'cnf-1', ...labels }, annotations },
+  spec: { containers: [{ name: 'openwrt' }] },
+});
+
+const agent = (name: string): string => `sdewan.akraino.org/agent-${name}`;
+
+describe('annotations of a CNF', () => {
+  it.each<[string, string, Partial<InjectOptions>]>([
+    [
+      'image',
+      'registry.example:5000/a/b@sha256:0123456789abcdef',
+      { image: 'registry.example:5000/a/b@sha256:0123456789abcdef' },
+    ],
+    ['driver', 'ubus', { driver: 'ubus' }],
+    ['openwrt-url', 'https://127.0.0.1:443', { openwrtUrl: 'https://127.0.0.1:443' }],
+    ['openwrt-server-name', 'cnf.example', { openwrtServerName: 'cnf.example' }],
+    ['openwrt-container', 'sdewan', { openwrtContainer: 'sdewan' }],
+    ['own-login', 'false', { ownLogin: false }],
+    ['login-secret', 'cnf-login', { loginSecret: 'cnf-login' }],
+    ['ca-secret', 'cnf-ca', { openwrtCaSecret: 'cnf-ca' }],
+    ['log-level', 'debug', { logLevel: 'debug' }],
+    [
+      'cpu-request',
+      '10m',
+      { resources: { requests: { memory: '64Mi', cpu: '10m' }, limits: { memory: '128Mi' } } },
+    ],
+    [
+      'cpu-limit',
+      '1',
+      { resources: { requests: { memory: '64Mi' }, limits: { memory: '128Mi', cpu: '1' } } },
+    ],
+    [
+      'memory-request',
+      '96Mi',
+      { resources: { requests: { memory: '96Mi' }, limits: { memory: '128Mi' } } },
+    ],
+    [
+      'memory-limit',
+      '1Gi',
+      { resources: { requests: { memory: '64Mi' }, limits: { memory: '1Gi' } } },
+    ],
+  ])('%s: %s', (name, value, changed) => {
+    expect(readOptions(template({ [agent(name)]: value }), defaults)).toEqual({
+      options: { ...defaults, ...changed },
+    });
+  });
+
+  it.each(Object.keys(settings))(
+    '%s with a value out of range is told, with what is allowed',
+    (name) => {
+      for (const value of ['', ' ', 'a b', '$(id)', '../x', 'x\ny']) {
+        const read = readOptions(template({ [agent(name)]: value }), defaults);
+        expect(read).toEqual({
+          problems: [
+            `annotation ${agent(name)}: ${JSON.stringify(value)} must be ${settings[name]?.allowed}`,
+          ],
+        });
+      }
+    },
+  );
+
+  it('that are misspelt are told, with those that are known', () => {
+    const read = readOptions(template({ [agent('imge')]: 'a' }), defaults);
+    expect('problems' in read && read.problems[0]).toContain(agent('image'));
+  });
+
+  it('of others are none of our business', () => {
+    const others = { 'example.org/agent-image': '!', 'sdewan.akraino.org/order': '3' };
+    expect(readOptions(template(others), defaults)).toEqual({ options: defaults });
+  });
+
+  it('name every problem at once', () => {
+    const read = readOptions(
+      template({ [agent('driver')]: 'telnet', 'sdewan.akraino.org/inject': 'no' }),
+      defaults,
+    );
+    expect('problems' in read && read.problems).toHaveLength(2);
+  });
+});
+
+describe("ICN's labels of a CNF", () => {
+  it('name the Secrets, and annotations win over them', () => {
+    const labels = { 'cnf-account-secret': 'account', 'cnf-cert-secret': 'cert' };
+    expect(readOptions(template({}, labels), defaults)).toEqual({
+      options: { ...defaults, loginSecret: 'account', openwrtCaSecret: 'cert' },
+    });
+    expect(readOptions(template({ [agent('login-secret')]: 'mine' }, labels), defaults)).toEqual({
+      options: { ...defaults, loginSecret: 'mine', openwrtCaSecret: 'cert' },
+    });
+  });
+
+  it('with a value that no Secret can have are told', () => {
+    const read = readOptions(template({}, { 'cnf-account-secret': 'Not_a_Secret' }), defaults);
+    expect('problems' in read && read.problems[0]).toContain('cnf-account-secret');
+  });
+});
+
+it('gives no login of its own to the icn driver, which knows only root', () => {
+  expect(readOptions(template({ [agent('driver')]: 'icn' }), defaults)).toEqual({
+    options: { ...defaults, driver: 'icn', ownLogin: false },
+  });
+});

@@ -1,0 +1,39 @@
+/** The environment of the injected container: what the agent is told of its pod, OpenWRT and the coordinator. */
+import { PURPOSE_ENV } from '../names.ts';
+import type { InjectOptions } from './options.ts';
+import { OWN_LOGIN_DIRECTORY, OWN_LOGIN_DIRECTORY_ENV } from './own-login-files.ts';
+import type { EnvVar } from './pod.ts';
+import { STATE_DIRECTORY, STATE_DIRECTORY_ENV } from './state-directory.ts';
+import { MOUNTS } from './volumes.ts';
+
+/** Kinds that the agent must not wait for, separated by commas. */
+export const WITHOUT_KINDS_ENV = 'SDEWAN_WITHOUT_KINDS';
+
+export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[] => [
+  { name: PURPOSE_ENV, value: purpose },
+  field('SDEWAN_NAMESPACE', 'metadata.namespace'),
+  field('SDEWAN_POD_NAME', 'metadata.name'),
+  { name: 'SDEWAN_DRIVER', value: options.driver },
+  { name: 'SDEWAN_OPENWRT_URL', value: options.openwrtUrl },
+  ...optional('SDEWAN_OPENWRT_SERVER_NAME', options.openwrtServerName),
+  ...optional('SDEWAN_OPENWRT_CA_FILE', options.openwrtCaSecret && `${MOUNTS.login}/ca.crt`),
+  ...optional('SDEWAN_OPENWRT_USERNAME_FILE', options.loginSecret && `${MOUNTS.login}/username`),
+  ...optional('SDEWAN_OPENWRT_PASSWORD_FILE', options.loginSecret && `${MOUNTS.login}/password`),
+  ...optional(OWN_LOGIN_DIRECTORY_ENV, options.ownLogin ? OWN_LOGIN_DIRECTORY : undefined),
+  { name: 'SDEWAN_COORDINATOR_URL', value: options.coordinatorUrl },
+  { name: 'SDEWAN_COORDINATOR_CA_FILE', value: `${MOUNTS.identity}/coordinator-ca.crt` },
+  { name: 'SDEWAN_COORDINATOR_TOKEN_FILE', value: `${MOUNTS.identity}/token` },
+  { name: 'SDEWAN_NETWORKS_FILE', value: `${MOUNTS.identity}/nfn-network` },
+  { name: 'SDEWAN_SERVICE_ACCOUNT_DIR', value: MOUNTS.serviceAccount },
+  { name: STATE_DIRECTORY_ENV, value: STATE_DIRECTORY },
+  { name: 'SDEWAN_LOG_LEVEL', value: options.logLevel },
+  ...optional(WITHOUT_KINDS_ENV, options.withoutKinds?.join(',') || undefined),
+];
+
+const field = (name: string, fieldPath: string): EnvVar => ({
+  name,
+  valueFrom: { fieldRef: { fieldPath } },
+});
+
+const optional = (name: string, value: string | undefined): EnvVar[] =>
+  value === undefined ? [] : [{ name, value }];
