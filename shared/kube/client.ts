@@ -49,7 +49,10 @@ export type Patch =
       body: readonly { op: string; path: string; value?: unknown; from?: string }[];
     };
 /** What is to be created; `metadata.namespace` says where. */
-export type NewObject = { metadata?: Partial<ObjectKey>; [field: string]: unknown };
+export type NewObject = {
+  metadata?: Partial<ObjectKey> & { [field: string]: unknown };
+  [field: string]: unknown;
+};
 export type DeleteOptions = CallOptions & {
   preconditions?: { uid?: string; resourceVersion?: string };
   propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';

@@ -1,0 +1,87 @@
+/**
+ * A TCP proxy between a client and a server, to do what networks do: count connections, freeze them as a NAT that has
+ * forgotten them does (no reset, no data), or cut them.
+ */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+export class TcpProxy {
+  readonly #server: Server;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #accepted = 0;
+  #away = false;
+
+  private constructor(target: { host: string; port: number }) {
+    this.#server = createServer((near) => {
+      this.#accepted += 1;
+      if (this.#away) {
+        near.destroy();
+        return;
+      }
+      const far = connect(target);
+      const pair = [near, far] as const;
+      this.#pairs.add(pair);
+      near.pipe(far);
+      far.pipe(near);
+      for (const socket of pair) {
+        socket.on('error', () => undefined);
+        socket.once('close', () => {
+          this.#pairs.delete(pair);
+          near.destroy();
+          far.destroy();
+        });
+      }
+    });
+  }
+
+  static async start(targetUrl: string): Promise<TcpProxy> {
+    const { hostname: host, port } = new URL(targetUrl);
+    const proxy = new TcpProxy({ host, port: Number(port) });
+    await new Promise<void>((resolve) => {
+      proxy.#server.listen(0, '127.0.0.1', resolve);
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string')
+      throw new Error('the proxy does not listen');
+    return address.port;
+  }
+
+  /** Connections since the start. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Nothing passes on the connections of now any more, and nobody is told. New connections work. */
+  freeze(): void {
+    for (const [near, far] of this.#pairs) {
+      near.unpipe(far);
+      far.unpipe(near);
+      near.pause();
+      far.pause();
+    }
+  }
+
+  /** Resets the connections of now. */
+  cut(): void {
+    for (const [near, far] of this.#pairs) {
+      near.resetAndDestroy();
+      far.destroy();
+    }
+  }
+
+  /** While it is away every connection is refused. */
+  setAway(away: boolean): void {
+    this.#away = away;
+    if (away) this.cut();
+  }
+
+  async stop(): Promise<void> {
+    this.setAway(true);
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+  }
+}
