@@ -2,7 +2,7 @@
  * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name and
  * its references hold is found out later.
  */
-import type { KindDefinition, Reference, RenderContext, SectionNeed } from '../kinds/kind.ts';
+import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
@@ -83,10 +83,25 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const hindrance =
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
-    (kind.uci && lackOf(kind.uci.package, kind.uci.needs?.(spec, context) ?? [], input));
+    missingInOpenwrt(kind, spec, context, input);
   if (hindrance) return { references, hindrance };
   const sections = kind.uci?.render(spec, context) ?? [];
-  return { references, rendering: { generation, sections, references } };
+  const twice = sectionTwice(sections);
+  return twice
+    ? { references, hindrance: twice }
+    : { references, rendering: { generation, sections, references } };
+};
+
+const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {
+  const names = new Set<string>();
+  for (const { type, name } of sections) {
+    if (names.has(name)) {
+      const message = `spec: two parts of it are one ${type} ${name} on OpenWRT`;
+      return { verdict: 'failed', reason: 'InvalidSpec', message };
+    }
+    names.add(name);
+  }
+  return undefined;
 };
 
 const contextOf = (
@@ -127,24 +142,28 @@ const unknownNetwork = (
 };
 
 /** What an administrator has to bring first. */
-const lackOf = (
-  packageName: string,
-  needs: readonly SectionNeed[],
+const missingInOpenwrt = (
+  { uci }: KindDefinition,
+  spec: unknown,
+  context: RenderContext,
   { observed }: CompileInput,
 ): Hindrance | undefined => {
-  if (!observed.has(packageName)) {
+  if (!uci) return undefined;
+  if (!observed.has(uci.package)) {
     return {
       verdict: 'pending',
       reason: 'WaitingForPackage',
-      message: `OpenWRT has no configuration ${packageName}; is its package installed?`,
+      message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
     };
   }
-  const missing = needs.find(
-    (need) =>
-      !observed
-        .get(need.package)
-        ?.sections.some(({ type, name }) => type === need.type && name === need.name),
-  );
+  const missing = uci
+    .needs?.(spec, context)
+    .find(
+      (need) =>
+        !observed
+          .get(need.package)
+          ?.sections.some(({ type, name }) => type === need.type && name === need.name),
+    );
   return (
     missing && {
       verdict: 'pending',

@@ -200,14 +200,15 @@ const nameRule = (what: string, pattern = NAME_PATTERN): TextRule => ({
 });
 /** An item of a list of networks by name. */
 export const networkName = () => text(nameRule("a network of the pod's annotation nfn-network"));
+const anyRule = (what: string): TextRule => ({
+  ...nameRule(what, `${NAME_PATTERN}|[*]`),
+  must: `must be the name of ${what}, or * for any`,
+});
 export const reference = (what: string) => text(nameRule(what));
 export const optionalReference = (what: string) => optionalText(nameRule(what));
-/** As `optionalReference`, or `*` for any. */
-export const referenceOrAny = (what: string) =>
-  optionalText({
-    ...nameRule(what, `${NAME_PATTERN}|[*]`),
-    must: `must be the name of ${what}, or * for any`,
-  });
+/** As `reference`, or `*` for any. */
+export const referenceOrAny = (what: string) => text(anyRule(what));
+export const optionalReferenceOrAny = (what: string) => optionalText(anyRule(what));
 
 /** Free text for an option that OpenWRT itself interprets. No control characters. */
 export const freeText = (maxLength: number) =>

@@ -8,10 +8,11 @@ import {
   mark,
   markMatch,
   networks,
+  optionalReferenceOrAny,
   ports,
   protocols,
 } from './fields.ts';
-import { family, portsNeedProtocol, zoneName, zoneOrAny } from './firewall.ts';
+import { A_ZONE, family, portsNeedProtocol, zoneName } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section, several } from './render.ts';
@@ -19,7 +20,7 @@ import { oneOf } from './schema.ts';
 
 const spec = z.strictObject({
   name: ignored(),
-  src: zoneOrAny().describe(
+  src: optionalReferenceOrAny(A_ZONE).describe(
     'Zone that packets come from, * for any. Absent: packets from the CNF itself.',
   ),
   src_ip: networks().describe('Source addresses.'),
@@ -31,7 +32,7 @@ const spec = z.strictObject({
     .max(MAX_ITEMS)
     .optional()
     .describe('ICMP types, by name or as type or type/code.'),
-  dest: zoneOrAny().describe(
+  dest: optionalReferenceOrAny(A_ZONE).describe(
     'Zone that packets go to, * for any. Absent: packets to the CNF itself.',
   ),
   dest_ip: networks().describe('Destination addresses.'),

@@ -1,10 +1,9 @@
 /** What the kinds of OpenWRT's firewall share. */
-import { optionalReference, parts, referenceOrAny } from './fields.ts';
+import { parts } from './fields.ts';
 import type { SpecRule } from './kind.ts';
 import { oneOf } from './schema.ts';
 
-export const zone = () => optionalReference('a FirewallZone');
-export const zoneOrAny = () => referenceOrAny('a FirewallZone');
+export const A_ZONE = 'a FirewallZone';
 
 /** A zone as the section has it; `*` stays what it is. */
 export const zoneName = (

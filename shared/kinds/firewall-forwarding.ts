@@ -1,0 +1,40 @@
+/** FirewallForwarding: lets packets of one zone go to another. */
+import { z } from 'zod';
+import { ignored, referenceOrAny } from './fields.ts';
+import { A_ZONE, family, zoneName } from './firewall.ts';
+import { defineKind } from './kind.ts';
+import { label, referenceTo, ruleResource, section } from './render.ts';
+
+const spec = z.strictObject({
+  name: ignored(),
+  src: referenceOrAny(A_ZONE).describe('Zone that packets come from, * for any.'),
+  dest: referenceOrAny(A_ZONE).describe('Zone that packets go to, * for any.'),
+  family: family(),
+});
+
+export const firewallForwarding = defineKind({
+  ...ruleResource,
+  kind: 'FirewallForwarding',
+  plural: 'firewallforwardings',
+  singular: 'firewallforwarding',
+  shortNames: ['fwf'],
+  description: 'Lets connections be opened from one firewall zone to another.',
+  spec,
+  references: ({ src, dest }) => [
+    ...referenceTo('FirewallZone', 'spec.src', src),
+    ...referenceTo('FirewallZone', 'spec.dest', dest),
+  ],
+  uci: {
+    package: 'firewall',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_fwd_',
+    render: ({ src, dest, family: addressFamily }, { crName, sectionName, uciNameOf }) => [
+      section('forwarding', sectionName, {
+        name: label(crName),
+        src: zoneName(src, uciNameOf),
+        dest: zoneName(dest, uciNameOf),
+        family: addressFamily,
+      }),
+    ],
+  },
+});

@@ -1,0 +1,81 @@
+/** Mwan3Policy: how traffic is spread over networks. Its name is the name in mwan3, so a ledger tells whose it is. */
+import { z } from 'zod';
+import { networkName } from './fields.ts';
+import { defineKind } from './kind.ts';
+import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
+import { ruleResource, section } from './render.ts';
+
+/** More would not fit mwan3's marks, which number interfaces (60 at its default mask). */
+const MAX_MEMBERS = 60;
+/** The range that mwan3 documents for both. */
+const rank = () => z.int({ error: 'must be a whole number from 1 to 1000' }).min(1).max(1_000);
+
+const spec = z.strictObject({
+  members: z
+    .array(
+      z.strictObject({
+        network: networkName().describe(
+          'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network; mwan3 must know its interface.',
+        ),
+        metric: rank().describe('Members with the lowest metric that are up are used.'),
+        weight: rank().describe('Share of the traffic among members of equal metric.'),
+      }),
+    )
+    .min(1)
+    .max(MAX_MEMBERS)
+    .describe('The networks to use.'),
+});
+
+export const mwan3Policy = defineKind({
+  ...ruleResource,
+  kind: 'Mwan3Policy',
+  plural: 'mwan3policies',
+  singular: 'mwan3policy',
+  shortNames: ['mwp'],
+  description: 'A policy of mwan3: over which networks traffic goes, and in which shares.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.members',
+      cel: 'self.members.all(m, self.members.exists_one(n, n.network == m.network))',
+      message: 'each network can be a member once only',
+      holds: ({ members }) =>
+        new Set(members.map(({ network }) => network)).size === members.length,
+    },
+  ],
+  nameRules: [
+    mwan3NameLimit,
+    {
+      cel: `!(self.metadata.name in [${BUILT_IN_POLICIES.map((name) => `'${name}'`).join(', ')}])`,
+      message: `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 has these built in`,
+      holds: (name) => !BUILT_IN_POLICIES.includes(name),
+      isLimit: false,
+    },
+  ],
+  networks: ({ members }) =>
+    members.map(({ network }, index) => ({ path: `spec.members[${index}].network`, network })),
+  uci: {
+    package: 'mwan3',
+    ownership: 'ledger',
+    sectionPrefix: '',
+    nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
+    needs: ({ members }, { interfaceOf }) =>
+      members.map(({ network }, index) => ({
+        path: `spec.members[${index}].network`,
+        package: 'mwan3',
+        type: 'interface',
+        name: interfaceOf(network),
+      })),
+    render: ({ members }, { sectionName, interfaceOf }) => {
+      const memberSections = members.map(({ network, metric, weight }) =>
+        section('member', `${sectionName}_${interfaceOf(network)}`, {
+          interface: interfaceOf(network),
+          metric: String(metric),
+          weight: String(weight),
+        }),
+      );
+      const use_member = memberSections.map(({ name }) => name);
+      return [...memberSections, section('policy', sectionName, { use_member })];
+    },
+  },
+});
