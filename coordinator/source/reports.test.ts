@@ -1,0 +1,167 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Report, RuleReport } from '#shared/protocol/report.ts';
+import { NOW, SILENT_AFTER } from '../testing/facts.ts';
+import { Reports, type Acceptance, type ReportingPod } from './reports.ts';
+
+const pod: ReportingPod = { uid: 'pod-1', restarts: 0 };
+const BOOT = 'boot-0001';
+
+const said = (uid: string, changes: Partial<RuleReport> = {}): RuleReport => ({
+  kind: 'FirewallRule',
+  name: uid,
+  uid,
+  generation: 1,
+  revision: 'r1',
+  state: 'Applied',
+  reason: 'Applied',
+  message: '',
+  ...changes,
+});
+
+const page = (sequence: number, changes: Partial<Report> = {}): Report => ({
+  version: 1,
+  bootId: BOOT,
+  sequence,
+  page: 0,
+  pages: 1,
+  purpose: 'cnf-1',
+  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+  unwatchedKinds: [],
+  rules: [said('a'), said('b')],
+  ...changes,
+});
+
+const at = (ms: number) => ({ monotonic: ms, wall: NOW + ms });
+
+let reports: Reports;
+const accept = (report: Report, ms = report.sequence * 1_000, from = pod): Acceptance =>
+  reports.accept(from, report, at(ms));
+
+beforeEach(() => {
+  reports = new Reports({ silentAfterMs: SILENT_AFTER });
+  accept(page(1));
+});
+
+it('tells which rules a report says something new of', () => {
+  const changed = page(2, { rules: [said('a', { message: 'other words' }), said('c')] });
+  expect(accept(changed)).toEqual({
+    outcome: 'news',
+    rules: new Set(['a', 'b', 'c']),
+    whole: false,
+  });
+  expect(accept({ ...changed, sequence: 3 })).toEqual({ outcome: 'heartbeat' });
+});
+
+it('the first report of a pod concerns all its rules', () => {
+  expect(accept(page(1), 0, { uid: 'pod-2', restarts: 0 })).toMatchObject({
+    outcome: 'news',
+    whole: true,
+  });
+});
+
+describe('a heartbeat', () => {
+  it('that repeats the last full report needs no rules', () => {
+    expect(accept(page(2, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
+    expect(accept(page(3, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
+    expect(reports.of('pod-1')?.rules.size).toBe(2);
+    expect(reports.of('pod-1')?.heardAt).toEqual(at(3_000));
+  });
+
+  it('that repeats something unknown asks for all', () => {
+    expect(accept(page(2, { repeats: 0, rules: [] }))).toEqual({ outcome: 'unknown-base' });
+    const stranger = { uid: 'pod-2', restarts: 0 };
+    expect(accept(page(2, { repeats: 1, rules: [] }), 0, stranger)).toEqual({
+      outcome: 'unknown-base',
+    });
+    expect(reports.of('pod-2')).toBeUndefined();
+  });
+
+  it('tells what concerns all rules', () => {
+    const openwrt = { reachable: false, driver: 'ubus', message: 'refused', driftRepairs: 0 };
+    const news = { outcome: 'news', rules: new Set(), whole: true };
+    expect(accept(page(2, { repeats: 1, rules: [], openwrt }))).toEqual(news);
+    expect(accept(page(3, { repeats: 1, rules: [], openwrt }))).toEqual({ outcome: 'heartbeat' });
+    const unwatchedKinds = ['FirewallZone'];
+    expect(accept(page(4, { repeats: 1, rules: [], openwrt, unwatchedKinds }))).toEqual(news);
+  });
+
+  it('does not move the time since when something is so', () => {
+    accept(page(2));
+    expect(reports.of('pod-1')?.rules.get('a')?.since).toBe(NOW + 1_000);
+    accept(page(3, { rules: [said('a', { generation: 2, revision: 'r2' })] }));
+    expect(reports.of('pod-1')?.rules.get('a')?.since).toBe(NOW + 3_000);
+  });
+});
+
+describe('order', () => {
+  it('an earlier report does not overwrite a later one', () => {
+    accept(page(3));
+    expect(accept(page(2, { rules: [] }))).toEqual({ outcome: 'stale' });
+    expect(accept(page(3, { rules: [] }))).toEqual({ outcome: 'stale' });
+    expect(reports.of('pod-1')?.rules.size).toBe(2);
+  });
+
+  it('an earlier boot is refused once a later one has spoken', () => {
+    expect(accept(page(0, { bootId: 'boot-0002' }), 2_000)).toMatchObject({ whole: true });
+    expect(accept(page(99, { rules: [] }))).toEqual({ outcome: 'old-boot' });
+    expect(reports.of('pod-1')?.bootId).toBe('boot-0002');
+  });
+
+  it('a new boot counts as a restart, though the status of the pod does not show it yet', () => {
+    expect(reports.of('pod-1')?.restarts).toBe(0);
+    accept(page(0, { bootId: 'boot-0002' }), 2_000);
+    expect(reports.of('pod-1')?.restarts).toBe(1);
+    accept(page(0, { bootId: 'boot-0003' }), 3_000, { ...pod, restarts: 5 });
+    expect(reports.of('pod-1')?.restarts).toBe(5);
+  });
+
+  it('a boot keeps the restarts that it began with, so that a later restart shows', () => {
+    accept(page(2, { rules: [] }), 2_000, { ...pod, restarts: 3 });
+    expect(reports.of('pod-1')?.restarts).toBe(0);
+  });
+});
+
+describe('pages', () => {
+  const pages = [0, 1, 2].map((number) =>
+    page(2, { page: number, pages: 3, rules: [said(`p${number}`)] }),
+  );
+
+  it('take effect together, in whatever order they come', () => {
+    const [first, second, third] = pages;
+    expect(accept(third!)).toEqual({ outcome: 'partial' });
+    expect(accept(first!)).toEqual({ outcome: 'partial' });
+    expect(accept(first!)).toEqual({ outcome: 'partial' });
+    expect(reports.of('pod-1')?.rules.has('p0')).toBe(false);
+    expect(accept(second!)).toMatchObject({ outcome: 'news' });
+    expect([...(reports.of('pod-1')?.rules.keys() ?? [])].sort()).toEqual(['p0', 'p1', 'p2']);
+  });
+
+  it('of an overtaken report are ignored', () => {
+    accept(pages[0]!);
+    expect(accept(page(3, { page: 1, pages: 2, rules: [said('x')] }))).toEqual({
+      outcome: 'partial',
+    });
+    expect(accept(pages[1]!)).toEqual({ outcome: 'stale' });
+    expect(accept(page(3, { page: 0, pages: 2, rules: [said('y')] }))).toMatchObject({
+      outcome: 'news',
+      rules: new Set(['a', 'b', 'x', 'y']),
+    });
+  });
+});
+
+describe('silence', () => {
+  it('is told once, and ended by any report', () => {
+    expect(reports.newlySilent(1_000 + SILENT_AFTER)).toEqual([]);
+    expect(reports.newlySilent(1_001 + SILENT_AFTER)).toEqual(['pod-1']);
+    expect(reports.newlySilent(1_002 + SILENT_AFTER)).toEqual([]);
+    const late = page(2, { repeats: 1, rules: [] });
+    expect(accept(late, 2_000 + SILENT_AFTER)).toMatchObject({ outcome: 'news', whole: true });
+    expect(reports.newlySilent(3_000 + 2 * SILENT_AFTER)).toEqual(['pod-1']);
+  });
+});
+
+it('forgets a pod that is gone', () => {
+  reports.forget('pod-1');
+  expect(reports.of('pod-1')).toBeUndefined();
+  expect(reports.size).toBe(0);
+});
