@@ -1,0 +1,25 @@
+/** `/healthz`, `/readyz` and `/metrics`, on a port of their own. `/readyz` names what is missing. */
+import { Hono } from 'hono';
+import type { Registry } from 'prom-client';
+
+export type HealthDeps = {
+  /** What keeps the coordinator from doing its work, one sentence each; empty when it can. */
+  notReady: () => readonly string[];
+  registry: Registry;
+};
+
+export const createHealth = ({ notReady, registry }: HealthDeps): Hono => {
+  const app = new Hono();
+  app.get('/healthz', (context) => context.text('ok\n'));
+  app.get('/readyz', (context) => {
+    const reasons = notReady();
+    return reasons.length === 0
+      ? context.text('ok\n')
+      : context.text(`${reasons.join('\n')}\n`, 503);
+  });
+  app.get('/metrics', async (context) => {
+    context.header('Content-Type', registry.contentType);
+    return context.body(await registry.metrics());
+  });
+  return app;
+};

@@ -1,0 +1,150 @@
+/**
+ * Who a bearer token belongs to, as the API server says. Answers are kept: a token for some minutes at most and never beyond its
+ * own end, a refusal for some seconds, so that neither heartbeats nor attackers become load on the API server.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
+import { REPORT_AUDIENCE } from '#shared/names.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { Refusal, type RefusalCode } from './refusal.ts';
+
+/** The pod that a token is bound to. Whether it still lives is another question. */
+export type Claims = { namespace: string; pod: string; podUid: string };
+
+export type TokenReviewer = {
+  /** @throws Refusal */
+  review: (token: string) => Promise<Claims>;
+};
+
+export type TokenReviewerOptions = {
+  client: KubeClient;
+  clock: Clock;
+  onReview?: (result: 'accepted' | RefusalCode) => void;
+};
+
+const tokenReviews: ResourceType = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+};
+
+/** A pod that is gone is found out by its uid, at once; this only bounds trust in a service account that was deleted. */
+const ACCEPTED_FOR_MS = 300_000;
+const REFUSED_FOR_MS = 10_000;
+/** Tokens remembered, accepted and refused each; the oldest are forgotten first. */
+const MAX_REMEMBERED = 5_000;
+
+const USERNAME = /^system:serviceaccount:([^:]+):[^:]+$/;
+const POD_NAME_CLAIM = 'authentication.kubernetes.io/pod-name';
+const POD_UID_CLAIM = 'authentication.kubernetes.io/pod-uid';
+
+const answerSchema = z.object({
+  status: z.object({
+    authenticated: z.boolean().default(false),
+    audiences: z.array(z.string()).default([]),
+    user: z
+      .object({
+        username: z.string().default(''),
+        extra: z.record(z.string(), z.array(z.string())).default({}),
+      })
+      .prefault({}),
+  }),
+});
+type Answer = z.infer<typeof answerSchema>['status'];
+
+type Verdict = Claims | RefusalCode;
+
+export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewer => {
+  const { client, clock, onReview } = options;
+  const accepted = new Remembered<Verdict>(clock);
+  const refused = new Remembered<Verdict>(clock);
+  const asking = new Map<string, Promise<Verdict>>();
+
+  const ask = async (token: string, key: string): Promise<Verdict> => {
+    const verdict = await askApiServer(client, token);
+    onReview?.(typeof verdict === 'string' ? verdict : 'accepted');
+    if (typeof verdict === 'string') refused.put(key, verdict, REFUSED_FOR_MS);
+    else accepted.put(key, verdict, Math.min(ACCEPTED_FOR_MS, lifetimeOf(token, clock.now())));
+    return verdict;
+  };
+
+  return {
+    review: async (token) => {
+      // Not the token itself: nothing of it should be found in a heap dump.
+      const key = createHash('sha256').update(token).digest('base64');
+      let verdict = accepted.get(key) ?? refused.get(key);
+      if (verdict === undefined) {
+        const question = asking.get(key) ?? ask(token, key).finally(() => asking.delete(key));
+        asking.set(key, question);
+        verdict = await question;
+      }
+      if (typeof verdict === 'string') throw new Refusal(verdict);
+      return verdict;
+    },
+  };
+};
+
+const askApiServer = async (client: KubeClient, token: string): Promise<Verdict> => {
+  let answer: Answer;
+  try {
+    const review = await client.create<unknown>(tokenReviews, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      // Without audiences the API server would accept its own tokens, which every pod has.
+      spec: { token, audiences: [REPORT_AUDIENCE] },
+    });
+    answer = answerSchema.parse(review).status;
+  } catch (cause) {
+    throw new Refusal('unavailable', { cause });
+  }
+  return verdictOf(answer);
+};
+
+const verdictOf = ({ authenticated, audiences, user }: Answer): Verdict => {
+  if (!authenticated || !audiences.includes(REPORT_AUDIENCE)) return 'bad-token';
+  const namespace = USERNAME.exec(user.username)?.[1];
+  const pod = user.extra[POD_NAME_CLAIM]?.[0];
+  const podUid = user.extra[POD_UID_CLAIM]?.[0];
+  return namespace && pod && podUid ? { namespace, pod, podUid } : 'unbound-token';
+};
+
+/** Milliseconds until the token ends by its own words; the API server has vouched for them. */
+const lifetimeOf = (token: string, nowMs: number): number => {
+  try {
+    const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
+    const { exp } = z.object({ exp: z.number() }).parse(JSON.parse(payload));
+    return Math.max(0, exp * 1_000 - nowMs);
+  } catch {
+    // Not a token that we can read: ask again each time.
+    return 0;
+  }
+};
+
+/** A map whose entries end by themselves and that never outgrows its limit. */
+class Remembered<V> {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, { value: V; until: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (this.#clock.monotonic() < entry.until) return entry.value;
+    this.#entries.delete(key);
+    return undefined;
+  }
+
+  put(key: string, value: V, forMs: number): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until: this.#clock.monotonic() + forMs });
+    if (this.#entries.size <= MAX_REMEMBERED) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+}
