@@ -19,6 +19,8 @@ const SHARE_MS = 25;
 export type PodChange = { before: Target | undefined; now: Target | undefined };
 
 export type PodsOptions = {
+  /** Undefined: of all. */
+  namespace: string | undefined;
   client: KubeClient;
   clock: Clock;
   log: Logger;
@@ -36,14 +38,14 @@ export class Pods {
   readonly #looks = new Map<string, Promise<Target[]>>();
 
   constructor(options: PodsOptions) {
-    const { client, clock, log, onChange, onState } = options;
+    const { client, clock, log, namespace, onChange, onState } = options;
     this.#options = options;
     this.#reflector = new Reflector<CnfPod>({
       client,
       clock,
       log,
       resource: podResource,
-      selection: { labelSelector: PURPOSE_LABEL },
+      selection: { namespace, labelSelector: PURPOSE_LABEL },
       trim: toCnfPod,
       onState,
       onEvent: ({ type, object, old }) => {

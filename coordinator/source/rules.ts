@@ -15,6 +15,8 @@ import { ruleOf, type Rule } from './rule.ts';
 export type RuleVersion = { resource: ResourceType; object: RuleObject; rule: Rule };
 
 export type RulesOptions = {
+  /** Undefined: of all. */
+  namespace: string | undefined;
   kinds: readonly ResourceType[];
   revisionOf: (object: RuleObject) => string;
   client: KubeClient;
@@ -22,7 +24,6 @@ export type RulesOptions = {
   log: Logger;
   /** A rule came, went (`gone`) or changed. */
   onChange: (uid: string, gone: boolean) => void;
-  onState: () => void;
 };
 
 type Entry = {
@@ -39,7 +40,7 @@ export class Rules {
 
   constructor(options: RulesOptions) {
     this.#options = options;
-    const { client, clock, log, onState } = options;
+    const { client, clock, log, namespace } = options;
     this.#reflectors = options.kinds.map(
       (resource) =>
         new Reflector<RuleObject>({
@@ -47,8 +48,8 @@ export class Rules {
           clock,
           log,
           resource,
+          selection: { namespace },
           onEvent: (event) => this.#onEvent(resource, event),
-          onState,
         }),
     );
   }

@@ -1,0 +1,186 @@
+/**
+ * The coordinator as one piece: sources, reconciler and report intake wired to each other, without servers, signals or
+ * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { EventRecorder } from '#shared/kube/events.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createIntake } from './http/intake.ts';
+import { createTokenReviewer } from './http/token-reviewer.ts';
+import { createMetrics, exposeSources } from './metrics.ts';
+import { Awaited } from './reconcile/awaited.ts';
+import { Facts } from './reconcile/facts.ts';
+import { Reconciler } from './reconcile/reconciler.ts';
+import { censusOf, rulesByState } from './reconcile/census.ts';
+import { podResource, Pods, type PodChange } from './source/pods.ts';
+import { Reports } from './source/reports.ts';
+import { Rules } from './source/rules.ts';
+import type { Target } from './source/target.ts';
+
+export type CoordinatorOptions = {
+  client: KubeClient;
+  kinds: readonly ResourceType[];
+  revisionOf: (object: RuleObject) => string;
+  /** The only one to look after; undefined: all. */
+  namespace: string | undefined;
+  silentAfterMs: number;
+  /** Name of this replica, in Events. */
+  instance: string;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Coordinator = {
+  /** The report intake, for a server. */
+  fetch: (request: Request) => Response | Promise<Response>;
+  /** What is not yet as it should be, one sentence each. */
+  notReady: () => readonly string[];
+  /** Works until the signal aborts. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** Between looks for agents that have fallen silent. */
+const SILENCE_SWEEP_MS = 1_000;
+
+export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
+  const { client, clock, instance, kinds, log, namespace, registry, revisionOf, silentAfterMs } =
+    options;
+  const metrics = createMetrics(registry);
+  const recorder = new EventRecorder({
+    client,
+    component: 'sdewan-coordinator',
+    instance,
+    log,
+    clock,
+  });
+  const reports = new Reports({ silentAfterMs });
+  const awaited = new Awaited();
+  const podsKnown = Promise.withResolvers<void>();
+
+  const onPod = ({ before, now }: PodChange): void => {
+    for (const target of [before, now]) if (target) reconciler.markPod(target);
+    if (before && !now) {
+      reports.forget(before.uid);
+      awaited.settle(before.uid);
+    }
+    if (!before && now && lacksAgent(now)) recorder.record(agentMissing(now));
+  };
+  const pods = new Pods({
+    namespace,
+    client,
+    clock,
+    log,
+    onChange: onPod,
+    onState: ({ listed }) => {
+      if (listed) podsKnown.resolve();
+    },
+  });
+  const rules = new Rules({
+    namespace,
+    kinds,
+    revisionOf,
+    client,
+    clock,
+    log,
+    onChange: (uid) => reconciler.markRule(uid),
+  });
+  const facts = new Facts({ pods, reports, awaited, silentAfterMs, clock });
+  const record = recorder.record.bind(recorder);
+  const reconciler = new Reconciler({ client, rules, reports, facts, record, metrics, clock, log });
+
+  const reviewer = createTokenReviewer({
+    client,
+    clock,
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
+  });
+  const intake = createIntake({
+    reviewer,
+    pods,
+    reports,
+    epoch: randomUUID(),
+    isReady: () => pods.state.listed,
+    onReport: (target, acceptance) => {
+      if (acceptance.outcome !== 'news') return;
+      awaited.settle(target.uid);
+      if (acceptance.whole) reconciler.markPod(target);
+      else reconciler.markRules(acceptance.rules);
+    },
+    onResult: (result) => metrics.reports.inc({ result }),
+    clock,
+    log,
+  });
+
+  exposeSources(registry, {
+    rules: () => rulesByState(rules),
+    pods: () => censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs }),
+    queued: () => reconciler.queued,
+    droppedEvents: () => recorder.dropped,
+  });
+
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await clock.sleep(SILENCE_SWEEP_MS, signal).catch(() => undefined);
+      for (const uid of reports.newlySilent(clock.monotonic())) {
+        const target = pods.byUid(uid);
+        if (target) reconciler.markPod(target);
+        // Without a label the watch does not tell when it goes.
+        else reports.forget(uid);
+      }
+    }
+  };
+
+  const reconcile = async (signal: AbortSignal): Promise<void> => {
+    await Promise.race([podsKnown.promise, aborted(signal)]);
+    const callOff = awaited.begin(pods.all(), {
+      timeMs: silentAfterMs,
+      clock,
+      onTimeUp: () => reconciler.markAll(),
+    });
+    await reconciler.run(signal);
+    callOff();
+  };
+
+  return {
+    fetch: intake.fetch,
+    notReady: () => [
+      ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
+      ...[...rules.states]
+        .filter(([, state]) => !state.listed && state.phase !== 'NotServed')
+        .map(([kind, state]) => `${kind}: ${state.message}`),
+    ],
+    run: async (signal) => {
+      await Promise.all([
+        pods.run(signal),
+        rules.run(signal),
+        recorder.run(signal),
+        sweep(signal),
+        reconcile(signal),
+      ]);
+    },
+  };
+};
+
+const lacksAgent = ({ agent, finished, terminating }: Target): boolean =>
+  agent.state === 'missing' && !finished && !terminating;
+
+const agentMissing = ({ namespace, name, uid }: Target) => ({
+  object: {
+    apiVersion: 'v1',
+    kind: podResource.kind,
+    metadata: { namespace, name, uid, resourceVersion: '', creationTimestamp: '' },
+  },
+  type: 'Warning' as const,
+  reason: 'AgentMissing',
+  message: 'the pod was made without the sdewan agent, so no rule is applied to it; re-create it',
+});
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });

@@ -1,0 +1,60 @@
+/** The coordinator as a program: environment in, servers up, stops on SIGTERM. */
+import { createKubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig } from '#shared/kube/config.ts';
+import { revisionOf } from '#shared/compile/revision.ts';
+import { kinds } from '#shared/kinds/registry.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { readEnv } from '#shared/runtime/env.ts';
+import { serveApp } from '#shared/runtime/http-server.ts';
+import { runProgram } from '#shared/runtime/lifecycle.ts';
+import { createLogger } from '#shared/runtime/log.ts';
+import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { createCoordinator } from './coordinator.ts';
+import { coordinatorEnvSchema } from './env.ts';
+import { createHealth } from './http/health.ts';
+
+const main = async (signal: AbortSignal): Promise<void> => {
+  const env = readEnv(coordinatorEnvSchema, process.env);
+  const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
+  const config = await loadKubeConfig({
+    kubeconfig: env.KUBECONFIG,
+    serviceHost: env.KUBERNETES_SERVICE_HOST,
+    servicePort: env.KUBERNETES_SERVICE_PORT,
+    serviceAccountDir: env.SDEWAN_SERVICE_ACCOUNT_DIR,
+  });
+  const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
+  const registry = createMetricsRegistry();
+  const coordinator = createCoordinator({
+    client,
+    kinds,
+    revisionOf,
+    namespace: env.SDEWAN_WATCH_NAMESPACE,
+    silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
+    instance: env.POD_NAME,
+    registry,
+    clock: systemClock,
+    log,
+  });
+
+  const health = await serveApp({
+    fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
+    hostname: env.SDEWAN_HTTP_HOST,
+    port: env.SDEWAN_HTTP_PORT,
+    log,
+  });
+  const intake = await serveApp({
+    fetch: coordinator.fetch,
+    hostname: env.SDEWAN_REPORT_HOST,
+    port: env.SDEWAN_REPORT_PORT,
+    tls: { certFile: env.SDEWAN_TLS_CERT_FILE, keyFile: env.SDEWAN_TLS_KEY_FILE },
+    log,
+  });
+  log.info({ reportPort: intake.port, httpPort: health.port, server: config.server }, 'started');
+
+  await coordinator.run(signal);
+  await Promise.all([intake.close(), health.close()]);
+  await client.close();
+  log.info('stopped');
+};
+
+await runProgram({ name: 'sdewan-coordinator', main });
