@@ -1,0 +1,115 @@
+/** An agent that reports what it is told to, over the real protocol. */
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { revisionOf } from '#shared/compile/revision.ts';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import type { Report, RuleReport, RuleState } from '#shared/protocol/report.ts';
+import { tokenFor } from './pods.ts';
+import type { World } from './world.ts';
+
+const answerSchema = z.object({
+  epoch: z.string().optional(),
+  wantsFull: z.boolean().optional(),
+  error: z.object({ code: z.string() }).optional(),
+});
+export type Answer = { status: number; body: z.infer<typeof answerSchema> };
+
+export type SimulatedAgent = {
+  pod: KubeObject;
+  /** A full report of these rules; sends it. */
+  says: (
+    ...rules: readonly (readonly [RuleObject, RuleState, Partial<RuleReport>?])[]
+  ) => Promise<Answer>;
+  /** A heartbeat on the last full report. */
+  beats: () => Promise<Answer>;
+  /** As after a restart of the agent's container. */
+  boots: () => void;
+  close: () => Promise<void>;
+};
+
+export type PostOptions = { namespace: string; pod: string; token?: string; body: string | Buffer };
+
+/** A connection pool that trusts the CA of the test's coordinator. */
+export const connect = ({ ca }: World): Agent => new Agent({ connect: { ca } });
+
+export const post = async (
+  world: World,
+  dispatcher: Agent,
+  options: PostOptions,
+): Promise<Answer> => {
+  const { namespace, pod, token, body } = options;
+  const { statusCode, body: answer } = await request(
+    `${world.coordinator.reportUrl}/v1/namespaces/${namespace}/pods/${pod}/report`,
+    {
+      method: 'POST',
+      dispatcher,
+      headers: {
+        'content-type': 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      body,
+    },
+  );
+  return { status: statusCode, body: answerSchema.parse(await answer.json()) };
+};
+
+export const ruleReport = (
+  rule: RuleObject,
+  state: RuleState,
+  changes: Partial<RuleReport> = {},
+): RuleReport => ({
+  kind: rule.kind,
+  name: rule.metadata.name,
+  uid: rule.metadata.uid,
+  generation: rule.metadata.generation ?? 0,
+  revision: revisionOf(rule),
+  state,
+  reason: state,
+  message: '',
+  ...changes,
+});
+
+export const createAgent = async (
+  world: World,
+  pod: KubeObject,
+  { purpose = 'cnf-1' }: { purpose?: string } = {},
+): Promise<SimulatedAgent> => {
+  const token = await tokenFor(world, pod);
+  const dispatcher = connect(world);
+  let bootId = randomUUID();
+  let sequence = 0;
+  let full = 0;
+  const send = (changes: Partial<Report>): Promise<Answer> => {
+    sequence += 1;
+    const report: Report = {
+      version: 1,
+      bootId,
+      sequence,
+      page: 0,
+      pages: 1,
+      purpose,
+      openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+      unwatchedKinds: [],
+      rules: [],
+      ...changes,
+    };
+    const { namespace, name } = pod.metadata;
+    return post(world, dispatcher, { namespace, pod: name, token, body: JSON.stringify(report) });
+  };
+  return {
+    pod,
+    says: async (...rules) => {
+      full = sequence + 1;
+      return send({
+        rules: rules.map(([rule, state, changes]) => ruleReport(rule, state, changes)),
+      });
+    },
+    beats: () => send({ repeats: full }),
+    boots: () => {
+      bootId = randomUUID();
+      sequence = 0;
+    },
+    close: () => dispatcher.destroy(),
+  };
+};

@@ -1,0 +1,64 @@
+/** Rule CRs of a test: made, read and deleted through the API server. */
+import { isNotFound } from '#shared/kube/errors.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL, RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
+import type { RuleStatus } from '#shared/protocol/status.ts';
+import type { World } from './world.ts';
+
+export const firewallRules: ResourceType = {
+  group: RULE_GROUP,
+  version: RULE_VERSION,
+  plural: 'firewallrules',
+  kind: 'FirewallRule',
+};
+
+export type NewRule = {
+  name: string;
+  purpose?: string | null;
+  finalizers?: string[];
+  spec?: object;
+};
+
+export const createRule = ({ client, namespace }: World, rule: NewRule): Promise<RuleObject> => {
+  const { name, purpose = 'cnf-1', finalizers, spec = { src: 'lan1', target: 'REJECT' } } = rule;
+  return client.create<RuleObject>(firewallRules, {
+    apiVersion: `${RULE_GROUP}/${RULE_VERSION}`,
+    kind: 'FirewallRule',
+    metadata: {
+      name,
+      namespace,
+      labels: purpose === null ? {} : { [PURPOSE_LABEL]: purpose },
+      ...(finalizers && { finalizers }),
+    },
+    spec,
+  });
+};
+
+export const updateRule = (
+  { client, namespace }: World,
+  name: string,
+  body: object,
+): Promise<RuleObject> =>
+  client.patch<RuleObject>(firewallRules, { namespace, name }, { patch: { type: 'merge', body } });
+
+export const deleteRule = ({ client, namespace }: World, name: string): Promise<void> =>
+  client.delete(firewallRules, { namespace, name });
+
+/** Undefined when it is gone. */
+export const readRule = async (
+  { client, namespace }: World,
+  name: string,
+): Promise<(RuleObject & { status?: RuleStatus }) | undefined> => {
+  try {
+    return await client.get<RuleObject & { status?: RuleStatus }>(firewallRules, {
+      namespace,
+      name,
+    });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+export const statusOf = async (world: World, name: string): Promise<RuleStatus | undefined> =>
+  (await readRule(world, name))?.status;

@@ -1,0 +1,135 @@
+/**
+ * A coordinator as a process of its own against the real API server, in a namespace of its own, with pods that nobody runs and
+ * agents that say what a test tells them to. Only what a coordinator can see is simulated; tokens, watches and writes are real.
+ */
+import { connectCluster, type Cluster } from 'kind-test-harness';
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig } from '#shared/kube/config.ts';
+import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const START_TIMEOUT_MS = 20_000;
+const DAY_MS = 86_400_000;
+
+export type World = {
+  cluster: Cluster;
+  client: KubeClient;
+  namespace: string;
+  /** PEM of the CA that agents trust. */
+  ca: string;
+  /** At first a coordinator is up. */
+  coordinator: CoordinatorProcess;
+  /** Kills it without notice. */
+  killCoordinator: () => Promise<void>;
+  startCoordinator: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+const lineSchema = z.looseObject({
+  msg: z.string(),
+  reportPort: z.number().optional(),
+  httpPort: z.number().optional(),
+});
+export type LogLine = z.infer<typeof lineSchema>;
+
+export type CoordinatorProcess = {
+  reportUrl: string;
+  httpUrl: string;
+  /** Lines of its log, parsed. */
+  log: readonly LogLine[];
+  stop: (signal: NodeJS.Signals) => Promise<number | null>;
+};
+
+export type WorldOptions = { silentAfterMs?: number };
+
+/** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
+export const eventually = <T>(read: () => T) => {
+  return expect.poll(read, { timeout: 20_000, interval: 50 });
+};
+
+export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
+  const cluster = await connectCluster();
+  await cluster.kubectl(['apply', '--server-side', '-k', join(ROOT, 'deploy/crds')]);
+  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  const namespace = await cluster.createNamespace('coordinator');
+  const client = createKubeClient({
+    config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'coordinator-'));
+  const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') };
+  const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
+  const ca = await createCa('test', validity);
+  const serving = await issueServing(ca, ['127.0.0.1'], validity);
+  await Promise.all([writeFile(files.cert, serving.cert), writeFile(files.key, serving.key)]);
+
+  const start = (): Promise<CoordinatorProcess> =>
+    startProcess({
+      KUBECONFIG: cluster.kubeconfig,
+      SDEWAN_WATCH_NAMESPACE: namespace,
+      SDEWAN_REPORT_HOST: '127.0.0.1',
+      SDEWAN_REPORT_PORT: '0',
+      SDEWAN_HTTP_HOST: '127.0.0.1',
+      SDEWAN_HTTP_PORT: '0',
+      SDEWAN_TLS_CERT_FILE: files.cert,
+      SDEWAN_TLS_KEY_FILE: files.key,
+      SDEWAN_SILENT_AFTER_MS: String(options.silentAfterMs ?? 60_000),
+    });
+  const world: World = {
+    cluster,
+    client,
+    namespace,
+    ca: ca.cert,
+    coordinator: await start(),
+    killCoordinator: async () => {
+      await world.coordinator.stop('SIGKILL');
+    },
+    startCoordinator: async () => {
+      world.coordinator = await start();
+    },
+    close: async () => {
+      await world.coordinator.stop('SIGTERM');
+      await client.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+  return world;
+};
+
+const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
+  const child = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const log: LogLine[] = [];
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('exit', resolve);
+  });
+  const started = Promise.withResolvers<LogLine>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const entry = lineSchema.parse(JSON.parse(line));
+    log.push(entry);
+    if (entry.msg === 'started') started.resolve(entry);
+  });
+  const timeout = setTimeout(
+    () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),
+    START_TIMEOUT_MS,
+  );
+  void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
+  const { reportPort, httpPort } = await started.promise.finally(() => clearTimeout(timeout));
+  return {
+    reportUrl: `https://127.0.0.1:${reportPort}`,
+    httpUrl: `http://127.0.0.1:${httpPort}`,
+    log,
+    stop: (signal) => {
+      child.kill(signal);
+      return exited;
+    },
+  };
+};
