@@ -7,7 +7,8 @@ import { CONTAINER_MARK, sendSignal } from '../processes.ts';
 import type { ClusterRecord } from '../record.ts';
 import { run } from '../run.ts';
 import type { ContainerTarget } from '../types.ts';
-import { toLocalPath, type Mount } from './mounts.ts';
+import { rewritePaths, toLocalPath, type Mounts } from './mounts.ts';
+import { BY_NAME } from './pod-links.ts';
 
 const EXEC_TIMEOUT_MS = 60_000;
 
@@ -17,19 +18,15 @@ export type ContainerRecord = {
   pid: number;
   env: Record<string, string>;
   workingDirectory: string;
-  mounts: readonly Mount[];
+  mounts: Mounts;
 };
-
-/** Links by name to the pods' folders, whose own names are uids. */
-export const podsByName = (clusterDirectory: string): string =>
-  join(clusterDirectory, 'pods', 'by-name');
 
 export const containerRecordFile = (podDirectory: string, container: string): string =>
   join(podDirectory, 'containers', container, 'running.json');
 
 export const processAccess = ({ directory }: ClusterRecord): NodeAccess => {
   const podDirectory = (namespace: string, pod: string) =>
-    join(podsByName(directory), namespace, pod);
+    join(directory, 'pods', BY_NAME, namespace, pod);
   const findRunning = async (target: ContainerTarget): Promise<ContainerRecord> => {
     const name = `${target.namespace}/${target.pod}/${target.container}`;
     const path = containerRecordFile(podDirectory(target.namespace, target.pod), target.container);
@@ -57,7 +54,7 @@ export const processAccess = ({ directory }: ClusterRecord): NodeAccess => {
     exec: async (target, argv) => {
       const { env, workingDirectory, mounts } = await findRunning(target);
       return await run(
-        argv.map((argument) => toLocalPath(argument, mounts)),
+        argv.map((argument) => rewritePaths(argument, mounts)),
         { env, cwd: workingDirectory, timeoutMs: EXEC_TIMEOUT_MS },
       );
     },

@@ -1,4 +1,8 @@
 /** The portable backend: a control plane of our own (or an existing one) and one node that runs containers as local processes. */
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+
 import type { BackendContext, ClusterBackend, RunningBackend } from '../backend.ts';
 import { findExistingCluster } from '../control-plane/existing.ts';
 import { launchControlPlane } from '../control-plane/launch.ts';
@@ -7,15 +11,24 @@ import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
 import { run } from '../run.ts';
 import { processAccess } from './access.ts';
+import { startKubelet } from './kubelet.ts';
 
 export const processBackend: ClusterBackend = {
   name: 'process',
   access: processAccess,
   start: async (context) => {
     const { client, ...controlPlane } = await findOrLaunch(context);
+    const log = join(context.logsDirectory, 'kubelet.log');
+    const stopKubelet = await startKubelet({
+      ...context,
+      client,
+      server: controlPlane.server,
+      onError: (error) => appendFileSync(log, `${new Date().toISOString()} ${inspect(error)}\n`),
+    });
     return {
       ...controlPlane,
       stop: async () => {
+        stopKubelet();
         await client.close();
       },
     };

@@ -1,30 +1,31 @@
 /**
- * A process has no mount namespace of its own here, so a path below a mount stands for a path in the pod's folder:
- * wherever a container's command line or environment names the first, the process is given the second.
+ * A process has no mount namespace of its own here. Instead each container has a root folder in which its mounts lie at
+ * their mount paths, and wherever its command line or environment names a path below a mount, the process is given the
+ * path below its root.
  */
 
-export type Mount = {
-  /** As the container spec says it, without a slash at its end. */
-  mountPath: string;
-  /** The folder or file of this machine that stands for it. */
-  localPath: string;
+export type Mounts = {
+  /** The container's root folder on this machine. */
+  root: string;
+  /** As the container spec says them, without a slash at the end. */
+  mountPaths: readonly string[];
 };
 
-/** Paths stand alone, in lists with `:` or `,`, after `=` or in URLs like `file:///path`. */
-const LIST_SEPARATORS = /([:,;= ]|^)(\/\/)?(\/[^:,;= ]*)/g;
+/** The place on this machine of a path in the container; paths that no mount covers are this machine's own. */
+export const toLocalPath = (path: string, { root, mountPaths }: Mounts): string =>
+  mountPaths.some((mountPath) => path === mountPath || path.startsWith(`${mountPath}/`))
+    ? root + path
+    : path;
 
-/** The path itself when no mount covers it; the innermost mount wins. */
-export const toLocalPath = (path: string, mounts: readonly Mount[]): string => {
-  const covering = mounts
-    .filter(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`))
-    .sort((a, b) => b.mountPath.length - a.mountPath.length)[0];
-  return covering ? covering.localPath + path.slice(covering.mountPath.length) : path;
-};
-
-/** Every path in a value that a mount covers, rewritten; everything else as it was. */
-export const rewritePaths = (value: string, mounts: readonly Mount[]): string =>
-  value.replace(
-    LIST_SEPARATORS,
-    (_, before: string, slashes: string | undefined, path: string) =>
-      `${before}${slashes ?? ''}${toLocalPath(path, mounts)}`,
+/** Every path in a text that a mount covers, rewritten: alone, in lists, after `=`, in quotes, in `file://` URLs. */
+export const rewritePaths = (text: string, { root, mountPaths }: Mounts): string => {
+  if (mountPaths.length === 0) return text;
+  const alternatives = [...mountPaths]
+    .sort((a, b) => b.length - a.length)
+    .map((mountPath) => mountPath.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`));
+  const pattern = new RegExp(
+    String.raw`(?<=^|file://|[^\w./~-])(?:${alternatives.join('|')})(?=/|[^\w.-]|$)`,
+    'g',
   );
+  return text.replaceAll(pattern, (path) => root + path);
+};

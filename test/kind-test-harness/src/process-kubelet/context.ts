@@ -1,0 +1,27 @@
+/** What all pods of the process kubelet share. */
+import type { ImageStore } from '../images.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { AddressPool } from './addresses.ts';
+import type { ObjectSources } from './environment.ts';
+import type { EventRecorder } from './events.ts';
+
+export type KubeletContext = {
+  client: KubeClient;
+  /** Folder that gets a folder per pod, named by uid, and links by name. */
+  podsDirectory: string;
+  logsDirectory: string;
+  images: ImageStore;
+  addresses: AddressPool;
+  events: EventRecorder;
+  nodeName: string;
+  hostIP: string;
+  /** Below everything else in every container's environment: marks and the API server's address. */
+  baseEnvironment: Readonly<Record<string, string>>;
+  sourcesOf: (namespace: string) => ObjectSources;
+  /** For tests of renewal; a kubelet renews at 80 % of the lifetime. */
+  renewTokensAfterMs?: number | undefined;
+  now: () => number;
+  onError: (error: unknown) => void;
+  /** Aborted when the harness goes down: from then on nothing is started or written. */
+  signal: AbortSignal;
+};

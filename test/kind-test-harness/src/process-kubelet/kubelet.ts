@@ -1,0 +1,96 @@
+/** The process kubelet: keeps the node healthy and has a worker for each pod that the scheduler binds to it. */
+import { join } from 'node:path';
+
+import type { ImageStore } from '../images.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { ConfigMap, KubeObject, Pod, Secret } from '../kube/objects.ts';
+import { watchList } from '../kube/watch.ts';
+import { CLUSTER_MARK } from '../processes.ts';
+import { createAddressPool } from './addresses.ts';
+import type { KubeletContext } from './context.ts';
+import { createEventRecorder } from './events.ts';
+import { HOST_IP, NODE_NAME, runNode } from './node.ts';
+import { createPodWorker, type PodWorker } from './pod-worker.ts';
+
+export type KubeletOptions = {
+  client: KubeClient;
+  /** `https://host:port` */
+  server: string;
+  clusterId: string;
+  directory: string;
+  logsDirectory: string;
+  images: ImageStore;
+  renewTokensAfterMs?: number | undefined;
+  /** What went wrong and is tried again. */
+  onError: (error: unknown) => void;
+};
+
+/** Resolves when the node is Ready and pods are watched. The result stops it, and ends no container. */
+export const startKubelet = async (options: KubeletOptions): Promise<() => void> => {
+  const { client } = options;
+  const stopping = new AbortController();
+  const now = () => Date.now();
+  const onError = (error: unknown) => {
+    if (!stopping.signal.aborted) options.onError(error);
+  };
+  const shared = { client, now, onError, signal: stopping.signal };
+  const server = new URL(options.server);
+  const context: KubeletContext = {
+    ...shared,
+    podsDirectory: join(options.directory, 'pods'),
+    logsDirectory: options.logsDirectory,
+    images: options.images,
+    addresses: createAddressPool(),
+    events: createEventRecorder({ ...shared, nodeName: NODE_NAME }),
+    nodeName: NODE_NAME,
+    hostIP: HOST_IP,
+    baseEnvironment: {
+      [CLUSTER_MARK]: options.clusterId,
+      KUBERNETES_SERVICE_HOST: server.hostname,
+      KUBERNETES_SERVICE_PORT: server.port || '443',
+      KUBERNETES_SERVICE_PORT_HTTPS: server.port || '443',
+    },
+    sourcesOf: (namespace) => ({
+      configMap: async (name) =>
+        await client.find<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/${name}`),
+      secret: async (name) =>
+        await client.find<Secret>(`/api/v1/namespaces/${namespace}/secrets/${name}`),
+    }),
+    renewTokensAfterMs: options.renewTokensAfterMs,
+  };
+
+  const workers = new Map<string, { namespace: string; worker: PodWorker }>();
+  const onPod = (pod: Pod) => {
+    const { uid, namespace } = pod.metadata;
+    const known = workers.get(uid);
+    if (known) return known.worker.update(pod);
+    workers.set(uid, {
+      namespace,
+      worker: createPodWorker(pod, context, () => workers.delete(uid)),
+    });
+  };
+  const onSource = ({ metadata }: KubeObject) => {
+    for (const { namespace, worker } of workers.values()) {
+      if (namespace === metadata.namespace) worker.refreshVolumes();
+    }
+  };
+
+  const { gitVersion } = await client.get<{ gitVersion: string }>('/version');
+  await runNode({ ...shared, kubeletVersion: gitVersion });
+  await Promise.all([
+    watchList<Pod>(
+      `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE_NAME}`,
+      { onChange: onPod, onDelete: ({ metadata }) => workers.get(metadata.uid)?.worker.remove() },
+      shared,
+    ),
+    ...['configmaps', 'secrets'].map(
+      async (kind) =>
+        await watchList(`/api/v1/${kind}`, { onChange: onSource, onDelete: onSource }, shared),
+    ),
+  ]);
+
+  return () => {
+    stopping.abort();
+    for (const { worker } of workers.values()) worker.abandon();
+  };
+};

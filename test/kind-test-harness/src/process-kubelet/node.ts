@@ -1,0 +1,134 @@
+/** The one Node object: registered, kept healthy by its Lease and its status, as the controller-manager expects of a kubelet. */
+import { release } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { KubeError, type KubeClient } from '../kube/client.ts';
+
+export const NODE_NAME = 'ubuntu18';
+export const HOST_IP = '127.0.0.1';
+
+/** Intervals of a kubelet: the Lease says that the node lives, the status rarely changes. */
+const LEASE_INTERVAL_MS = 10_000;
+const LEASE_SECONDS = 40;
+const STATUS_INTERVAL_MS = 60_000;
+
+/** Processes share the machine, so the scheduler has nothing to count: let it place whatever it is asked to. */
+const CAPACITY = { cpu: '1000', memory: '1Ti', 'ephemeral-storage': '1Ti', pods: '1000' };
+
+export type NodeDeps = {
+  client: KubeClient;
+  kubeletVersion: string;
+  /** Port of the kubelet's own HTTPS server, for `kubectl logs`. */
+  kubeletPort?: number | undefined;
+  now: () => number;
+  onError: (error: unknown) => void;
+  signal: AbortSignal;
+};
+
+/** Resolves when the node is Ready; goes on with heartbeats until `signal`. */
+export const runNode = async (deps: NodeDeps): Promise<void> => {
+  await register(deps);
+  await putStatus(deps);
+  await putLease(deps);
+  void every(LEASE_INTERVAL_MS, async () => await putLease(deps), deps);
+  void every(STATUS_INTERVAL_MS, async () => await putStatus(deps), deps);
+};
+
+/** Takes the node off again: only an existing cluster is left to notice. */
+export const removeNode = async (client: KubeClient): Promise<void> => {
+  await client.delete(`/api/v1/nodes/${NODE_NAME}`);
+};
+
+const every = async (
+  ms: number,
+  work: () => Promise<void>,
+  { signal, onError }: NodeDeps,
+): Promise<void> => {
+  while (!signal.aborted) {
+    await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+    if (!signal.aborted) await work().catch(onError);
+  }
+};
+
+const register = async ({ client }: NodeDeps): Promise<void> => {
+  const labels = {
+    'kubernetes.io/hostname': NODE_NAME,
+    'kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': process.arch === 'x64' ? 'amd64' : process.arch,
+  };
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE_NAME, labels } };
+  await client.create('/api/v1/nodes', node).catch((error: unknown) => {
+    if (!(error instanceof KubeError) || error.reason !== 'AlreadyExists') throw error;
+  });
+  // A Node that came into being a moment ago is tainted until its first status has been seen; a test's pods needn't wait.
+  await client.patch(`/api/v1/nodes/${NODE_NAME}`, {
+    metadata: { labels },
+    spec: { taints: null },
+  });
+};
+
+const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps): Promise<void> => {
+  const time = new Date(now()).toISOString();
+  const condition = (type: string, status: string, reason: string, message: string) => ({
+    type,
+    status,
+    reason,
+    message,
+    lastHeartbeatTime: time,
+  });
+  await client.patch(
+    `/api/v1/nodes/${NODE_NAME}/status`,
+    {
+      status: {
+        capacity: CAPACITY,
+        allocatable: CAPACITY,
+        addresses: [
+          { type: 'InternalIP', address: HOST_IP },
+          { type: 'Hostname', address: NODE_NAME },
+        ],
+        conditions: [
+          condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'not measured here'),
+          condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'not measured here'),
+          condition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'not measured here'),
+          condition('Ready', 'True', 'KubeletReady', 'the process kubelet runs'),
+        ],
+        ...(kubeletPort !== undefined && {
+          daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+        }),
+        nodeInfo: {
+          machineID: '',
+          systemUUID: '',
+          bootID: '',
+          kernelVersion: release(),
+          osImage: 'processes of this machine (kind-test-harness)',
+          containerRuntimeVersion: 'process://1',
+          kubeletVersion,
+          kubeProxyVersion: '',
+          operatingSystem: 'linux',
+          architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+        },
+      },
+    },
+    'strategic-merge',
+  );
+};
+
+const putLease = async ({ client, now }: NodeDeps): Promise<void> => {
+  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+  const spec = {
+    holderIdentity: NODE_NAME,
+    leaseDurationSeconds: LEASE_SECONDS,
+    renewTime: new Date(now()).toISOString().replace('Z', '000Z'), // a Lease has microseconds
+  };
+  try {
+    await client.patch(`${path}/${NODE_NAME}`, { spec });
+  } catch (error) {
+    if (!(error instanceof KubeError) || error.status !== 404) throw error;
+    await client.create(path, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: NODE_NAME },
+      spec,
+    });
+  }
+};
