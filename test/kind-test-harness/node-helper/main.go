@@ -1,9 +1,9 @@
 // Command node-helper does the few things that a node in namespaces of its own needs from a small native program:
 //
-//	guard  outside: starts the namespaces, and undoes everything when whoever holds its stdin is gone
-//	init   inside, as pid 1: sets up the node's mounts, then reaps
-//	pause  the pods' sandbox container
-//	CNI    (by CNI_COMMAND in the environment): the pods' extra interfaces
+//	guard         outside: starts the namespaces, and undoes everything when whoever holds its stdin is gone
+//	init          inside, as pid 1: sets up the node's mounts, then reaps
+//	pause         the pods' sandbox container
+//	CNI           (by CNI_COMMAND in the environment): the pods' extra interfaces
 package main
 
 import (
