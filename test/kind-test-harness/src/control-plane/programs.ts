@@ -2,7 +2,8 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { buildControlPlane, findCachedBuild, type BuildVariant } from './build.ts';
+import { buildGoProgram, findCachedBuild } from '../go-build.ts';
+import { controlPlaneProgram, type BuildVariant } from './build.ts';
 
 export const PROGRAM_NAMES = [
   'etcd',
@@ -31,8 +32,9 @@ export type ChooseOptions = {
 /** Cached build, else `KUBEBUILDER_ASSETS` when it is complete, else a build. @throws when it must build and can't. */
 export const choosePrograms = async (options: ChooseOptions): Promise<Programs> => {
   const { variant = 'control-plane', env = process.env, say } = options;
+  const program = controlPlaneProgram(variant);
 
-  const cached = await findCachedBuild(variant);
+  const cached = await findCachedBuild(program);
   if (cached) return oneBinary(cached, `cached build ${cached}`);
 
   const assets = env['KUBEBUILDER_ASSETS'];
@@ -42,7 +44,7 @@ export const choosePrograms = async (options: ChooseOptions): Promise<Programs> 
     say(`KUBEBUILDER_ASSETS=${assets} lacks ${missing.join(', ')}: not used`);
   }
 
-  const built = await buildControlPlane(variant, { say, signal: options.signal });
+  const built = await buildGoProgram(program, { say, signal: options.signal });
   return oneBinary(built, `fresh build ${built}`);
 };
 
