@@ -45,8 +45,12 @@ func createCgroups(name string) error {
 func removeCgroups(name string) {
 	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		left := false
-		for _, hierarchy := range append(hierarchies(), cgroupRoot) {
-			left = !removeTree(filepath.Join(hierarchy, name)) || left
+		// Runtimes make groups in version 2's hierarchy of a hybrid host too.
+		for _, pattern := range []string{name, filepath.Join("*", name)} {
+			groups, _ := filepath.Glob(filepath.Join(cgroupRoot, pattern))
+			for _, group := range groups {
+				left = !removeTree(group) || left
+			}
 		}
 		if !left || time.Now().After(deadline) {
 			return
@@ -75,7 +79,7 @@ func unified() bool {
 	return err == nil
 }
 
-// hierarchies lists version 1's mounts. The `unified` one of a hybrid host has none of the kubelet's controllers.
+// hierarchies lists version 1's mounts; the one of version 2 on a hybrid host has none of the kubelet's controllers.
 func hierarchies() []string {
 	var found []string
 	entries, _ := os.ReadDir(cgroupRoot)

@@ -19,8 +19,8 @@ const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NE
 // guard owns one run directory and the namespaces started from it. It lives as long as its stdin is open and its init
 // lives; then it removes what outlives namespaces: control groups and files. Links, routes and mounts go by themselves.
 func guard(args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: guard RUNS_DIRECTORY HOSTNAME")
+	if len(args) != 3 {
+		return errors.New("usage: guard RUNS_DIRECTORY HOSTNAME POD_LOGS_DIRECTORY")
 	}
 	run, lock, err := claimRun(args[0])
 	if err != nil {
@@ -34,7 +34,7 @@ func guard(args []string) error {
 
 	// Pdeathsig is tied to the thread that forks: keep it.
 	runtime.LockOSThread()
-	init := exec.Command("/proc/self/exe", "init", run, args[1])
+	init := exec.Command("/proc/self/exe", "init", run, args[1], args[2])
 	init.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL, Setsid: true}
 	init.Stderr = os.Stderr
 	ready, err := init.StdoutPipe()

@@ -22,10 +22,10 @@ var sysctls = map[string]string{
 
 // nodeInit is pid 1 of the node: when it dies, the kernel ends everything inside.
 func nodeInit(args []string) error {
-	if len(args) != 2 {
-		return errors.New("usage: init RUN_DIRECTORY HOSTNAME")
+	if len(args) != 3 {
+		return errors.New("usage: init RUN_DIRECTORY HOSTNAME POD_LOGS_DIRECTORY")
 	}
-	if err := setUpMounts(args[0]); err != nil {
+	if err := setUpMounts(args[0], args[2]); err != nil {
 		return err
 	}
 	if err := syscall.Sethostname([]byte(args[1])); err != nil {
@@ -36,7 +36,7 @@ func nodeInit(args []string) error {
 	return nil
 }
 
-func setUpMounts(run string) error {
+func setUpMounts(run, podLogs string) error {
 	// Slave: what is unmounted outside must not stay busy in here, and nothing of ours shows outside.
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("mount propagation: %w", err)
@@ -53,8 +53,13 @@ func setUpMounts(run string) error {
 		}
 	}
 	coverVarLib(run)
-	for inside, name := range map[string]string{"/var/lib/kubelet": "kubelet", "/var/lib/cni": "cni", "/var/log": "log"} {
-		if err := bindDirectory(filepath.Join(run, name), inside); err != nil {
+	for _, mount := range [][2]string{
+		{filepath.Join(run, "kubelet"), "/var/lib/kubelet"},
+		{filepath.Join(run, "cni"), "/var/lib/cni"},
+		{filepath.Join(run, "log"), "/var/log"},
+		{podLogs, "/var/log/pods"},
+	} {
+		if err := bindDirectory(mount[0], mount[1]); err != nil {
 			return err
 		}
 	}

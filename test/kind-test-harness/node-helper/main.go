@@ -3,6 +3,7 @@
 //	guard         outside: starts the namespaces, and undoes everything when whoever holds its stdin is gone
 //	init          inside, as pid 1: sets up the node's mounts, then reaps
 //	pause         the pods' sandbox container
+//	certificates  the client certificates of the node's daemons
 //	CNI           (by CNI_COMMAND in the environment): the pods' extra interfaces
 package main
 
@@ -25,10 +26,12 @@ func main() {
 		exitOn(guard(os.Args[2:]))
 	case "init":
 		exitOn(nodeInit(os.Args[2:]))
+	case "certificates":
+		exitOn(certificates(os.Args[2:]))
 	case "pause":
 		pause()
 	default:
-		exitOn(fmt.Errorf("unknown mode %q: guard, init or pause", mode))
+		exitOn(fmt.Errorf("unknown mode %q: guard, init, pause or certificates", mode))
 	}
 }
 

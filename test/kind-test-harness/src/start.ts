@@ -6,6 +6,7 @@ import type { ClusterBackend } from './backend.ts';
 import { CLUSTER_VARIABLE, createCluster, imagesDirectory, logsDirectory } from './cluster.ts';
 import { createGuardedDirectory, type GuardedDirectory } from './guardian/start.ts';
 import { createImageStore } from './images.ts';
+import { nodeBackend } from './node/backend.ts';
 import { processBackend } from './process-kubelet/backend.ts';
 import { createProgress } from './progress.ts';
 import { readRecord, writeRecord } from './record.ts';
@@ -16,6 +17,7 @@ const KEEP_LOGS_VARIABLE = 'KIND_TEST_HARNESS_KEEP_LOGS';
 
 const BACKENDS: Partial<Record<Backend, ClusterBackend>> = {
   process: processBackend,
+  node: nodeBackend,
 };
 
 const backendOf = (name: Backend): ClusterBackend => {

@@ -48,7 +48,7 @@ export type RealNode = {
 export type Cluster = {
   /** Path of a kubeconfig of its own with admin rights; `~/.kube/config` is never touched. */
   kubeconfig: string;
-  /** `https://127.0.0.1:port` */
+  /** `https://address:port`, on loopback unless a real node must reach it. */
   server: string;
   backend: Backend;
   /** Present on the backend `node`. */

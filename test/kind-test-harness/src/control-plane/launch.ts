@@ -34,6 +34,8 @@ export type LaunchOptions = {
 
 export type ControlPlane = {
   server: string;
+  /** PEM of what signs the API server's certificate. */
+  ca: string;
   kubeconfig: string;
   client: KubeClient;
   /** For faults: SIGSTOP freezes a program, SIGKILL ends it until `restart`. */
@@ -154,6 +156,7 @@ const start = async (launch: Launch, options: LaunchOptions): Promise<ControlPla
   });
   return {
     server,
+    ca,
     kubeconfig,
     client,
     signal: launch.signalProgram,

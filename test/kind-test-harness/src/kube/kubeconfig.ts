@@ -16,7 +16,7 @@ export type Connection = {
 
 /** JSON is YAML, and quotes everything right. Readable by this user alone: it holds the admin's token. */
 export const formatKubeconfig = (connection: Connection): string => {
-  const { server, ca, token } = connection;
+  const { server, ca, token, cert, key } = connection;
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const config = {
     apiVersion: 'v1',
@@ -27,7 +27,16 @@ export const formatKubeconfig = (connection: Connection): string => {
         cluster: { server, ...(ca && { 'certificate-authority-data': base64(ca) }) },
       },
     ],
-    users: [{ name: 'admin', user: { token } }],
+    users: [
+      {
+        name: 'admin',
+        user: {
+          token,
+          ...(cert && { 'client-certificate-data': base64(cert) }),
+          ...(key && { 'client-key-data': base64(key) }),
+        },
+      },
+    ],
     contexts: [
       { name: 'kind-test-harness', context: { cluster: 'kind-test-harness', user: 'admin' } },
     ],
