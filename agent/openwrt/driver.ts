@@ -7,36 +7,51 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
 export type Fingerprint = string;
 
+export type ReadResult = {
+  /** Whole packages; one that OpenWRT does not have is in neither map. */
+  packages: ReadonlyMap<string, UciPackage>;
+  /** Packages that must not be written to as they are, and why: an administrator's syntax error, for one. */
+  unusable: ReadonlyMap<string, string>;
+  /** Of exactly what was read: equals the next `fingerprint` while nobody changes anything. */
+  fingerprint: Fingerprint;
+  /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
+  incarnation: string;
+};
+
 export type ApplyResult =
   | {
-      /** Written, reloaded, read back as wanted, and made permanent. `warnings`: OpenWRT's own words per section that it left out. */
+      /** Written, reloaded, read back as wanted, and made permanent. */
       outcome: 'done';
+      /** The packages that the deltas name, as they are now. */
       observed: ReadonlyMap<string, UciPackage>;
-      warnings: ReadonlyMap<string, string>;
+      fingerprint: Fingerprint;
+      /** Per package reloaded: OpenWRT's own words per section that it left out or did not fully understand. */
+      warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
     }
   | {
       /** OpenWRT refuses the set as it is; everything is as before. `sections`: the culprits where it names them, else empty. */
       outcome: 'rejected';
+      package: string;
       message: string;
       sections: readonly string[];
     };
 
 export type Driver = {
-  readonly name: 'ubus' | 'icn';
-  /** Cheap enough for once a second. @throws OpenwrtError when OpenWRT does not answer or refuses the login. */
-  fingerprint: (packages: readonly string[], signal: AbortSignal) => Promise<Fingerprint>;
-  /** Whole packages; one that OpenWRT does not have is absent from the map. @throws OpenwrtError */
-  read: (
-    packages: readonly string[],
-    signal: AbortSignal,
-  ) => Promise<ReadonlyMap<string, UciPackage>>;
-  /** One transaction for all deltas, one reload per package touched, read back. @throws OpenwrtError when the outcome is unknown. */
+  readonly name: 'ubus' | 'icn' | 'auto';
+  /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
+  fingerprint: (signal: AbortSignal) => Promise<Fingerprint>;
+  /** @throws OpenwrtError */
+  read: (signal: AbortSignal) => Promise<ReadResult>;
+  /**
+   * One transaction for all deltas, one reload per package named, read back. A delta that changes nothing only reloads.
+   * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
+   */
   apply: (deltas: readonly UciDelta[], signal: AbortSignal) => Promise<ApplyResult>;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };
 
-/** OpenWRT could not be reached, did not answer in time, or answered what it never should. Worth a retry with backoff. */
+/** It did not work, and what it left is not known: read again, then decide again. Worth a retry with backoff. */
 export class OpenwrtError extends Error {
   override name = 'OpenwrtError';
   readonly attempted: string;
@@ -44,4 +59,19 @@ export class OpenwrtError extends Error {
     super(`${attempted}: ${message}`, { cause });
     this.attempted = attempted;
   }
+}
+
+/** OpenWRT does not answer, or not us: it is down, starting, hanging, or refuses the login. */
+export class OpenwrtUnreachableError extends OpenwrtError {
+  override name = 'OpenwrtUnreachableError';
+}
+
+/** OpenWRT answers, but what somebody else did is in the way; it is as it was before we tried. Worth a retry with backoff. */
+export class OpenwrtBlockedError extends OpenwrtError {
+  override name = 'OpenwrtBlockedError';
+}
+
+/** Something answers at the address, and it does not speak the driver's API. */
+export class OpenwrtApiMissingError extends OpenwrtError {
+  override name = 'OpenwrtApiMissingError';
 }

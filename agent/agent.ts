@@ -1,0 +1,164 @@
+/** The agent put together: which part tells which. Everything from outside comes as options, so that tests run several. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { revisionOf } from '#shared/compile/revision.ts';
+import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
+import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { ReflectorTimings } from '#shared/kube/reflector.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { serveApp, type RunningServer } from '#shared/runtime/http-server.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import type { AgentEnv } from './env.ts';
+import { createApp } from './http/app.ts';
+import { createProbeFiles } from './http/probe-files.ts';
+import { createAgentMetrics } from './metrics.ts';
+import type { Driver } from './openwrt/driver.ts';
+import { openLedger } from './openwrt/ledger.ts';
+import { openLastGood } from './reconcile/last-good.ts';
+import { createLoop } from './reconcile/loop.ts';
+import { createPass } from './reconcile/pass.ts';
+import { createRefusals } from './reconcile/refusals.ts';
+import { createReportClient } from './report/client.ts';
+import { createPublisher } from './report/publish.ts';
+import { createStatus } from './report/status.ts';
+import { followNetworks } from './source/networks.ts';
+import { createRuleSource } from './source/rules.ts';
+
+export type AgentOptions = {
+  env: AgentEnv;
+  kinds: readonly KindDefinition[];
+  kube: KubeClient;
+  driver: Driver;
+  clock: Clock;
+  log: Logger;
+  reflectorTimings?: Partial<ReflectorTimings>;
+};
+
+const LAST_GOOD_FILE = 'last-good.json';
+
+/** Runs until the signal aborts and every part has come to its end. Rules stay on OpenWRT. */
+export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
+  const { env, kube, driver, clock, log } = options;
+  const inStateDir = (file: string): string => join(env.SDEWAN_STATE_DIR, file);
+  const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
+  const ledger = await openLedger(inStateDir(LEDGER_FILE), log);
+  const lastGood = await openLastGood(inStateDir(LAST_GOOD_FILE), log);
+  const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
+  const registry = createMetricsRegistry();
+
+  const source = createRuleSource({
+    client: kube,
+    kinds,
+    leftOut: env.SDEWAN_WITHOUT_KINDS,
+    namespace: env.SDEWAN_NAMESPACE,
+    purpose: env.SDEWAN_PURPOSE,
+    onChange: () => {
+      loop.mark();
+      onChange();
+    },
+    log,
+    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
+  });
+  const status = createStatus({
+    driver,
+    source,
+    packageOf: (kind) => kinds.find((known) => known.kind === kind)?.uci?.package,
+    onChange: () => onChange(),
+    clock,
+  });
+  const metrics = createAgentMetrics(registry, status.snapshot);
+  const client = createReportClient({
+    url: env.SDEWAN_COORDINATOR_URL,
+    caFile: env.SDEWAN_COORDINATOR_CA_FILE,
+    tokenFile: env.SDEWAN_COORDINATOR_TOKEN_FILE,
+    namespace: env.SDEWAN_NAMESPACE,
+    pod: env.SDEWAN_POD_NAME,
+  });
+  const publisher = createPublisher({
+    snapshot: status.snapshot,
+    client,
+    bootId: randomUUID(),
+    purpose: env.SDEWAN_PURPOSE,
+    heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
+    clock,
+    onSent: (outcome) => metrics.reports.inc({ outcome }),
+    log,
+  });
+  const onChange = (): void => {
+    publisher.mark();
+    probeFiles.setReady(status.notReady().size === 0);
+  };
+  const networks = await followNetworks({
+    file: env.SDEWAN_NETWORKS_FILE,
+    onChange: () => loop.mark(),
+    signal,
+    clock,
+    log,
+  });
+  const refusals = createRefusals(clock, revisionOf);
+  const pass = createPass({
+    driver,
+    kinds,
+    ledger,
+    lastGood,
+    refusals,
+    onStanding: status.setStanding,
+    onDrift: (packages) => {
+      log.warn({ packages }, 'drift: OpenWRT was changed by somebody else, repairing');
+      status.addDrift();
+      for (const name of packages) metrics.drift.inc({ package: name });
+    },
+    onTransaction: (outcome) => metrics.transactions.inc({ outcome }),
+  });
+  const loop = createLoop({
+    driver,
+    pass: async (input, passSignal) => {
+      const stop = metrics.passSeconds.startTimer();
+      const fingerprint = await pass(input, passSignal);
+      stop();
+      return fingerprint;
+    },
+    refusals,
+    source,
+    networks,
+    onAttempt: (attempt) => {
+      if (attempt.outcome !== 'answered') metrics.passes.inc({ outcome: attempt.outcome });
+      status.addAttempt(attempt);
+    },
+    timings: {
+      probeIntervalMs: env.SDEWAN_PROBE_INTERVAL_MS,
+      fullPassIntervalMs: env.SDEWAN_FULL_PASS_INTERVAL_MS,
+    },
+    clock,
+    log,
+  });
+  const app = createApp({ notReady: status.notReady, metrics: registry });
+  const server = await serve(app.fetch, env, log);
+  try {
+    await Promise.all([
+      probeFiles.run(signal),
+      source.run(signal),
+      loop.run(signal),
+      publisher.run(signal),
+    ]);
+  } finally {
+    await Promise.all([server?.close(), driver.close(), client.close()]);
+  }
+};
+
+/** Rules matter more than figures: an address that is taken costs only the latter. */
+const serve = async (
+  fetch: (request: Request) => Response | Promise<Response>,
+  env: AgentEnv,
+  log: Logger,
+): Promise<RunningServer | undefined> => {
+  const address = { hostname: env.SDEWAN_HTTP_HOST, port: env.SDEWAN_HTTP_PORT };
+  try {
+    return await serveApp({ fetch, ...address, log });
+  } catch (error) {
+    log.error({ err: error, ...address }, 'cannot serve health and metrics');
+    return undefined;
+  }
+};

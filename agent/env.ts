@@ -1,0 +1,123 @@
+/** Everything that the agent is told from outside, read once at its start. The table in docs/ is made from this schema. */
+import { join } from 'node:path';
+import { z } from 'zod';
+import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
+import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
+import { EnvError, envField } from '#shared/runtime/env.ts';
+
+export const agentEnvSchema = z.object({
+  SDEWAN_PURPOSE: envField
+    .text()
+    .max(63)
+    .describe('Purpose of the CNF: rules whose label `sdewanPurpose` has this value are applied.'),
+  SDEWAN_NAMESPACE: envField.text().describe("The pod's namespace; only its rules are watched."),
+  SDEWAN_POD_NAME: envField.text().describe("The pod's name, in reports."),
+
+  SDEWAN_OPENWRT_URL: envField
+    .url()
+    .default('http://127.0.0.1:80')
+    .describe("OpenWRT's web server, as seen from the pod."),
+  SDEWAN_DRIVER: z
+    .enum(['auto', 'ubus'])
+    .default('auto')
+    .describe('How to talk to OpenWRT; `auto` takes the first that it speaks.'),
+  SDEWAN_OPENWRT_USERNAME_FILE: envField
+    .text()
+    .optional()
+    .describe('File with the login name on OpenWRT. Read at each login.'),
+  SDEWAN_OPENWRT_PASSWORD_FILE: envField
+    .text()
+    .optional()
+    .describe('File with its password. Read at each login.'),
+  SDEWAN_OWN_LOGIN_DIR: envField
+    .text()
+    .optional()
+    .describe(
+      "Folder with the files of a login of the agent's own, for a pod without the two above.",
+    ),
+  SDEWAN_OPENWRT_CA_FILE: envField
+    .text()
+    .optional()
+    .describe("PEM file with the CA of OpenWRT's certificate, for https."),
+  SDEWAN_OPENWRT_SERVER_NAME: envField
+    .text()
+    .optional()
+    .describe("Name in OpenWRT's certificate, where it is not the host of the URL."),
+
+  SDEWAN_COORDINATOR_URL: envField
+    .url()
+    .describe('Where reports go, as seen from the pod. Rules are applied without it, too.'),
+  SDEWAN_COORDINATOR_CA_FILE: envField
+    .text()
+    .optional()
+    .describe("PEM file with the CA of the coordinator's certificate. Read again when it changes."),
+  SDEWAN_COORDINATOR_TOKEN_FILE: envField
+    .text()
+    .describe("File with the pod's token for the coordinator. Read again when it changes."),
+
+  SDEWAN_NETWORKS_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File with the pod annotation `k8s.plugin.opnfv.org/nfn-network`. Read again when it changes.',
+    ),
+  SDEWAN_WITHOUT_KINDS: envField
+    .list()
+    .default([])
+    .describe('Kinds that are not watched, separated by commas; their rules are left as they are.'),
+  SDEWAN_STATE_DIR: envField
+    .text()
+    .default(STATE_DIRECTORY)
+    .describe('Folder of its own (an emptyDir) for the ledger and the files that probes look at.'),
+
+  KUBECONFIG: envField
+    .text()
+    .optional()
+    .describe('Kubeconfig for the API server; absent in a pod.'),
+  KUBERNETES_SERVICE_HOST: envField
+    .text()
+    .optional()
+    .describe('API server, set by Kubernetes in a pod.'),
+  KUBERNETES_SERVICE_PORT: envField.text().optional().describe('Its port.'),
+  SDEWAN_SERVICE_ACCOUNT_DIR: envField
+    .text()
+    .optional()
+    .describe(
+      'Folder with `token` and `ca.crt` for the API server; default: where Kubernetes puts them.',
+    ),
+
+  SDEWAN_HTTP_HOST: envField
+    .text()
+    .default('127.0.0.1')
+    .describe('Address of `/healthz`, `/readyz` and `/metrics`.'),
+  SDEWAN_HTTP_PORT: envField.port().default(9_464).describe('Its port; 0 takes a free one.'),
+  SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Least level that is logged.'),
+  SDEWAN_PROBE_INTERVAL_MS: envField
+    .int(100, 60_000)
+    .default(1_000)
+    .describe('Between looks at OpenWRT for a restart or a foreign change, jittered by a quarter.'),
+  SDEWAN_FULL_PASS_INTERVAL_MS: envField
+    .int(1_000, 86_400_000)
+    .default(300_000)
+    .describe('Between full comparisons that nothing asked for, jittered by a quarter.'),
+  SDEWAN_HEARTBEAT_INTERVAL_MS: envField
+    .int(100, 600_000)
+    .default(10_000)
+    .describe('Between reports when nothing changes, jittered by a quarter.'),
+});
+
+export type AgentEnv = z.infer<typeof agentEnvSchema>;
+
+/** Where the login on OpenWRT is. @throws EnvError when the environment names none */
+export const loginFilesOf = (env: AgentEnv): { usernameFile: string; passwordFile: string } => {
+  const directory = env.SDEWAN_OWN_LOGIN_DIR;
+  const own = (file: string): string | undefined =>
+    directory === undefined ? undefined : join(directory, file);
+  const usernameFile = env.SDEWAN_OPENWRT_USERNAME_FILE ?? own(OWN_LOGIN_FILES.username);
+  const passwordFile = env.SDEWAN_OPENWRT_PASSWORD_FILE ?? own(OWN_LOGIN_FILES.password);
+  if (usernameFile !== undefined && passwordFile !== undefined)
+    return { usernameFile, passwordFile };
+  throw new EnvError([
+    'SDEWAN_OPENWRT_USERNAME_FILE and SDEWAN_OPENWRT_PASSWORD_FILE, or SDEWAN_OWN_LOGIN_DIR: required but not set',
+  ]);
+};

@@ -1,0 +1,45 @@
+/** The agent as a program: reads its environment, makes its clients, runs until it is told to stop. */
+import { kinds } from '#shared/kinds/registry.ts';
+import { createKubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig } from '#shared/kube/config.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { readEnv } from '#shared/runtime/env.ts';
+import { runProgram } from '#shared/runtime/lifecycle.ts';
+import { createLogger } from '#shared/runtime/log.ts';
+import { runAgent } from './agent.ts';
+import { agentEnvSchema, loginFilesOf } from './env.ts';
+import { createDriver } from './openwrt/detect.ts';
+
+const NAME = 'sdewan-agent';
+
+await runProgram({
+  name: NAME,
+  main: async (signal) => {
+    const env = readEnv(agentEnvSchema, process.env);
+    const log = createLogger({ name: NAME, level: env.SDEWAN_LOG_LEVEL });
+    const config = await loadKubeConfig({
+      kubeconfig: env.KUBECONFIG,
+      serviceHost: env.KUBERNETES_SERVICE_HOST,
+      servicePort: env.KUBERNETES_SERVICE_PORT,
+      serviceAccountDir: env.SDEWAN_SERVICE_ACCOUNT_DIR,
+    });
+    const kube = createKubeClient({ config, userAgent: NAME });
+    const driver = createDriver({
+      wanted: env.SDEWAN_DRIVER,
+      target: {
+        url: env.SDEWAN_OPENWRT_URL,
+        ...loginFilesOf(env),
+        caFile: env.SDEWAN_OPENWRT_CA_FILE,
+        serverName: env.SDEWAN_OPENWRT_SERVER_NAME,
+      },
+      packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
+      log,
+    });
+    log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent starts');
+    try {
+      await runAgent({ env, kinds, kube, driver, clock: systemClock, log }, signal);
+    } finally {
+      await kube.close();
+    }
+  },
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { UciSection } from '#shared/uci/model.ts';
+import { readReload } from './fw4.ts';
+
+const section = (name: string, options: UciSection['options'], type = 'rule'): UciSection => ({
+  name,
+  anonymous: false,
+  type,
+  options,
+});
+
+const sections = [
+  section('sdewan_zone_zl', { name: 'zl' }, 'zone'),
+  section('sdewan_rule_np', { name: 'np' }),
+  section('sdewan_rule_ok', { name: 'ok' }),
+];
+
+/** As recorded (ubus-apply.json, the exchanges `fw4: reload, …`). */
+const recorded = {
+  address:
+    "[!] Section sdewan_bad (bad) option 'src_ip' specifies invalid value '10.0.0.300'\n[!] Section sdewan_bad (bad) skipped due to invalid options\n",
+  unknownOption: "[!] Section sdewan_desc (desc) specifies unknown option 'desc'\n",
+  protocol:
+    '/dev/stdin:127:16-21: Error: Could not resolve protocol name\n\t\tmeta l4proto nosuch counter jump drop_to_wan comment "!fw4: np"\n\t\t             ^^^^^^\n',
+  device:
+    '/dev/stdin:84:11-33: Error: String exceeds maximum length of 16\n\t\tiifname "averyveryverylongname" jump input_zl comment "!fw4: Handle zl IPv4/IPv6 input traffic"\n\t\t        ^^^\n',
+};
+
+describe('what fw4 says of a reload', () => {
+  it('is nothing when all is well', () => {
+    expect(readReload('', sections)).toEqual({ warnings: new Map(), refusal: undefined });
+  });
+
+  it('names the section that is left out, with all that is said of it', () => {
+    expect(readReload(recorded.address, sections).warnings).toEqual(
+      new Map([
+        [
+          'sdewan_bad',
+          "option 'src_ip' specifies invalid value '10.0.0.300'; skipped due to invalid options",
+        ],
+      ]),
+    );
+  });
+
+  it('names a section of which an option is not understood', () => {
+    expect([...readReload(recorded.unknownOption, sections).warnings.keys()]).toEqual([
+      'sdewan_desc',
+    ]);
+  });
+
+  it('does not hold it against a section that it is disabled, as it asks to be', () => {
+    const line = '[!] Section sdewan_off (off) is disabled, ignoring section\n';
+    expect(readReload(line, sections).warnings.size).toBe(0);
+  });
+
+  it('traces a refusal of everything to the rule whose name nft shows', () => {
+    expect(readReload(recorded.protocol, sections).refusal).toEqual({
+      message: 'Error: Could not resolve protocol name',
+      sections: ['sdewan_rule_np'],
+    });
+  });
+
+  it('traces a refusal of everything to the zone that nft shows', () => {
+    expect(readReload(recorded.device, sections).refusal?.sections).toEqual(['sdewan_zone_zl']);
+  });
+
+  it('names nobody when nft shows nobody', () => {
+    expect(readReload('Error: Could not process rule\n', sections).refusal?.sections).toEqual([]);
+  });
+});

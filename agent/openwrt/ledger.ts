@@ -1,0 +1,75 @@
+/**
+ * What this pod's agents, the one before a crash included, have put on its OpenWRT. Written before OpenWRT is, so a name
+ * that we may have written is always here; a name leaves when its section was read back as gone.
+ */
+import { z } from 'zod';
+import type { Logger } from '#shared/runtime/log.ts';
+import { openStateFile } from '../state-file.ts';
+
+const ledgerSchema = z.object({
+  version: z.literal(1),
+  /** `package.section` -> kind of the rule that it is for. */
+  owned: z.record(z.string(), z.string()),
+  /** Packages whose service may not know the latest contents: written, and not seen to the end. */
+  unsettled: z.array(z.string()),
+  /** Package -> section -> what OpenWRT said of it at the last reload. */
+  warnings: z.record(z.string(), z.record(z.string(), z.string())),
+});
+type Contents = z.infer<typeof ledgerSchema>;
+
+export type Ledger = {
+  owned: () => ReadonlyMap<string, string>;
+  unsettled: () => ReadonlySet<string>;
+  /** What OpenWRT said of a section at the last reload, if anything. */
+  warningOf: (uciPackage: string, section: string) => string | undefined;
+  /** To be awaited before OpenWRT is written to. `names`: `package.section` -> kind, of all that may be written. */
+  begin: (names: ReadonlyMap<string, string>, packages: readonly string[]) => Promise<void>;
+  /** After reading back. */
+  settle: (settlement: Settlement) => Promise<void>;
+};
+
+export type Settlement = {
+  /** All that is ours now. */
+  owned: ReadonlyMap<string, string>;
+  /** Packages whose service knows the latest contents. */
+  packages: readonly string[];
+  /** Per package that was reloaded: section -> OpenWRT's words. */
+  warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+};
+
+const EMPTY: Contents = { version: 1, owned: {}, unsettled: [], warnings: {} };
+
+/** @throws when the file exists and cannot be read */
+export const openLedger = async (path: string, log: Logger): Promise<Ledger> => {
+  const file = await openStateFile({ path, schema: ledgerSchema, initial: EMPTY, log });
+  let owned = new Map(Object.entries(file.value().owned));
+  let unsettled = new Set(file.value().unsettled);
+
+  const save = async (next: Contents): Promise<void> => {
+    await file.write(next);
+    owned = new Map(Object.entries(next.owned));
+    unsettled = new Set(next.unsettled);
+  };
+
+  return {
+    owned: () => owned,
+    unsettled: () => unsettled,
+    warningOf: (uciPackage, section) => file.value().warnings[uciPackage]?.[section],
+    begin: (names, packages) =>
+      save({
+        ...file.value(),
+        owned: { ...file.value().owned, ...Object.fromEntries(names) },
+        unsettled: [...new Set([...unsettled, ...packages])],
+      }),
+    settle: async ({ packages, warnings, ...now }) => {
+      const before = file.value();
+      const told = [...warnings].map(([name, words]) => [name, Object.fromEntries(words)] as const);
+      await save({
+        ...before,
+        owned: Object.fromEntries(now.owned),
+        unsettled: before.unsettled.filter((name) => !packages.includes(name)),
+        warnings: { ...before.warnings, ...Object.fromEntries(told) },
+      });
+    },
+  };
+};

@@ -1,0 +1,158 @@
+/**
+ * The login on rpcd. Owns the session id: it goes into requests and staging paths, never into a log or an error.
+ * Credentials are read from their files at each login, so a rotated password needs no restart.
+ */
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
+import {
+  ACCESS_DENIED,
+  createRpc,
+  UBUS_STATUS,
+  UbusError,
+  type Rpc,
+  type RpcOptions,
+  type UbusCall,
+} from './rpc.ts';
+
+export type UbusTarget = {
+  /** Of the web server, e.g. `http://127.0.0.1:80`. */
+  url: string;
+  usernameFile: string;
+  passwordFile: string;
+  /** PEM of the CA that signed OpenWRT's certificate; only with https. */
+  caFile?: string | undefined;
+  /** Name in that certificate, where it differs from the URL's host. */
+  serverName?: string | undefined;
+};
+
+/** One session, from its login until it ends. */
+export type UbusSession = {
+  readonly id: string;
+  /** Every code comes back as it is; only transport problems throw. */
+  attempt: (
+    calls: readonly UbusCall[],
+    options: RpcOptions,
+  ) => Promise<readonly { code: number; data: unknown }[]>;
+  /** @throws UbusError when the code is not 0, OpenwrtError when the data is not of that shape. */
+  call: <T>(call: UbusCall, answer: z.ZodType<T>, options: RpcOptions) => Promise<T>;
+};
+
+export type UbusSessions = {
+  /** How many logins there were; a change tells that the session before has ended. */
+  count: () => number;
+  /**
+   * Runs `work` in the current session, or in a new one. When the session turns out to have ended, `work` runs once
+   * more from its start in a new one, so it must be safe to repeat.
+   */
+  within: <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
+  close: () => Promise<void>;
+};
+
+export type UbusSessionsDeps = {
+  target: UbusTarget;
+  /** Called in each new session before anything else, to deal with what an earlier one left behind. */
+  onLogin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
+};
+
+const NO_SESSION = '0'.repeat(32);
+const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}$/) });
+
+export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusSessions => {
+  let transport: { ca: string | undefined; rpc: Rpc } | undefined;
+  let current: UbusSession | undefined;
+  let logins = 0;
+
+  /** A replaced CA takes effect with the next connection, which is the next call. */
+  const connect = async (): Promise<Rpc> => {
+    const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
+    if (transport === undefined || transport.ca !== ca) {
+      await transport?.rpc.close();
+      transport = { ca, rpc: createRpc({ url: target.url, ca, serverName: target.serverName }) };
+    }
+    return transport.rpc;
+  };
+
+  const login = async (signal: AbortSignal): Promise<UbusSession> => {
+    const rpc = await connect();
+    const [username, password] = await Promise.all([
+      readText(target.usernameFile),
+      readText(target.passwordFile),
+    ]);
+    const call = { object: 'session', method: 'login', args: { username, password } };
+    const [answer] = await rpc.send(NO_SESSION, [call], { signal });
+    if (answer?.code === UBUS_STATUS.permissionDenied) {
+      throw new OpenwrtUnreachableError(
+        'log in to OpenWRT',
+        'it refuses the username and password',
+      );
+    }
+    const { ubus_rpc_session: id } = checked(call, answer, loginSchema);
+    const session = createSession(connect, id);
+    logins += 1;
+    await onLogin(session, signal);
+    current = session;
+    return session;
+  };
+
+  return {
+    count: () => logins,
+    within: async (work, signal) => {
+      const known = current;
+      if (known !== undefined) {
+        try {
+          return await work(known);
+        } catch (error) {
+          if (!(error instanceof UbusError) || error.code !== ACCESS_DENIED) throw error;
+          current = undefined;
+        }
+      }
+      return work(await login(signal));
+    },
+    close: async () => {
+      const ended = current;
+      current = undefined;
+      const destroy = { object: 'session', method: 'destroy' };
+      await ended
+        ?.attempt([destroy], { signal: AbortSignal.timeout(1_000) })
+        .catch(() => undefined);
+      await transport?.rpc.close();
+    },
+  };
+};
+
+const createSession = (connect: () => Promise<Rpc>, id: string): UbusSession => ({
+  id,
+  attempt: async (calls, options) => (await connect()).send(id, calls, options),
+  call: async (call, schema, options) => {
+    const [answer] = await (await connect()).send(id, [call], options);
+    return checked(call, answer, schema);
+  },
+});
+
+/** @throws UbusError when the code is not 0, OpenwrtError when the data is not of that shape. */
+export const checked = <T>(
+  call: UbusCall,
+  answer: { code: number; data: unknown } | undefined,
+  schema: z.ZodType<T>,
+): T => {
+  if (answer === undefined || answer.code !== 0) {
+    throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData);
+  }
+  const parsed = schema.safeParse(answer.data);
+  if (!parsed.success) {
+    throw new OpenwrtError(
+      `ubus ${call.object} ${call.method}`,
+      `unexpected answer: ${z.prettifyError(parsed.error)}`,
+    );
+  }
+  return parsed.data;
+};
+
+const readText = async (path: string): Promise<string> => {
+  try {
+    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
+  } catch (error) {
+    throw new OpenwrtUnreachableError('log in to OpenWRT', `cannot read ${path}`, error);
+  }
+};

@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createSearch } from './search.ts';
+
+/** Tries until nothing is held back; `accepts` tells whether OpenWRT takes a set. */
+const run = (all: readonly string[], accepts: (uids: readonly string[]) => boolean) => {
+  const search = createSearch();
+  const guilty = new Set<string>();
+  let tries = 0;
+  for (;;) {
+    const held = new Set(search.held());
+    const tried = all.filter((uid) => !held.has(uid) && !guilty.has(uid));
+    tries += 1;
+    if (accepts(tried)) {
+      if (!search.accepted()) return { guilty: [...guilty], tries };
+    } else {
+      const found = search.refused(() => tried);
+      if (found !== undefined) guilty.add(found);
+    }
+  }
+};
+
+const uids = (count: number): string[] => Array.from({ length: count }, (_, at) => `uid-${at}`);
+
+describe('the search for refused rules', () => {
+  it('finds exactly the guilty ones, wherever they are', () => {
+    fc.assert(
+      fc.property(
+        fc
+          .integer({ min: 1, max: 60 })
+          .chain((count) => fc.subarray(uids(count)).map((bad) => ({ count, bad }))),
+        ({ count, bad }) => {
+          const { guilty } = run(uids(count), (tried) => tried.every((uid) => !bad.includes(uid)));
+          expect(guilty.toSorted()).toEqual(bad.toSorted());
+        },
+      ),
+    );
+  });
+
+  it('takes about two tries per halving for one guilty rule of a thousand', () => {
+    const { guilty, tries } = run(uids(1_000), (tried) => !tried.includes('uid-777'));
+    expect(guilty).toEqual(['uid-777']);
+    expect(tries).toBeLessThanOrEqual(22);
+  });
+
+  it('blames the later one of two that cannot be together', () => {
+    const { guilty } = run(
+      uids(20),
+      (tried) => !(tried.includes('uid-3') && tried.includes('uid-15')),
+    );
+    expect(guilty).toEqual(['uid-15']);
+  });
+
+  it('goes on with the others when somebody is named in between', () => {
+    const search = createSearch();
+    search.refused(() => ['a', 'b', 'c', 'd']);
+    expect(search.held()).toEqual(['c', 'd']);
+    search.clear(['c', 'd']);
+    expect(search.held()).toEqual([]);
+    expect(search.accepted()).toBe(false);
+  });
+});

@@ -1,0 +1,48 @@
+/**
+ * Finds the rules that OpenWRT refuses when it refuses a whole set without naming any: by halving. Half of the suspects are
+ * held back, the others tried; what is accepted stays. n suspects with one guilty take about 2·log2(n) tries.
+ */
+
+export type Search = {
+  /** Uids that must not be in the next try. */
+  held: () => readonly string[];
+  /**
+   * The last try was refused and named nobody. `suspects` (uids, in order) are asked for at the first refusal only.
+   * Gives the guilty one when it is found, undefined while the search goes on.
+   */
+  refused: (suspects: () => readonly string[]) => string | undefined;
+  /** Somebody was found guilty by other means. */
+  clear: (uids: readonly string[]) => void;
+  /** The last try was accepted; whether anything held back is to be tried now. */
+  accepted: () => boolean;
+};
+
+export const createSearch = (): Search => {
+  let trying: readonly string[] | undefined;
+  let later: (readonly string[])[] = [];
+  const next = (): boolean => {
+    do trying = later.pop() ?? [];
+    while (trying.length === 0 && later.length > 0);
+    return trying.length > 0;
+  };
+  return {
+    held: () => later.flat(),
+    refused: (suspects) => {
+      trying = trying === undefined || trying.length === 0 ? suspects() : trying;
+      const [only] = trying;
+      if (trying.length <= 1) {
+        next();
+        return only;
+      }
+      const middle = Math.ceil(trying.length / 2);
+      later = [...later, trying.slice(middle)];
+      trying = trying.slice(0, middle);
+      return undefined;
+    },
+    clear: (uids) => {
+      trying = trying?.filter((uid) => !uids.includes(uid));
+      later = later.map((group) => group.filter((uid) => !uids.includes(uid)));
+    },
+    accepted: next,
+  };
+};

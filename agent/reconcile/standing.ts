@@ -1,0 +1,73 @@
+/** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
+import { ledgerKey } from '#shared/compile/ownership.ts';
+import type { Verdict } from '#shared/compile/types.ts';
+import { sectionsEqual } from '#shared/uci/delta.ts';
+import type { UciPackage } from '#shared/uci/model.ts';
+import { isOursIn, type Ownership } from './ownership.ts';
+import type { Plan } from './plan.ts';
+
+export type Standing = {
+  /** Empty until the first pass. */
+  verdicts: readonly Verdict[];
+  /** `package.section` of what was read back as desired, with its service reloaded since. */
+  inForce: ReadonlySet<string>;
+  /** Packages that hold, or may hold, something of ours that no rule wants. */
+  strays: ReadonlySet<string>;
+  /** `package.section` -> what OpenWRT said of it. */
+  warnings: ReadonlyMap<string, string>;
+  /** Packages that OpenWRT has, and that cannot be read or written to; why. */
+  unusable: ReadonlyMap<string, string>;
+};
+
+export const NOTHING_KNOWN: Standing = {
+  verdicts: [],
+  inForce: new Set(),
+  strays: new Set(),
+  warnings: new Map(),
+  unusable: new Map(),
+};
+
+export type StandingInput = {
+  plan: Plan;
+  observed: ReadonlyMap<string, UciPackage>;
+  unusable: ReadonlyMap<string, string>;
+  ownership: Ownership;
+  unsettled: ReadonlySet<string>;
+  warningOf: (uciPackage: string, section: string) => string | undefined;
+};
+
+export const standingOf = (input: StandingInput): Standing => {
+  const { plan, observed, unusable, ownership, unsettled, warningOf } = input;
+  const inForce = new Set<string>();
+  const strays = new Set([...unsettled, ...unusable.keys()]);
+  const warnings = new Map<string, string>();
+  for (const [name, desired] of plan.desired) {
+    const sections = observed.get(name)?.sections ?? [];
+    const there = new Map(sections.map((section) => [section.name, section]));
+    const wanted = new Set(desired.map((section) => section.name));
+    const isOurs = isOursIn(name, ownership);
+    if (sections.some((section) => !wanted.has(section.name) && isOurs(section))) strays.add(name);
+    for (const section of desired) {
+      const found = there.get(section.name);
+      if (unsettled.has(name) || found === undefined || !sectionsEqual(found, section)) continue;
+      const key = ledgerKey(name, section.name);
+      inForce.add(key);
+      const warning = warningOf(name, section.name);
+      if (warning !== undefined) warnings.set(key, warning);
+    }
+  }
+  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable };
+};
+
+/** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */
+export const isHeld = ({ inForce, warnings }: Standing, { sections }: Verdict): boolean =>
+  sections.every((section) => {
+    const key = ledgerKey(section.package, section.name);
+    return inForce.has(key) && !warnings.has(key);
+  });
+
+/** What OpenWRT said of the rule's sections, if anything. */
+export const warningFor = ({ warnings }: Standing, { sections }: Verdict): string | undefined =>
+  sections
+    .map((section) => warnings.get(ledgerKey(section.package, section.name)))
+    .find((words) => words !== undefined);

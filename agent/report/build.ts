@@ -1,0 +1,65 @@
+/** From what is known of the rules on this OpenWRT to what is said of them. Pure, and never says more than was read back. */
+import type { Verdict } from '#shared/compile/types.ts';
+import type { Reason } from '#shared/protocol/reasons.ts';
+import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
+import { isHeld, warningFor, type Standing } from '../reconcile/standing.ts';
+
+export type BuildInput = {
+  standing: Standing;
+  /** Whether OpenWRT answers. */
+  reachable: boolean;
+  /** Why the last attempt to change it did not get through; '' when it did. */
+  hindrance: string;
+  /** The package that a kind's sections go to. */
+  packageOf: (kind: string) => string | undefined;
+};
+
+type Outcome = { state: RuleState; reason: Reason; message: string };
+
+/** One per rule of the last pass. */
+export const buildReports = (input: BuildInput): RuleReport[] =>
+  input.standing.verdicts.map((verdict) => {
+    const { rule, revision } = verdict;
+    const { state, reason, message } = outcomeOf(verdict, input);
+    const { name, uid, generation = 0 } = rule.metadata;
+    const text = message.slice(0, MAX_MESSAGE_LENGTH);
+    return { kind: rule.kind, name, uid, generation, revision, state, reason, message: text };
+  });
+
+const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
+  const { reason, message } = verdict;
+  if (verdict.verdict === 'failed') return { state: 'Failed', reason, message };
+  const hurdle = hurdleFor(verdict, input);
+  if (hurdle !== undefined) return hurdle;
+  if (verdict.verdict === 'pending') return { state: 'Pending', reason, message };
+  return verdict.verdict === 'wanted' ? appliedOrNot(verdict, input) : removedOrNot(verdict, input);
+};
+
+const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Outcome => {
+  if (isHeld(standing, verdict)) return { state: 'Applied', reason: 'Applied', message: '' };
+  const warning = warningFor(standing, verdict);
+  if (warning !== undefined) {
+    const message = `OpenWRT left it out or did not understand all of it: ${warning}`;
+    return { state: 'Failed', reason: 'RefusedByOpenwrt', message };
+  }
+  return { state: 'Pending', reason: 'Applying', message: hindrance };
+};
+
+/** A package that OpenWRT does not have holds nothing of ours. */
+const removedOrNot = ({ rule }: Verdict, input: BuildInput): Outcome => {
+  const name = input.packageOf(rule.kind);
+  return name !== undefined && input.standing.strays.has(name)
+    ? { state: 'Pending', reason: 'Removing', message: input.hindrance }
+    : { state: 'Removed', reason: 'Removed', message: '' };
+};
+
+/** What keeps anything from being said of the rule now, whatever was read before. */
+const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
+  if (!input.reachable) {
+    return { state: 'Pending', reason: 'OpenwrtUnreachable', message: input.hindrance };
+  }
+  const why = input.standing.unusable.get(input.packageOf(rule.kind) ?? '');
+  return why === undefined
+    ? undefined
+    : { state: 'Pending', reason: 'WaitingForPackage', message: why };
+};

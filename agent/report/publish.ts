@@ -1,0 +1,95 @@
+/**
+ * Keeps the coordinator told: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
+ * may be down for as long as it likes: nothing waits for it.
+ */
+import type { Report } from '#shared/protocol/report.ts';
+import { REPORT_VERSION } from '#shared/protocol/report.ts';
+import { jittered } from '#shared/runtime/backoff.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createTrigger } from '#shared/runtime/trigger.ts';
+import type { ReportClient } from './client.ts';
+import { pagesOf } from './pages.ts';
+import type { Snapshot } from './status.ts';
+
+export type PublisherDeps = {
+  snapshot: () => Snapshot;
+  client: ReportClient;
+  bootId: string;
+  purpose: string;
+  heartbeatMs: number;
+  clock: Clock;
+  onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
+  log: Logger;
+};
+
+export type Publisher = {
+  /** Something that a report holds may have changed. */
+  mark: () => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** A pass tells twice, before and after it writes: most passes are over within this time, and become one report. */
+const COALESCE_MS = 50;
+const JITTER = 0.25;
+const BACKOFF = { baseMs: 500, maxMs: 15_000 };
+
+export const createPublisher = (deps: PublisherDeps): Publisher => {
+  const { snapshot, client, bootId, purpose, heartbeatMs, clock, onSent, log } = deps;
+  let sequence = 0;
+  /** What the coordinator holds: the last full report of this boot, the answer to it, and its rules. */
+  let held: { sequence: number; epoch: string; rules: string } | undefined;
+  let failing = false;
+
+  const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
+    const { rules, ...state } = snapshot();
+    const text = JSON.stringify(rules);
+    sequence += 1;
+    const head = { version: REPORT_VERSION, bootId, sequence, purpose, ...state } as const;
+    if (held?.rules === text) {
+      const heartbeat: Report = { ...head, page: 0, pages: 1, repeats: held.sequence, rules: [] };
+      const { epoch, wantsFull } = await client.post(heartbeat, signal);
+      if (epoch === held.epoch && wantsFull !== true) return 'heartbeat';
+      held = undefined;
+      return send(signal);
+    }
+    const pages = pagesOf(rules);
+    const epochs = new Set<string>();
+    for (const [page, part] of pages.entries()) {
+      const report: Report = { ...head, page, pages: pages.length, rules: part };
+      epochs.add((await client.post(report, signal)).epoch);
+    }
+    const [epoch, ...others] = epochs;
+    // It restarted between two pages, and has only some of them.
+    if (epoch === undefined || others.length > 0) return send(signal);
+    held = { sequence: head.sequence, epoch, rules: text };
+    return 'full';
+  };
+
+  const trigger = createTrigger({
+    delayMs: COALESCE_MS,
+    backoff: BACKOFF,
+    clock,
+    run: async (signal) => {
+      onSent(await send(signal));
+      if (failing) log.info('reports reach the coordinator again');
+      failing = false;
+      return jittered(heartbeatMs, JITTER);
+    },
+    onError: (error) => {
+      onSent('failed');
+      // Once per outage: what the coordinator misses, it gets when it is back.
+      if (!failing) log.warn({ reason: messageOf(error) }, 'reports do not reach the coordinator');
+      failing = true;
+    },
+  });
+
+  return {
+    mark: () => trigger.mark(),
+    run: (signal) => {
+      trigger.mark(0);
+      return trigger.start(signal);
+    },
+  };
+};

@@ -1,0 +1,83 @@
+/** What the agent knows of itself right now: collected from its parts, told to the coordinator, to `/readyz` and to metrics. */
+import { isDeepStrictEqual } from 'node:util';
+import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Driver } from '../openwrt/driver.ts';
+import type { Attempt } from '../reconcile/loop.ts';
+import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
+import type { RuleSource } from '../source/rules.ts';
+import { buildReports } from './build.ts';
+
+export type Snapshot = {
+  openwrt: OpenwrtState;
+  unwatchedKinds: string[];
+  rules: readonly RuleReport[];
+};
+
+export type AgentStatus = {
+  setStanding: (standing: Standing) => void;
+  addAttempt: (attempt: Attempt) => void;
+  addDrift: () => void;
+  snapshot: () => Snapshot;
+  /** The parts that keep the agent from being ready, each with its reason. A failing rule is none. */
+  notReady: () => ReadonlyMap<string, string>;
+};
+
+export type StatusDeps = {
+  driver: Pick<Driver, 'name'>;
+  source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
+  packageOf: (kind: string) => string | undefined;
+  /** Something that a snapshot or readiness shows may have changed. */
+  onChange: () => void;
+  clock: Clock;
+};
+
+/** A web server that restarts must not make all rules of the pod flap. */
+const UNREACHABLE_AFTER_MS = 5_000;
+
+export const createStatus = (deps: StatusDeps): AgentStatus => {
+  const { driver, source, packageOf, onChange, clock } = deps;
+  let standing: Standing = NOTHING_KNOWN;
+  let passed = false;
+  let driftRepairs = 0;
+  let hindrance = 'not reached yet';
+  let reachable = false;
+  let answeredAt = -Infinity;
+
+  return {
+    setStanding: (next) => {
+      standing = next;
+      onChange();
+    },
+    addAttempt: (attempt) => {
+      const before = { reachable, hindrance, passed };
+      if (attempt.outcome !== 'unanswered') answeredAt = clock.monotonic();
+      reachable = clock.monotonic() - answeredAt < UNREACHABLE_AFTER_MS;
+      hindrance = 'message' in attempt ? attempt.message : '';
+      passed ||= attempt.outcome === 'passed';
+      const after = { reachable, hindrance, passed };
+      if (!isDeepStrictEqual(before, after)) onChange();
+    },
+    addDrift: () => {
+      driftRepairs += 1;
+    },
+    snapshot: () => ({
+      openwrt: {
+        reachable,
+        driver: driver.name,
+        message: hindrance.slice(0, MAX_MESSAGE_LENGTH),
+        driftRepairs,
+      },
+      unwatchedKinds: [...source.unwatchedKinds().keys()],
+      rules: buildReports({ standing, reachable, hindrance, packageOf }),
+    }),
+    notReady: () => {
+      const parts = new Map<string, string>();
+      const unknown = source.unknownKinds();
+      if (unknown.length > 0) parts.set('rules', `not yet known: ${unknown.join(', ')}`);
+      if (!reachable) parts.set('openwrt', hindrance);
+      if (!passed) parts.set('first pass', hindrance || 'not done yet');
+      return parts;
+    },
+  };
+};

@@ -1,0 +1,90 @@
+/**
+ * The rule CRs of one purpose and namespace, as the API server has them. One watch per kind. Invariant: a rule leaves
+ * only when the API server said so; a watch that is refused, silent or not served takes nothing away.
+ */
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+
+export type RuleSourceDeps = {
+  client: KubeClient;
+  kinds: readonly ResourceType[];
+  /** Kinds that the agent may not watch; their rules are not known. */
+  leftOut: readonly string[];
+  namespace: string;
+  purpose: string;
+  /** Called when rules, or what is known of them, have changed. Must return at once. */
+  onChange: () => void;
+  log: Logger;
+  timings?: Partial<ReflectorTimings>;
+};
+
+export type RuleSource = {
+  rules: () => RuleObject[];
+  /** Kinds of which it is not yet known which rules there are. Nothing may be written before it is empty. */
+  unknownKinds: () => string[];
+  /** Kinds that are not watched, or that the API server has never served: their sections are left alone. */
+  unservedKinds: () => string[];
+  /** Kinds of which no changes are heard now, and why. */
+  unwatchedKinds: () => ReadonlyMap<string, string>;
+  /** Watches until the signal aborts. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** kubectl's copy of the whole manifest. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
+  const { client, namespace, purpose, onChange, log, timings } = deps;
+  const leftOut = deps.kinds.map(({ kind }) => kind).filter((kind) => deps.leftOut.includes(kind));
+  const watched = deps.kinds.filter(({ kind }) => !leftOut.includes(kind));
+  const reflectors = watched.map(
+    (resource) =>
+      new Reflector<RuleObject>({
+        client,
+        resource,
+        selection: { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
+        onEvent: onChange,
+        onState: onChange,
+        ignoreStatusUpdates: true,
+        trim: withoutBallast,
+        log,
+        ...(timings !== undefined && { timings }),
+      }),
+  );
+  const kindsWhere = (holds: (reflector: Reflector<RuleObject>) => boolean): string[] =>
+    reflectors.filter(holds).map(({ resource }) => resource.kind);
+
+  return {
+    rules: () => reflectors.flatMap(({ store }) => store.list()),
+    unknownKinds: () => kindsWhere(({ state }) => !state.listed && state.phase !== 'NotServed'),
+    unservedKinds: () => [
+      ...leftOut,
+      ...kindsWhere(({ state }) => !state.listed && state.phase === 'NotServed'),
+    ],
+    unwatchedKinds: () =>
+      new Map([
+        ...leftOut.map((kind) => [kind, 'left out: not watched'] as const),
+        ...reflectors
+          .filter(({ state }) => state.phase !== 'Synced')
+          .map(
+            ({ resource, state }) => [resource.kind, `${state.phase}: ${state.message}`] as const,
+          ),
+      ]),
+    run: async (signal) => {
+      await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
+    },
+  };
+};
+
+/** A thousand rules are kept in memory: only what the agent looks at. */
+const withoutBallast = (rule: RuleObject): RuleObject => {
+  Reflect.deleteProperty(rule.metadata, 'managedFields');
+  Reflect.deleteProperty(rule, 'status');
+  if (rule.metadata.annotations !== undefined) {
+    Reflect.deleteProperty(rule.metadata.annotations, LAST_APPLIED);
+  }
+  return rule;
+};

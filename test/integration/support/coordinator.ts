@@ -1,0 +1,59 @@
+/** A coordinator that only listens: checks each report against the schema and keeps the last one of each rule. */
+import { Hono } from 'hono';
+import { reportSchema, type Report, type RuleReport } from '#shared/protocol/report.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { serveApp } from '#shared/runtime/http-server.ts';
+
+export type ListeningCoordinator = {
+  url: string;
+  reports: Report[];
+  /** Of the last full report. */
+  rules: () => readonly RuleReport[];
+  /** `Applied`, `Failed: NameTaken` …; undefined when it is not in the last full report. */
+  stateOf: (name: string) => string | undefined;
+  /** As if it had restarted. */
+  forget: () => void;
+  stop: () => Promise<void>;
+};
+
+export const startCoordinator = async (): Promise<ListeningCoordinator> => {
+  const reports: Report[] = [];
+  let epoch = 1;
+  let complete: { sequence: number; rules: RuleReport[] } | undefined;
+  let pages: Report[] = [];
+  const app = new Hono();
+  app.post('/v1/namespaces/:namespace/pods/:pod/report', async (context) => {
+    const report = reportSchema.parse(await context.req.json());
+    reports.push(report);
+    if (report.repeats !== undefined) {
+      const wantsFull = report.repeats !== complete?.sequence;
+      return context.json({ epoch: String(epoch), ...(wantsFull && { wantsFull }) });
+    }
+    pages = [...pages.filter(({ sequence }) => sequence === report.sequence), report];
+    if (pages.length === report.pages) {
+      complete = { sequence: report.sequence, rules: pages.flatMap(({ rules }) => rules) };
+    }
+    return context.json({ epoch: String(epoch) });
+  });
+  const server = await serveApp({
+    fetch: app.fetch,
+    hostname: '127.0.0.1',
+    port: 0,
+    log: silentLogger,
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    reports,
+    rules: () => complete?.rules ?? [],
+    stateOf: (name) => {
+      const rule = complete?.rules.find((candidate) => candidate.name === name);
+      if (rule === undefined) return undefined;
+      return rule.state === rule.reason ? rule.state : `${rule.state}: ${rule.reason}`;
+    },
+    forget: () => {
+      epoch += 1;
+      complete = undefined;
+    },
+    stop: () => server.close(0),
+  };
+};
