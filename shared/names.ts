@@ -21,12 +21,19 @@ export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
 const PREFIX = 'sdewan.akraino.org';
 /** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
+/** `deny`, `warn` or `off`: what admission makes of references of this CR that do not hold, instead of its default. */
+export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
 /** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** Audience of the tokens with which agents identify themselves to the coordinator. */
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
 /** Name of the injected container; the coordinator finds the agent of a pod by it. */
 export const AGENT_CONTAINER = 'sdewan-agent';
+/**
+ * `"true"` on a Namespace: CNFs that run as its service account `default` read the kinds that hold keys, too, and so can every
+ * pod of that namespace.
+ */
+export const DEFAULT_READS_KEYS_ANNOTATION = `${PREFIX}/default-service-account-reads-keys`;
 /** ConfigMap in each namespace with CNFs: `ca.crt` is what agents trust the coordinator by. */
 export const COORDINATOR_CA_CONFIG_MAP = 'sdewan-coordinator-ca';
 /** Environment variable of the injected container that says which purpose it serves (pod labels can change). */
