@@ -1,0 +1,97 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createAdmissionApp, type Webhook } from './app.ts';
+import { requestOf, zone } from './testing/changes.ts';
+
+const setUp = (webhook: Webhook) => {
+  const results: string[] = [];
+  const app = createAdmissionApp({
+    webhooks: { rules: webhook },
+    onResult: (name, result) => results.push(`${name} ${result}`),
+    log: silentLogger,
+  });
+  const post = (body: string, path = '/admission/rules') =>
+    app.request(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+  return { post, results };
+};
+
+const review = (): string =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: requestOf(undefined, zone('lan1')),
+  });
+
+describe('the webhooks over HTTP', () => {
+  it('answer with the uid of the review, a status and warnings', async () => {
+    const { post, results } = setUp(() => ({
+      allowed: false,
+      warnings: ['x'.repeat(300)],
+      code: 409,
+      reason: 'Conflict',
+      message: 'no',
+    }));
+    const answer = await (await post(review())).json();
+    expect(answer).toEqual({
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: {
+        uid: 'review-1',
+        allowed: false,
+        warnings: [`${'x'.repeat(255)}…`],
+        status: { code: 409, reason: 'Conflict', message: 'no' },
+      },
+    });
+    expect(results).toEqual(['rules denied']);
+  });
+
+  it('send a patch as the API server wants it', async () => {
+    const patch = [{ op: 'add' as const, path: '/metadata/finalizers', value: ['a/b'] }];
+    const { post } = setUp(() => ({ allowed: true, warnings: [], patch }));
+    const { response } = (await (await post(review())).json()) as {
+      response: { patch: string; patchType: string };
+    };
+    expect(response.patchType).toBe('JSONPatch');
+    expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toEqual(patch);
+  });
+
+  it('say 500 when a webhook fails, for the failurePolicy to decide', async () => {
+    const { post, results } = setUp(() => {
+      throw new Error('no API server');
+    });
+    const answer = await post(review());
+    expect([answer.status, await answer.text()]).toEqual([500, 'no API server\n']);
+    expect(results).toEqual(['rules failed']);
+  });
+
+  it.each([
+    ['nothing', '', 400],
+    ['no JSON', '{', 400],
+    ['another version', JSON.stringify({ apiVersion: 'admission.k8s.io/v1beta1' }), 400],
+    [
+      'a review without request',
+      '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+      400,
+    ],
+    ['too much', 'x'.repeat(5 * 1_048_576), 413],
+  ])('refuse %s', async (_, body, status) => {
+    const { post } = setUp(() => ({ allowed: true, warnings: [] }));
+    expect((await post(body)).status).toBe(status);
+  });
+
+  it('answer to any JSON', async () => {
+    const { post } = setUp(() => ({ allowed: true, warnings: [] }));
+    await fc.assert(
+      fc.asyncProperty(fc.json(), async (body) => {
+        expect((await post(body)).status).toBe(400);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('know no other paths', async () => {
+    const { post } = setUp(() => ({ allowed: true, warnings: [] }));
+    expect((await post(review(), '/admission/other')).status).toBe(404);
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * The webhooks over HTTP. Whatever is sent gets an answer: one that is no AdmissionReview a 400, a failure of ours a 500, which
+ * the API server then treats by the webhook's failurePolicy.
+ */
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { admissionReviewSchema, answerOf, type AdmissionRequest, type Verdict } from './review.ts';
+
+export type Webhook = (
+  request: AdmissionRequest,
+  signal: AbortSignal,
+) => Verdict | Promise<Verdict>;
+
+export type AdmissionAppDeps = {
+  /** By path below `/admission/`. */
+  webhooks: Readonly<Record<string, Webhook>>;
+  /** `result`: allowed, warned, denied, malformed or failed. */
+  onResult: (webhook: string, result: string) => void;
+  log: Logger;
+};
+
+/** An object of etcd's limit of 1.5 MiB, twice, with room for the envelope. */
+export const MAX_BODY_BYTES = 4 * 1_048_576;
+/** Below the webhooks' timeoutSeconds, so that the API server hears why. */
+const TIMEOUT_MS = 4_000;
+
+export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
+  const app = new Hono();
+  const tooLarge = (context: Context): Response => context.text('the review is too large\n', 413);
+  for (const [name, webhook] of Object.entries(deps.webhooks))
+    app.post(
+      `/admission/${name}`,
+      bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }),
+      (context) => answer(context, { ...deps, name, webhook }),
+    );
+  app.notFound((context) => context.text('no such webhook\n', 404));
+  return app;
+};
+
+type OneWebhook = AdmissionAppDeps & { name: string; webhook: Webhook };
+
+const answer = async (
+  context: Context,
+  { name, webhook, onResult, log }: OneWebhook,
+): Promise<Response> => {
+  const review = admissionReviewSchema.safeParse(await context.req.json().catch(() => undefined));
+  if (!review.success) {
+    onResult(name, 'malformed');
+    return context.text('the body is not an AdmissionReview of admission.k8s.io/v1\n', 400);
+  }
+  const { request } = review.data;
+  const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    const verdict = await webhook(request, signal);
+    onResult(name, resultOf(verdict));
+    if (!verdict.allowed)
+      log.info({ ...subjectOf(request, name), reason: verdict.message }, 'denied');
+    return context.json(answerOf(request.uid, verdict));
+  } catch (err) {
+    onResult(name, 'failed');
+    log.error({ ...subjectOf(request, name), err }, 'review failed');
+    return context.text(`${messageOf(err)}\n`, 500);
+  }
+};
+
+const resultOf = ({ allowed, warnings }: Verdict): string => {
+  if (!allowed) return 'denied';
+  return warnings.length > 0 ? 'warned' : 'allowed';
+};
+
+const subjectOf = (
+  { operation, resource, namespace, name, object, oldObject, userInfo }: AdmissionRequest,
+  webhook: string,
+): Record<string, unknown> => ({
+  webhook,
+  operation,
+  resource: resource.resource,
+  namespace,
+  object: name || (object ?? oldObject)?.metadata.name,
+  user: userInfo.username,
+});

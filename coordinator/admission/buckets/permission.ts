@@ -1,0 +1,22 @@
+/**
+ * The annotation `sdewan-bucket-type-permission`: a JSON object from patterns of resource plurals to lists of patterns
+ * of bucket types. Anything else in it grants nothing.
+ */
+import { z } from 'zod';
+import { matchesPattern } from './wildcard.ts';
+
+const permissionSchema = z.record(z.string(), z.array(z.string()));
+
+export const grantsBucket = (annotation: string, plural: string, bucketType: string): boolean =>
+  Object.entries(parsePermission(annotation)).some(
+    ([resource, types]) =>
+      matchesPattern(resource, plural) && types.some((type) => matchesPattern(type, bucketType)),
+  );
+
+const parsePermission = (annotation: string): Record<string, string[]> => {
+  try {
+    return permissionSchema.parse(JSON.parse(annotation));
+  } catch {
+    return {};
+  }
+};

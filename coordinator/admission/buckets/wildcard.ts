@@ -1,0 +1,26 @@
+/** ICN's patterns in bucket permissions: `*` is any run of characters, `?` exactly one, all else stands for itself. */
+
+/** Linear in the length of the text for each `*`, so no pattern of a role's author can hold admission up. */
+export const matchesPattern = (pattern: string, text: string): boolean => {
+  let inPattern = 0;
+  let inText = 0;
+  let starAt = -1;
+  let starCovers = 0;
+  while (inText < text.length) {
+    const wanted = pattern[inPattern];
+    if (wanted === '*') {
+      starAt = inPattern++;
+      starCovers = inText;
+    } else if (wanted === '?' || (wanted !== undefined && wanted === text[inText])) {
+      inPattern++;
+      inText++;
+    } else if (starAt >= 0) {
+      inPattern = starAt + 1;
+      inText = ++starCovers;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[inPattern] === '*') inPattern++;
+  return inPattern === pattern.length;
+};

@@ -1,0 +1,120 @@
+/**
+ * Facts from watches, so that a burst of rules costs the API server nothing. Owns the watches of RBAC objects; rules, workloads and
+ * pods are watched for other reasons, too, and handed in.
+ */
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import {
+  bindingSchema,
+  grantsOf,
+  rbacResources,
+  roleSchema,
+  type Binding,
+  type Role,
+} from './buckets/bindings.ts';
+import { networkNames } from './networks.ts';
+import type { World } from './world.ts';
+
+export type CachedWorldDeps = {
+  client: KubeClient;
+  /** Rule CRs of a purpose, and whether all kinds have been listed. */
+  rules: (namespace: string, purpose: string) => readonly RuleObject[];
+  /** The `nfn-network` annotations of a purpose's workloads and pods. */
+  networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
+  /** Whether what is handed in is complete. */
+  isComplete: () => boolean;
+  clock: Clock;
+  log: Logger;
+};
+
+export type CachedWorld = {
+  /** Undefined until every watch has been listed once. */
+  world: () => World | undefined;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+type CachedRole = KubeObject & { role: Role };
+type CachedBinding = KubeObject & { binding: Binding };
+
+export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
+  const { client, clock, log } = deps;
+  const watchRoles = (resource: typeof rbacResources.roles): Reflector<CachedRole> =>
+    new Reflector({ client, clock, log, resource, trim: toRole });
+  const watchBindings = (resource: typeof rbacResources.roles): Reflector<CachedBinding> =>
+    new Reflector({ client, clock, log, resource, trim: toBinding });
+  const roles = watchRoles(rbacResources.roles);
+  const clusterRoles = watchRoles(rbacResources.clusterRoles);
+  const roleBindings = watchBindings(rbacResources.roleBindings);
+  const clusterRoleBindings = watchBindings(rbacResources.clusterRoleBindings);
+  const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
+
+  const world: World = {
+    rules: async ({ namespace, purpose }) => deps.rules(namespace, purpose),
+    networks: async ({ namespace, purpose }) =>
+      networkNames(deps.networkAnnotations(namespace, purpose)),
+    grants: async (user, namespace) => {
+      const inNamespace = ({ metadata }: KubeObject): boolean => metadata.namespace === namespace;
+      return grantsOf(user, namespace, {
+        roles: roles.store
+          .list()
+          .filter(inNamespace)
+          .map(({ role }) => role),
+        roleBindings: roleBindings.store
+          .list()
+          .filter(inNamespace)
+          .map(({ binding }) => binding),
+        clusterRoles: clusterRoles.store.list().map(({ role }) => role),
+        clusterRoleBindings: clusterRoleBindings.store.list().map(({ binding }) => binding),
+      });
+    },
+  };
+
+  return {
+    world: () =>
+      deps.isComplete() && reflectors.every((reflector) => reflector.hasSynced())
+        ? world
+        : undefined,
+    run: async (signal) => {
+      await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
+    },
+  };
+};
+
+/** Of a role only its name and our annotation are kept. */
+const toRole = (object: KubeObject): CachedRole => {
+  const { metadata } = roleSchema.parse(object);
+  const { name, annotations } = metadata;
+  const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
+  return {
+    ...identityOf(object),
+    role: {
+      metadata: {
+        name,
+        ...(permission !== undefined && {
+          annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
+        }),
+      },
+    },
+  };
+};
+
+const toBinding = (object: KubeObject): CachedBinding => {
+  const { metadata, roleRef, subjects } = bindingSchema.parse(object);
+  return {
+    ...identityOf(object),
+    binding: { metadata: { name: metadata.name }, roleRef, subjects },
+  };
+};
+
+const identityOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+  };
+};

@@ -1,0 +1,47 @@
+/** What a check on a rule CR sees and says. Checks are pure; facts are gathered before, from caches or live. */
+import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Refusal } from '../refusals.ts';
+import type { Operation } from '../review.ts';
+
+export type User = { username: string; groups: readonly string[] };
+
+/** One request about one rule CR. On a delete only `before` is there, on a create only `after`. */
+export type RuleChange = {
+  operation: Operation;
+  kind: KindDefinition;
+  namespace: string;
+  name: string;
+  purpose: string;
+  before: RuleObject | undefined;
+  after: RuleObject | undefined;
+  /** A create, or an update that touches `spec`: only then is the spec looked at, so old objects can always be cleaned up. */
+  specChanged: boolean;
+  user: User;
+};
+
+/** The annotation of a Role or ClusterRole that is bound to the user, with the role's name for messages. */
+export type BucketGrant = { role: string; annotation: string };
+
+export type Facts = {
+  /** Rule CRs of the change's namespace and purpose, those being deleted included. */
+  rules: readonly RuleObject[];
+  /** Network names of the CNF of that purpose; undefined when there is no CNF yet or it has no such annotation. */
+  networks: ReadonlySet<string> | undefined;
+  /** Of all Roles and ClusterRoles that are bound to the user in this namespace and carry the annotation. */
+  grants: readonly BucketGrant[];
+};
+
+export type CheckContext = {
+  kinds: readonly KindDefinition[];
+  bucketTypes: readonly string[];
+};
+
+export type Check = (
+  change: RuleChange,
+  facts: Facts,
+  context: CheckContext,
+) => Refusal | undefined;
+
+/** Which facts a check reads, so that the rest is not asked for. */
+export type FactName = keyof Facts;

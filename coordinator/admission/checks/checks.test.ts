@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { change, context, facts, rule, zone } from '../testing/changes.ts';
+import { nameIsFree } from './names.ts';
+import { networksExist } from './networks.ts';
+import { isUnused, referencesExist } from './references.ts';
+import { metadataIsValid, specIsValid } from './spec.ts';
+
+const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
+const reject = (name: string, spec: object = {}, metadata = {}) =>
+  rule('FirewallRule', name, { src: 'lan1', target: 'REJECT', ...spec }, metadata);
+
+describe('the spec', () => {
+  it('is checked by the schema, and the message names the field', () => {
+    const bad = change({ after: reject('a', { src_port: 'http' }) });
+    expect(specIsValid(bad, facts(), context)).toMatchObject({
+      reason: 'InvalidSpec',
+      message: expect.stringContaining('spec.src_port'),
+    });
+    expect(specIsValid(change({ after: reject('a') }), facts(), context)).toBeUndefined();
+  });
+
+  it('is left alone on an update that does not touch it', () => {
+    const bad = reject('a', { src_port: 'http' });
+    const update = change({ before: bad, after: bad, specChanged: false });
+    expect(specIsValid(update, facts(), context)).toBeUndefined();
+  });
+});
+
+describe('names and annotations', () => {
+  it('that OpenWRT cannot hold are refused with the limit', () => {
+    const long = metadataIsValid(change({ after: zone('a-zone-too-long') }), facts(), context);
+    expect(long).toMatchObject({ reason: 'NameTooLong', message: expect.stringContaining('11') });
+  });
+
+  it('that were wrong before do not hold up another change', () => {
+    const bad = zone('lan', { annotations: { 'sdewan.akraino.org/order': 'first' } });
+    const create = metadataIsValid(change({ after: bad }), facts(), context);
+    expect(create?.message).toContain('sdewan.akraino.org/order');
+    const update = change({ before: bad, after: bad });
+    expect(metadataIsValid(update, facts(), context)).toBeUndefined();
+    const worse = change({ before: zone('lan'), after: bad });
+    expect(metadataIsValid(worse, facts(), context)?.reason).toBe('InvalidSpec');
+  });
+
+  it.each([
+    ['the same in UCI', reject('a.b'), true],
+    ['the same object again', reject('a-b'), false],
+    ['the same in UCI, but being deleted', reject('a.b', {}, going), false],
+    ['of another kind with another prefix', zone('a-b'), false],
+  ])('%s: taken is %s', (_, other, taken) => {
+    const refusal = nameIsFree(
+      change({ after: reject('a-b') }),
+      facts({ rules: [other] }),
+      context,
+    );
+    expect(refusal?.reason).toBe(taken ? 'NameConflict' : undefined);
+  });
+});
+
+describe('references', () => {
+  it('must exist, and the message names what is missing and where', () => {
+    const create = change({ after: reject('a', { dest: 'wan1' }) });
+    expect(referencesExist(create, facts({ rules: [zone('lan1')] }), context)).toEqual({
+      reason: 'UnknownReference',
+      message:
+        'spec.dest: FirewallZone wan1 does not exist for purpose cnf-1 in this namespace; create it first',
+    });
+    const both = facts({ rules: [zone('lan1'), zone('wan1')] });
+    expect(referencesExist(create, both, context)).toBeUndefined();
+  });
+
+  it('to what is being deleted do not count', () => {
+    const create = change({ after: reject('a') });
+    const refusal = referencesExist(create, facts({ rules: [zone('lan1', going)] }), context);
+    expect(refusal?.reason).toBe('UnknownReference');
+  });
+
+  it('may be in the form that OpenWRT has', () => {
+    const create = change({ after: reject('a', { src: 'lan_1' }) });
+    expect(referencesExist(create, facts({ rules: [zone('lan-1')] }), context)).toBeUndefined();
+  });
+
+  it('are not looked at when the spec stays', () => {
+    const update = change({ before: reject('a'), after: reject('a'), specChanged: false });
+    expect(referencesExist(update, facts(), context)).toBeUndefined();
+  });
+});
+
+describe('the deletion of a CR', () => {
+  const rules = (count: number, metadata = {}) =>
+    Array.from({ length: count }, (_, index) => reject(`r${index}`, {}, metadata));
+
+  it('that others use is refused, with their names', () => {
+    const deletion = change({ before: zone('lan1') });
+    const one = isUnused(deletion, facts({ rules: [zone('lan1'), ...rules(1)] }), context);
+    expect(one?.message).toBe('used by FirewallRule r0; delete or change it first');
+    const many = isUnused(deletion, facts({ rules: rules(7) }), context);
+    expect(many?.message).toBe(
+      'used by FirewallRule r0, FirewallRule r1, FirewallRule r2, FirewallRule r3, FirewallRule r4 and 2 more; delete or change them first',
+    );
+  });
+
+  it('that only others on their way out use is not held up', () => {
+    const deletion = change({ before: zone('lan1') });
+    expect(isUnused(deletion, facts({ rules: rules(3, going) }), context)).toBeUndefined();
+    expect(isUnused(deletion, facts({ rules: [zone('lan1')] }), context)).toBeUndefined();
+  });
+});
+
+describe('networks', () => {
+  const create = change({ after: rule('FirewallZone', 'lan1', { network: ['ovn-net1', 'x'] }) });
+
+  it('must be among those of the CNF, which the message lists', () => {
+    const networks = new Set(['ovn-net2', 'ovn-net1']);
+    expect(networksExist(create, facts({ networks }), context)).toEqual({
+      reason: 'UnknownNetwork',
+      message: 'spec.network[1]: x is not a network of the CNF; it has: ovn-net1, ovn-net2',
+    });
+  });
+
+  it('are not looked at while there is no CNF', () => {
+    expect(networksExist(create, facts(), context)).toBeUndefined();
+  });
+});

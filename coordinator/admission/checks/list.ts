@@ -1,0 +1,63 @@
+/** The checks in the order in which their refusals are told; the first one gives the answer its code. */
+import type { Operation } from '../review.ts';
+import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
+import type { Check, FactName } from './check.ts';
+import { nameIsFree } from './names.ts';
+import { networksExist } from './networks.ts';
+import { isUnused, referencesExist } from './references.ts';
+import { metadataIsValid, specIsValid } from './spec.ts';
+
+export type ListedCheck = {
+  name: string;
+  on: readonly Operation[];
+  /** What it reads beside the request. */
+  needs: readonly FactName[];
+  /** `reference`: what a refusal comes to is a matter of the mode, since files are applied in any order. */
+  severity: 'deny' | 'reference';
+  check: Check;
+};
+
+export const ruleChecks: readonly ListedCheck[] = [
+  {
+    name: 'metadata',
+    on: ['CREATE', 'UPDATE'],
+    needs: [],
+    severity: 'deny',
+    check: metadataIsValid,
+  },
+  { name: 'spec', on: ['CREATE', 'UPDATE'], needs: [], severity: 'deny', check: specIsValid },
+  { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
+  {
+    name: 'references',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['rules'],
+    severity: 'reference',
+    check: referencesExist,
+  },
+  {
+    name: 'networks',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['networks'],
+    severity: 'reference',
+    check: networksExist,
+  },
+  { name: 'used-by', on: ['DELETE'], needs: ['rules'], severity: 'reference', check: isUnused },
+];
+
+/** A webhook of their own, which fails closed: permissions must hold while the coordinator is away. */
+export const bucketChecks: readonly ListedCheck[] = [
+  {
+    name: 'bucket-type',
+    on: ['CREATE', 'UPDATE'],
+    needs: [],
+    severity: 'deny',
+    check: bucketTypeIsKnown,
+  },
+  {
+    name: 'bucket-permission',
+    on: ['CREATE', 'UPDATE', 'DELETE'],
+    needs: ['grants'],
+    severity: 'deny',
+    check: bucketIsPermitted,
+  },
+];

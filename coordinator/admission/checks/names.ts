@@ -1,0 +1,29 @@
+/** Two CRs whose names OpenWRT cannot tell apart: the later one is refused. */
+import type { KindDefinition } from '#shared/kinds/kind.ts';
+import { uciName } from '#shared/uci/names.ts';
+import type { Check } from './check.ts';
+
+export const nameIsFree: Check = ({ operation, kind, name }, { rules }, { kinds }) => {
+  const section = sectionOf(kind, name);
+  if (operation !== 'CREATE' || section === undefined) return undefined;
+  const owner = rules.find(({ kind: otherKind, metadata }) => {
+    const definition = kinds.find((candidate) => candidate.kind === otherKind);
+    return (
+      definition !== undefined &&
+      metadata.deletionTimestamp === undefined &&
+      !(otherKind === kind.kind && metadata.name === name) &&
+      sectionOf(definition, metadata.name) === section
+    );
+  });
+  if (owner === undefined) return undefined;
+  return {
+    reason: 'NameConflict',
+    message:
+      `metadata.name: OpenWRT cannot tell ${name} from ${owner.kind} ${owner.metadata.name}: ` +
+      `both are section ${section} there; choose another name`,
+  };
+};
+
+/** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */
+const sectionOf = ({ uci }: KindDefinition, name: string): string | undefined =>
+  uci && `${uci.package}.${uci.sectionPrefix}${uciName(name)}`;

@@ -1,0 +1,57 @@
+/** What CRs say of one another: a reference needs its target, and a target that is used stays. */
+import { keyOf } from '#shared/compile/in-use.ts';
+import { referencesOf } from '#shared/compile/check.ts';
+import type { Reference } from '#shared/kinds/kind.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Check } from './check.ts';
+
+export const referencesExist: Check = ({ after, specChanged, purpose }, { rules }) => {
+  if (after === undefined || !specChanged) return undefined;
+  const there = new Set(rules.filter(isStaying).map(keyOfRule));
+  const missing = referencesOf(after).filter(({ kind, name }) => !there.has(keyOf(kind, name)));
+  if (missing.length === 0) return undefined;
+  const list = missing.map(({ path, kind, name }) => `${path}: ${kind} ${name}`).join(', ');
+  return {
+    reason: 'UnknownReference',
+    message: `${list} does not exist for purpose ${purpose} in this namespace; create it first`,
+  };
+};
+
+/** Users that are being deleted themselves do not hold it. */
+export const isUnused: Check = ({ operation, before, kind, name }, { rules }) => {
+  if (operation !== 'DELETE' || before === undefined) return undefined;
+  const key = keyOf(kind.kind, name);
+  const users = rules.filter(
+    (rule) =>
+      isStaying(rule) &&
+      rule.metadata.uid !== before.metadata.uid &&
+      knownReferencesOf(rule).some((reference) => keyOf(reference.kind, reference.name) === key),
+  );
+  if (users.length === 0) return undefined;
+  return {
+    reason: 'InUse',
+    message: `used by ${listOf(users)}; delete or change ${users.length === 1 ? 'it' : 'them'} first`,
+  };
+};
+
+/** Objects in caches never change, and parsing thousands of specs for each deletion would be felt. */
+const references = new WeakMap<RuleObject, readonly Reference[]>();
+
+const knownReferencesOf = (rule: RuleObject): readonly Reference[] => {
+  const known = references.get(rule) ?? referencesOf(rule);
+  references.set(rule, known);
+  return known;
+};
+
+const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;
+
+const keyOfRule = ({ kind, metadata }: RuleObject): string => keyOf(kind, metadata.name);
+
+/** A zone can have thousands of users; kubectl shows one line. */
+const MAX_NAMED = 5;
+
+const listOf = (rules: readonly RuleObject[]): string => {
+  const names = rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
+  const more = names.length - MAX_NAMED;
+  return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ');
+};

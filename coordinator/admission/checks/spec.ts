@@ -1,0 +1,24 @@
+/** The CR by itself: its spec by the schema that agents use, and its name as OpenWRT can hold it. */
+import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
+import type { Check } from './check.ts';
+
+export const specIsValid: Check = ({ after, specChanged, kind }) => {
+  if (after === undefined || !specChanged) return undefined;
+  const checked = checkSpec(kind, after.spec);
+  return 'problem' in checked
+    ? { reason: 'InvalidSpec', message: checked.problem.message }
+    : undefined;
+};
+
+/** Also on updates: annotations can change at any time. */
+export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
+  if (after === undefined) return undefined;
+  const problem = checkMetadata(kind, after);
+  if (problem === undefined) return undefined;
+  // What was wrong before must not hold up somebody who changes something else.
+  if (operation === 'UPDATE' && before && checkMetadata(kind, before)) return undefined;
+  return {
+    reason: problem.reason === 'NameTooLong' ? 'NameTooLong' : 'InvalidSpec',
+    message: problem.message,
+  };
+};

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { InjectOptions } from '#shared/inject/options.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import type { OwnerRef } from '../../source/workload.ts';
+import type { AdmissionRequest, Verdict } from '../review.ts';
+import type { CnfLookups } from './lookups.ts';
+import { createPodWebhook } from './pods.ts';
+import { createRootOwners } from './root-owner.ts';
+import type { CnfIdentity } from './second-cnf.ts';
+import { createWorkloadWebhook, labelTemplate } from './workloads.ts';
+
+const { signal } = new AbortController();
+const defaults: InjectOptions = {
+  image: 'sdewan-agent:test',
+  coordinatorUrl: 'https://sdewan-coordinator.sdewan-system.svc',
+  coordinatorCaConfigMap: 'sdewan-coordinator-ca',
+  openwrtUrl: 'http://127.0.0.1:80',
+  driver: 'auto',
+  ownLogin: true,
+  logLevel: 'info',
+  resources: { requests: {}, limits: {} },
+};
+
+const owner = (kind: string, name: string): OwnerRef => ({
+  apiVersion: 'apps/v1',
+  kind,
+  name,
+  uid: `uid-of-${name}`,
+});
+
+const request = (object: object, some: Partial<AdmissionRequest> = {}): AdmissionRequest =>
+  ({
+    uid: 'review-1',
+    resource: { group: '', version: 'v1', resource: 'pods' },
+    name: '',
+    namespace: 'edge',
+    operation: 'CREATE',
+    userInfo: { username: 'system:serviceaccount:kube-system:replicaset-controller' },
+    object,
+    ...some,
+  }) as AdmissionRequest;
+
+const lookups = (
+  some: { cnfs?: CnfIdentity[]; readsKeys?: boolean; fails?: boolean } = {},
+): CnfLookups => ({
+  cnfs: async () => {
+    if (some.fails) throw new KubeError('list', 'down', { status: 0, reason: 'Unreachable' });
+    return some.cnfs ?? [];
+  },
+  rootOf: async () => owner('Deployment', 'cnf-1'),
+  defaultReadsKeys: async () => some.readsKeys ?? false,
+});
+
+const patchText = (verdict: Verdict): string =>
+  verdict.allowed ? JSON.stringify(verdict.patch ?? []) : '';
+
+describe('the webhook for pods', () => {
+  const setUp = (some: Parameters<typeof lookups>[0] = {}) => {
+    const announced: string[] = [];
+    const webhook = createPodWebhook({
+      defaults,
+      keyKinds: ['IpsecSite'],
+      lookups: lookups(some),
+      announce: (namespace) => announced.push(namespace),
+      log: silentLogger,
+    });
+    return { webhook, announced };
+  };
+  const pod = (metadata: object = {}, spec: object = {}): object => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: 'cnf-1-',
+      labels: { sdewanPurpose: 'cnf-1' },
+      ownerReferences: [{ ...owner('ReplicaSet', 'cnf-1-a'), controller: true }],
+      ...metadata,
+    },
+    spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'o' }], ...spec },
+  });
+
+  it('injects the agent and leaves fields alone that do not change', async () => {
+    const { webhook, announced } = setUp();
+    const verdict = await webhook(request(pod({}, { nodeName: 'n' })), signal);
+    expect(verdict).toMatchObject({
+      allowed: true,
+      patch: [
+        { op: 'add', path: '/spec/initContainers', value: [{ name: 'sdewan-agent' }] },
+        { op: 'add', path: '/spec/containers' },
+        { op: 'add', path: '/spec/volumes' },
+      ],
+    });
+    expect(announced).toEqual(['edge']);
+  });
+
+  it.each([
+    ['the pod opted out', { annotations: { 'sdewan.akraino.org/inject': 'false' } }, {}],
+    ['it has the agent', {}, { initContainers: [{ name: 'sdewan-agent' }] }],
+    ['it is no CNF', { labels: {} }, {}],
+  ])('changes nothing when %s', async (_, metadata, spec) => {
+    const verdict = await setUp().webhook(request(pod(metadata, spec)), signal);
+    expect(verdict).toEqual({ allowed: true, warnings: [] });
+  });
+
+  it('denies what it cannot inject, and only warns on a dry run', async () => {
+    const bad = pod({ annotations: { 'sdewan.akraino.org/agent-driver': 'telnet' } });
+    const { webhook, announced } = setUp();
+    expect(await webhook(request(bad), signal)).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('one of auto, ubus, icn'),
+    });
+    const dryRun = await webhook(request(bad, { dryRun: true }), signal);
+    expect([dryRun.allowed, dryRun.warnings.length, announced.length]).toEqual([true, 1, 1]);
+    const empty = await webhook(request(pod({ labels: { sdewanPurpose: '' } })), signal);
+    expect(empty).toMatchObject({ allowed: false, message: expect.stringContaining('is empty') });
+  });
+
+  it('keeps keys from service account default, unless the namespace opted in', async () => {
+    const runsAs = async (account: string | undefined, readsKeys: boolean) =>
+      patchText(
+        await setUp({ readsKeys }).webhook(
+          request(pod({}, { serviceAccountName: account })),
+          signal,
+        ),
+      ).includes('{"name":"SDEWAN_WITHOUT_KINDS","value":"IpsecSite"}');
+    expect(await runsAs('default', false)).toBe(true);
+    expect(await runsAs(undefined, false)).toBe(true);
+    expect(await runsAs('default', true)).toBe(false);
+    expect(await runsAs('cnf', false)).toBe(false);
+  });
+
+  it('denies pods of a second CNF, but not those of a roll-out or bare ones', async () => {
+    const others = { cnfs: [owner('Deployment', 'cnf-1'), owner('StatefulSet', 'old')] };
+    const denied = await setUp(others).webhook(request(pod()), signal);
+    expect(denied).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('StatefulSet old'),
+    });
+    const same = { cnfs: [owner('Deployment', 'cnf-1')] };
+    expect((await setUp(same).webhook(request(pod()), signal)).allowed).toBe(true);
+    const bare = pod({ ownerReferences: [] });
+    expect((await setUp(others).webhook(request(bare), signal)).allowed).toBe(true);
+  });
+
+  it('starts the CNF though it cannot be found out whether it is the only one', async () => {
+    expect((await setUp({ fails: true }).webhook(request(pod()), signal)).allowed).toBe(true);
+  });
+});
+
+describe('the webhooks for workloads', () => {
+  const deployment = (labels: object, template: object, some: object = {}): object => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'cnf-1', namespace: 'edge', labels, ...some },
+    spec: { template: { metadata: template, spec: { containers: [{ name: 'openwrt' }] } } },
+  });
+  const labels = { sdewanPurpose: 'cnf-1' };
+  const setUp = (some: Parameters<typeof lookups>[0] = {}) =>
+    createWorkloadWebhook({
+      defaults,
+      lookups: lookups(some),
+      announce: () => undefined,
+      log: silentLogger,
+    });
+
+  it('put the label into a template that lacks it, and say so', () => {
+    const verdict = labelTemplate(request(deployment(labels, { labels: { app: 'a' } })));
+    expect(verdict).toMatchObject({
+      allowed: true,
+      warnings: [expect.stringContaining('Deployment cnf-1: the pod template had no label')],
+      patch: [
+        {
+          path: '/spec/template/metadata',
+          value: { labels: { app: 'a', sdewanPurpose: 'cnf-1' } },
+        },
+      ],
+    });
+    expect(patchText(labelTemplate(request(deployment(labels, {}))))).toContain('sdewanPurpose');
+  });
+
+  it.each([
+    ['there', deployment(labels, { labels })],
+    ['there with another value', deployment(labels, { labels: { sdewanPurpose: 'cnf-2' } })],
+    ['on neither', deployment({}, {})],
+    ['on what is being deleted', deployment(labels, {}, { deletionTimestamp: 'now' })],
+  ])('leave a label alone that is %s', (_, object) => {
+    expect(labelTemplate(request(object))).toEqual({ allowed: true, warnings: [] });
+  });
+
+  it('warn of what will be denied, and of two values', async () => {
+    const template = {
+      labels: { sdewanPurpose: 'cnf-2' },
+      annotations: { 'sdewan.akraino.org/agent-log-level': 'loud' },
+    };
+    const verdict = await setUp()(request(deployment(labels, template)), signal);
+    expect(verdict).toMatchObject({
+      allowed: true,
+      warnings: [expect.stringContaining('pods will be denied'), expect.stringContaining('cnf-2')],
+    });
+  });
+
+  it('deny a second CNF of a purpose, but never an update that keeps it', async () => {
+    const second = setUp({ cnfs: [owner('Deployment', 'other')] });
+    const object = deployment(labels, { labels });
+    expect(await second(request(object), signal)).toMatchObject({ allowed: false, code: 409 });
+    const dryRun = await second(request(object, { dryRun: true }), signal);
+    expect([dryRun.allowed, dryRun.warnings.length]).toEqual([true, 1]);
+    const update = { operation: 'UPDATE' as const, oldObject: object as never };
+    expect((await second(request(object, update), signal)).allowed).toBe(true);
+    const own = setUp({ cnfs: [{ ...owner('Deployment', 'cnf-1') }] });
+    expect((await own(request(object), signal)).allowed).toBe(true);
+  });
+});
+
+describe('the root owner', () => {
+  const controlledBy = (uid: string, controller?: OwnerRef, some: object = {}) => ({
+    metadata: {
+      uid,
+      ...some,
+      ...(controller && { ownerReferences: [{ ...controller, controller: true }] }),
+    },
+  });
+  const rootsOf = (objects: Record<string, unknown>) =>
+    createRootOwners({
+      get: async (resource, { name }) => {
+        const object = objects[`${resource.kind}/${name}`];
+        if (object === undefined)
+          throw new KubeError('get', 'gone', { status: 404, reason: 'NotFound' });
+        return object as never;
+      },
+    });
+  const replicaSet = owner('ReplicaSet', 'cnf-1-a');
+  const deployment = owner('Deployment', 'cnf-1');
+
+  it('is at the top of the chain, also where that is of a kind that we do not know', async () => {
+    const operator = { apiVersion: 'example.org/v1', kind: 'Cnf', name: 'c', uid: 'u' };
+    const roots = rootsOf({
+      'ReplicaSet/cnf-1-a': controlledBy(replicaSet.uid, deployment),
+      'Deployment/cnf-1': controlledBy(deployment.uid, operator),
+    });
+    expect(await roots.of('edge', replicaSet, signal)).toEqual(operator);
+  });
+
+  it('is nobody when part of the chain is gone, replaced or being deleted', async () => {
+    const chain = (top: unknown) =>
+      rootsOf({
+        'ReplicaSet/cnf-1-a': controlledBy(replicaSet.uid, deployment),
+        ...(top !== undefined && { 'Deployment/cnf-1': top }),
+      }).of('edge', replicaSet, signal);
+    expect(await chain(undefined)).toBeUndefined();
+    expect(await chain(controlledBy('another uid'))).toBeUndefined();
+    const deleted = controlledBy(deployment.uid, undefined, { deletionTimestamp: 'now' });
+    expect(await chain(deleted)).toBeUndefined();
+    expect(await chain(controlledBy(deployment.uid))).toEqual(deployment);
+  });
+});

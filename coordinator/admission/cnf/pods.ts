@@ -1,0 +1,110 @@
+/**
+ * The webhook that puts the agent into CNF pods when they are created. It fails closed behind a selector on the purpose label:
+ * no CNF comes up without its agent, and no other pod is ever asked about.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { isOptedOut } from '#shared/inject/annotations.ts';
+import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
+import type { InjectOptions } from '#shared/inject/options.ts';
+import type { PodTemplate } from '#shared/inject/pod.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { DEFAULT_SERVICE_ACCOUNT, ownershipOf } from '../../source/workload.ts';
+import { denied } from '../decide.ts';
+import type { Refusal } from '../refusals.ts';
+import {
+  allowed,
+  type AdmissionRequest,
+  type JsonPatchOperation,
+  type Verdict,
+} from '../review.ts';
+import type { CnfLookups } from './lookups.ts';
+import { secondCnf } from './second-cnf.ts';
+import { templateOf } from './template.ts';
+
+export type PodWebhookDeps = {
+  defaults: InjectOptions;
+  /** Kinds that hold keys: not for service account `default`, which every pod of a namespace can run as. */
+  keyKinds: readonly string[];
+  lookups: CnfLookups;
+  /** Told of each namespace in which a CNF is about to appear, so that what it needs there is made at once. */
+  announce: (namespace: string) => void;
+  log: Logger;
+};
+
+export type PodWebhook = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+
+export const createPodWebhook =
+  (deps: PodWebhookDeps): PodWebhook =>
+  async (request, signal) => {
+    const { object, operation, namespace, dryRun } = request;
+    if (operation !== 'CREATE' || !object) return allowed;
+    const pod = templateOf(object);
+    if (pod.metadata?.labels?.[PURPOSE_LABEL] === undefined || isOptedOut(pod)) return allowed;
+    if (!dryRun) deps.announce(namespace);
+    const refusal = await refuseSecond(deps, request, pod, signal);
+    if (refusal) return refuse(refusal, dryRun);
+    // By the CLI, with options that the manifest's author chose, or by us in an earlier round.
+    if (isInjected(pod)) return allowed;
+    const options = await optionsFor(deps, namespace, pod, signal);
+    return injectPod(pod, options, dryRun);
+  };
+
+const injectPod = (
+  pod: PodTemplate,
+  options: InjectOptions,
+  dryRun: boolean | null | undefined,
+): Verdict => {
+  if (!pod.metadata?.labels?.[PURPOSE_LABEL]) {
+    const message = `label ${PURPOSE_LABEL} is empty: it must name the purpose of the CNF`;
+    return refuse({ reason: 'NotInjectable', message }, dryRun);
+  }
+  const result = injectAnnotated(pod, options);
+  if ('problems' in result)
+    return refuse({ reason: 'NotInjectable', message: result.problems.join('; ') }, dryRun);
+  return { allowed: true, warnings: [], patch: patchBetween(pod, result.injected) };
+};
+
+const refuse = (refusal: Refusal, dryRun: boolean | null | undefined): Verdict =>
+  dryRun ? { allowed: true, warnings: [refusal.message] } : denied(refusal, refusal.message);
+
+const refuseSecond = async (
+  { lookups, log }: PodWebhookDeps,
+  { namespace, object }: AdmissionRequest,
+  pod: PodTemplate,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> => {
+  const purpose = pod.metadata?.labels?.[PURPOSE_LABEL] ?? '';
+  const { controller } = ownershipOf(object);
+  if (controller === undefined) return undefined;
+  try {
+    const [own, others] = await Promise.all([
+      lookups.rootOf(namespace, controller, signal),
+      lookups.cnfs(namespace, purpose, signal),
+    ]);
+    return secondCnf(purpose, own, others);
+  } catch (err) {
+    // Two CNFs of one purpose are a nuisance; a CNF that cannot start is an outage.
+    log.warn({ err, namespace, purpose }, 'not checked whether the CNF is the only one');
+    return undefined;
+  }
+};
+
+const optionsFor = async (
+  { defaults, keyKinds, lookups }: PodWebhookDeps,
+  namespace: string,
+  { spec }: PodTemplate,
+  signal: AbortSignal,
+): Promise<InjectOptions> => {
+  const account = spec['serviceAccountName'] ?? DEFAULT_SERVICE_ACCOUNT;
+  if (account !== DEFAULT_SERVICE_ACCOUNT || keyKinds.length === 0) return defaults;
+  const readsKeys = await lookups.defaultReadsKeys(namespace, signal);
+  return readsKeys ? defaults : { ...defaults, withoutKinds: keyKinds };
+};
+
+const PATCHED = ['initContainers', 'containers', 'volumes'] as const;
+
+const patchBetween = (before: PodTemplate, after: PodTemplate): JsonPatchOperation[] =>
+  PATCHED.filter((field) => !isDeepStrictEqual(before.spec[field], after.spec[field])).map(
+    (field) => ({ op: 'add', path: `/spec/${field}`, value: after.spec[field] }),
+  );

@@ -1,0 +1,58 @@
+/**
+ * Which CNF a pod or workload belongs to: the object at the top of its chain of controllers. A Deployment's pods during a
+ * roll-out, or the workloads of one operator, are one CNF.
+ */
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
+import {
+  ownershipOf,
+  replicaSets,
+  workloadResources,
+  type OwnerRef,
+} from '../../source/workload.ts';
+
+export type RootOwners = {
+  /**
+   * The top of the chain that begins with this controller. Undefined when it is gone or being deleted: then it is no CNF any more.
+   * @throws KubeError
+   */
+  of: (
+    namespace: string,
+    controller: OwnerRef,
+    signal: AbortSignal,
+  ) => Promise<OwnerRef | undefined>;
+};
+
+/** pod -> ReplicaSet -> Deployment -> something of an operator: longer chains do not occur. */
+const MAX_STEPS = 5;
+
+export const createRootOwners = (client: Pick<KubeClient, 'get'>): RootOwners => ({
+  of: async (namespace, controller, signal) => {
+    let owner = controller;
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const resource = resourceOf(owner);
+      // Somebody else's kind: we may not read it, and need not.
+      if (resource === undefined) return owner;
+      const object = await client
+        .get<{ metadata: { uid?: string } }>(resource, { namespace, name: owner.name }, { signal })
+        .catch((error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          if (isForbidden(error)) return 'unknown';
+          throw error;
+        });
+      if (object === 'unknown') return owner;
+      if (object === undefined || object.metadata.uid !== owner.uid) return undefined;
+      const { controller: next, deleting } = ownershipOf(object);
+      if (deleting) return undefined;
+      if (next === undefined) return owner;
+      owner = next;
+    }
+    return owner;
+  },
+});
+
+const resourceOf = ({ apiVersion, kind }: OwnerRef): ResourceType | undefined =>
+  [replicaSets, ...workloadResources].find(
+    (resource) => resource.kind === kind && apiVersion === `${resource.group}/${resource.version}`,
+  );

@@ -1,0 +1,39 @@
+/** One CNF per purpose and namespace, counted by root owner: two would fight over what "in sync" means. */
+import type { OwnerRef, Workload } from '../../source/workload.ts';
+import type { Refusal } from '../refusals.ts';
+
+/** Who serves a purpose. Without a uid it is about to be created. */
+export type CnfIdentity = Pick<OwnerRef, 'kind' | 'name'> & { uid?: string | undefined };
+
+export const secondCnf = (
+  purpose: string,
+  own: CnfIdentity,
+  others: readonly CnfIdentity[],
+): Refusal | undefined => {
+  const other = others.find((one) => !isSame(one, own));
+  if (other === undefined) return undefined;
+  return {
+    reason: 'SecondCnf',
+    message:
+      `purpose ${purpose} is served by ${other.kind} ${other.name} in this namespace already; ` +
+      `give this CNF another value of label sdewanPurpose, or delete the other one first`,
+  };
+};
+
+/** The workloads of that purpose that are there to stay. */
+export const servingWorkloads = (
+  workloads: readonly Workload[],
+  namespace: string,
+  purpose: string,
+): Workload[] =>
+  workloads.filter(
+    (workload) =>
+      workload.namespace === namespace &&
+      !workload.deleting &&
+      (workload.purpose === purpose || workload.templatePurpose === purpose),
+  );
+
+const isSame = (one: CnfIdentity, other: CnfIdentity): boolean =>
+  one.uid !== undefined && other.uid !== undefined
+    ? one.uid === other.uid
+    : one.kind === other.kind && one.name === other.name;

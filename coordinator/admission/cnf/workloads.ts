@@ -1,0 +1,89 @@
+/**
+ * The webhooks for workloads that bear the purpose label. They tell people at `kubectl apply` what would otherwise only show
+ * when pods are made, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
+ */
+import { readOptions } from '#shared/inject/annotations.ts';
+import type { InjectOptions } from '#shared/inject/options.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { workloadOf, type Workload } from '../../source/workload.ts';
+import { denied } from '../decide.ts';
+import { allowed, type AdmissionRequest, type Verdict } from '../review.ts';
+import type { CnfLookups } from './lookups.ts';
+import { secondCnf, type CnfIdentity } from './second-cnf.ts';
+import { templateIn } from './template.ts';
+
+/** Mutating. Leaves a template alone that has the label, whatever its value. */
+export const labelTemplate = ({ object, operation }: AdmissionRequest): Verdict => {
+  if (operation === 'DELETE' || !object) return allowed;
+  const { purpose, templatePurpose, deleting, kind, name } = workloadOf(object);
+  if (!purpose || templatePurpose !== undefined || deleting) return allowed;
+  const { metadata = {} } = templateIn(object);
+  const labels = { ...metadata.labels, [PURPOSE_LABEL]: purpose };
+  return {
+    allowed: true,
+    warnings: [
+      `${kind} ${name}: the pod template had no label ${PURPOSE_LABEL}; set to ${purpose}, without it no rule would reach the pods`,
+    ],
+    patch: [{ op: 'add', path: '/spec/template/metadata', value: { ...metadata, labels } }],
+  };
+};
+
+export type WorkloadWebhookDeps = {
+  defaults: InjectOptions;
+  lookups: CnfLookups;
+  announce: (namespace: string) => void;
+  log: Logger;
+};
+
+/** Validating. */
+export const createWorkloadWebhook =
+  ({ defaults, lookups, announce, log }: WorkloadWebhookDeps) =>
+  async (request: AdmissionRequest, signal: AbortSignal): Promise<Verdict> => {
+    const { object, oldObject, namespace, operation, dryRun } = request;
+    if (operation === 'DELETE' || !object) return allowed;
+    const workload = workloadOf(object);
+    if (!workload.purpose || workload.deleting) return allowed;
+    if (!dryRun) announce(namespace);
+    const warnings = warningsOf(workload, object, defaults);
+    const before = oldObject ? workloadOf(oldObject).purpose : undefined;
+    if (before === workload.purpose) return { allowed: true, warnings };
+    try {
+      const own = await identityOf(workload, namespace, lookups, signal);
+      const others = await lookups.cnfs(namespace, workload.purpose, signal);
+      const refusal = secondCnf(workload.purpose, own, others);
+      if (refusal && !dryRun) return denied(refusal, refusal.message, warnings);
+      return { allowed: true, warnings: refusal ? [...warnings, refusal.message] : warnings };
+    } catch (err) {
+      log.warn({ err, namespace }, 'not checked whether the CNF is the only one');
+      return { allowed: true, warnings };
+    }
+  };
+
+const identityOf = async (
+  { kind, name, uid, controller }: Workload,
+  namespace: string,
+  lookups: CnfLookups,
+  signal: AbortSignal,
+): Promise<CnfIdentity> =>
+  controller
+    ? lookups.rootOf(namespace, controller, signal)
+    : { kind, name, uid: uid === '' ? undefined : uid };
+
+const warningsOf = (
+  { purpose, templatePurpose }: Workload,
+  object: unknown,
+  defaults: InjectOptions,
+): string[] => {
+  const read = readOptions(templateIn(object), defaults);
+  return [
+    ...('problems' in read
+      ? read.problems.map((problem) => `pods will be denied: ${problem}`)
+      : []),
+    ...(templatePurpose !== undefined && templatePurpose !== purpose
+      ? [
+          `label ${PURPOSE_LABEL} is ${purpose} here and ${templatePurpose} in the pod template; the pods' counts`,
+        ]
+      : []),
+  ];
+};

@@ -1,0 +1,49 @@
+/** From the checks' refusals to one verdict: what is denied, what is only warned of. Pure. */
+import type { CheckContext, Facts, RuleChange } from './checks/check.ts';
+import type { ListedCheck } from './checks/list.ts';
+import { refusals, type Refusal } from './refusals.ts';
+import type { Verdict } from './review.ts';
+
+/** What a missing reference, an unknown network or a used target comes to. */
+export const referenceModes = ['deny', 'warn', 'off'] as const;
+export type ReferenceMode = (typeof referenceModes)[number];
+
+export type Found = { check: ListedCheck; refusal: Refusal };
+
+/** All that the checks find, in their order. */
+export const findRefusals = (
+  checks: readonly ListedCheck[],
+  change: RuleChange,
+  facts: Facts,
+  context: CheckContext,
+): Found[] =>
+  checks
+    .filter(({ on }) => on.includes(change.operation))
+    .flatMap((check) => {
+      const refusal = check.check(change, facts, context);
+      return refusal ? [{ check, refusal }] : [];
+    });
+
+export const verdictOf = (
+  found: readonly Found[],
+  { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
+): Verdict => {
+  const told = found.filter(({ check }) => check.severity === 'deny' || mode !== 'off');
+  const denies = ({ check }: Found): boolean =>
+    !dryRun && (check.severity === 'deny' || mode === 'deny');
+  const warnings = told.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
+  const denials = told.filter(denies).map(({ refusal }) => refusal);
+  const [first] = denials;
+  return first === undefined
+    ? { allowed: true, warnings }
+    : denied(first, denials.map(({ message }) => message).join('; '), warnings);
+};
+
+export const denied = (
+  { reason }: Pick<Refusal, 'reason'>,
+  message: string,
+  warnings: readonly string[] = [],
+): Verdict => {
+  const { code, status } = refusals[reason];
+  return { allowed: false, warnings, code, reason: status, message: `${message} (${reason})` };
+};

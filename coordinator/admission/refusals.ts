@@ -1,0 +1,20 @@
+/** Why admission refuses, once for the answer to the API server, logs and metrics. */
+
+/** `code` and `status` are what kubectl gets: an HTTP code and Kubernetes' own word for it. */
+export const refusals = {
+  InvalidSpec: { code: 422, status: 'Invalid' },
+  NameTooLong: { code: 422, status: 'Invalid' },
+  NameConflict: { code: 409, status: 'Conflict' },
+  UnknownReference: { code: 422, status: 'Invalid' },
+  UnknownNetwork: { code: 422, status: 'Invalid' },
+  InUse: { code: 409, status: 'Conflict' },
+  UnknownBucketType: { code: 422, status: 'Invalid' },
+  BucketForbidden: { code: 403, status: 'Forbidden' },
+  SecondCnf: { code: 409, status: 'Conflict' },
+  NotInjectable: { code: 422, status: 'Invalid' },
+} as const satisfies Record<string, { code: number; status: string }>;
+
+export type RefusalReason = keyof typeof refusals;
+
+/** `message` says what is wrong and what would be right, to the person at kubectl. */
+export type Refusal = { reason: RefusalReason; message: string };

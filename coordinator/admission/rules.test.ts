@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { kinds } from '#shared/kinds/registry.ts';
+import { AGENTS_FINALIZER } from '#shared/names.ts';
+import type { Facts } from './checks/check.ts';
+import { bucketChecks, ruleChecks } from './checks/list.ts';
+import type { ReferenceMode } from './decide.ts';
+import { addAgentsFinalizer, createRuleWebhook, type RuleWebhookDeps } from './rules.ts';
+import { requestOf, rule, worldOf, zone } from './testing/changes.ts';
+import type { World } from './world.ts';
+
+const { signal } = new AbortController();
+const reject = (spec: object = {}, metadata = {}) =>
+  rule('FirewallRule', 'a', { src: 'lan1', target: 'REJECT', ...spec }, metadata);
+
+const setUp = (some: {
+  cached?: Partial<Facts> | 'not ready';
+  live?: Partial<Facts>;
+  mode?: ReferenceMode;
+  checks?: RuleWebhookDeps['checks'];
+}) => {
+  const live = worldOf(some.live ?? {});
+  const cached = some.cached === 'not ready' ? undefined : worldOf(some.cached ?? {});
+  const webhook = createRuleWebhook({
+    kinds,
+    checks: some.checks ?? ruleChecks,
+    bucketTypes: ['basic'],
+    referenceMode: some.mode ?? 'deny',
+    cached: (): World | undefined => cached,
+    live,
+  });
+  return { webhook, live, cached };
+};
+
+describe('the webhook for rules', () => {
+  it('allows what is right without asking the API server', async () => {
+    const { webhook, live } = setUp({ cached: { rules: [zone('lan1')] } });
+    const verdict = await webhook(requestOf(undefined, reject()), signal);
+    expect(verdict).toEqual({ allowed: true, warnings: [] });
+    expect(live.asked).toEqual([]);
+  });
+
+  it('asks the API server before it denies, since the cache may lag', async () => {
+    const { webhook, live } = setUp({ cached: {}, live: { rules: [zone('lan1')] } });
+    expect((await webhook(requestOf(undefined, reject()), signal)).allowed).toBe(true);
+    expect(live.asked).toContain('rules');
+  });
+
+  it('denies what the API server confirms, with a code that fits', async () => {
+    const { webhook } = setUp({ cached: {} });
+    expect(await webhook(requestOf(undefined, reject()), signal)).toMatchObject({
+      allowed: false,
+      code: 422,
+      reason: 'Invalid',
+      message: expect.stringContaining('FirewallZone lan1 does not exist'),
+    });
+  });
+
+  it('does not ask the API server about what the object itself says', async () => {
+    const { webhook, live } = setUp({ cached: { rules: [zone('lan1')] } });
+    const verdict = await webhook(
+      requestOf(undefined, reject({ proto: 'carrier pigeon' })),
+      signal,
+    );
+    expect(verdict).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('spec.proto'),
+    });
+    expect(live.asked).toEqual([]);
+  });
+
+  it('asks the API server straight away while the caches fill', async () => {
+    const { webhook, live } = setUp({ cached: 'not ready', live: { rules: [zone('lan1')] } });
+    expect((await webhook(requestOf(undefined, reject()), signal)).allowed).toBe(true);
+    expect(live.asked).toContain('rules');
+  });
+
+  it.each<[string, ReferenceMode, string | undefined, boolean, number]>([
+    ['denies a missing reference', 'deny', undefined, false, 0],
+    ['warns in mode warn', 'warn', undefined, true, 1],
+    ['says nothing in mode off', 'off', undefined, true, 0],
+    ['heeds the mode that the CR asks for', 'deny', 'warn', true, 1],
+    ['heeds a stricter mode, too', 'off', 'deny', false, 0],
+    ['heeds no mode that does not exist', 'deny', 'maybe', false, 0],
+  ])('%s', async (_, mode, own, isAllowed, warnings) => {
+    const { webhook } = setUp({ mode });
+    const annotations = own === undefined ? {} : { 'sdewan.akraino.org/references': own };
+    const verdict = await webhook(requestOf(undefined, reject({}, { annotations })), signal);
+    expect([verdict.allowed, verdict.warnings.length]).toEqual([isAllowed, warnings]);
+  });
+
+  it('only warns on a dry run', async () => {
+    const { webhook } = setUp({});
+    const bad = requestOf(undefined, reject({ proto: 'carrier pigeon' }), { dryRun: true });
+    const verdict = await webhook(bad, signal);
+    expect(verdict.allowed).toBe(true);
+    expect(verdict.warnings.join()).toContain('spec.proto');
+  });
+
+  it('never looks at an object that is being deleted', async () => {
+    const going = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const { webhook, cached } = setUp({});
+    const bad = reject({ proto: 'carrier pigeon' }, going);
+    expect((await webhook(requestOf(bad, bad), signal)).allowed).toBe(true);
+    expect((await webhook(requestOf(bad, undefined), signal)).allowed).toBe(true);
+    expect(cached?.asked).toEqual([]);
+  });
+
+  it('knows the name of what goes with a collection', async () => {
+    const { webhook } = setUp({ cached: { rules: [reject()] }, live: { rules: [reject()] } });
+    const verdict = await webhook(requestOf(zone('lan1'), undefined, { name: '' }), signal);
+    expect(verdict).toMatchObject({ allowed: false, message: expect.stringContaining('used by') });
+  });
+
+  it('has nothing to say about resources that it does not know', async () => {
+    const { webhook } = setUp({});
+    const other = { group: 'batch.sdewan.akraino.org', version: 'v1alpha1', resource: 'others' };
+    const verdict = await webhook(requestOf(undefined, reject(), { resource: other }), signal);
+    expect(verdict).toEqual({ allowed: true, warnings: [] });
+  });
+
+  it('lets a failing API server be the failurePolicy’s business', async () => {
+    const { webhook, live } = setUp({});
+    live.rules = () => Promise.reject(new Error('no API server'));
+    await expect(webhook(requestOf(undefined, reject()), signal)).rejects.toThrow('no API server');
+  });
+
+  it('judges buckets by both sides', async () => {
+    const { webhook } = setUp({ checks: bucketChecks, cached: {} });
+    const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
+    const removal = requestOf(zone('lan1', { labels }), zone('lan1'));
+    expect(await webhook(removal, signal)).toMatchObject({ allowed: false, code: 403 });
+  });
+});
+
+describe('the finalizer', () => {
+  it('is added to the others on create', () => {
+    const object = zone('lan1', { finalizers: ['example.org/other'] });
+    expect(addAgentsFinalizer(requestOf(undefined, object), kinds)).toEqual({
+      allowed: true,
+      warnings: [],
+      patch: [
+        {
+          op: 'add',
+          path: '/metadata/finalizers',
+          value: ['example.org/other', AGENTS_FINALIZER],
+        },
+      ],
+    });
+  });
+
+  it('is added once, and never on an update, which could be its removal', () => {
+    const held = zone('lan1', { finalizers: [AGENTS_FINALIZER] });
+    expect(addAgentsFinalizer(requestOf(undefined, held), kinds)).not.toHaveProperty('patch');
+    expect(addAgentsFinalizer(requestOf(held, zone('lan1')), kinds)).not.toHaveProperty('patch');
+  });
+});

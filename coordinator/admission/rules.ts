@@ -1,0 +1,163 @@
+/**
+ * The webhooks for rule CRs: validation of what people write, and the finalizer on what they create. Objects that are being
+ * deleted, and whoever has to clean them up, are never held up; the webhooks' matchConditions say the same.
+ */
+import { referencesOf } from '#shared/compile/check.ts';
+import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER, PURPOSE_LABEL, REFERENCES_ANNOTATION } from '#shared/names.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { CheckContext, FactName, RuleChange } from './checks/check.ts';
+import type { ListedCheck } from './checks/list.ts';
+import {
+  findRefusals,
+  referenceModes,
+  verdictOf,
+  type Found,
+  type ReferenceMode,
+} from './decide.ts';
+import { allowed, type AdmissionRequest, type ReviewedObject, type Verdict } from './review.ts';
+import { gatherFacts, type World } from './world.ts';
+
+export type RuleWebhookDeps = {
+  kinds: readonly KindDefinition[];
+  checks: readonly ListedCheck[];
+  bucketTypes: readonly string[];
+  referenceMode: ReferenceMode;
+  /** Undefined until the caches are complete. */
+  cached: () => World | undefined;
+  live: World;
+};
+
+export type RuleWebhook = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+
+export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
+  const context: CheckContext = { kinds: deps.kinds, bucketTypes: deps.bucketTypes };
+
+  const find = async (
+    checks: readonly ListedCheck[],
+    change: RuleChange,
+    world: World,
+    signal: AbortSignal,
+  ): Promise<Found[]> => {
+    const needs = new Set(checks.flatMap((check) => check.needs));
+    const kinds = kindsInQuestion(change, deps.kinds);
+    const facts = await gatherFacts(world, change, needs, { kinds, signal });
+    return findRefusals(checks, change, facts, context);
+  };
+
+  return async (request, signal) => {
+    const change = changeOf(request, deps.kinds);
+    if (change === undefined) return allowed;
+    const checks = deps.checks.filter(({ on }) => on.includes(change.operation));
+    const cached = deps.cached();
+    const found = await find(checks, change, cached ?? deps.live, signal);
+    const doubtful = found.map(({ check }) => check).filter(restsOnFacts);
+    const confirmed =
+      cached === undefined || doubtful.length === 0
+        ? found
+        : [
+            ...found.filter(({ check }) => !restsOnFacts(check)),
+            ...(await find(doubtful, change, deps.live, signal)),
+          ];
+    const mode = modeOf(change, deps.referenceMode);
+    return verdictOf(confirmed, { mode, dryRun: request.dryRun ?? false });
+  };
+};
+
+/** For kinds that agents apply; the others are nobody's to confirm. */
+export const addAgentsFinalizer = (
+  request: AdmissionRequest,
+  kinds: readonly KindDefinition[],
+): Verdict => {
+  const { object, operation } = request;
+  const kind = kindOfRequest(request, kinds);
+  const finalizers = object?.metadata.finalizers ?? [];
+  if (operation !== 'CREATE' || !kind?.uci || finalizers.includes(AGENTS_FINALIZER)) return allowed;
+  const value = [...finalizers, AGENTS_FINALIZER];
+  return {
+    allowed: true,
+    warnings: [],
+    patch: [{ op: 'add', path: '/metadata/finalizers', value }],
+  };
+};
+
+const restsOnFacts = ({ needs }: { needs: readonly FactName[] }): boolean => needs.length > 0;
+
+/** Undefined when there is nothing to judge. */
+const changeOf = (
+  request: AdmissionRequest,
+  kinds: readonly KindDefinition[],
+): RuleChange | undefined => {
+  const { operation, namespace, userInfo } = request;
+  const kind = kindOfRequest(request, kinds);
+  const before = ruleOf(request.oldObject, namespace);
+  const after = operation === 'DELETE' ? undefined : ruleOf(request.object, namespace);
+  const judged = after ?? before;
+  if (kind === undefined || judged === undefined) return undefined;
+  if (judged.metadata.deletionTimestamp !== undefined) return undefined;
+  return {
+    operation,
+    kind,
+    namespace,
+    // A collection is deleted object by object, and the request then has no name.
+    name: judged.metadata.name,
+    purpose: judged.metadata.labels?.[PURPOSE_LABEL] ?? '',
+    before,
+    after,
+    specChanged: operation === 'CREATE' || !isDeepStrictEqual(before?.spec, after?.spec),
+    user: { username: userInfo.username, groups: userInfo.groups ?? [] },
+  };
+};
+
+const kindOfRequest = (
+  { resource }: AdmissionRequest,
+  kinds: readonly KindDefinition[],
+): KindDefinition | undefined =>
+  kinds.find(({ group, plural }) => group === resource.group && plural === resource.resource);
+
+/** What the API server has not filled in yet on a create has no bearing on any check. */
+const ruleOf = (
+  object: ReviewedObject | null | undefined,
+  namespace: string,
+): RuleObject | undefined => {
+  if (!object) return undefined;
+  const { metadata } = object;
+  const { deletionTimestamp, labels, annotations, finalizers } = metadata;
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: {
+      name: metadata.name,
+      namespace,
+      uid: metadata.uid ?? '',
+      resourceVersion: metadata.resourceVersion ?? '',
+      creationTimestamp: '',
+      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+      ...(finalizers && { finalizers }),
+    },
+    spec: object['spec'],
+  };
+};
+
+/** Whoever is deleted may be used by any kind; what is written concerns what it refers to and what it shares names with. */
+const kindsInQuestion = (
+  { operation, kind, after }: RuleChange,
+  kinds: readonly KindDefinition[],
+): readonly KindDefinition[] => {
+  if (operation === 'DELETE' || after === undefined) return kinds.filter((one) => one.references);
+  const referred = new Set(referencesOf(after).map((reference) => reference.kind));
+  return kinds.filter(
+    (one) =>
+      referred.has(one.kind) ||
+      (operation === 'CREATE' && one.uci !== undefined && one.uci.package === kind.uci?.package),
+  );
+};
+
+/** One CR can have a mode of its own, e.g. one that refers to a zone that an administrator made on OpenWRT. */
+const modeOf = ({ before, after }: RuleChange, mode: ReferenceMode): ReferenceMode => {
+  const own = (after ?? before)?.metadata.annotations?.[REFERENCES_ANNOTATION];
+  return referenceModes.find((known) => known === own) ?? mode;
+};

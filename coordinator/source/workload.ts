@@ -1,0 +1,116 @@
+/** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
+import { z } from 'zod';
+import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
+
+export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
+
+export type Workload = {
+  kind: string;
+  namespace: string;
+  name: string;
+  uid: string;
+  /** The purpose label of the workload itself. */
+  purpose: string | undefined;
+  /** That of its pods. */
+  templatePurpose: string | undefined;
+  controller: OwnerRef | undefined;
+  deleting: boolean;
+  serviceAccount: string;
+  networks: string | undefined;
+};
+
+const apps = (plural: string, kind: string): ResourceType => ({
+  group: 'apps',
+  version: 'v1',
+  plural,
+  kind,
+});
+export const workloadResources: readonly ResourceType[] = [
+  apps('deployments', 'Deployment'),
+  apps('statefulsets', 'StatefulSet'),
+  apps('daemonsets', 'DaemonSet'),
+];
+export const podResource: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const replicaSets = apps('replicasets', 'ReplicaSet');
+
+const stringMap = z.record(z.string(), z.string()).nullish();
+
+const ownerSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().nullish(),
+});
+
+const metadataSchema = z.looseObject({
+  name: z.string().default(''),
+  namespace: z.string().default(''),
+  uid: z.string().default(''),
+  labels: stringMap,
+  annotations: stringMap,
+  deletionTimestamp: z.string().nullish(),
+  ownerReferences: z.array(ownerSchema).nullish(),
+});
+
+const podTemplateSchema = z.looseObject({
+  metadata: z.looseObject({ labels: stringMap, annotations: stringMap }).nullish(),
+  spec: z.looseObject({ serviceAccountName: z.string().nullish() }).nullish(),
+});
+
+const workloadSchema = z.looseObject({
+  kind: z.string(),
+  metadata: metadataSchema,
+  spec: z.looseObject({ template: podTemplateSchema }),
+});
+
+/** What a pod without a service account runs as. */
+export const DEFAULT_SERVICE_ACCOUNT = 'default';
+
+/** @throws ZodError when this is no workload as the API server writes it */
+export const workloadOf = (object: unknown): Workload => {
+  const { kind, metadata, spec } = workloadSchema.parse(object);
+  const { template } = spec;
+  return {
+    kind,
+    namespace: metadata.namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    purpose: metadata.labels?.[PURPOSE_LABEL],
+    templatePurpose: template.metadata?.labels?.[PURPOSE_LABEL],
+    controller: controllerIn(metadata.ownerReferences),
+    deleting: isSet(metadata.deletionTimestamp),
+    serviceAccount: template.spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
+    networks: template.metadata?.annotations?.[NFN_NETWORK_ANNOTATION],
+  };
+};
+
+const ownedSchema = z.looseObject({ metadata: metadataSchema });
+
+/** Who controls the object, and whether it is being deleted. @throws ZodError when this is no Kubernetes object */
+export const ownershipOf = (
+  object: unknown,
+): { controller: OwnerRef | undefined; deleting: boolean } => {
+  const { metadata } = ownedSchema.parse(object);
+  return {
+    controller: controllerIn(metadata.ownerReferences),
+    deleting: isSet(metadata.deletionTimestamp),
+  };
+};
+
+const controllerIn = (
+  owners: readonly z.infer<typeof ownerSchema>[] | null | undefined,
+): OwnerRef | undefined => {
+  const owner = owners?.find(({ controller }) => controller === true);
+  return owner && pick(owner);
+};
+
+const pick = ({ apiVersion, kind, name, uid }: OwnerRef): OwnerRef => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+});
+
+const isSet = (value: string | null | undefined): boolean => value !== undefined && value !== null;
