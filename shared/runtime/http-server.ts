@@ -78,7 +78,9 @@ const createServer = async (
   if (!tls) return createHttpServer(limits, handle);
   const server = createHttpsServer(limits, handle);
   const use = (pair: ServingPair): void => {
-    // Throws for a pair caught half-way through its replacement; the next look finds it whole.
+    // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS itself takes an empty file
+    // for no certificate at all, and would then serve nobody.
+    if (pair.cert === '' || pair.key === '') throw new Error('certificate or key is empty');
     createSecureContext(pair);
     server.setSecureContext(pair);
   };
