@@ -1,6 +1,6 @@
 /** Everything that the agent is told from outside, read once at its start. The table in docs/ is made from this schema. */
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';

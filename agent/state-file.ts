@@ -4,7 +4,7 @@
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type StateFile<T> = {

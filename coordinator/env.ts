@@ -1,5 +1,5 @@
 /** Everything that the coordinator is told from outside, read once at its start. The table in docs/ is made from this schema. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { envField } from '#shared/runtime/env.ts';
 
 export const coordinatorEnvSchema = z.object({

@@ -5,7 +5,7 @@
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A structural schema, as far as this product uses one. */
 export type Schema = {

@@ -1,5 +1,5 @@
 /** The annotation `k8s.plugin.opnfv.org/nfn-network` of CNF pods, which the Nodus CNI and we read: what the pod is attached to. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NetworkTable } from './compile/types.ts';
 
 const annotationSchema = z.looseObject({

@@ -2,7 +2,7 @@
  * What this pod's agents, the one before a crash included, have put on its OpenWRT. Written before OpenWRT is, so a name
  * that we may have written is always here; a name leaves when its section was read back as gone.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
 import { openStateFile } from '../state-file.ts';
 

@@ -3,7 +3,7 @@
  * blocks by `dd`. Never through `uci get`: it shows what our own session has staged, and dies of large packages.
  */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parsePackage, UciSyntaxError } from '#shared/uci/parse.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';

@@ -3,7 +3,7 @@
  * an id on, and never puts an argument or an id into an error: they hold passwords and session ids.
  */
 import { Agent, request } from 'undici';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 
 /** uhttpd answers a longer body with -32700 and closes the connection (measured). */

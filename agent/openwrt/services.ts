@@ -1,5 +1,5 @@
 /** Reloads the service behind a package, and reads what it says. A package's init script bears its name; fw4 is the exception. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError } from './driver.ts';
 import { readReload, type ReloadVerdict } from './fw4.ts';

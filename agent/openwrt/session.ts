@@ -3,7 +3,7 @@
  * Credentials are read from their files at each login, so a rotated password needs no restart.
  */
 import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 import {
   ACCESS_DENIED,

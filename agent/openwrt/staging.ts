@@ -3,7 +3,7 @@
  * `importPackage`, which runs only under a pending apply, whose rollback undoes it.
  */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';

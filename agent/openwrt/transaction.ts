@@ -3,7 +3,7 @@
  * reloaded, confirmed. Whatever goes wrong before the confirmation is undone here, by the next login, or by rpcd's own
  * timer, whichever comes first. One per call of `Driver.apply`; the driver serialises them.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { applyDelta, isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatDeltaFile } from '#shared/uci/format.ts';
 import { messageOf } from '#shared/runtime/errors.ts';

@@ -3,7 +3,7 @@
  * an apply that was left pending is found by the next login of the same user, so the login must not be shared.
  * Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
 import { md5Calls, md5Of, readPackages, type PackageState } from './packages.ts';

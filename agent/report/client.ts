@@ -1,6 +1,6 @@
 /** POSTs reports to the coordinator. Token and CA are read again as they are rotated; the token goes nowhere else. */
 import { Agent, request } from 'undici';
-import { z } from 'zod';
+import * as z from 'zod';
 import { reportAnswerSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
 

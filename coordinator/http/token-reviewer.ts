@@ -3,7 +3,7 @@
  * own end, a refusal for some seconds, so that neither heartbeats nor attackers become load on the API server.
  */
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';

@@ -2,7 +2,7 @@
  * A pod as roll-up and finalizers see it: the few facts about a CNF pod and its agent that decide anything. Made from a Pod by a
  * pure function; texts hold no counters or times, so that a pod that merely goes on failing changes nothing.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type AgentContainer =

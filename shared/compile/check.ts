@@ -1,5 +1,5 @@
 /** What can be said of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { KindDefinition, Reference } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';

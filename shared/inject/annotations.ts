@@ -2,7 +2,7 @@
  * What a CNF's pod template can say about its agent. Each annotation is checked; one that is misspelt or out of range is a
  * problem that names it and what is allowed, never silently left out.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL } from '../names.ts';
 import { drivers, logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';

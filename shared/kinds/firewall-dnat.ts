@@ -1,5 +1,5 @@
 /** FirewallDNAT: a redirect that rewrites the destination of packets which come from a zone. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   address,
   negatableNetwork,

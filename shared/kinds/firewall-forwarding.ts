@@ -1,5 +1,5 @@
 /** FirewallForwarding: lets packets of one zone go to another. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { ignored, referenceOrAny } from './fields.ts';
 import { A_ZONE, family, zoneName } from './firewall.ts';
 import { defineKind } from './kind.ts';

@@ -1,5 +1,5 @@
 /** FirewallRule: a traffic rule of OpenWRT's firewall between zones. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   MAX_ITEMS,
   freeText,

@@ -1,5 +1,5 @@
 /** FirewallSNAT: a redirect that rewrites the source of packets which leave by a zone. */
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   address,
   negatableNetwork,

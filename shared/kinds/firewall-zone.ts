@@ -1,5 +1,5 @@
 /** FirewallZone: a zone of OpenWRT's firewall, made of networks that the CNF pod is attached to. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_ITEMS, flag, freeText, networkItem, networkName } from './fields.ts';
 import { family } from './firewall.ts';
 import { defineKind } from './kind.ts';

@@ -2,7 +2,7 @@
  * What a kind of rule CR is. One file per kind states all of it; everything else is generic over the registry,
  * so that a new kind is one new file.
  */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import type { ResourceType } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 

@@ -1,5 +1,5 @@
 /** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { count, flag, network, parts, plainPorts, reference } from './fields.ts';
 import { defineKind } from './kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';

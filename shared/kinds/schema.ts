@@ -3,7 +3,7 @@
  * webhooks run, and as OpenAPI and CEL (in its metadata), which the API server runs. Every text is bounded, which keeps CEL's
  * cost in bounds. Blank text means absent, as ICN's controller writes it.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export type TextRule = {
   /** What a value must be, as the operator reads it: "must be …". */

@@ -4,7 +4,7 @@
  * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
  * A report never holds a secret: messages name fields, not values of secret fields.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const REPORT_VERSION = 1;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */

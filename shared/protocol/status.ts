@@ -3,7 +3,7 @@
  * seed's, `appliedGeneration`, `state` and `message` ICN's, the rest is Kubernetes custom. The coordinator alone writes it, whole.
  * The CRDs' status schema is generated from `ruleStatusSchema`.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** ICN's exact strings (icn-sdwan 48d3ca6); its fifth, `Idle`, is never set. */
 export const icnStates = ['In Sync', 'Trying to apply', 'Being delete', 'Unknown status'] as const;

@@ -2,7 +2,7 @@
  * The environment, read once per program by one schema per program (`env.ts` beside its `main.ts`). The same schema makes
  * the table in the docs. Values are never repeated in an error: they may be secrets.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Wrong or missing variables, all of them. Programs exit with `EXIT_CODE_USAGE` on it. */
 export class EnvError extends Error {

@@ -9,6 +9,7 @@ export type ImageSource = {
   tag: string;
   dockerfile: string;
   entry: string;
+  /** The folder of its bundle. */
   bundle: string;
 };
 
@@ -20,19 +21,19 @@ export const IMAGES: Readonly<Record<ImageName, ImageSource>> = {
     tag: 'docker.io/library/sdewan-agent:dev',
     dockerfile: 'Dockerfile.agent',
     entry: 'agent/main.ts',
-    bundle: 'dist/agent.mjs',
+    bundle: 'dist/agent',
   },
   coordinator: {
     tag: 'docker.io/library/sdewan-coordinator:dev',
     dockerfile: 'Dockerfile.coordinator',
     entry: 'coordinator/main.ts',
-    bundle: 'dist/coordinator.mjs',
+    bundle: 'dist/coordinator',
   },
   openwrt: {
     tag: 'docker.io/library/openwrt-simulator:dev',
     dockerfile: 'test/openwrt-simulator/Dockerfile',
     entry: 'test/openwrt-simulator/main.ts',
-    bundle: 'dist/openwrt-simulator.mjs',
+    bundle: 'dist/openwrt-simulator',
   },
 };
 

@@ -8,7 +8,7 @@ import type { KindDefinition } from '#shared/kinds/kind.ts';
 import * as fc from 'fast-check';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const CRDS = new URL('../../deploy/crds', import.meta.url).pathname;
 

@@ -1,6 +1,6 @@
 /** The environment of the simulator as a program. */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 

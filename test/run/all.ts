@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const VITEST_PROJECTS = ['unit', 'contract', 'integration', 'e2e'] as const;
 /** Static checks of `npm run check`; its unit tests are a vitest project here. */

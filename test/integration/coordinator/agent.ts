@@ -1,7 +1,7 @@
 /** An agent that reports what it is told to, over the real protocol. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
-import { z } from 'zod';
+import * as z from 'zod';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import type { Report, RuleReport, RuleState } from '#shared/protocol/report.ts';

@@ -1,5 +1,5 @@
 /** The tests' door into a simulator that runs as a process of its own: /_simulator/…, JSON unless said otherwise. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { toBytes, toText } from '../bytes.ts';
 import { parseJson } from '../json.ts';
 import type { Faults } from '../faults.ts';
