@@ -1,0 +1,149 @@
+/** Passes without an API server: the agent's middle on a simulator, with rules that the test makes up. */
+import { join } from 'node:path';
+import { revisionOf } from '#shared/compile/revision.ts';
+import { kinds } from '#shared/kinds/registry.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { parseNetworks } from '#shared/networks.ts';
+import type { RuleReport } from '#shared/protocol/report.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
+import { openLedger } from '../../../agent/openwrt/ledger.ts';
+import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
+import { openLastGood } from '../../../agent/reconcile/last-good.ts';
+import { createPass } from '../../../agent/reconcile/pass.ts';
+import { createRefusals } from '../../../agent/reconcile/refusals.ts';
+import { NOTHING_KNOWN, type Standing } from '../../../agent/reconcile/standing.ts';
+import { buildReports } from '../../../agent/report/build.ts';
+import { SEED_NETWORKS } from './agent.ts';
+import type { TestOpenwrt } from './openwrt.ts';
+
+export const PACKAGES = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
+
+export type TestPass = {
+  driver: Driver;
+  run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
+  /** Runs passes until one gets through, as the loop would; gives how many it took. */
+  converge: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<number>;
+  reports: () => RuleReport[];
+  /** `Applied`, `Failed: NameTaken` … by name of the rule. */
+  states: () => Record<string, string>;
+  driftRepairs: () => number;
+  transactions: () => string[];
+};
+
+const NEVER = new AbortController().signal;
+const MOST_TRIES = 8;
+
+/** A second one in the same folder is the agent after a restart of its container. */
+export const openPass = async (
+  openwrt: TestOpenwrt,
+  options: { networks?: string; driver?: Driver } = {},
+): Promise<TestPass> => {
+  const driver =
+    options.driver ??
+    createUbusDriver({
+      packages: PACKAGES,
+      target: {
+        url: openwrt.simulator.url,
+        usernameFile: openwrt.usernameFile,
+        passwordFile: openwrt.passwordFile,
+      },
+    });
+  let standing: Standing = NOTHING_KNOWN;
+  let drift = 0;
+  const transactions: string[] = [];
+  const pass = createPass({
+    driver,
+    kinds,
+    ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
+    lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
+    refusals: createRefusals(systemClock, revisionOf),
+    onStanding: (next) => {
+      standing = next;
+    },
+    onDrift: () => {
+      drift += 1;
+    },
+    onTransaction: (outcome) => transactions.push(outcome),
+  });
+  const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
+  const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
+    pass({ rules, networks, unservedKinds: [] }, signal);
+  const reports = (): RuleReport[] =>
+    buildReports({
+      standing,
+      reachable: true,
+      hindrance: '',
+      packageOf: (kind) => kinds.find((known) => known.kind === kind)?.uci?.package,
+    });
+  return {
+    driver,
+    run,
+    converge: async (rules, signal = NEVER) => {
+      let last: unknown;
+      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+        try {
+          await run(rules, signal);
+          return tries;
+        } catch (error) {
+          signal.throwIfAborted();
+          last = error;
+        }
+      }
+      throw new Error('the pass never got through', { cause: last });
+    },
+    reports,
+    states: () =>
+      Object.fromEntries(
+        reports().map(({ name, state, reason }) => [
+          name,
+          state === reason ? state : `${state}: ${reason}`,
+        ]),
+      ),
+    driftRepairs: () => drift,
+    transactions: () => transactions,
+  };
+};
+
+let counter = 0;
+
+/** A rule CR as the API server would show it. */
+export const cr = (
+  kind: string,
+  name: string,
+  spec: object,
+  metadata: Partial<RuleObject['metadata']> = {},
+): RuleObject => {
+  counter += 1;
+  return {
+    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+    kind,
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: `uid-of-${kind}-${name}`,
+      resourceVersion: String(counter),
+      generation: 1,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      labels: { sdewanPurpose: 'cnf-1' },
+      ...metadata,
+    },
+    spec,
+  };
+};
+
+export const zone = (name: string, network: string, options: object = {}): RuleObject =>
+  cr('FirewallZone', name, { network: [network], input: 'ACCEPT', ...options });
+
+export const firewallRule = (
+  name: string,
+  options: object = {},
+  metadata: Partial<RuleObject['metadata']> = {},
+): RuleObject =>
+  cr(
+    'FirewallRule',
+    name,
+    { src: 'lan1', proto: 'tcp', dest_port: '80', target: 'REJECT', ...options },
+    metadata,
+  );
