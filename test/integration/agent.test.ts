@@ -8,6 +8,9 @@ import { startCoordinator, type ListeningCoordinator } from './support/coordinat
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { applyCrds } from './support/crds.ts';
 
+/** The machine may be busy with other tests. */
+const SOON = { timeout: 15_000 };
+
 let cluster: Cluster;
 let namespace: string;
 let openwrt: TestOpenwrt;
@@ -71,7 +74,7 @@ describe('agent', () => {
         target: 'REJECT',
       }),
     );
-    await expect.poll(() => coordinator.stateOf('reject-80')).toBe('Applied');
+    await expect.poll(() => coordinator.stateOf('reject-80'), SOON).toBe('Applied');
     expect(names()).toEqual(['sdewan_zone_lan1', 'sdewan_rule_reject_80']);
     expect(existsSync(join(agent?.stateDir ?? '', 'ready'))).toBe(true);
 
@@ -83,9 +86,9 @@ describe('agent', () => {
         target: 'REJECT',
       }),
     );
-    await expect.poll(() => openwrt.text('firewall')).toContain("option dest_port '81'");
+    await expect.poll(() => openwrt.text('firewall'), SOON).toContain("option dest_port '81'");
 
     await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80']);
-    await expect.poll(names).toEqual(['sdewan_zone_lan1']);
+    await expect.poll(names, SOON).toEqual(['sdewan_zone_lan1']);
   });
 });
