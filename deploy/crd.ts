@@ -121,13 +121,18 @@ const PLAIN_KEYS = new Set([
   'maximum',
 ]);
 
+/** Several types at once are what becomes of a union of plain ones. */
+const isPlain = (key: string, value: unknown): boolean =>
+  key.startsWith('x-kubernetes-') ||
+  (PLAIN_KEYS.has(key) && !(key === 'type' && Array.isArray(value)));
+
 /** The subset of JSON schema that CustomResourceDefinitions know, children included. */
 const structural = (schema: object, path: string): Schema => {
   const result: Schema = {};
   const isIntOrString = 'x-kubernetes-int-or-string' in schema;
   for (const [key, value] of Object.entries(schema).sort(byReadability)) {
     if (isIntOrString && (key === 'type' || key === 'anyOf')) continue;
-    if (PLAIN_KEYS.has(key) || key.startsWith('x-kubernetes-')) result[key] = value;
+    if (isPlain(key, value)) result[key] = value;
     else if (key === 'properties') result[key] = childrenOf(value, path);
     else if (key === 'items') result[key] = structural(value, `${path}[]`);
     else if (!isDropped(key, value)) {

@@ -6,7 +6,7 @@ import { placeOf } from '../kinds/registry.ts';
 import { ICN_FINALIZERS } from '../names.ts';
 import { uciName } from '../uci/names.ts';
 import type { Candidate, Hindrance } from './candidate.ts';
-import { keyOf } from './in-use.ts';
+import { compare, keyOf } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
 import type { Foreign } from './ownership.ts';
 
@@ -32,9 +32,6 @@ const byAge = (a: Candidate, b: Candidate): number =>
   compare(a.rule.metadata.creationTimestamp, b.rule.metadata.creationTimestamp) ||
   placeOf(a.rule.kind) - placeOf(b.rule.kind) ||
   compare(a.rule.metadata.name, b.rule.metadata.name);
-
-/** By code units: the same on every machine, whatever its locale. */
-export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** All that the CR would write, and its own name even where it cannot be rendered now. */
 const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {

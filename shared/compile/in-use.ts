@@ -13,14 +13,14 @@ export const keptInUse = (
   refersTo: (rule: RuleObject) => readonly Reference[] = referencesOf,
 ): ReadonlyMap<string, RuleObject> => {
   const kept = new Map<string, RuleObject>();
-  const leaving = new Map<string, RuleObject[]>();
-  for (const rule of rules.filter(isBeingDeleted)) {
-    const key = keyOf(rule.kind, rule.metadata.name);
-    leaving.set(key, [...(leaving.get(key) ?? []), rule]);
-  }
-  if (leaving.size === 0) return kept;
+  if (!rules.some(isBeingDeleted)) return kept;
 
-  const staying = rules.filter((rule) => !isBeingDeleted(rule));
+  // By name, so that it is always the same one that keeps a CR, in whatever order they come.
+  const ordered = [...rules].sort((a, b) => compare(nameOf(a), nameOf(b)));
+  const leaving = Map.groupBy(ordered.filter(isBeingDeleted), ({ kind, metadata }) =>
+    keyOf(kind, metadata.name),
+  );
+  const staying = ordered.filter((rule) => !isBeingDeleted(rule));
   // What is kept keeps what it refers to itself: the list grows while it is walked.
   for (const user of staying) {
     for (const { kind, name } of refersTo(user)) {
@@ -36,6 +36,11 @@ export const keptInUse = (
 
 export const isBeingDeleted = ({ metadata }: RuleObject): boolean =>
   metadata.deletionTimestamp !== undefined;
+
+const nameOf = ({ kind, metadata }: RuleObject): string => `${kind}/${metadata.name}`;
+
+/** By code units: the same on every machine, whatever its locale. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** CR names that OpenWRT cannot tell apart are one. */
 export const keyOf = (kind: string, name: string): string => `${kind}/${uciName(name)}`;
