@@ -13,6 +13,7 @@ const project = (
     testTimeout: timeoutMs,
     hookTimeout: 4 * timeoutMs,
     globalSetup,
+    expect: { poll: { timeout: timeoutMs / 4 } },
     root: `${import.meta.dirname}/..`,
   },
 });

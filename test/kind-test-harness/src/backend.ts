@@ -11,6 +11,7 @@ export type BackendContext = {
   logsDirectory: string;
   images: ImageStore;
   imageArchives: readonly string[];
+  renewTokensAfterMs?: number | undefined;
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;
   signal?: AbortSignal | undefined;

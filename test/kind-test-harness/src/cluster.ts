@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
 import type { NodeAccess } from './backend.ts';
+import { controlPlaneDirectory } from './control-plane/launch.ts';
+import { signalProgram } from './control-plane/supervisor.ts';
 import { createImageStore } from './images.ts';
 import type { ClusterRecord } from './record.ts';
 import { run } from './run.ts';
@@ -52,6 +54,10 @@ export const createCluster = (
       return name;
     },
     logsDirectory: logsDirectory(record.directory),
+    signalControlPlane: async (program, signal) => {
+      const directory = controlPlaneDirectory(record.directory);
+      await signalProgram({ directory, clusterId: record.id }, program, signal);
+    },
     stop,
   };
 };

@@ -5,6 +5,7 @@ export type {
   Cluster,
   ClusterOptions,
   ContainerTarget,
+  ControlPlaneProgram,
   ImageProcess,
   KubectlResult,
   PodTarget,

@@ -23,15 +23,17 @@ export const isAlive = (pid: number): boolean => {
   }
 };
 
+/** True for a process whose environment has `name=value`. */
+export const isMarked = async (pid: number, name: string, value: string): Promise<boolean> => {
+  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+  return environment.split('\0').includes(`${name}=${value}`);
+};
+
 /** Pids whose environment has `name=value`; processes of other users, zombies and this process are left out. */
 export const findMarked = async (name: string, value: string): Promise<number[]> => {
-  const wanted = `${name}=${value}`;
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
   const marked = await Promise.all(
-    pids.map(async (pid) => {
-      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
-      return environment.split('\0').includes(wanted) ? [pid] : [];
-    }),
+    pids.map(async (pid) => ((await isMarked(pid, name, value)) ? [pid] : [])),
   );
   return marked.flat();
 };

@@ -72,6 +72,7 @@ const start = async (
     logsDirectory: logsDirectory(directory),
     images,
     imageArchives: options.imageArchives ?? [],
+    renewTokensAfterMs: options.renewTokensAfterMs,
     env: process.env,
     say,
     signal: options.signal,

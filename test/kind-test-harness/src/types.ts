@@ -21,6 +21,8 @@ export type ClusterOptions = {
   imageArchives?: readonly string[];
   /** Images that the process kubelet can run, by full name as pod specs say it. */
   images?: Readonly<Record<string, ImageProcess>>;
+  /** For tests of token renewal: the process kubelet renews tokens at this age. Default: 80 % of their lifetime. */
+  renewTokensAfterMs?: number;
   /** Called with each line of progress (control-plane build, start). Default: prints to stderr when it takes longer than 2 s. */
   onProgress?: (line: string) => void;
   signal?: AbortSignal;
@@ -44,6 +46,12 @@ export type RealNode = {
   /** The container's control-group directory on this machine; with version 1, that of one controller. */
   cgroup: (target: ContainerTarget, controller: 'memory' | 'cpu' | 'cpuacct') => Promise<string>;
 };
+
+export type ControlPlaneProgram =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler';
 
 export type Cluster = {
   /** Path of a kubeconfig of its own with admin rights; `~/.kube/config` is never touched. */
@@ -80,6 +88,11 @@ export type Cluster = {
   readFile: (target: ContainerTarget, path: string) => Promise<string>;
   /** Runs a program in the running container. Resolves whatever its exit code is. */
   exec: (target: ContainerTarget, argv: readonly string[]) => Promise<KubectlResult>;
+  /**
+   * Sends a signal to a program of the control plane: SIGSTOP freezes it (SIGCONT wakes it), SIGKILL ends it, and it is
+   * started again a second later with the same data and ports. @throws on an existing cluster.
+   */
+  signalControlPlane: (program: ControlPlaneProgram, signal: NodeJS.Signals) => Promise<void>;
   /** Stops everything that was started and removes what lies on disk. Idempotent; nothing for who only joined. */
   stop: () => Promise<void>;
 };

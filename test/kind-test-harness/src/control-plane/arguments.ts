@@ -39,11 +39,16 @@ const ARGUMENTS: Partial<Record<ProgramName, (input: ArgumentsInput) => readonly
     `--advertise-address=${input.addresses.host}`,
     `--secure-port=${input.addresses.api}`,
     `--cert-dir=${input.credentials.certificateDirectory}`,
+    // Its one pair is also how it proves itself to the process kubelet, for `kubectl logs`.
+    `--kubelet-client-certificate=${input.credentials.servingCertificate}`,
+    `--kubelet-client-key=${input.credentials.servingKey}`,
+    '--kubelet-preferred-address-types=InternalIP', // nobody resolves the node's name
     `--token-auth-file=${input.credentials.tokenFile}`,
     `--service-account-key-file=${input.credentials.serviceAccountPublicKey}`,
     `--service-account-signing-key-file=${input.credentials.serviceAccountKey}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     '--authorization-mode=RBAC',
+    '--allow-privileged=true',
     '--service-cluster-ip-range=10.96.0.0/16',
   ],
   'kube-controller-manager': ({ credentials }) => [

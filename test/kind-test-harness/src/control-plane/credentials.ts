@@ -11,6 +11,7 @@ export type Credentials = {
   /** The API server writes its self-made serving pair here; the certificate carries its CA. */
   certificateDirectory: string;
   servingCertificate: string;
+  servingKey: string;
   /** Kubeconfig of controller-manager and scheduler. */
   kubeconfig: string;
 };
@@ -31,6 +32,7 @@ export const writeCredentials = async (directory: string): Promise<Credentials> 
     serviceAccountPublicKey: join(directory, 'service-account.pub'),
     certificateDirectory,
     servingCertificate: join(certificateDirectory, 'apiserver.crt'),
+    servingKey: join(certificateDirectory, 'apiserver.key'),
     kubeconfig: join(directory, 'control-plane.kubeconfig'),
   };
   const secret = { mode: 0o600 };

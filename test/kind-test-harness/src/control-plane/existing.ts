@@ -3,6 +3,7 @@ import { delimiter } from 'node:path';
 
 import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
+import { listRecords } from '../record.ts';
 
 /** Tests install CRDs and delete namespaces: a cluster elsewhere must be meant. */
 const ALLOW_REMOTE_VARIABLE = 'KIND_TEST_HARNESS_ALLOW_REMOTE';
@@ -22,6 +23,9 @@ export const findExistingCluster = async (
     return undefined;
   };
   if (kubeconfig.includes(delimiter)) return unused('it names several files');
+
+  const own = (await listRecords()).find((record) => record.kubeconfig === kubeconfig);
+  if (own) return unused('it is a cluster of another harness, which has its own node');
 
   try {
     const connection = await readKubeconfig(kubeconfig);

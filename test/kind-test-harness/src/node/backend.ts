@@ -97,7 +97,7 @@ const start = async (input: StartInput): Promise<RunningBackend> => {
     reason: programs.kubernetes.reason,
     stop: async () => {
       await namespaces.release();
-      await controlPlane.client.close();
+      await controlPlane.stop();
     },
   };
 };
@@ -118,11 +118,9 @@ const launchForNode = async (
         `--service-cluster-ip-range=${services}`,
         '--authorization-mode=Node', // is added to RBAC
         '--enable-admission-plugins=NodeRestriction',
-        '--allow-privileged=true',
         `--client-ca-file=${certificates}/ca.crt`,
         `--kubelet-client-certificate=${certificates}/apiserver.crt`,
         `--kubelet-client-key=${certificates}/apiserver.key`,
-        '--kubelet-preferred-address-types=InternalIP',
       ],
     },
     signal,

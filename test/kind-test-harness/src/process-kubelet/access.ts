@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { NodeAccess } from '../backend.ts';
-import { CONTAINER_MARK, sendSignal } from '../processes.ts';
+import { CONTAINER_MARK, isMarked, sendSignal } from '../processes.ts';
 import type { ClusterRecord } from '../record.ts';
 import { run } from '../run.ts';
 import type { ContainerTarget } from '../types.ts';
@@ -34,8 +34,7 @@ export const processAccess = ({ directory }: ClusterRecord): NodeAccess => {
       throw new Error(`container ${name} does not run`, { cause });
     });
     const record: ContainerRecord = JSON.parse(text);
-    const environment = await readFile(`/proc/${record.pid}/environ`, 'utf8').catch(() => '');
-    if (!environment.split('\0').includes(`${CONTAINER_MARK}=${record.containerId}`)) {
+    if (!(await isMarked(record.pid, CONTAINER_MARK, record.containerId))) {
       throw new Error(`container ${name} has just ended`);
     }
     return record;

@@ -4,24 +4,26 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 
 import type { BackendContext, ClusterBackend, RunningBackend } from '../backend.ts';
-import { findExistingCluster } from '../control-plane/existing.ts';
+import { findExistingCluster, type ExistingCluster } from '../control-plane/existing.ts';
 import { launchControlPlane } from '../control-plane/launch.ts';
 import { choosePrograms } from '../control-plane/programs.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
 import { run } from '../run.ts';
 import { processAccess } from './access.ts';
-import { startKubelet } from './kubelet.ts';
+import { startKubelet, type KubeletOptions } from './kubelet.ts';
+import { removeNode } from './node.ts';
 
 export const processBackend: ClusterBackend = {
   name: 'process',
   access: processAccess,
   start: async (context) => {
-    const { client, ...controlPlane } = await findOrLaunch(context);
+    const { client, stop, servingPair, ...controlPlane } = await findOrLaunch(context);
     const log = join(context.logsDirectory, 'kubelet.log');
     const stopKubelet = await startKubelet({
       ...context,
       client,
+      servingPair,
       server: controlPlane.server,
       onError: (error) => appendFileSync(log, `${new Date().toISOString()} ${inspect(error)}\n`),
     });
@@ -29,27 +31,18 @@ export const processBackend: ClusterBackend = {
       ...controlPlane,
       stop: async () => {
         stopKubelet();
-        await client.close();
+        await stop();
       },
     };
   },
 };
 
-type Found = Omit<RunningBackend, 'stop'> & { client: ReturnType<typeof createKubeClient> };
+type Found = RunningBackend & Pick<KubeletOptions, 'client' | 'servingPair'>;
 
 const findOrLaunch = async (context: BackendContext): Promise<Found> => {
   const { env, say, signal } = context;
   const existing = await findExistingCluster(env, say);
-  if (existing) {
-    const reason = `the cluster of KUBECONFIG, ${existing.server}`;
-    say(`control plane: ${reason}`);
-    return {
-      ...existing,
-      reason,
-      client: createKubeClient(await readKubeconfig(existing.kubeconfig)),
-      kubectlCommand: await findKubectl(context),
-    };
-  }
+  if (existing) return await joinExisting(existing, context);
 
   const programs = await choosePrograms({ env, say, signal });
   say(`control plane: ${programs.reason}`);
@@ -63,9 +56,27 @@ const findOrLaunch = async (context: BackendContext): Promise<Found> => {
     kubeconfig: launched.kubeconfig,
     server: launched.server,
     client: launched.client,
-    reason: programs.reason,
+    servingPair: launched.servingPair,
+    stop: launched.stop,
     kubectlCommand: programs.command('kubectl'),
+    reason: programs.reason,
   };
+};
+
+/** What other nodes it has may get pods too, and can't run registered images. */
+const joinExisting = async (
+  { kubeconfig, server }: ExistingCluster,
+  context: BackendContext,
+): Promise<Found> => {
+  const reason = `the existing cluster of KUBECONFIG, ${server}`;
+  context.say(`control plane: ${reason}`);
+  const client = createKubeClient(await readKubeconfig(kubeconfig));
+  const kubectlCommand = await findKubectl(context);
+  const stop = async () => {
+    await removeNode(client).catch(() => {}); // the cluster may have ended before us
+    await client.close();
+  };
+  return { kubeconfig, server, client, stop, kubectlCommand, reason };
 };
 
 /** With an existing cluster only kubectl is needed, and most who have one have it on PATH. */

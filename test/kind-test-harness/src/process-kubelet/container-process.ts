@@ -1,13 +1,14 @@
 /** One run of one container: a process in a session of its own, its output straight in the log file, nothing left behind. */
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import { CONTAINER_MARK, killMarked, sendSignal } from '../processes.ts';
 
 export type ProcessOptions = {
+  containerId: string;
   command: readonly string[];
+  /** With the container's mark. */
   env: Readonly<Record<string, string>>;
   workingDirectory: string;
   /** Appended to. */
@@ -17,8 +18,6 @@ export type ProcessOptions = {
 export type ProcessEnd = { exitCode: number; reason: string; message?: string };
 
 export type ContainerProcess = {
-  /** 64 hex digits, as container runtimes have them. */
-  containerId: string;
   /** Absent when the program could not be started. */
   pid: number | undefined;
   /** Resolves when the process and all that it left behind are gone. Never rejects. */
@@ -27,13 +26,12 @@ export type ContainerProcess = {
 };
 
 export const startProcess = (options: ProcessOptions): ContainerProcess => {
-  const containerId = randomBytes(32).toString('hex');
   const [file = '', ...args] = options.command;
   mkdirSync(dirname(options.logFile), { recursive: true });
   const log = openSync(options.logFile, 'a');
   const child = spawn(file, args, {
     cwd: options.workingDirectory,
-    env: { ...options.env, [CONTAINER_MARK]: containerId },
+    env: options.env,
     detached: true,
     stdio: ['ignore', log, log],
   });
@@ -46,11 +44,10 @@ export const startProcess = (options: ProcessOptions): ContainerProcess => {
     child.on('exit', (code, signal) => resolve(describeExit(code, signal)));
   });
   return {
-    containerId,
     pid: child.pid,
     // What the main process leaves behind dies with it, as with its PID namespace in a real container.
     ended: exit.then(async (end) => {
-      await killMarked(CONTAINER_MARK, containerId);
+      await killMarked(CONTAINER_MARK, options.containerId);
       return end;
     }),
     signal: (signal) => {

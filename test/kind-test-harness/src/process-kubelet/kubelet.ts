@@ -9,6 +9,7 @@ import { CLUSTER_MARK } from '../processes.ts';
 import { createAddressPool } from './addresses.ts';
 import type { KubeletContext } from './context.ts';
 import { createEventRecorder } from './events.ts';
+import { startLogServer } from './log-server.ts';
 import { HOST_IP, NODE_NAME, runNode } from './node.ts';
 import { createPodWorker, type PodWorker } from './pod-worker.ts';
 
@@ -17,6 +18,8 @@ export type KubeletOptions = {
   /** `https://host:port` */
   server: string;
   clusterId: string;
+  /** The API server's own pair, by which it may fetch logs; absent on an existing cluster, which has no logs then. */
+  servingPair?: { certificateFile: string; keyFile: string } | undefined;
   directory: string;
   logsDirectory: string;
   images: ImageStore;
@@ -75,8 +78,17 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     }
   };
 
+  const kubeletPort =
+    options.servingPair &&
+    (await startLogServer({
+      ...options.servingPair,
+      logsDirectory: options.logsDirectory,
+      isRunning: (namespace, pod, container) =>
+        [...workers.values()].some(({ worker }) => worker.isRunning(namespace, pod, container)),
+      signal: stopping.signal,
+    }));
   const { gitVersion } = await client.get<{ gitVersion: string }>('/version');
-  await runNode({ ...shared, kubeletVersion: gitVersion });
+  await runNode({ ...shared, kubeletVersion: gitVersion, kubeletPort, holder: options.clusterId });
   await Promise.all([
     watchList<Pod>(
       `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE_NAME}`,

@@ -12,12 +12,16 @@ const LEASE_INTERVAL_MS = 10_000;
 const LEASE_SECONDS = 40;
 const STATUS_INTERVAL_MS = 60_000;
 
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+
 /** Processes share the machine, so the scheduler has nothing to count: let it place whatever it is asked to. */
 const CAPACITY = { cpu: '1000', memory: '1Ti', 'ephemeral-storage': '1Ti', pods: '1000' };
 
 export type NodeDeps = {
   client: KubeClient;
   kubeletVersion: string;
+  /** Tells two harnesses on one existing cluster apart. */
+  holder: string;
   /** Port of the kubelet's own HTTPS server, for `kubectl logs`. */
   kubeletPort?: number | undefined;
   now: () => number;
@@ -27,6 +31,7 @@ export type NodeDeps = {
 
 /** Resolves when the node is Ready; goes on with heartbeats until `signal`. */
 export const runNode = async (deps: NodeDeps): Promise<void> => {
+  await refuseSecondHarness(deps);
   await register(deps);
   await putStatus(deps);
   await putLease(deps);
@@ -34,9 +39,10 @@ export const runNode = async (deps: NodeDeps): Promise<void> => {
   void every(STATUS_INTERVAL_MS, async () => await putStatus(deps), deps);
 };
 
-/** Takes the node off again: only an existing cluster is left to notice. */
+/** Takes the node and its Lease off again: only an existing cluster is left to notice. */
 export const removeNode = async (client: KubeClient): Promise<void> => {
   await client.delete(`/api/v1/nodes/${NODE_NAME}`);
+  await client.delete(`${LEASES}/${NODE_NAME}`);
 };
 
 const every = async (
@@ -47,6 +53,20 @@ const every = async (
   while (!signal.aborted) {
     await sleep(ms, undefined, { signal, ref: false }).catch(() => {});
     if (!signal.aborted) await work().catch(onError);
+  }
+};
+
+/** Two kubelets for one Node would both run its pods. @throws when another harness renewed the Lease just now. */
+const refuseSecondHarness = async ({ client, now, holder }: NodeDeps): Promise<void> => {
+  const lease = await client.find<{ spec: { holderIdentity?: string; renewTime?: string } }>(
+    `${LEASES}/${NODE_NAME}`,
+  );
+  const { holderIdentity, renewTime = '' } = lease?.spec ?? {};
+  const isFresh = now() - Date.parse(renewTime) < LEASE_INTERVAL_MS * 1.5;
+  if (isFresh && holderIdentity !== holder) {
+    throw new Error(
+      `node ${NODE_NAME} of this cluster is run by another harness (${holderIdentity})`,
+    );
   }
 };
 
@@ -113,18 +133,17 @@ const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps)
   );
 };
 
-const putLease = async ({ client, now }: NodeDeps): Promise<void> => {
-  const path = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
+const putLease = async ({ client, now, holder }: NodeDeps): Promise<void> => {
   const spec = {
-    holderIdentity: NODE_NAME,
+    holderIdentity: holder,
     leaseDurationSeconds: LEASE_SECONDS,
     renewTime: new Date(now()).toISOString().replace('Z', '000Z'), // a Lease has microseconds
   };
   try {
-    await client.patch(`${path}/${NODE_NAME}`, { spec });
+    await client.patch(`${LEASES}/${NODE_NAME}`, { spec });
   } catch (error) {
     if (!(error instanceof KubeError) || error.status !== 404) throw error;
-    await client.create(path, {
+    await client.create(LEASES, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { name: NODE_NAME },

@@ -32,6 +32,7 @@ export type PodWorker = {
   remove: () => void;
   /** Objects that its volumes are made of may have changed. */
   refreshVolumes: () => void;
+  isRunning: (namespace: string, pod: string, container: string) => boolean;
   /** Lets go without ending anything: that is the guardian's. */
   abandon: () => void;
 };
@@ -244,6 +245,8 @@ export const createPodWorker = (
       volumesStale = true;
       pass();
     },
+    isRunning: (ofNamespace, ofPod, container) =>
+      ofNamespace === namespace && ofPod === name && containers.isRunning(container),
     abandon: () => {
       clearTimeout(wakeTimer);
       containers.abandon();

@@ -1,9 +1,11 @@
 /** One run of a container with all that belongs to it: process, probes, hooks, record on disk, and its orderly end. */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { Container, Handler, Probe } from '../kube/objects.ts';
+import { CONTAINER_MARK } from '../processes.ts';
 import { containerRecordFile, type ContainerRecord } from './access.ts';
 import { startProcess, type ProcessEnd } from './container-process.ts';
 import { rewritePaths } from './mounts.ts';
@@ -14,6 +16,8 @@ import { runProbes, type ProbeKind } from './prober.ts';
 /** A kubelet's limit for what a container says at its end. */
 const MAX_MESSAGE_CHARS = 4096;
 const DEFAULT_MESSAGE_PATH = '/dev/termination-log';
+/** As container runtimes have it: 64 hex digits. */
+const CONTAINER_ID_BYTES = 32;
 /** Hooks have no timeout of their own; the grace period bounds preStop, this bounds postStart. */
 const POST_START_TIMEOUT_MS = 60_000;
 
@@ -46,16 +50,21 @@ export type RunningContainer = {
 
 export const runContainer = (deps: RunningDeps): RunningContainer => {
   const { container, prepared, podDirectory } = deps;
-  const process = startProcess({ ...prepared, logFile: deps.logFile });
+  const containerId = randomBytes(CONTAINER_ID_BYTES).toString('hex');
+  // Probes and hooks bear the mark too: they end with the container.
+  const env = { ...prepared.env, [CONTAINER_MARK]: containerId };
+  const process = startProcess({ ...prepared, containerId, env, logFile: deps.logFile });
   const recordFile = containerRecordFile(podDirectory, container.name);
-  if (process.pid !== undefined)
-    writeRecord(recordFile, process.containerId, process.pid, prepared);
+  if (process.pid !== undefined) {
+    const { workingDirectory, mounts } = prepared;
+    writeRecord(recordFile, { containerId, pid: process.pid, env, workingDirectory, mounts });
+  }
 
   const probing = new AbortController();
   const target: ProbeTarget = {
     podIP: deps.podIP,
     port: deps.port,
-    env: prepared.env,
+    env,
     workingDirectory: prepared.workingDirectory,
     localPath: (text) => rewritePaths(text, prepared.mounts),
   };
@@ -88,7 +97,7 @@ export const runContainer = (deps: RunningDeps): RunningContainer => {
   };
 
   return {
-    containerId: process.containerId,
+    containerId,
     ended,
     stop: async (deadline) => {
       if (deadline < killAt) {
@@ -106,9 +115,7 @@ export const runContainer = (deps: RunningDeps): RunningContainer => {
   };
 };
 
-const writeRecord = (file: string, containerId: string, pid: number, prepared: Prepared): void => {
-  const { env, workingDirectory, mounts } = prepared;
-  const record: ContainerRecord = { containerId, pid, env, workingDirectory, mounts };
+const writeRecord = (file: string, record: ContainerRecord): void => {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify(record), { mode: 0o600 });
 };

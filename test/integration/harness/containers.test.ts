@@ -1,0 +1,192 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  containerOf,
+  createBench,
+  isReady,
+  RUN_UNTIL_STOPPED,
+  SHELL,
+  waitingReason,
+  type Bench,
+} from './bench.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await createBench('containers');
+});
+
+const main = (args: string, rest: object = {}) => ({
+  name: 'main',
+  image: SHELL,
+  args: [args],
+  ...rest,
+});
+
+describe('an image', () => {
+  it('that nothing stands for is ErrImagePull, then ImagePullBackOff, until it is registered', async () => {
+    const image = 'harness.test/late';
+    await bench.run('late', { containers: [{ name: 'main', image }] });
+    await bench.until('late', (pod) => waitingReason(pod, 'main') === 'ErrImagePull');
+    await bench.until('late', (pod) => waitingReason(pod, 'main') === 'ImagePullBackOff');
+
+    bench.cluster.registerImages({ [image]: { command: ['/bin/sh', '-c', RUN_UNTIL_STOPPED] } });
+    const pod = await bench.until('late', isReady);
+    expect(containerOf(pod, 'main')?.restartCount).toBe(0);
+  });
+
+  it('whose program is not there is a StartError', async () => {
+    bench.cluster.registerImages({ 'harness.test/gone': { command: ['/no/such/program'] } });
+    await bench.run('gone', {
+      containers: [{ name: 'main', image: 'harness.test/gone' }],
+      restartPolicy: 'Never',
+    });
+    const pod = await bench.until('gone', ({ status }) => status.phase === 'Failed');
+    expect(containerOf(pod, 'main')?.state['terminated']).toMatchObject({
+      reason: 'StartError',
+      exitCode: 128,
+      message: expect.stringContaining('/no/such/program'),
+    });
+  });
+});
+
+describe('a container', () => {
+  it('that fails is restarted, the first time at once, then with a growing delay', async () => {
+    await bench.run('crash', { containers: [main('echo started; exit 3')] });
+    const pod = await bench.until('crash', (view) => {
+      const container = containerOf(view, 'main');
+      return (
+        container?.state['waiting']?.reason === 'CrashLoopBackOff' && container.restartCount > 1
+      );
+    });
+    expect(containerOf(pod, 'main')).toMatchObject({
+      ready: false,
+      started: false,
+      lastState: { terminated: { exitCode: 3, reason: 'Error' } },
+      state: { waiting: { message: expect.stringContaining('restarting failed container=main') } },
+    });
+    await bench.kubectl('delete', 'pod', 'crash', '--wait=false');
+  });
+
+  it('that is killed comes back fresh, with its volumes, without what it left running', async () => {
+    await bench.run('fresh', {
+      containers: [
+        main(
+          `echo runs >>/data/runs; setsid sleep 300 & echo mine >own; ls; ${RUN_UNTIL_STOPPED}`,
+          { volumeMounts: [{ name: 'data', mountPath: '/data' }] },
+        ),
+      ],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    });
+    await bench.until('fresh', isReady);
+    const target = { namespace: bench.namespace, pod: 'fresh', container: 'main' };
+    await expect
+      .poll(async () => await bench.cluster.readFile(target, '/data/runs'))
+      .toBe('runs\n');
+    const { stdout } = await bench.cluster.exec(target, ['sh', '-c', 'echo $KTH_CONTAINER_ID']);
+
+    await bench.cluster.killContainer(target, 'SIGKILL');
+    const pod = await bench.until('fresh', (view) => containerOf(view, 'main')?.restartCount === 1);
+    expect(containerOf(pod, 'main')?.lastState['terminated']?.exitCode).toBe(137);
+    await bench.until('fresh', isReady);
+    await expect
+      .poll(async () => await bench.cluster.readFile(target, '/data/runs'))
+      .toBe('runs\nruns\n');
+    const left = await bench.cluster.exec(target, [
+      'sh',
+      '-c',
+      `grep -lz KTH_CONTAINER_ID=${stdout.trim()} /proc/[0-9]*/environ 2>/dev/null || true`,
+    ]);
+    expect(left.stdout).toBe('');
+  });
+
+  it('that ends for good makes its pod Succeeded or Failed', async () => {
+    const once = { restartPolicy: 'Never' };
+    await bench.run('well', {
+      ...once,
+      containers: [main('echo done >$KTH_ROOT/dev/termination-log')],
+    });
+    await bench.run('badly', { ...once, containers: [main('exit 9')] });
+    const well = await bench.until('well', ({ status }) => status.phase === 'Succeeded');
+    expect(containerOf(well, 'main')?.state['terminated']).toMatchObject({
+      exitCode: 0,
+      reason: 'Completed',
+      message: 'done\n',
+    });
+    expect(well.status.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Ready', status: 'False', reason: 'PodCompleted' }),
+    );
+    await bench.until('badly', ({ status }) => status.phase === 'Failed');
+  });
+});
+
+describe('init containers', () => {
+  it('run one after the other, each to its end, before the others', async () => {
+    const step = (name: string, args: string) => ({
+      name,
+      image: SHELL,
+      args: [args],
+      volumeMounts,
+    });
+    const volumeMounts = [{ name: 'data', mountPath: '/data' }];
+    await bench.run('steps', {
+      initContainers: [
+        step('first', 'sleep 0.3; echo first >>/data/order'),
+        // Fails once: the others must wait for its second run.
+        step(
+          'second',
+          'test -e /data/again || { touch /data/again; exit 1; }; echo second >>/data/order',
+        ),
+      ],
+      containers: [main(`echo main >>/data/order; ${RUN_UNTIL_STOPPED}`, { volumeMounts })],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    });
+    const pod = await bench.until('steps', isReady);
+    expect(containerOf(pod, 'second')?.restartCount).toBe(1);
+    const target = { namespace: bench.namespace, pod: 'steps', container: 'main' };
+    expect(await bench.cluster.readFile(target, '/data/order')).toBe('first\nsecond\nmain\n');
+  });
+});
+
+describe('what processes can not have', () => {
+  it('is one Event on the pod, and the pod runs', async () => {
+    await bench.run('wishes', {
+      hostNetwork: true,
+      containers: [
+        main(RUN_UNTIL_STOPPED, {
+          command: ['/bin/other'],
+          securityContext: { privileged: true },
+          resources: { limits: { memory: '64Mi' } },
+        }),
+      ],
+    });
+    await expect
+      .poll(async () =>
+        (await bench.events('wishes')).filter(({ reason }) => reason === 'NotEmulated'),
+      )
+      .toEqual([
+        expect.objectContaining({
+          message: expect.stringMatching(
+            /spec\.hostNetwork.*main\.command.*main\.securityContext.*main\.resources\.limits/,
+          ),
+        }),
+      ]);
+  });
+
+  it('keeps a pod waiting where it can not run without, and says why', async () => {
+    await bench.run('claim', {
+      containers: [
+        main(RUN_UNTIL_STOPPED, { volumeMounts: [{ name: 'disk', mountPath: '/disk' }] }),
+      ],
+      volumes: [{ name: 'disk', nfs: { server: 'nowhere', path: '/' } }],
+    });
+    await expect
+      .poll(async () => await bench.events('claim'))
+      .toContainEqual(
+        expect.objectContaining({
+          reason: 'FailedMount',
+          message: expect.stringContaining('this kubelet has no volumes of kind nfs'),
+        }),
+      );
+    expect(waitingReason(await bench.pod('claim'), 'main')).toBe('PodInitializing');
+  });
+});
