@@ -5,11 +5,12 @@ const project = (
   name: string,
   include: string[],
   timeoutMs: number,
-  globalSetup: string[] = [],
+  { globalSetup = [], exclude = [] }: { globalSetup?: string[]; exclude?: string[] } = {},
 ) => ({
   test: {
     name,
     include,
+    exclude,
     testTimeout: timeoutMs,
     hookTimeout: 4 * timeoutMs,
     globalSetup,
@@ -19,7 +20,9 @@ const project = (
 });
 
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
-const CLUSTER = ['test/kind-test-harness/src/vitest-setup.ts'];
+const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
+/** They start nodes of their own, and need root. */
+const NODE_TESTS = ['test/integration/node*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -33,8 +36,12 @@ export default defineConfig({
         10_000,
       ),
       project('contract', ['test/contract/**/*.test.ts'], 60_000),
-      project('integration', ['test/integration/**/*.test.ts'], 60_000, CLUSTER),
-      project('e2e', ['test/e2e/**/*.test.ts'], 180_000, CLUSTER),
+      project('integration', ['test/integration/**/*.test.ts'], 60_000, {
+        globalSetup,
+        exclude: NODE_TESTS,
+      }),
+      project('node', NODE_TESTS, 90_000),
+      project('e2e', ['test/e2e/**/*.test.ts'], 180_000, { globalSetup }),
     ],
   },
 });

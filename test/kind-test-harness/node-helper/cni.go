@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 )
 
@@ -29,8 +30,8 @@ type interfaces struct {
 	} `json:"interface"`
 }
 
-// cni is a chained plugin: it gives a pod the extra interfaces that its annotation asks for, as dummy links. They go
-// with the pod's network namespace, so DEL and CHECK have nothing to do.
+// cni is a chained plugin: it gives a pod the extra interfaces that its annotation asks for, as links whose other ends
+// lead nowhere. They go with the pod's network namespace, so DEL and CHECK have nothing to do.
 func cni(stdin io.Reader, stdout io.Writer) error {
 	if os.Getenv("CNI_COMMAND") == "VERSION" {
 		_, err := fmt.Fprintln(stdout, `{"cniVersion":"1.0.0","supportedVersions":["0.3.1","0.4.0","1.0.0"]}`)
@@ -44,7 +45,7 @@ func cni(stdin io.Reader, stdout io.Writer) error {
 		return nil
 	}
 	if value := config.RuntimeConfig[podAnnotations][config.Annotation]; value != "" {
-		if err := addInterfaces(os.Getenv("CNI_NETNS"), value); err != nil {
+		if err := addInterfaces(os.Getenv("CNI_NETNS"), os.Getenv("CNI_CONTAINERID"), value); err != nil {
 			return cniError(stdout, err)
 		}
 	}
@@ -52,34 +53,29 @@ func cni(stdin io.Reader, stdout io.Writer) error {
 	return err
 }
 
-func addInterfaces(netns, annotation string) error {
+func addInterfaces(netns, sandbox, annotation string) error {
 	var wanted interfaces
 	if err := json.Unmarshal([]byte(annotation), &wanted); err != nil {
 		return fmt.Errorf("annotation: %w", err)
 	}
-	for _, link := range wanted.Interface {
+	for i, link := range wanted.Interface {
 		if !linkName.MatchString(link.Interface) {
 			return fmt.Errorf("annotation: %q is no name for an interface", link.Interface)
 		}
-		if err := ip(netns, "link", "add", link.Interface, "type", "dummy"); err != nil {
-			return err
-		}
+		// Not every kernel has dummy links; pods would not be here without veth.
+		outer := fmt.Sprintf("x%.10s%d", sandbox, i)
+		add := []string{"ip", "link", "add", outer, "type", "veth", "peer", "name", link.Interface, "netns", filepath.Base(netns)}
+		commands := [][]string{add, {"ip", "link", "set", outer, "up"}}
+		in := []string{"nsenter", "--net=" + netns, "--", "ip"}
 		if link.IPAddress != "" {
-			if err := ip(netns, "address", "add", link.IPAddress, "dev", link.Interface); err != nil {
-				return err
+			commands = append(commands, append(in[:4:4], "address", "add", link.IPAddress, "dev", link.Interface))
+		}
+		commands = append(commands, append(in[:4:4], "link", "set", link.Interface, "up"))
+		for _, command := range commands {
+			if output, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				return fmt.Errorf("%v: %w: %s", command, err, output)
 			}
 		}
-		if err := ip(netns, "link", "set", link.Interface, "up"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func ip(netns string, args ...string) error {
-	command := exec.Command("nsenter", append([]string{"--net=" + netns, "--", "ip"}, args...)...)
-	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("ip %v: %w: %s", args, err, output)
 	}
 	return nil
 }

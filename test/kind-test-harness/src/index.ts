@@ -1,4 +1,5 @@
 export { CLUSTER_VARIABLE } from './cluster.ts';
+export { whyNoNode } from './node/requirements.ts';
 export { connectCluster, startCluster } from './start.ts';
 export type {
   Backend,

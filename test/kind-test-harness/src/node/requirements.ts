@@ -36,12 +36,33 @@ export type RequirementsDeps = {
   signal?: AbortSignal | undefined;
 };
 
-/** Why the node backend cannot run here whatever is installed; undefined when it can. */
-export const unsupported = (): string | undefined => {
+/**
+ * Why the node backend cannot run here, for tests that skip; undefined when it can. With CI=true as root it always can:
+ * what is missing is installed, and a failure to do so must be seen.
+ */
+export const whyNoNode = async (
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<string | undefined> => {
+  const reason = unsupported();
+  if (reason !== undefined || env['CI'] === 'true') return reason;
+  const { missing } = await find();
+  return missing.length > 0 ? `it needs packages: ${installCommand(missing)}` : undefined;
+};
+
+const unsupported = (): string | undefined => {
   if (process.platform !== 'linux') return `it needs Linux, this is ${process.platform}`;
   if (process.getuid?.() !== 0) return 'it needs root, for namespaces and control groups';
   return undefined;
 };
+
+const install = (packages: readonly string[]): string[] => [
+  'apt-get',
+  'install',
+  '-y',
+  '--no-install-recommends',
+  ...packages,
+];
+const installCommand = (packages: readonly string[]): string => install(packages).join(' ');
 
 /** Finds what a node needs; with CI=true installs what is missing. @throws naming the missing packages. */
 export const requireMachine = async (deps: RequirementsDeps): Promise<Machine> => {
@@ -49,13 +70,12 @@ export const requireMachine = async (deps: RequirementsDeps): Promise<Machine> =
   if (reason) throw new Error(`the backend "node" cannot run here: ${reason}`);
   let found = await find();
   if (found.missing.length > 0) {
-    const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...found.missing];
     if (deps.env['CI'] !== 'true') {
-      throw new Error(`the backend "node" needs packages: ${install.join(' ')}`);
+      throw new Error(`the backend "node" needs packages: ${installCommand(found.missing)}`);
     }
     deps.say(`installing ${found.missing.join(', ')}`);
     await apt(['apt-get', 'update'], deps);
-    await apt(install, deps);
+    await apt(install(found.missing), deps);
     found = await find();
   }
   const { cniDirectory, programs } = found;
