@@ -78,6 +78,8 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
     deps.onResult(code);
     const reason = refusal.cause === undefined ? undefined : messageOf(refusal.cause);
     deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
+    // The rest of a refused body is not read, so the connection is of no more use.
+    context.header('Connection', 'close');
     if (status === 503) context.header('Retry-After', '2');
     return context.json({ error: { code, message: refusal.message, details } }, status);
   });

@@ -24,16 +24,17 @@ export const rollup = (
   reports: ReadonlyMap<string, PodReport>,
   context: RollupContext,
 ): RuleStatus => {
+  const live = targets
+    .filter(({ finished, terminating }) => !finished && !terminating)
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
   // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is looked at anew.
-  const unheard = targets.some((target) => isAwaited(target, reports.get(target.uid), context));
+  const unheard = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
   if (unheard && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
   if (rule.deletedAt !== undefined)
     return removing(rule, decide(rule, targets, reports, context), context);
   if (rule.purpose === undefined) return withoutPurpose(rule, context);
-  const live = targets
-    .filter((target) => !target.finished && !target.terminating)
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
   if (live.length === 0) return waitingForCnf(rule, rule.purpose, context);
   const verdicts = live.map((target) => podVerdict(rule, target, reports.get(target.uid), context));
   return applying(rule, verdicts, context);
