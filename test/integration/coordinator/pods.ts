@@ -1,4 +1,8 @@
 /** Pods that exist only on the API server: no scheduler or kubelet touches them, and their status is what a test writes. */
+import { createPrivateKey, sign } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { z } from 'zod';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, REPORT_AUDIENCE } from '#shared/names.ts';
 import type { World } from './world.ts';
@@ -85,6 +89,31 @@ export const setPodState = async (
   );
 };
 
+/** A pod that runs, ready, as kubelets write it. */
+export const createRunningPod = async (world: World, spec: PodSpec): Promise<KubeObject> => {
+  const pod = await createPod(world, spec);
+  await setPodState(world, pod, {});
+  return pod;
+};
+
+/** As `kubectl label`; null takes it away. */
+export const relabelPod = async (
+  { client }: World,
+  pod: KubeObject,
+  purpose: string | null,
+): Promise<void> => {
+  const { namespace, name } = pod.metadata;
+  const body = { metadata: { labels: { [PURPOSE_LABEL]: purpose } } };
+  await client.patch(podResource, { namespace, name }, { patch: { type: 'merge', body } });
+};
+
+/** Lets go of a pod that finalizers hold. */
+export const unholdPod = async ({ client }: World, pod: KubeObject): Promise<void> => {
+  const { namespace, name } = pod.metadata;
+  const body = { metadata: { finalizers: null } };
+  await client.patch(podResource, { namespace, name }, { patch: { type: 'merge', body } });
+};
+
 /** At once, as if its node had confirmed it. */
 export const removePod = async ({ client }: World, pod: KubeObject): Promise<void> => {
   const { namespace, name } = pod.metadata;
@@ -111,4 +140,26 @@ export const tokenFor = async (
     ...binding,
   ]);
   return stdout.trim();
+};
+
+/** A true token of the pod that ended an hour ago, signed with the cluster's own key: the API server gives none shorter than 10 min. */
+export const expiredTokenFor = async (world: World, pod: KubeObject): Promise<string> => {
+  const [header = '', payload = ''] = (await tokenFor(world, pod)).split('.');
+  const claims = z
+    .looseObject({ exp: z.number(), iat: z.number(), nbf: z.number() })
+    .parse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+  const hourAgo = Math.floor(Date.now() / 1_000) - 3_600;
+  const past = { ...claims, iat: hourAgo - 600, nbf: hourAgo - 600, exp: hourAgo };
+  const text = `${header}.${Buffer.from(JSON.stringify(past)).toString('base64url')}`;
+  const key = createPrivateKey(await readFile(await signingKeyOf(world), 'utf8'));
+  const signature = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' });
+  return `${text}.${signature.toString('base64url')}`;
+};
+
+const signingKeyOf = async ({ cluster }: World): Promise<string> => {
+  const [directory = ''] = Object.values(cluster.env);
+  const files = await readdir(directory, { recursive: true });
+  const file = files.find((name) => basename(name) === 'service-account.key');
+  if (file === undefined) throw new Error(`no service-account.key below ${directory}`);
+  return join(directory, file);
 };

@@ -12,6 +12,7 @@ import { expect } from 'vitest';
 import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
+import { applyCrds } from '../support/crds.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -56,8 +57,7 @@ export const eventually = <T>(read: () => T) => {
 
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const cluster = await connectCluster();
-  await cluster.kubectl(['apply', '--server-side', '-k', join(ROOT, 'deploy/crds')]);
-  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  await applyCrds(cluster);
   const namespace = await cluster.createNamespace('coordinator');
   const client = createKubeClient({
     config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),

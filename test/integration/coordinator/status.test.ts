@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
+import { createRule, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
+import { createWorld, eventually, type World } from './world.ts';
+
+const SILENT_AFTER_MS = 4_000;
+
+let world: World;
+const agents: SimulatedAgent[] = [];
+
+const runningAgent = async (name: string, purpose: string): Promise<SimulatedAgent> => {
+  const pod = await createRunningPod(world, { name, purpose });
+  const agent = await createAgent(world, pod, { purpose });
+  agents.push(agent);
+  return agent;
+};
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+describe('a live pod that is not ready', () => {
+  it('takes the rule out of sync, removes appliedVersion and appliedTime, and is named', async () => {
+    const [a, b] = [await runningAgent('ready-a', 'ready'), await runningAgent('ready-b', 'ready')];
+    const rule = await createRule(world, { name: 'ready', purpose: 'ready' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'ready')).toMatchObject({ pods: { summary: '1/2' } });
+    expect(await statusOf(world, 'ready')).not.toHaveProperty('appliedVersion');
+    await b.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'ready')).toMatchObject({ inSync: true });
+    const { appliedTime } = (await statusOf(world, 'ready')) ?? {};
+    expect(appliedTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+
+    await setPodState(world, b.pod, { ready: false });
+    await eventually(() => statusOf(world, 'ready')).toMatchObject({ inSync: false });
+    const status = await statusOf(world, 'ready');
+    expect(status).toMatchObject({
+      outOfSync: [{ pod: 'ready-b', reason: 'PodNotReady' }],
+      message: expect.stringContaining('ready-b'),
+    });
+    for (const field of ['appliedVersion', 'appliedTime', 'appliedGeneration'])
+      expect(status).not.toHaveProperty(field);
+
+    await setPodState(world, b.pod, { ready: true });
+    await eventually(() => statusOf(world, 'ready')).toMatchObject({
+      inSync: true,
+      appliedVersion: '1',
+      appliedTime,
+    });
+  });
+});
+
+describe('a status that is true', () => {
+  it('does not move with heartbeats, nor with a coordinator that was killed and started again', async () => {
+    const a = await runningAgent('steady-a', 'steady');
+    const rule = await createRule(world, { name: 'steady', purpose: 'steady' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'steady')).toMatchObject({ inSync: true });
+    const before = await readRule(world, 'steady');
+    for (let beat = 0; beat < 5; beat += 1) {
+      expect(await a.beats()).toMatchObject({ status: 200, body: {} });
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+    }
+    const { epoch } = (await a.beats()).body;
+    await world.killCoordinator();
+    await world.startCoordinator();
+    // The agent does not know yet; it is told, and reports in full.
+    await eventually(async () => (await a.beats()).status).toBe(200);
+    const answer = await a.beats();
+    expect(answer.body.wantsFull).toBe(true);
+    expect(answer.body.epoch).not.toBe(epoch);
+    await a.says([rule, 'Applied']);
+    const after = await readRule(world, 'steady');
+    expect(after?.status).toEqual(before?.status);
+    expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+  });
+});
+
+describe('after a start of the coordinator', () => {
+  it('an agent that stays away is found out when its time is up, not before', async () => {
+    const a = await runningAgent('away-a', 'away');
+    const rule = await createRule(world, { name: 'away', purpose: 'away' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: true });
+    await world.killCoordinator();
+    await world.startCoordinator();
+    const startedAt = Date.now();
+    await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: false });
+    expect(Date.now() - startedAt).toBeGreaterThan(SILENT_AFTER_MS - 1_500);
+    expect(await statusOf(world, 'away')).toMatchObject({
+      outOfSync: [{ pod: 'away-a', reason: 'AgentStarting' }],
+    });
+  });
+});
+
+describe('an agent that falls silent', () => {
+  it('takes the rule out of sync until it is heard again', async () => {
+    const a = await runningAgent('silent-a', 'silent');
+    const rule = await createRule(world, { name: 'silent', purpose: 'silent' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'silent')).toMatchObject({ inSync: true });
+    await eventually(() => statusOf(world, 'silent')).toMatchObject({
+      inSync: false,
+      outOfSync: [{ pod: 'silent-a', reason: 'AgentSilent' }],
+    });
+    await a.beats();
+    await eventually(() => statusOf(world, 'silent')).toMatchObject({ inSync: true });
+  });
+});
+
+describe('a change of the rule', () => {
+  it('is out of sync until each pod has exactly that', async () => {
+    const a = await runningAgent('change-a', 'change');
+    const rule = await createRule(world, { name: 'change', purpose: 'change' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'change')).toMatchObject({ appliedVersion: '1' });
+    const updated = await updateRule(world, 'change', { spec: { target: 'ACCEPT' } });
+    await eventually(() => statusOf(world, 'change')).toMatchObject({
+      observedGeneration: 2,
+      inSync: false,
+      outOfSync: [{ reason: 'Outdated' }],
+    });
+    await a.says([updated, 'Applied']);
+    await eventually(() => statusOf(world, 'change')).toMatchObject({
+      inSync: true,
+      appliedVersion: '2',
+      appliedGeneration: 2,
+    });
+    const reordered = await updateRule(world, 'change', {
+      metadata: { annotations: { 'sdewan.akraino.org/order': '5' } },
+    });
+    await eventually(() => statusOf(world, 'change')).toMatchObject({ inSync: false });
+    await a.says([reordered, 'Applied']);
+    await eventually(() => statusOf(world, 'change')).toMatchObject({ inSync: true });
+  });
+});
+
+describe('what an agent cannot do', () => {
+  it('is told in the condition, as an Event, and to kubectl wait', async () => {
+    const a = await runningAgent('stalled-a', 'stalled');
+    const rule = await createRule(world, { name: 'stalled', purpose: 'stalled' });
+    const message = 'spec.src_ip: not an address';
+    await a.says([rule, 'Failed', { reason: 'InvalidSpec', message }]);
+    await eventually(() => statusOf(world, 'stalled')).toMatchObject({
+      state: 'Trying to apply',
+      conditions: [
+        { type: 'Ready', status: 'False', reason: 'InvalidSpec' },
+        { type: 'Stalled', status: 'True', reason: 'InvalidSpec' },
+      ],
+    });
+    await eventually(() => eventsOn('stalled')).toContainEqual(
+      expect.stringMatching(/^Warning InvalidSpec .*not an address/),
+    );
+    await a.says([rule, 'Applied']);
+    const { code } = await world.cluster.kubectl(
+      [
+        'wait',
+        '--for=condition=Ready',
+        '--timeout=10s',
+        'firewallrule/stalled',
+        '-n',
+        world.namespace,
+      ],
+      { allowFailure: true },
+    );
+    expect(code).toBe(0);
+    await eventually(() => eventsOn('stalled')).toContainEqual(
+      expect.stringMatching(/^Normal InSync generation 1 is on all pods/),
+    );
+  });
+});
+
+describe('pods', () => {
+  it('without the agent make a rule not in sync, and get an Event', async () => {
+    const bare = await createRunningPod(world, {
+      name: 'bare-a',
+      purpose: 'bare',
+      agentServes: null,
+    });
+    await createRule(world, { name: 'bare', purpose: 'bare' });
+    await eventually(() => statusOf(world, 'bare')).toMatchObject({
+      inSync: false,
+      outOfSync: [{ pod: 'bare-a', reason: 'AgentMissing' }],
+    });
+    await eventually(() => eventsOn('bare-a')).toContainEqual(
+      expect.stringMatching(/^Warning AgentMissing/),
+    );
+    await removePod(world, bare);
+    await eventually(() => statusOf(world, 'bare')).toMatchObject({ pods: { summary: '0/0' } });
+  });
+
+  it('of other purposes, terminating ones and finished ones do not count', async () => {
+    const a = await runningAgent('count-a', 'count');
+    const other = await createRunningPod(world, { name: 'count-other', purpose: 'other' });
+    const finished = await createPod(world, { name: 'count-finished', purpose: 'count' });
+    await setPodState(world, finished, { phase: 'Failed', ready: false });
+    const rule = await createRule(world, { name: 'count', purpose: 'count' });
+    await a.says([rule, 'Applied']);
+    await eventually(() => statusOf(world, 'count')).toMatchObject({
+      inSync: true,
+      pods: { summary: '1/1' },
+    });
+    await Promise.all([removePod(world, other), removePod(world, finished)]);
+  });
+});
+
+it('a rule without purpose is told so', async () => {
+  await createRule(world, { name: 'nobodys', purpose: null });
+  await eventually(() => statusOf(world, 'nobodys')).toMatchObject({
+    state: 'Unknown status',
+    inSync: false,
+    message: expect.stringContaining('sdewanPurpose'),
+  });
+});
+
+it('a status that somebody else wrote is put right', async () => {
+  await createRule(world, { name: 'forged', purpose: 'forged' });
+  await eventually(() => statusOf(world, 'forged')).toMatchObject({ inSync: false });
+  const body = { status: { inSync: true, appliedVersion: '1', state: 'In Sync' } };
+  await world.client.patch(
+    firewallRules,
+    { namespace: world.namespace, name: 'forged' },
+    { patch: { type: 'merge', body }, subresource: 'status' },
+  );
+  await eventually(() => statusOf(world, 'forged')).toMatchObject({ inSync: false });
+  expect(await statusOf(world, 'forged')).not.toHaveProperty('appliedVersion');
+});
+
+const eventsOn = async (name: string): Promise<string[]> => {
+  const { stdout } = await world.cluster.kubectl([
+    'get',
+    'events',
+    '-n',
+    world.namespace,
+    '--field-selector',
+    `involvedObject.name=${name}`,
+    '-o',
+    'jsonpath={range .items[*]}{.type} {.reason} {.message}{"\\n"}{end}',
+  ]);
+  return stdout.split('\n').filter((line) => line !== '');
+};
