@@ -1,26 +1,61 @@
-/** OpenWRT's time inside the simulator, which tests may run faster than real time. */
+/** OpenWRT's time inside the simulator: the real one, a faster one, or one that stands still until a test moves it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Clock = {
-  /** Milliseconds of OpenWRT's time, from an arbitrary start. */
+  /** Milliseconds from an arbitrary start. */
   nowMs: () => number;
-  /** Calls back once after that much of OpenWRT's time; the returned function cancels it. */
+  /** Calls back once after that many milliseconds; the returned function cancels it. */
   after: (ms: number, callback: () => void) => () => void;
-  /** Resolves after that much of OpenWRT's time. @throws AbortError */
+  /** Resolves after that many milliseconds. @throws AbortError */
   wait: (ms: number, signal?: AbortSignal) => Promise<void>;
 };
 
+export type ManualClock = Clock & {
+  /** Lets that much time pass, and all that is due in it happen in order. */
+  advance: (ms: number) => void;
+};
+
 /** `speed` 10 makes 300 s of OpenWRT's time pass in 30 s. */
-export const createClock = (speed = 1): Clock => {
-  const start = performance.now();
+export const createClock = (speed = 1): Clock => ({
+  nowMs: () => performance.now() * speed,
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms / speed);
+    return () => clearTimeout(timer);
+  },
+  wait: async (ms, signal) => {
+    await sleep(ms / speed, undefined, signal ? { signal } : {});
+  },
+});
+
+export const createManualClock = (): ManualClock => {
+  let now = 0;
+  let due: { at: number; callback: () => void }[] = [];
+  const after: Clock['after'] = (ms, callback) => {
+    const entry = { at: now + ms, callback };
+    due = [...due, entry].sort((a, b) => a.at - b.at);
+    return () => {
+      due = due.filter((other) => other !== entry);
+    };
+  };
   return {
-    nowMs: () => (performance.now() - start) * speed,
-    after: (ms, callback) => {
-      const timer = setTimeout(callback, ms / speed);
-      return () => clearTimeout(timer);
-    },
-    wait: async (ms, signal) => {
-      await sleep(ms / speed, undefined, signal ? { signal } : {});
+    nowMs: () => now,
+    after,
+    wait: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const cancel = after(ms, resolve);
+        signal?.addEventListener('abort', () => {
+          cancel();
+          reject(new Error('aborted', { cause: signal.reason }));
+        });
+      }),
+    advance: (ms) => {
+      const end = now + ms;
+      for (let next = due[0]; next && next.at <= end; next = due[0]) {
+        due = due.slice(1);
+        now = next.at;
+        next.callback();
+      }
+      now = end;
     },
   };
 };

@@ -14,7 +14,7 @@ import { writeFactory, type Factory } from './factory/factory.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createJournal, type Journal, type JournalEntry } from './journal.ts';
 import { createDd } from './programs/dd.ts';
-import { createFw4 } from './programs/fw4.ts';
+import { Fw4, type LoadedFirewall } from './programs/fw4.ts';
 import { createInitScript } from './programs/init-script.ts';
 import { ProgramRunner, type Program } from './programs/runner.ts';
 import { createUci } from './programs/uci.ts';
@@ -37,14 +37,16 @@ export type SimulatorOptions = {
   factory?: Factory;
   /** How fast OpenWRT's time passes; 1 when absent. */
   speed?: number;
+  /** In place of that, a clock that the test moves. */
+  clock?: Clock;
   /** Milliseconds that a `fw4 reload` takes per section; 0 when absent. Measured: 0.6. */
   reloadMsPerRule?: number;
   /** Milliseconds of delay of each answer but the first on a connection; 0 when absent. Measured: 23 to 44. */
   keepAliveDelayMs?: number;
   /** Whether the journal keeps the text of each write; true when absent. */
   journalTexts?: boolean;
-  /** More programs for `file.exec`, by absolute path. */
-  programs?: Readonly<Record<string, Program>>;
+  /** More programs for `file.exec`, by absolute path; a text is the path of another one that it is a link to. */
+  programs?: Readonly<Record<string, Program | string>>;
 };
 
 export type Simulator = {
@@ -61,6 +63,8 @@ export type Simulator = {
   journal: () => JournalEntry[];
   /** Actions per service since the start. */
   reloads: () => Record<string, number>;
+  /** What the kernel holds since the last reload that nft took. */
+  firewall: () => LoadedFirewall;
   /** As a restarted container: factory configuration, no sessions, connections reset. */
   restart: () => void;
   killRpcd: () => void;
@@ -74,6 +78,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
   const restart = (): void => {
     device.journal.add({ event: 'start', why: 'restart' });
     writeFactory(device.root, device.store, options.factory ?? {});
+    device.fw4.boot();
     device.rpcd.restart();
     for (const listener of device.listeners) listener.resetConnections();
   };
@@ -94,6 +99,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     faults: device.faults,
     journal: () => device.journal.entries(),
     reloads: () => device.services.counts(),
+    firewall: () => device.fw4.loaded,
     restart,
     killRpcd: () => device.rpcd.die('asked to'),
     stop: async () => {
@@ -123,13 +129,14 @@ type Device = {
   faults: Faults;
   bus: Bus;
   rpcd: Rpcd;
+  fw4: Fw4;
   listeners: Listener[];
 };
 
 const createDevice = (options: SimulatorOptions, stateDirectory: string): Device => {
   const journalPath = `${stateDirectory}/journal.jsonl`;
   const journal = createJournal({ path: journalPath, texts: options.journalTexts ?? true });
-  const clock = createClock(options.speed);
+  const clock = options.clock ?? createClock(options.speed);
   const root = createDeviceRoot(`${stateDirectory}/root`);
   const store = new UciStore({
     configDirectory: root.path(CONFIG_DIRECTORY),
@@ -138,21 +145,22 @@ const createDevice = (options: SimulatorOptions, stateDirectory: string): Device
   const services = createServices(journal);
   journal.add({ event: 'start', why: 'process' });
   writeFactory(root, store, options.factory ?? {});
-  const fw4 = createFw4({
+  const fw4 = new Fw4({
     root,
     store,
     services,
     clock,
     reloadMsPerRule: options.reloadMsPerRule ?? 0,
   });
+  fw4.boot();
   const programs = new ProgramRunner({
     clock,
     programs: {
       '/bin/dd': createDd(root),
       '/sbin/uci': createUci({ root, store }),
-      '/sbin/fw4': fw4,
+      '/sbin/fw4': fw4.program,
       ...initScripts(services),
-      '/etc/init.d/firewall': fw4,
+      '/etc/init.d/firewall': fw4.program,
       ...options.programs,
     },
   });
@@ -173,6 +181,7 @@ const createDevice = (options: SimulatorOptions, stateDirectory: string): Device
     faults: createFaults(),
     bus,
     rpcd,
+    fw4,
     listeners: [],
   };
 };

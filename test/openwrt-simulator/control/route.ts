@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { toBytes, toText } from '../bytes.ts';
 import { parseJson } from '../json.ts';
 import type { Faults } from '../faults.ts';
+import type { Fw4 } from '../programs/fw4.ts';
 import type { Journal } from '../journal.ts';
 import type { Rpcd } from '../rpcd/rpcd.ts';
 import { STATUS } from '../rpcd/bus.ts';
@@ -18,6 +19,7 @@ export type ControlDeps = {
   faults: Faults;
   store: UciStore;
   rpcd: Rpcd;
+  fw4: Fw4;
   restart: () => void;
 };
 
@@ -67,6 +69,7 @@ const answer = (deps: ControlDeps, request: Request): Answer => {
     case 'GET /state':
       return json({
         reloads: deps.services.counts(),
+        firewall: deps.fw4.loaded,
         faults: deps.faults.list(),
         packages: deps.store.list(),
       });

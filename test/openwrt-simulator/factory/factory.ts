@@ -17,6 +17,8 @@ export type Factory = {
   aclFiles?: Readonly<Record<string, string>>;
   /** The administrator `root`, with the rights of a stock LuCI image. Any password passes when absent, as on a fresh OpenWRT. */
   rootPassword?: string | undefined;
+  /** Passwords of more users, for packages with logins of their own. */
+  passwords?: Readonly<Record<string, string>>;
   /** A login for the agent, with the rights of acl/sdewan-agent.json. None when absent: a stock image. */
   agent?: Login | undefined;
 };
@@ -70,10 +72,14 @@ const loginSection = (username: string, group: string): string =>
     `\tlist write '${group}'\n`,
   ].join('');
 
-const shadowText = ({ rootPassword, agent }: Factory): string => {
+const shadowText = ({ rootPassword, agent, passwords = {} }: Factory): string => {
   const line = (username: string, password: string | undefined): string =>
     `${toBytes(username)}:${password === undefined ? '' : hashPassword(toBytes(password))}:0:0:99999:7:::\n`;
-  return line('root', rootPassword) + (agent ? line(agent.username, agent.password) : '');
+  return [
+    line('root', passwords['root'] ?? rootPassword),
+    ...(agent ? [line(agent.username, agent.password)] : []),
+    ...Object.entries(passwords).map(([username, password]) => line(username, password)),
+  ].join('');
 };
 
 const emptyDirectory = (directory: string): void => {

@@ -21,11 +21,11 @@ export const EXEC_TIMEOUT_MS = 30_000;
 const SEARCH_PATH = ['/usr/bin', '/usr/sbin', '/bin', '/sbin'];
 
 export class ProgramRunner {
-  readonly #programs: ReadonlyMap<string, Program>;
+  readonly #programs: ReadonlyMap<string, Program | string>;
   readonly #clock: Clock;
 
-  /** `programs` by absolute path. */
-  constructor(deps: { programs: Readonly<Record<string, Program>>; clock: Clock }) {
+  /** `programs` by absolute path; a text is a link to another path. */
+  constructor(deps: { programs: Readonly<Record<string, Program | string>>; clock: Clock }) {
     this.#programs = new Map(Object.entries(deps.programs));
     this.#clock = deps.clock;
   }
@@ -43,8 +43,9 @@ export class ProgramRunner {
     params: readonly string[],
     by: Cause,
   ): Promise<ProgramResult | 'timeout'> {
-    const program = this.#programs.get(path);
-    if (!program) throw new Error(`no program ${path}`);
+    const entry = this.#programs.get(path);
+    const program = typeof entry === 'string' ? this.#programs.get(entry) : entry;
+    if (typeof program !== 'function') throw new Error(`no program ${path}`);
     const killed = new AbortController();
     const timeout = this.#clock
       .wait(EXEC_TIMEOUT_MS, killed.signal)
