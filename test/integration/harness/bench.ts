@@ -42,8 +42,9 @@ export type Bench = {
   events: (pod: string) => Promise<{ reason: string; message: string; count?: number }[]>;
 };
 
-export const createBench = async (prefix: string): Promise<Bench> => {
-  const cluster = await connectCluster();
+/** In the cluster of the run, or in the one that `env` names. */
+export const createBench = async (prefix: string, env = process.env): Promise<Bench> => {
+  const cluster = await connectCluster(env);
   cluster.registerImages({ [SHELL]: { command: ['/bin/sh', '-c'] } });
   const namespace = await cluster.createNamespace(prefix);
   const kubectl = async (...args: string[]) =>

@@ -1,0 +1,126 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { CLUSTER_VARIABLE } from 'kind-test-harness';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { createBench, isReady, RUN_UNTIL_STOPPED, SHELL, type Bench } from './bench.ts';
+
+/** For two clusters that start at once; some seconds on an idle machine. */
+const TIMEOUT_MS = 120_000;
+const CLEAN_UP_TIMEOUT_MS = 20_000;
+
+type Owner = { process: ChildProcess; env: Record<string, string>; directory: string };
+
+const startOwner = async (): Promise<Owner> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'owner.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const first = await lines[Symbol.asyncIterator]().next();
+  if (first.done) throw new Error('the owner ended before its cluster was up');
+  const env: Record<string, string> = JSON.parse(first.value);
+  return { process: child, env, directory: env[CLUSTER_VARIABLE] ?? '' };
+};
+
+/** Processes that a cluster started, told by their mark. */
+const processesOf = async ({ directory }: Owner): Promise<string[]> => {
+  const mark = `KTH_CLUSTER_ID=${basename(directory)}`;
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      return environment.split('\0').includes(mark) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+};
+
+const untilGone = async ({ directory }: Owner) => {
+  const deadline = Date.now() + CLEAN_UP_TIMEOUT_MS;
+  while (existsSync(directory) && Date.now() < deadline) await sleep(50);
+};
+
+const runPod = async (bench: Bench) => {
+  await bench.run('pod', {
+    containers: [
+      {
+        name: 'main',
+        image: SHELL,
+        args: [`setsid sleep 300 & ${RUN_UNTIL_STOPPED}`],
+        volumeMounts: [{ name: 'token', mountPath: '/token' }],
+      },
+    ],
+    volumes: [
+      { name: 'token', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
+    ],
+  });
+  await bench.until('pod', isReady);
+};
+
+/** Two at once, as two clones of the project have. */
+let one: Owner;
+let two: Owner;
+beforeAll(async () => {
+  [one, two] = await Promise.all([startOwner(), startOwner()]);
+}, TIMEOUT_MS);
+afterAll(async () => {
+  for (const { process } of [one, two]) process.kill('SIGKILL');
+  await Promise.all([one, two].map(async (owner) => await untilGone(owner)));
+});
+
+describe('two clusters of one machine', () => {
+  it('have pods and servers at different addresses', async () => {
+    const benches = await Promise.all(
+      [one, two].map(async ({ env }) => await createBench('beside', env)),
+    );
+    await Promise.all(benches.map(runPod));
+    const pods = await Promise.all(benches.map(async (bench) => await bench.pod('pod')));
+    expect(pods[0]?.status.podIP).not.toBe(pods[1]?.status.podIP);
+    expect(benches[0]?.cluster.server).not.toBe(benches[1]?.cluster.server);
+  });
+});
+
+describe('a cluster', () => {
+  it('renews tokens in place', async () => {
+    const bench = await createBench('renew', one.env);
+    await runPod(bench);
+    const target = { namespace: bench.namespace, pod: 'pod', container: 'main' };
+    const read = async () => await bench.cluster.readFile(target, '/token/token');
+    const first = await read();
+    await expect.poll(read).not.toBe(first);
+  });
+
+  it('survives the death of its API server, and so do its pods', async () => {
+    const bench = await createBench('faults', one.env);
+    await runPod(bench);
+    const version = async () =>
+      (await bench.cluster.kubectl(['version'], { allowFailure: true })).code;
+    await bench.cluster.signalControlPlane('kube-apiserver', 'SIGKILL');
+    await expect.poll(version).not.toBe(0);
+    await expect.poll(version).toBe(0);
+    expect(isReady(await bench.pod('pod'))).toBe(true);
+    await bench.kubectl('delete', 'pod', 'pod', '--timeout=20s');
+    await runPod(bench);
+  });
+
+  it.each([
+    ['SIGKILL', () => one],
+    ['SIGINT', () => two],
+  ] as const)('leaves no process and no file when its owner ends by %s', async (signal, pick) => {
+    const owner = pick();
+    const bench = await createBench('leak', owner.env);
+    await runPod(bench);
+    // etcd, API server, controller-manager, scheduler; the container's shell and what it started
+    expect((await processesOf(owner)).length).toBeGreaterThanOrEqual(6);
+
+    owner.process.kill(signal);
+    await untilGone(owner);
+    expect(existsSync(owner.directory)).toBe(false);
+    expect(await processesOf(owner)).toEqual([]);
+  });
+});

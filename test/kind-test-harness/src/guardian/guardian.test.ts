@@ -1,0 +1,66 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { describe, expect, it } from 'vitest';
+
+import { CLUSTER_MARK, findMarked, isAlive } from '../processes.ts';
+import { createGuardedDirectory } from './start.ts';
+
+const GUARDED = JSON.stringify(join(import.meta.dirname, 'start.ts'));
+/** Guards a folder, starts a marked process that leaves its session, prints the folder, and waits to be killed. */
+const OWNER_PROGRAM = `
+  import { spawn } from 'node:child_process';
+  import { createGuardedDirectory } from ${GUARDED};
+  const { id, directory } = await createGuardedDirectory();
+  spawn('sleep', ['300'], { env: { ${CLUSTER_MARK}: id }, detached: true, stdio: 'ignore' });
+  console.log(JSON.stringify({ id, directory }));
+  setInterval(() => {}, 1000);`;
+
+type Owner = { process: ChildProcess; id: string; directory: string };
+
+const startOwner = async (): Promise<Owner> => {
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', OWNER_PROGRAM], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const started: { id: string; directory: string } = JSON.parse(line);
+    return { process: child, ...started };
+  }
+  throw new Error('the owner ended early');
+};
+
+const isGone = async ({ id, directory }: Owner): Promise<boolean> =>
+  !existsSync(directory) && (await findMarked(CLUSTER_MARK, id)).length === 0;
+
+describe('a guarded directory', () => {
+  it('goes with its processes when its owner is killed', async () => {
+    const owner = await startOwner();
+    expect(await findMarked(CLUSTER_MARK, owner.id)).toHaveLength(1);
+    owner.process.kill('SIGKILL');
+    await expect.poll(async () => await isGone(owner)).toBe(true);
+  });
+
+  it('goes at the next start when its guardian was killed too', async () => {
+    const owner = await startOwner();
+    const guardian = Number(await readFile(join(owner.directory, 'guardian.pid'), 'utf8'));
+    process.kill(guardian, 'SIGKILL');
+    owner.process.kill('SIGKILL');
+    await expect.poll(() => isAlive(guardian)).toBe(false);
+    expect(await isGone(owner)).toBe(false);
+
+    const next = await createGuardedDirectory();
+    expect(await isGone(owner)).toBe(true);
+    await next.release();
+    expect(existsSync(next.directory)).toBe(false);
+  });
+
+  it('is released though its guardian was killed', async () => {
+    const guarded = await createGuardedDirectory();
+    const guardian = Number(await readFile(join(guarded.directory, 'guardian.pid'), 'utf8'));
+    process.kill(guardian, 'SIGKILL');
+    await guarded.release();
+    expect(existsSync(guarded.directory)).toBe(false);
+  });
+});
