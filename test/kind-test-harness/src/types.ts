@@ -5,6 +5,8 @@ export type ImageProcess = {
   command: readonly string[];
   /** Added below the container's own env. */
   env?: Readonly<Record<string, string>>;
+  /** Folders of the image's own that the program writes: they lie in the container's root folder, as mounts do. */
+  directories?: readonly string[];
   /**
    * Ports below 1024 that the image listens on, mapped to free ones for a process without root: the process finds
    * `PORT_<n>` in its env, and probes and URLs to port n of the pod go to the mapped one.

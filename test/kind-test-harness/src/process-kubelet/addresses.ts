@@ -16,8 +16,8 @@ export const createAddressPool = (random: typeof randomInt = randomInt): Address
   const taken = new Set<string>();
 
   const addSubnet = () => {
-    // 127.0.x.y and 127.1.x.y are left to people and to programs that like them.
-    const subnet = `127.${random(2, 255)}.${random(0, 256)}`;
+    // 127.0.x.y and 127.1.x.y are left to people and to programs that like them, 127.240.0.0 and up are Services.
+    const subnet = `127.${random(2, 240)}.${random(0, 256)}`;
     for (let host = FIRST_HOST; host <= LAST_HOST; host += 1) {
       const address = `${subnet}.${host}`;
       if (!taken.has(address)) free.push(address);

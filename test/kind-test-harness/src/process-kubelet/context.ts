@@ -4,6 +4,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { AddressPool } from './addresses.ts';
 import type { ObjectSources } from './environment.ts';
 import type { EventRecorder } from './events.ts';
+import type { Services } from './services.ts';
 
 export type KubeletContext = {
   client: KubeClient;
@@ -13,6 +14,7 @@ export type KubeletContext = {
   images: ImageStore;
   addresses: AddressPool;
   events: EventRecorder;
+  services: Services;
   nodeName: string;
   hostIP: string;
   /** Below everything else in every container's environment: marks and the API server's address. */

@@ -11,7 +11,9 @@ import type { KubeletContext } from './context.ts';
 import { createEventRecorder } from './events.ts';
 import { startLogServer } from './log-server.ts';
 import { HOST_IP, NODE_NAME, runNode } from './node.ts';
+import { portsOfPod } from './pod-ports.ts';
 import { createPodWorker, type PodWorker } from './pod-worker.ts';
+import { startServices } from './services.ts';
 
 export type KubeletOptions = {
   client: KubeClient;
@@ -37,6 +39,10 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     if (!stopping.signal.aborted) options.onError(error);
   };
   const shared = { client, now, onError, signal: stopping.signal };
+  const services = await startServices({
+    ...shared,
+    portsOf: (pod) => portsOfPod(pod, options.images),
+  });
   const server = new URL(options.server);
   const context: KubeletContext = {
     ...shared,
@@ -44,6 +50,7 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     logsDirectory: options.logsDirectory,
     images: options.images,
     addresses: createAddressPool(),
+    services,
     events: createEventRecorder({ ...shared, nodeName: NODE_NAME }),
     nodeName: NODE_NAME,
     hostIP: HOST_IP,

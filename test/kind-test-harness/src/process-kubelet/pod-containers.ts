@@ -94,6 +94,7 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
       facts,
       sources: context.sourcesOf(pod.metadata.namespace),
       ports: portsOfPod(pod, context.images),
+      services: context.services,
       baseEnvironment: context.baseEnvironment,
     });
     if (context.signal.aborted) return;

@@ -14,6 +14,7 @@ import {
 } from './environment.ts';
 import { rewriteLoopbackUrls, type PortMap } from './loopback.ts';
 import { rewritePaths, type Mounts } from './mounts.ts';
+import type { Services } from './services.ts';
 import type { PodVolumes } from './volumes.ts';
 
 export type PrepareInput = {
@@ -27,6 +28,7 @@ export type PrepareInput = {
   sources: ObjectSources;
   /** Ports of all containers of the pod, as they are on this machine. */
   ports: PortMap;
+  services: Services;
   /** Below everything else in the environment: marks and the API server's address. */
   baseEnvironment: Readonly<Record<string, string>>;
 };
@@ -44,12 +46,15 @@ export const prepareContainer = async (input: PrepareInput): Promise<Prepared> =
   const own = await buildEnvironment(pod, container, facts, input.sources);
   const mounts: Mounts = {
     root: join(input.directory, 'root'),
-    mountPaths: (container.volumeMounts ?? []).map(({ mountPath }) => trimSlash(mountPath)),
+    mountPaths: [
+      ...(container.volumeMounts ?? []).map(({ mountPath }) => trimSlash(mountPath)),
+      ...(image.directories ?? []),
+    ],
   };
   await buildRoot(mounts.root, await findSources(input, own));
 
   const localize = (text: string) =>
-    rewriteLoopbackUrls(rewritePaths(text, mounts), facts.podIP, ports);
+    input.services.rewriteUrls(rewriteLoopbackUrls(rewritePaths(text, mounts), facts.podIP, ports));
   const named = { ...image.env, ...own };
   const env = {
     PATH: process.env['PATH'] ?? '/usr/bin:/bin',
