@@ -19,6 +19,16 @@ export const envSchema = z.object({
     .describe(
       'Folder for the file system of the device and journal.jsonl; a temporary one when absent.',
     ),
+  SIMULATOR_ROOT_DIRECTORY: z
+    .string()
+    .optional()
+    .describe(
+      'Folder that is / of the device: / in a container of its own, KTH_ROOT as a process.',
+    ),
+  KTH_ROOT: z
+    .string()
+    .optional()
+    .describe('Set by the process kubelet: root folder of the container.'),
   SIMULATOR_TLS_CERTIFICATE: z
     .string()
     .optional()

@@ -6,6 +6,7 @@ import { startSimulator, type SimulatorOptions } from './simulator.ts';
 const optionsOf = (env: Env): SimulatorOptions => {
   const password = agentPassword(env);
   const { SIMULATOR_TLS_CERTIFICATE: certificate, SIMULATOR_TLS_KEY: key } = env;
+  const rootDirectory = env.SIMULATOR_ROOT_DIRECTORY ?? env.KTH_ROOT;
   return {
     host: env.KTH_POD_IP,
     httpPort: env.PORT_80,
@@ -19,6 +20,7 @@ const optionsOf = (env: Env): SimulatorOptions => {
     ...(env.SIMULATOR_STATE_DIRECTORY === undefined
       ? {}
       : { stateDirectory: env.SIMULATOR_STATE_DIRECTORY }),
+    ...(rootDirectory === undefined ? {} : { rootDirectory }),
     ...(certificate === undefined || key === undefined
       ? {}
       : {

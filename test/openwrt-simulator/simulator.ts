@@ -10,7 +10,7 @@ import {
   createSystemObject,
   INIT_SCRIPTS,
 } from './device/system.ts';
-import { writeFactory, type Factory } from './factory/factory.ts';
+import { mountedFiles, writeFactory, type Factory } from './factory/factory.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { createJournal, type Journal, type JournalEntry } from './journal.ts';
 import { createDd } from './programs/dd.ts';
@@ -29,6 +29,11 @@ import { listen, type Listener, type Route } from './uhttpd/server.ts';
 export type SimulatorOptions = {
   /** Folder for everything; a temporary one, removed at the end, when absent. The journal in it grows over restarts. */
   stateDirectory?: string;
+  /**
+   * The folder that is / of the device; default: one in the state directory. A container gives its own root here, and what a
+   * volume put there before the start (rpcd's logins and rights) is kept.
+   */
+  rootDirectory?: string;
   /** Default 127.0.0.1 and any free port. `httpPort` null: no HTTP. */
   host?: string;
   httpPort?: number | null;
@@ -77,7 +82,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
   const device = createDevice(options, stateDirectory);
   const restart = (): void => {
     device.journal.add({ event: 'start', why: 'restart' });
-    writeFactory(device.root, device.store, options.factory ?? {});
+    writeFactory(device.root, device.store, device.factory);
     device.fw4.boot();
     device.rpcd.restart();
     for (const listener of device.listeners) listener.resetConnections();
@@ -121,6 +126,7 @@ const READY_PAGE = {
 
 type Device = {
   root: DeviceRoot;
+  factory: Factory;
   store: UciStore;
   journal: Journal;
   journalPath: string;
@@ -137,14 +143,16 @@ const createDevice = (options: SimulatorOptions, stateDirectory: string): Device
   const journalPath = `${stateDirectory}/journal.jsonl`;
   const journal = createJournal({ path: journalPath, texts: options.journalTexts ?? true });
   const clock = options.clock ?? createClock(options.speed);
-  const root = createDeviceRoot(`${stateDirectory}/root`);
+  const root = createDeviceRoot(options.rootDirectory ?? `${stateDirectory}/root`);
   const store = new UciStore({
     configDirectory: root.path(CONFIG_DIRECTORY),
     onWrite: (write) => journal.recordWrite(write),
   });
   const services = createServices(journal);
   journal.add({ event: 'start', why: 'process' });
-  writeFactory(root, store, options.factory ?? {});
+  const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
+  const factory = { ...options.factory, mounted };
+  writeFactory(root, store, factory);
   const fw4 = new Fw4({
     root,
     store,
@@ -173,6 +181,7 @@ const createDevice = (options: SimulatorOptions, stateDirectory: string): Device
   const rpcd = new Rpcd({ root, store, programs, journal, clock, bus, onConfigChange: () => {} });
   return {
     root,
+    factory,
     store,
     journal,
     journalPath,

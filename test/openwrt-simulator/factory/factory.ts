@@ -2,10 +2,16 @@
  * What a fresh container of the CNF image holds. It is written anew on every start: a restarted CNF has lost all rules,
  * as the real one has.
  */
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { toBytes, writeBytes } from '../bytes.ts';
 import { hashPassword } from '../rpcd/passwords.ts';
-import { ACL_DIRECTORY, RUN_DIRECTORY, SHADOW_FILE, type DeviceRoot } from '../root.ts';
+import {
+  ACL_DIRECTORY,
+  CONFIG_DIRECTORY,
+  RUN_DIRECTORY,
+  SHADOW_FILE,
+  type DeviceRoot,
+} from '../root.ts';
 import type { UciStore } from '../uci/store.ts';
 import { escape } from '../uci/text.ts';
 
@@ -21,18 +27,23 @@ export type Factory = {
   passwords?: Readonly<Record<string, string>>;
   /** A login for the agent, with the rights of acl/sdewan-agent.json. None when absent: a stock image. */
   agent?: Login | undefined;
+  /** Files of the device (its paths) that a volume holds: they are not the factory's to write. */
+  mounted?: readonly string[];
 };
 
 const HERE = import.meta.dirname;
+const RPCD_FILE = `${CONFIG_DIRECTORY}/rpcd`;
 
 /** Wipes packages, staged changes, temporary files and rights, and fills them again. */
 export const writeFactory = (root: DeviceRoot, store: UciStore, factory: Factory): void => {
   const by = { call: 'factory' };
+  const mounted = new Set(factory.mounted);
   for (const directory of [RUN_DIRECTORY, '/tmp', ACL_DIRECTORY])
-    emptyDirectory(root.path(directory));
+    emptyDirectory(root, directory, mounted);
   const packages = factory.packages ?? shippedPackages();
-  const rpcd = { rpcd: rpcdPackage(factory) };
-  for (const name of store.list()) if (!(name in packages)) store.remove(name, by);
+  const rpcd = mounted.has(RPCD_FILE) ? {} : { rpcd: rpcdPackage(factory) };
+  const kept = new Set([...Object.keys(packages), 'rpcd']);
+  for (const name of store.list()) if (!kept.has(name)) store.remove(name, by);
   for (const [name, text] of Object.entries({ ...rpcd, ...packages }))
     store.replace(name, toBytes(text), by);
   writeAclFiles(root, factory);
@@ -82,7 +93,19 @@ const shadowText = ({ rootPassword, agent, passwords = {} }: Factory): string =>
   ].join('');
 };
 
-const emptyDirectory = (directory: string): void => {
-  for (const name of readdirSync(directory))
-    rmSync(`${directory}/${name}`, { recursive: true, force: true });
+/** What lies there before the first start was put there by a volume. */
+export const mountedFiles = (root: DeviceRoot): string[] => [
+  ...(existsSync(root.path(RPCD_FILE)) ? [RPCD_FILE] : []),
+  ...readdirSync(root.path(ACL_DIRECTORY)).map((name) => `${ACL_DIRECTORY}/${name}`),
+];
+
+const emptyDirectory = (
+  root: DeviceRoot,
+  directory: string,
+  mounted: ReadonlySet<string>,
+): void => {
+  for (const name of readdirSync(root.path(directory))) {
+    if (mounted.has(`${directory}/${name}`)) continue;
+    rmSync(root.path(`${directory}/${name}`), { recursive: true, force: true });
+  }
 };
