@@ -72,6 +72,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const client = createReportClient({
     url: env.SDEWAN_COORDINATOR_URL,
     caFile: env.SDEWAN_COORDINATOR_CA_FILE,
+    serverName: env.SDEWAN_COORDINATOR_SERVER_NAME,
     tokenFile: env.SDEWAN_COORDINATOR_TOKEN_FILE,
     namespace: env.SDEWAN_NAMESPACE,
     pod: env.SDEWAN_POD_NAME,

@@ -51,6 +51,10 @@ export const agentEnvSchema = z.object({
     .text()
     .optional()
     .describe("PEM file with the CA of the coordinator's certificate. Read again when it changes."),
+  SDEWAN_COORDINATOR_SERVER_NAME: envField
+    .text()
+    .optional()
+    .describe("Name in the coordinator's certificate, where it is not the host of the URL."),
   SDEWAN_COORDINATOR_TOKEN_FILE: envField
     .text()
     .describe("File with the pod's token for the coordinator. Read again when it changes."),

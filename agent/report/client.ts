@@ -8,6 +8,8 @@ export type ReportClientOptions = {
   /** Base URL of the coordinator. */
   url: string;
   caFile?: string | undefined;
+  /** Name in the coordinator's certificate; default: the host of the URL. */
+  serverName?: string | undefined;
   tokenFile: string;
   namespace: string;
   pod: string;
@@ -37,7 +39,10 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
       await connection?.dispatcher.close();
       const dispatcher = new Agent({
         maxResponseSize: MAX_ANSWER_BYTES,
-        connect: trusted === undefined ? {} : { ca: trusted },
+        connect: {
+          ...(trusted !== undefined && { ca: trusted }),
+          ...(options.serverName !== undefined && { servername: options.serverName }),
+        },
       });
       connection = { ca: trusted, dispatcher };
     }

@@ -13,6 +13,8 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   { name: PURPOSE_ENV, value: purpose },
   field('SDEWAN_NAMESPACE', 'metadata.namespace'),
   field('SDEWAN_POD_NAME', 'metadata.name'),
+  // On the pod's own address, for whoever scrapes the metrics.
+  field('SDEWAN_HTTP_HOST', 'status.podIP'),
   { name: 'SDEWAN_DRIVER', value: options.driver },
   { name: 'SDEWAN_OPENWRT_URL', value: options.openwrtUrl },
   ...optional('SDEWAN_OPENWRT_SERVER_NAME', options.openwrtServerName),
@@ -21,6 +23,8 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   ...optional('SDEWAN_OPENWRT_PASSWORD_FILE', options.loginSecret && `${MOUNTS.login}/password`),
   ...optional(OWN_LOGIN_DIRECTORY_ENV, options.ownLogin ? OWN_LOGIN_DIRECTORY : undefined),
   { name: 'SDEWAN_COORDINATOR_URL', value: options.coordinatorUrl },
+  // Named apart from the URL, so that the certificate is checked for it wherever the URL leads.
+  { name: 'SDEWAN_COORDINATOR_SERVER_NAME', value: new URL(options.coordinatorUrl).hostname },
   { name: 'SDEWAN_COORDINATOR_CA_FILE', value: `${MOUNTS.identity}/coordinator-ca.crt` },
   { name: 'SDEWAN_COORDINATOR_TOKEN_FILE', value: `${MOUNTS.identity}/token` },
   { name: 'SDEWAN_NETWORKS_FILE', value: `${MOUNTS.identity}/nfn-network` },
