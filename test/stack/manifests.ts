@@ -1,0 +1,17 @@
+/** The manifests of test/manifests, applied with kubectl as an operator would. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Cluster } from 'kind-test-harness';
+
+export const manifestPath = (name: string): string =>
+  path.resolve(import.meta.dirname, '../manifests', name);
+
+export const readManifest = (name: string): Promise<string> => readFile(manifestPath(name), 'utf8');
+
+export const applyManifest = async (
+  cluster: Cluster,
+  namespace: string,
+  name: string,
+): Promise<void> => {
+  await cluster.kubectl(['apply', '-n', namespace, '-f', manifestPath(name)]);
+};

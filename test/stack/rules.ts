@@ -1,0 +1,44 @@
+/** Builders of rule CRs for tests and benchmarks; plain objects, applied with kubectl. */
+
+export type Rule = {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    labels: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  spec: Record<string, unknown>;
+};
+
+export const rule = (
+  kind: string,
+  name: string,
+  spec: Record<string, unknown>,
+  purpose = 'cnf-1',
+): Rule => ({
+  apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+  kind,
+  metadata: { name, labels: { sdewanPurpose: purpose } },
+  spec,
+});
+
+export const zone = (name: string, network: string, purpose?: string): Rule =>
+  rule('FirewallZone', name, { network: [network], input: 'ACCEPT' }, purpose);
+
+/** A rule that rejects one source address; `index` makes name and address its own (0 to 65,535). */
+export const rejectRule = (index: number, src: string, purpose?: string): Rule =>
+  rule(
+    'FirewallRule',
+    `reject-${index}`,
+    {
+      src,
+      src_ip: `10.1.${Math.floor(index / 256)}.${index % 256}`,
+      proto: 'tcp',
+      dest_port: '80',
+      target: 'REJECT',
+    },
+    purpose,
+  );
+
+export const idOf = ({ kind, metadata }: Rule): string => `${kind}/${metadata.name}`;
