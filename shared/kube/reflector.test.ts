@@ -3,7 +3,7 @@ import { systemClock } from '../runtime/clock.ts';
 import { silentLogger } from '../runtime/log.ts';
 import { createKubeClient, type KubeClient } from './client.ts';
 import { Reflector, type ReflectorOptions, type ReflectorTimings } from './reflector.ts';
-import type { KubeObject } from './objects.ts';
+import type { KubeObject, ObjectMeta } from './objects.ts';
 import { FakeApiServer, fakeResource } from './testing/fake-api-server.ts';
 import type { WatchPhase } from './watch-state.ts';
 
@@ -43,7 +43,8 @@ const names = (reflector: Reflector): string[] =>
     .map(({ metadata }) => metadata.name)
     .sort();
 const count = (what: string): number => server.requests.filter((r) => r.startsWith(what)).length;
-const until = vi.waitUntil;
+const until = (condition: () => unknown): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 5_000, interval: 5 });
 const untilSynced = (reflector: Reflector): Promise<unknown> =>
   until(() => reflector.state.phase === 'Synced' && server.watchers === 1);
 
@@ -121,11 +122,35 @@ describe('in good times', () => {
     const reflector = start({ ignoreStatusUpdates: true });
     await untilSynced(reflector);
     const { metadata } = server.put('a');
-    server.put('a', { labels: { changed: 'yes' } });
+    await until(
+      () =>
+        reflector.store.byName('default', 'a')?.metadata.resourceVersion ===
+        metadata.resourceVersion,
+    );
+    expect(events).toEqual(['added a']);
+  });
+
+  it.each<[string, Partial<ObjectMeta>]>([
+    ['its spec', { generation: 2 }],
+    ['a label', { labels: { changed: 'yes' } }],
+    ['an annotation', { annotations: { changed: 'yes' } }],
+    ['a finalizer', { finalizers: ['example.org/x'] }],
+    ['its deletion', { deletionTimestamp: '2026-01-01T00:00:00Z' }],
+  ])('shows an update of %s also then', async (_what, change) => {
+    server.put('a');
+    await untilSynced(start({ ignoreStatusUpdates: true }));
+    server.put('a', change);
     await until(() => events.length === 2);
     expect(events).toEqual(['added a', 'updated a']);
-    expect(metadata.resourceVersion).toBe('3');
-    expect(reflector.store.byName('default', 'a')?.metadata.resourceVersion).toBe('4');
+  });
+
+  it('shows every update of a kind without generation', async () => {
+    const without = { generation: undefined } as unknown as Partial<ObjectMeta>;
+    server.put('a', without);
+    await untilSynced(start({ ignoreStatusUpdates: true }));
+    server.put('a', without);
+    await until(() => events.length === 2);
+    expect(events).toEqual(['added a', 'updated a']);
   });
 
   it('tells an object that took the name of another from it', async () => {
@@ -232,17 +257,19 @@ describe('in bad times', () => {
     server.put('a');
     const reflector = start({ timings: { silenceMs: 100 } });
     await untilSynced(reflector);
-    server.put('b', {}, { silently: true });
-    await until(() => phases.includes('Silent'));
+    server.put('b');
     await until(() => reflector.store.size === 2);
+    server.put('c', {}, { silently: true });
+    await until(() => phases.includes('Silent'));
+    await until(() => reflector.store.size === 3);
     expect(count('GET list')).toBeGreaterThan(1);
   });
 
   it('is not silent while bookmarks come', async () => {
-    const reflector = start({ timings: { silenceMs: 300 } });
+    const reflector = start({ timings: { silenceMs: 1_000 } });
     await untilSynced(reflector);
     for (let i = 0; i < 8; i += 1) {
-      await new Promise((resolve) => setTimeout(resolve, 75));
+      await new Promise((resolve) => setTimeout(resolve, 200));
       server.bookmark();
     }
     expect(phases).toEqual(['Syncing', 'Synced']);

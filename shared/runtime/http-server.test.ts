@@ -90,7 +90,7 @@ it('takes up a new certificate without a restart, and keeps the old one when the
   const { port } = server;
   expect(await peerName(port)).toBe('first');
   await writeFile(certFile, 'not a certificate');
-  await vi.waitUntil(() => warn.mock.calls.length > 0);
+  await vi.waitUntil(() => warn.mock.calls.length > 0, { timeout: 5_000 });
   expect(await peerName(port)).toBe('first');
   await writePair('second');
   await vi.waitUntil(async () => (await peerName(port)) === 'second', { timeout: 5_000 });

@@ -5,6 +5,9 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from './clock.ts';
 import { createRotatedFile, watchFiles } from './rotated-file.ts';
 
+const until = (condition: () => unknown): Promise<unknown> =>
+  vi.waitUntil(condition, { timeout: 5_000, interval: 5 });
+
 let directory: string;
 let stop: AbortController;
 
@@ -60,12 +63,12 @@ it('tells of a change once, and tries again what could not be used', async () =>
   });
   expect(first).toEqual(['one']);
   await writeFile(path, 'two');
-  await vi.waitUntil(() => seen.length === 2);
+  await until(() => seen.length === 2);
   expect(errors).toHaveLength(1);
   await rm(path);
-  await vi.waitUntil(() => errors.length > 1);
+  await until(() => errors.length > 1);
   await writeFile(path, 'three');
-  await vi.waitUntil(() => seen.at(-1) === 'three');
+  await until(() => seen.at(-1) === 'three');
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(seen).toEqual(['two', 'two', 'three']);
 });

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KubeConfig } from '../config.ts';
-import type { KubeObject, ResourceType } from '../objects.ts';
+import type { KubeObject, ObjectMeta, ResourceType } from '../objects.ts';
 
 export const fakeResource: ResourceType = {
   group: 'example.org',
@@ -71,11 +71,7 @@ export class FakeApiServer {
   }
 
   /** Creates or updates; watchers hear of it unless `silently` (as if the event were lost). */
-  put(
-    name: string,
-    change: { uid?: string; generation?: number; labels?: Record<string, string> } = {},
-    { silently = false } = {},
-  ): KubeObject {
+  put(name: string, change: Partial<ObjectMeta> = {}, { silently = false } = {}): KubeObject {
     const known = this.#objects.get(name);
     const uid = change.uid ?? known?.metadata.uid ?? `uid-of-${name}`;
     const old = known?.metadata.uid === uid ? known : undefined;
