@@ -32,7 +32,7 @@ export const IMAGES: Readonly<Record<ImageName, ImageSource>> = {
   openwrt: {
     tag: 'docker.io/library/openwrt-simulator:dev',
     dockerfile: 'test/openwrt-simulator/Dockerfile',
-    entry: 'test/openwrt-simulator/main.ts',
+    entry: 'test/openwrt-simulator/image.ts',
     bundle: 'dist/openwrt-simulator',
   },
 };

@@ -15,6 +15,7 @@ import { containerdAnswers, kubeletAnswers } from './health.ts';
 import { requireInside, runInside } from './namespaces.ts';
 import { importImages } from './node-images.ts';
 import { nodeRecordFile, type NodeRecord } from './node-record.ts';
+import { resolveIn } from './resolve.ts';
 
 const EXEC_TIMEOUT_MS = 60_000;
 const DAEMON_TIMEOUT_MS = 60_000;
@@ -36,7 +37,7 @@ export const nodeAccess = (cluster: ClusterRecord): NodeAccess => {
     },
     readFile: async (target, path) => {
       const { proc } = await findContainer(initPid, target);
-      return await readFile(join(proc, 'root', path), 'utf8');
+      return await readFile(await resolveIn(join(proc, 'root'), path), 'utf8');
     },
     exec: async ({ namespace, pod, container }, argv) => {
       const exec = ['exec', `--namespace=${namespace}`, pod, `--container=${container}`];
