@@ -75,7 +75,10 @@ export class Reconciler {
   }
 
   markRule(uid: string): void {
-    this.#queue.add(uid, COALESCE_MS);
+    const rule = this.#deps.rules.get(uid)?.rule;
+    // Until it has our finalizer, a rule can vanish while pods hold it.
+    const urgent = rule !== undefined && needsHold(rule);
+    this.#queue.add(uid, urgent ? 0 : COALESCE_MS);
   }
 
   markRules(uids: Iterable<string>): void {
@@ -126,7 +129,7 @@ export class Reconciler {
   async #bring(version: RuleVersion, signal: AbortSignal): Promise<number | undefined> {
     const { rule } = version;
     if (rule.deletedAt !== undefined) return this.#bringAway(version, rule.deletedAt, signal);
-    if (rule.purpose !== undefined && !rule.held) {
+    if (needsHold(rule)) {
       await hold(this.#deps.client, version, signal);
       // The watch brings the version that has it, and marks the rule again.
       return undefined;
@@ -205,6 +208,9 @@ export class Reconciler {
     this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
   }
 }
+
+const needsHold = ({ deletedAt, held, purpose }: Rule): boolean =>
+  deletedAt === undefined && purpose !== undefined && !held;
 
 const nameOf = ({ kind, namespace, name }: Rule): string => `${kind} ${namespace}/${name}`;
 

@@ -4,7 +4,7 @@ import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import { connect, createAgent, post, ruleReport, type PostOptions } from './agent.ts';
 import { createPod, createRunningPod, expiredTokenFor, removePod, tokenFor } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, eventually, pause, type World } from './world.ts';
 
 let world: World;
 let dispatcher: Agent;
@@ -213,9 +213,7 @@ describe('a report', () => {
     const own = { namespace: world.namespace, pod: 'attacker', token, body: falseReport('evil') };
     // A pod may say of itself what it likes, also of rules that are not its own.
     expect(await post(world, dispatcher, own)).toMatchObject({ status: 200 });
-    await new Promise((resolve) => {
-      setTimeout(resolve, 1_000);
-    });
+    await pause(1_000);
     expect(await statusOf(world, 'target')).toMatchObject({ outOfSync: [{ pod: 'victim' }] });
   });
 });

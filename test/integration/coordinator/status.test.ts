@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
 import { createRule, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { createWorld, eventually, pause, type World } from './world.ts';
 
 const SILENT_AFTER_MS = 4_000;
 
@@ -64,9 +64,7 @@ describe('a status that is true', () => {
     const before = await readRule(world, 'steady');
     for (let beat = 0; beat < 5; beat += 1) {
       expect(await a.beats()).toMatchObject({ status: 200, body: {} });
-      await new Promise((resolve) => {
-        setTimeout(resolve, 200);
-      });
+      await pause(200);
     }
     const { epoch } = (await a.beats()).body;
     await world.killCoordinator();

@@ -55,6 +55,12 @@ export const eventually = <T>(read: () => T) => {
   return expect.poll(read, { timeout: 20_000, interval: 50 });
 };
 
+/** For what must not happen in the meantime. */
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const cluster = await connectCluster();
   await applyCrds(cluster);

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import {
+  createPod,
+  createRunningPod,
+  relabelPod,
+  removePod,
+  setPodState,
+  unholdPod,
+} from './pods.ts';
+import { createRule, deleteRule, readRule, statusOf, updateRule } from './rules.ts';
+import { createWorld, eventually, pause, type World } from './world.ts';
+
+const SILENT_AFTER_MS = 4_000;
+
+let world: World;
+const agents: SimulatedAgent[] = [];
+
+const agentOf = async (pod: KubeObject, purpose: string): Promise<SimulatedAgent> => {
+  const agent = await createAgent(world, pod, { purpose });
+  agents.push(agent);
+  return agent;
+};
+
+const runningAgent = async (name: string, purpose: string): Promise<SimulatedAgent> =>
+  agentOf(await createRunningPod(world, { name, purpose }), purpose);
+
+/** A rule of that name and purpose that these agents have. */
+const appliedRule = async (name: string, by: readonly SimulatedAgent[]): Promise<RuleObject> => {
+  const rule = await createRule(world, { name, purpose: name });
+  for (const agent of by) await agent.says([rule, 'Applied']);
+  await eventually(() => statusOf(world, name)).toMatchObject({ inSync: true });
+  return rule;
+};
+
+const gone = (name: string) => eventually(() => readRule(world, name)).toBeUndefined();
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+describe('a rule that is being deleted', () => {
+  it('stays while one agent is away, names its pod, and goes when it has confirmed', async () => {
+    const a = await runningAgent('away-a', 'away');
+    const b = await runningAgent('away-b', 'away');
+    const rule = await appliedRule('away', [a, b]);
+    await deleteRule(world, 'away');
+    await a.says([rule, 'Removed']);
+    await eventually(() => statusOf(world, 'away')).toMatchObject({
+      state: 'Being delete',
+      pods: { summary: '1/2' },
+      outOfSync: [{ pod: 'away-b', reason: 'AgentSilent' }],
+      conditions: [{ type: 'Ready' }, { type: 'Removed', status: 'False', reason: 'AgentSilent' }],
+    });
+    await a.beats();
+    b.boots();
+    await b.says([rule, 'Applied']);
+    await pause(500);
+    expect(await readRule(world, 'away')).toBeDefined();
+    await b.says([rule, 'Removed']);
+    await gone('away');
+  });
+
+  it('that is blocked for long gets an Event that names the pod', async () => {
+    const a = await runningAgent('event-a', 'event');
+    const rule = await appliedRule('event', [a]);
+    await deleteRule(world, 'event');
+    await eventually(async () => {
+      await a.says([rule, 'Applied']);
+      const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
+      return stdout;
+    }).toMatch(/RemovalBlocked .*event-a: the rule is still on OpenWRT/);
+    await a.says([rule, 'Removed']);
+    await gone('event');
+  });
+
+  it('goes at once when no pod is left, and leaves the finalizers of others', async () => {
+    const others = 'example.com/other';
+    await createRule(world, { name: 'alone', purpose: 'alone', finalizers: [others] });
+    await eventually(async () => (await readRule(world, 'alone'))?.metadata.finalizers).toEqual([
+      others,
+      AGENTS_FINALIZER,
+    ]);
+    await deleteRule(world, 'alone');
+    await eventually(async () => (await readRule(world, 'alone'))?.metadata.finalizers).toEqual([
+      others,
+    ]);
+    await updateRule(world, 'alone', { metadata: { finalizers: null } });
+    await gone('alone');
+  });
+
+  it("loses ICN's finalizers with ours", async () => {
+    const finalizers = [...ICN_FINALIZERS];
+    await createRule(world, { name: 'adopted', purpose: 'adopted', finalizers });
+    expect(finalizers).toHaveLength(12);
+    await deleteRule(world, 'adopted');
+    await gone('adopted');
+  });
+
+  it('never gets our finalizer back', async () => {
+    const others = 'example.com/other';
+    await createRule(world, { name: 'late', purpose: null, finalizers: [others] });
+    await deleteRule(world, 'late');
+    await updateRule(world, 'late', { metadata: { labels: { sdewanPurpose: 'late' } } });
+    await eventually(() => statusOf(world, 'late')).toMatchObject({ state: 'Being delete' });
+    expect((await readRule(world, 'late'))?.metadata.finalizers).toEqual([others]);
+    await updateRule(world, 'late', { metadata: { finalizers: null } });
+    await gone('late');
+  });
+});
+
+describe('what blocks', () => {
+  it('a terminating pod does, until it is gone', async () => {
+    const finalizers = ['example.com/slow'];
+    const pod = await createPod(world, { name: 'going-a', purpose: 'going', finalizers });
+    await setPodState(world, pod, {});
+    const agent = await agentOf(pod, 'going');
+    await appliedRule('going', [agent]);
+    await removePod(world, pod);
+    await eventually(() => statusOf(world, 'going')).toMatchObject({ pods: { summary: '0/0' } });
+    await deleteRule(world, 'going');
+    await eventually(() => statusOf(world, 'going')).toMatchObject({
+      outOfSync: [{ pod: 'going-a' }],
+    });
+    await pause(500);
+    expect(await readRule(world, 'going')).toBeDefined();
+    await unholdPod(world, pod);
+    await gone('going');
+  });
+
+  it('a pod without the agent does not, nor one whose agent has never started', async () => {
+    await createRunningPod(world, { name: 'none-a', purpose: 'none', agentServes: null });
+    const stuck = await createPod(world, { name: 'none-b', purpose: 'none' });
+    await setPodState(world, stuck, { ready: false, agent: 'waiting', phase: 'Pending' });
+    await createRule(world, { name: 'none', purpose: 'none' });
+    await eventually(() => statusOf(world, 'none')).toMatchObject({ pods: { summary: '0/2' } });
+    await deleteRule(world, 'none');
+    await gone('none');
+  });
+
+  it('a pod does whose agent has restarted, until the new one has confirmed', async () => {
+    const a = await runningAgent('boot-a', 'boot');
+    const b = await runningAgent('boot-b', 'boot');
+    const rule = await appliedRule('boot', [a, b]);
+    await deleteRule(world, 'boot');
+    await b.says([rule, 'Removed']);
+    await setPodState(world, b.pod, { restarts: 1 });
+    await a.says([rule, 'Removed']);
+    await eventually(() => statusOf(world, 'boot')).toMatchObject({
+      outOfSync: [{ pod: 'boot-b', reason: 'AgentRestarted' }],
+    });
+    expect(await readRule(world, 'boot')).toBeDefined();
+    b.boots();
+    await b.says([rule, 'Removed']);
+    await gone('boot');
+  });
+
+  it('a pod does that lost its label, though no watch tells of it', async () => {
+    const a = await runningAgent('label-a', 'label');
+    const rule = await appliedRule('label', [a]);
+    await relabelPod(world, a.pod, null);
+    await eventually(() => statusOf(world, 'label')).toMatchObject({ pods: { summary: '0/0' } });
+    await deleteRule(world, 'label');
+    await eventually(() => statusOf(world, 'label')).toMatchObject({
+      outOfSync: [{ pod: 'label-a' }],
+    });
+    await a.says([rule, 'Removed']);
+    await gone('label');
+  });
+
+  it('a pod does that holds the rule from before the rule lost its label', async () => {
+    const a = await runningAgent('lost-a', 'lost');
+    const rule = await appliedRule('lost', [a]);
+    await updateRule(world, 'lost', { metadata: { labels: { sdewanPurpose: null } } });
+    await eventually(() => statusOf(world, 'lost')).toMatchObject({ state: 'Unknown status' });
+    await deleteRule(world, 'lost');
+    await eventually(() => statusOf(world, 'lost')).toMatchObject({
+      outOfSync: [{ pod: 'lost-a' }],
+    });
+    expect(await readRule(world, 'lost')).toBeDefined();
+    // The agent no longer sees the rule, takes it off, and does not speak of it any more.
+    await a.says();
+    await gone('lost');
+    expect(rule.metadata.name).toBe('lost');
+  });
+});
+
+describe('a rule made anew under the same name', () => {
+  it('keeps its own finalizer and status, whatever is still said of the old one', async () => {
+    const a = await runningAgent('twin-a', 'twin');
+    for (let round = 0; round < 15; round += 1) {
+      const old = await createRule(world, { name: 'twin', purpose: 'twin' });
+      await a.says([old, 'Applied']);
+      // Deleted while the status of this is being written, and removed while that of the deletion is.
+      await deleteRule(world, 'twin');
+      await a.says([old, 'Removed']);
+      await gone('twin');
+      const fresh = await createRule(world, { name: 'twin', purpose: 'twin' });
+      await a.says([old, 'Removed']);
+      await eventually(() => readRule(world, 'twin')).toMatchObject({
+        metadata: { uid: fresh.metadata.uid, finalizers: [AGENTS_FINALIZER] },
+        status: {
+          inSync: false,
+          state: 'Trying to apply',
+          outOfSync: [{ pod: 'twin-a', reason: 'Applying' }],
+        },
+      });
+      await deleteRule(world, 'twin');
+      await a.says([fresh, 'Removed']);
+      await gone('twin');
+    }
+  });
+});
