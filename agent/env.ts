@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
+import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
 
 export const agentEnvSchema = z.object({
@@ -74,21 +75,7 @@ export const agentEnvSchema = z.object({
     .default(STATE_DIRECTORY)
     .describe('Folder of its own (an emptyDir) for the ledger and the files that probes look at.'),
 
-  KUBECONFIG: envField
-    .text()
-    .optional()
-    .describe('Kubeconfig for the API server; absent in a pod.'),
-  KUBERNETES_SERVICE_HOST: envField
-    .text()
-    .optional()
-    .describe('API server, set by Kubernetes in a pod.'),
-  KUBERNETES_SERVICE_PORT: envField.text().optional().describe('Its port.'),
-  SDEWAN_SERVICE_ACCOUNT_DIR: envField
-    .text()
-    .optional()
-    .describe(
-      'Folder with `token` and `ca.crt` for the API server; default: where Kubernetes puts them.',
-    ),
+  ...kubeEnv,
 
   SDEWAN_HTTP_HOST: envField
     .text()

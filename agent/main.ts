@@ -2,6 +2,7 @@
 import { kinds } from '#shared/kinds/registry.ts';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
+import { configSourceOf } from '#shared/kube/env.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
@@ -17,12 +18,7 @@ await runProgram({
   main: async (signal) => {
     const env = readEnv(agentEnvSchema, process.env);
     const log = createLogger({ name: NAME, level: env.SDEWAN_LOG_LEVEL });
-    const config = await loadKubeConfig({
-      kubeconfig: env.KUBECONFIG,
-      serviceHost: env.KUBERNETES_SERVICE_HOST,
-      servicePort: env.KUBERNETES_SERVICE_PORT,
-      serviceAccountDir: env.SDEWAN_SERVICE_ACCOUNT_DIR,
-    });
+    const config = await loadKubeConfig(configSourceOf(env));
     const kube = createKubeClient({ config, userAgent: NAME });
     const driver = createDriver({
       wanted: env.SDEWAN_DRIVER,

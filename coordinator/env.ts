@@ -1,5 +1,6 @@
 /** Everything that the coordinator is told from outside, read once at its start. The table in docs/ is made from this schema. */
 import * as z from 'zod';
+import { kubeEnv } from '#shared/kube/env.ts';
 import { envField } from '#shared/runtime/env.ts';
 
 export const coordinatorEnvSchema = z.object({
@@ -34,21 +35,7 @@ export const coordinatorEnvSchema = z.object({
     .default('sdewan-coordinator')
     .describe("The pod's name, as the source of Events."),
 
-  KUBECONFIG: envField
-    .text()
-    .optional()
-    .describe('Kubeconfig for the API server; absent in a pod.'),
-  KUBERNETES_SERVICE_HOST: envField
-    .text()
-    .optional()
-    .describe('API server, set by Kubernetes in a pod.'),
-  KUBERNETES_SERVICE_PORT: envField.text().optional().describe('Its port.'),
-  SDEWAN_SERVICE_ACCOUNT_DIR: envField
-    .text()
-    .optional()
-    .describe(
-      'Folder with `token` and `ca.crt` for the API server; default: where Kubernetes puts them.',
-    ),
+  ...kubeEnv,
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Least level that is logged.'),
 });
 

@@ -1,6 +1,7 @@
 /** The coordinator as a program: environment in, servers up, stops on SIGTERM. */
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
+import { configSourceOf } from '#shared/kube/env.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/kinds/registry.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -16,12 +17,7 @@ import { createHealth } from './http/health.ts';
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
-  const config = await loadKubeConfig({
-    kubeconfig: env.KUBECONFIG,
-    serviceHost: env.KUBERNETES_SERVICE_HOST,
-    servicePort: env.KUBERNETES_SERVICE_PORT,
-    serviceAccountDir: env.SDEWAN_SERVICE_ACCOUNT_DIR,
-  });
+  const config = await loadKubeConfig(configSourceOf(env));
   const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
   const registry = createMetricsRegistry();
   const coordinator = createCoordinator({

@@ -1,11 +1,12 @@
 /**
- * Writes what is generated from the kinds: CRDs and their reference page. With `--check` it writes nothing and fails when
+ * Writes what is generated from the code: CRDs and the reference pages of kinds and of configuration. With `--check` it writes nothing and fails when
  * a file differs, so that nobody forgets.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { kinds } from '#shared/kinds/registry.ts';
 import { stringify } from 'yaml';
+import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
 import { kindsPage } from './kinds-page.ts';
 
@@ -32,6 +33,7 @@ const generated = (): ReadonlyMap<string, string> => {
       }),
     ],
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(kinds)}`],
+    [join(root, 'docs/configuration.md'), configurationPage()],
   ]);
 };
 
