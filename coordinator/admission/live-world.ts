@@ -1,5 +1,5 @@
 /** Facts from the API server itself, as of the moment of asking. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';

@@ -2,7 +2,7 @@
  * AdmissionReview (admission.k8s.io/v1) as the API server sends it and reads it back. Only what our checks look at is
  * parsed; everything else of the objects passes through untouched.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const stringMap = z.record(z.string(), z.string());
 

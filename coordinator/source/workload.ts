@@ -1,5 +1,5 @@
 /** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 

@@ -2,7 +2,7 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, REPORT_AUDIENCE } from '#shared/names.ts';
 import type { World } from './world.ts';

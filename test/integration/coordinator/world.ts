@@ -69,7 +69,12 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
   });
   const directory = await mkdtemp(join(tmpdir(), 'coordinator-'));
-  const files = { cert: join(directory, 'tls.crt'), key: join(directory, 'tls.key') };
+  const files = {
+    cert: join(directory, 'tls.crt'),
+    key: join(directory, 'tls.key'),
+    kubeconfig: join(directory, 'kubeconfig'),
+  };
+  await writeKubeconfig(cluster, namespace, files.kubeconfig);
   const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
   const ca = await createCa('test', validity);
   const serving = await issueServing(ca, ['127.0.0.1'], validity);
@@ -77,7 +82,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
 
   const start = (): Promise<CoordinatorProcess> =>
     startProcess({
-      KUBECONFIG: cluster.kubeconfig,
+      KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
       SDEWAN_REPORT_HOST: '127.0.0.1',
       SDEWAN_REPORT_PORT: '0',
@@ -107,6 +112,54 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   };
   return world;
 };
+
+/** With the rights that an installation gives the coordinator, and no more. */
+const writeKubeconfig = async (
+  cluster: Cluster,
+  namespace: string,
+  file: string,
+): Promise<void> => {
+  const name = 'sdewan-coordinator';
+  const rights = join(ROOT, 'deploy/rbac/coordinator.yaml');
+  await cluster.kubectl(['apply', '--server-side', '--namespace', namespace, '-f', rights]);
+  const account = `--serviceaccount=${namespace}:${name}`;
+  const binding = `${name}-${namespace}`;
+  await cluster.kubectl([
+    'create',
+    'clusterrolebinding',
+    binding,
+    `--clusterrole=${name}`,
+    account,
+  ]);
+  const { stdout: token } = await cluster.kubectl([
+    'create',
+    'token',
+    name,
+    '--namespace',
+    namespace,
+    '--duration=6h',
+  ]);
+  const { stdout: config } = await cluster.kubectl([
+    'config',
+    'view',
+    '--raw',
+    '--minify',
+    '-o',
+    'json',
+  ]);
+  const { clusters } = kubeconfigSchema.parse(JSON.parse(config));
+  const written = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: clusters.map((entry) => ({ ...entry, name: 'test' })),
+    users: [{ name, user: { token: token.trim() } }],
+    contexts: [{ name: 'test', context: { cluster: 'test', user: name } }],
+    'current-context': 'test',
+  };
+  await writeFile(file, JSON.stringify(written), { mode: 0o600 });
+};
+
+const kubeconfigSchema = z.object({ clusters: z.array(z.looseObject({ name: z.string() })) });
 
 const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
   const child = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
