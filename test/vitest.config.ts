@@ -41,7 +41,15 @@ export default defineConfig({
         exclude: NODE_TESTS,
       }),
       project('node', NODE_TESTS, 90_000),
-      project('e2e', ['test/e2e/**/*.test.ts'], 180_000, { globalSetup }),
+      // In one row: outages of the coordinator are part of them, and they share it.
+      {
+        test: {
+          ...project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {
+            globalSetup: ['test/e2e/global-setup.ts'],
+          }).test,
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });

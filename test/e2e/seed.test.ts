@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
+import { readUci } from '../judge/uci.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { applyManifest } from '../stack/manifests.ts';
+import { observePods, observeRules, readCnf, readConfigFile } from '../stack/observe.ts';
+import { waitForPods, waitInSync } from '../stack/operator.ts';
+import { e2eCluster } from './cluster.ts';
+
+/** The simulator's factory settings stand for what an administrator made: they must come through untouched. */
+const factory = async (file: string): Promise<ReturnType<typeof readUci>> =>
+  readUci(
+    await readFile(
+      path.resolve(import.meta.dirname, `../openwrt-simulator/factory/config/${file}`),
+      'utf8',
+    ),
+  );
+
+describe("the seed's rules on a CNF with two replicas", async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let pods: string[] = [];
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('seed');
+    await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 2 });
+    await applyManifest(cluster, namespace, 'seed-rules.yaml');
+    await waitInSync(cluster, namespace, seedRules);
+    await waitForPods(cluster, namespace, 'cnf-1', 2);
+    pods = (await observePods(cluster, namespace, 'cnf-1')).map(({ name }) => name);
+  });
+
+  it.each(seedRules)('%s is in the files of both', async (rule) => {
+    for (const pod of pods) {
+      expect(holdsSeedRule(await readCnf(cluster, { namespace, pod }), rule)).toBe(true);
+    }
+  });
+
+  it.each(['firewall', 'mwan3'])('leaves both with the same %s, to the byte', async (file) => {
+    const texts = await Promise.all(
+      pods.map((pod) => readConfigFile(cluster, { namespace, pod }, file)),
+    );
+    expect(texts[0]).toBeDefined();
+    expect(texts[1]).toBe(texts[0]);
+    await expect(texts[0]).toMatchFileSnapshot(`../golden/seed/${file}`);
+  });
+
+  it.each(['firewall', 'mwan3', 'network'])('leaves what was in %s untouched', async (file) => {
+    const before = await factory(file);
+    for (const pod of pods) {
+      const text = await readConfigFile(cluster, { namespace, pod }, file);
+      const after = readUci(text ?? '');
+      expect(after.slice(0, before.length)).toEqual(before);
+    }
+  });
+
+  it('shows the truth in status', async () => {
+    for (const { kind, status } of await observeRules(cluster, namespace)) {
+      expect({ kind, ...status }).toMatchObject({ kind, inSync: true, appliedVersion: '1' });
+      expect(Date.parse(status?.appliedTime ?? '')).toBeGreaterThan(Date.now() - 600_000);
+    }
+  });
+
+  it('shows purpose, applied and in sync in kubectl get', async () => {
+    const { stdout } = await cluster.kubectl(['get', 'firewallzones', '-n', namespace]);
+    expect(stdout).toMatch(/NAME\s+PURPOSE\s+APPLIED\s+IN SYNC\s+AGE/);
+    expect(stdout).toMatch(/lan1\s+cnf-1\s+2\/2\s+true/);
+  });
+});

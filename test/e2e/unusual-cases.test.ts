@@ -1,0 +1,106 @@
+/** The seed's four unusual cases, each with the coordinator down, the agents down, and both. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf, deleteCnf } from '../stack/cnf.ts';
+import { agentsDown, coordinatorDown, type Restore } from '../stack/faults.ts';
+import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
+import { applyManifest, manifestPath } from '../stack/manifests.ts';
+import { observePods, observeRules, readCnf } from '../stack/observe.ts';
+import { waitForPods, waitForRules, waitInSync } from '../stack/operator.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-1';
+type Outage = { coordinator: boolean; agents: boolean };
+const outages: [string, Outage][] = [
+  ['the coordinator', { coordinator: true, agents: false }],
+  ['the agents', { coordinator: false, agents: true }],
+  ['both', { coordinator: true, agents: true }],
+];
+
+describe.each(outages)('%s down', async (_name, outage) => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('unusual');
+  });
+
+  const during = async (work: () => Promise<void>): Promise<void> => {
+    const restores: Restore[] = [];
+    if (outage.coordinator) restores.push(await coordinatorDown(cluster));
+    if (outage.agents) restores.push(await agentsDown(cluster, namespace, PURPOSE));
+    try {
+      await work();
+    } finally {
+      for (const restore of restores.reverse()) await restore();
+    }
+  };
+
+  const expectOnAllPods = async (present: boolean): Promise<void> => {
+    for (const { name } of await observePods(cluster, namespace, PURPOSE)) {
+      const config = await readCnf(cluster, { namespace, pod: name });
+      expect(seedRules.filter((rule) => holdsSeedRule(config, rule) !== present)).toEqual([]);
+    }
+  };
+
+  it('CNF and rules created meanwhile: in sync afterwards', async () => {
+    await during(async () => {
+      await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 }, { wait: false });
+      await applyManifest(cluster, namespace, 'seed-rules.yaml');
+    });
+    await waitInSync(cluster, namespace, seedRules);
+    await expectOnAllPods(true);
+  });
+
+  it('the CNF not ready for a while: status says so, and heals', async () => {
+    const [pod] = await observePods(cluster, namespace, PURPOSE);
+    await during(async () => {
+      await cluster.killContainer(
+        { namespace, pod: pod?.name ?? '', container: 'sdewan' },
+        'SIGKILL',
+      );
+    });
+    await waitForPods(cluster, namespace, PURPOSE, 2);
+    await waitInSync(cluster, namespace, seedRules);
+    await expectOnAllPods(true);
+  });
+
+  it('a CNF pod restarted meanwhile: its rules are back', async () => {
+    const [pod] = await observePods(cluster, namespace, PURPOSE);
+    await during(async () => {
+      await cluster.kubectl([
+        'delete',
+        'pod',
+        '-n',
+        namespace,
+        pod?.name ?? '',
+        '--grace-period=1',
+        '--wait=false',
+      ]);
+    });
+    await waitForPods(cluster, namespace, PURPOSE, 2);
+    await waitInSync(cluster, namespace, seedRules);
+    await expectOnAllPods(true);
+  });
+
+  it('rules deleted meanwhile: they stay until confirmed, then go', async () => {
+    await during(async () => {
+      await cluster.kubectl([
+        'delete',
+        '-n',
+        namespace,
+        '-f',
+        manifestPath('seed-rules.yaml'),
+        '--wait=false',
+      ]);
+      expect(await observeRules(cluster, namespace)).toHaveLength(seedRules.length);
+    });
+    await waitForRules(
+      cluster,
+      namespace,
+      { what: 'all rules gone', timeoutMs: 60_000 },
+      (rules) => rules.length === 0,
+    );
+    await expectOnAllPods(false);
+    await deleteCnf(cluster, namespace, PURPOSE);
+  });
+});
