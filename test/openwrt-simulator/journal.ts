@@ -10,7 +10,7 @@ import { toText } from './bytes.ts';
 export type Cause = { call: string; user?: string; session?: string };
 
 export type JournalEvent =
-  | { event: 'start' | 'stop'; why: string }
+  | { event: 'start'; why: string }
   | {
       event: 'write';
       package: string;
@@ -29,6 +29,7 @@ export type JournalEvent =
 export type JournalEntry = JournalEvent & { seq: number; at: string; ms: number };
 
 export type Journal = {
+  readonly path: string;
   add: (event: JournalEvent) => void;
   recordWrite: (write: {
     package: string;
@@ -62,6 +63,7 @@ export const createJournal = (options: {
     appendFileSync(path, `${JSON.stringify(entry)}\n`);
   };
   return {
+    path,
     add,
     recordWrite: ({ before, after, ...rest }) =>
       add({

@@ -20,7 +20,8 @@ export type ControlDeps = {
   store: UciStore;
   rpcd: Rpcd;
   fw4: Fw4;
-  restart: () => void;
+  /** Resets all connections but that one. */
+  restart: (connection: object) => void;
 };
 
 const faultSchema = z.strictObject({
@@ -82,7 +83,7 @@ const answer = (deps: ControlDeps, request: Request): Answer => {
       deps.faults.clear();
       return json({});
     case 'POST /restart':
-      deps.restart();
+      deps.restart(request.connection);
       return json({});
     case 'POST /kill-rpcd':
       deps.rpcd.die('asked to');

@@ -16,13 +16,13 @@ export const INIT_SCRIPTS: Readonly<Record<string, JsonObject>> = {
 
 const RC_ACTIONS = new Set(['disable', 'enable', 'stop', 'start', 'restart', 'reload']);
 
-export const createSystemObject = (deps: { clock: Clock; hostname: () => string }): BusObject => ({
+export const createSystemObject = (clock: Clock): BusObject => ({
   board: {
     arguments: {},
     call: () =>
       ok({
         kernel: '6.12.0',
-        hostname: deps.hostname(),
+        hostname: 'OpenWrt',
         system: 'simulator x86_64',
         model: 'simulator',
         board_name: 'simulator',
@@ -40,7 +40,7 @@ export const createSystemObject = (deps: { clock: Clock; hostname: () => string 
     call: () =>
       ok({
         localtime: Math.floor(Date.now() / 1000),
-        uptime: Math.floor(deps.clock.nowMs() / 1000),
+        uptime: Math.floor(clock.nowMs() / 1000),
         load: [0, 0, 0],
         memory: { total: 268_435_456, free: 134_217_728 },
       }),

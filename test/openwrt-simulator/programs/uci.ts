@@ -51,10 +51,14 @@ const importFile = (
 const load = ({ root, store }: { root: DeviceRoot; store: UciStore }, name: string): UciPackage =>
   store.load(name, root.path(SHELL_STAGING)).package;
 
+/** Anonymous sections by type and place, as the command names them. */
 const show = (uciPackage: UciPackage): string =>
   uciPackage.sections
-    .map((section) => {
-      const path = `${uciPackage.name}.${section.name}`;
+    .map((section, index) => {
+      const before = uciPackage.sections.slice(0, index);
+      const place = before.filter(({ type }) => type === section.type).length;
+      const id = section.anonymous ? `@${section.type}[${place}]` : section.name;
+      const path = `${uciPackage.name}.${id}`;
       const options = [...section.options].map(([option, value]) => {
         const items = typeof value === 'string' ? [value] : value;
         return `${path}.${option}=${items.map((item) => `'${escape(item)}'`).join(' ')}\n`;

@@ -32,6 +32,8 @@ export type RpcdDeps = {
   journal: Journal;
   clock: Clock;
   bus: Bus;
+  /** Milliseconds that each call of `uci` takes per 1,024 bytes of package and staged changes. */
+  uciMsPerKilobyte: number;
   onConfigChange: (packageName: string) => void;
 };
 
@@ -58,6 +60,7 @@ export class Rpcd {
 
   /** Whether the session may call that method: what uhttpd asks before each call. */
   allowsCall(session: string, target: { object: string; method: string }): boolean {
+    if (!this.#deps.bus.has('session')) return false;
     return this.#sessions.allows(session, 'ubus', {
       object: target.object,
       function: target.method,
@@ -71,6 +74,7 @@ export class Rpcd {
     caller: Caller,
   ): Promise<Reply | 'died'> {
     const reply = await this.#deps.bus.call(target, args, caller);
+    await this.#takeTime(target.object, args, caller);
     if (reply.data && blobBytes('', reply.data) > MAX_MESSAGE_BYTES) {
       this.die(`answer of ${target.object} ${target.method} over 1 MiB`);
       return 'died';
@@ -99,6 +103,15 @@ export class Rpcd {
   stop(): void {
     this.#pending.forget();
     this.#cancelRespawn();
+  }
+
+  /** libuci reads the package and all that is staged on every call: what makes many `uci add` quadratic. */
+  async #takeTime(object: string, args: JsonObject, { session }: Caller): Promise<void> {
+    const name = args['config'];
+    const { uciMsPerKilobyte, store, clock } = this.#deps;
+    if (uciMsPerKilobyte === 0 || object !== 'uci' || typeof name !== 'string') return;
+    const bytes = store.bytes(name, this.#stagingDirectory(session));
+    await clock.wait((bytes / 1024) * uciMsPerKilobyte);
   }
 
   #start(): void {

@@ -43,9 +43,11 @@ export const applyDelta = (
   const reader = new LineReader(text);
   const staged: UciChange[] = [];
   let made = 0;
-  while (reader.nextLine()) {
+  for (;;) {
     try {
-      const change = parseChange(uciPackage.name, reader);
+      const line = reader.lineMatching(CHANGE_LINE);
+      if (!line && !reader.nextLine()) return { staged, made };
+      const change = line ? changeOf(uciPackage.name, line) : parseChange(uciPackage.name, reader);
       if (!change) continue;
       staged.push(change);
       uciPackage.apply(change);
@@ -54,7 +56,21 @@ export const applyDelta = (
       if (!(error instanceof UciError)) throw error;
     }
   }
-  return { staged, made };
+};
+
+/** A line as libuci itself writes it, without a quote in its value. */
+const CHANGE_LINE =
+  // eslint-disable-next-line no-control-regex -- values with control characters are no good
+  /([-@^|~+]?)([\w-]+)\.(\w+)(?:\.(\w+))?(?:='([^'\x00-\x08\x0b\x0c\x0e-\x1f]*)')?\n/y;
+
+const changeOf = (
+  packageName: string,
+  [, prefix = '', name, section = '', option, value]: RegExpExecArray,
+): UciChange | undefined => {
+  const change: UciChange = { command: PREFIXES[prefix] ?? 'set', section };
+  if (option !== undefined) change.option = option;
+  if (value !== undefined) change.value = value;
+  return name === packageName && isGood(change) ? change : undefined;
 };
 
 const parseChange = (packageName: string, reader: LineReader): UciChange | undefined => {

@@ -23,6 +23,16 @@ export class LineReader {
     return this.#readMore();
   }
 
+  /** The next line, and those that it runs on to, if all of it matches `pattern`, which is sticky. Else nothing is read. */
+  lineMatching(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#next;
+    const match = pattern.exec(this.#text);
+    if (!match) return undefined;
+    this.#next = pattern.lastIndex;
+    this.#line += 1;
+    return match;
+  }
+
   /** The first word of a command: up to a blank or tab, quotes not looked at. Undefined at the end of the line. */
   commandWord(): string | undefined {
     this.#skipWhitespace();

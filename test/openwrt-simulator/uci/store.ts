@@ -67,6 +67,15 @@ export class UciStore {
     return isFile(path) ? readBytes(path) : undefined;
   }
 
+  /** Size of the package and of what is staged for it. */
+  bytes(name: string, stagingDirectory: string): number {
+    return isPackageName(name)
+      ? [this.path(name), `${stagingDirectory}/${name}`]
+          .map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0)
+          .reduce((sum, size) => sum + size)
+      : 0;
+  }
+
   /** The package with what `stagingDirectory` holds for it made on top. @throws UciError `not found`, `parse`, `invalid` */
   load(name: string, stagingDirectory?: string): LoadedPackage {
     const text = this.text(name);
@@ -108,7 +117,10 @@ export class UciStore {
     this.replace(name, formatPackage(parsePackage(name, text)), by);
   }
 
-  /** Puts a whole file in place of the package, atomically; mode and symbolic links stay. */
+  /**
+   * Puts a whole file in place of the package, atomically; mode and symbolic links stay. A file that is a mount cannot be
+   * replaced: then nothing happens, and as on a device nobody is told.
+   */
   replace(name: string, text: string, by: Cause): void {
     const path = this.path(name);
     const before = this.text(name);
@@ -116,7 +128,12 @@ export class UciStore {
     const temporary = `${this.configDirectory}/.${name}.uci-${this.#temporary}`;
     writeBytes(temporary, text);
     chmodSync(temporary, before === undefined ? 0o644 : statSync(path).mode & 0o7777);
-    renameSync(temporary, before === undefined ? path : realpathSync(path));
+    try {
+      renameSync(temporary, before === undefined ? path : realpathSync(path));
+    } catch {
+      unlinkSync(temporary);
+      return;
+    }
     this.#onWrite({ package: name, by, before, after: text });
   }
 

@@ -28,6 +28,9 @@ export const formatPackage = (uciPackage: UciPackage): string => {
 export const escape = (text: string): string =>
   text.includes("'") ? text.replaceAll("'", `'\\''`) : text;
 
+/** A line as libuci itself writes it: nine of ten, and not worth the quoting rules. */
+const OPTION_LINE = /\t(option|list) (\w+) '([^'\n]*)'\n/y;
+
 class Parser {
   readonly #reader: LineReader;
   readonly #package: UciPackage;
@@ -39,7 +42,14 @@ class Parser {
   }
 
   parse(): UciPackage {
-    while (this.#reader.nextLine()) {
+    for (;;) {
+      const option = this.#section && this.#reader.lineMatching(OPTION_LINE);
+      if (option) {
+        const [, command, name = '', value = ''] = option;
+        this.#setOption(name, value, command === 'list');
+        continue;
+      }
+      if (!this.#reader.nextLine()) return this.#package;
       for (
         let word = this.#reader.commandWord();
         word !== undefined && !word.startsWith('#');
@@ -47,7 +57,6 @@ class Parser {
       )
         this.#command(word);
     }
-    return this.#package;
   }
 
   #command(word: string): void {
@@ -85,18 +94,18 @@ class Parser {
   }
 
   #option(list: boolean): void {
-    const section = this.#section;
-    if (!section) return this.#reader.fail('option/list command found before the first section');
+    if (!this.#section)
+      return this.#reader.fail('option/list command found before the first section');
     const option = this.#name(isName);
     const value = this.#reader.argument();
     this.#endOfCommand();
+    this.#setOption(option, value, list);
+  }
+
+  #setOption(option: string, value: string, list: boolean): void {
+    const section = this.#section?.name ?? '';
     if (value === '' && !list) return;
-    this.#package.apply({
-      command: list ? 'list-add' : 'set',
-      section: section.name,
-      option,
-      value,
-    });
+    this.#package.apply({ command: list ? 'list-add' : 'set', section, option, value });
   }
 
   #name(valid: (text: string) => boolean): string {

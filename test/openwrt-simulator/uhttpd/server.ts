@@ -17,6 +17,8 @@ export type Request = {
   headers: IncomingMessage['headers'];
   /** Byte string; undefined when it was longer than the route takes. */
   body: string | undefined;
+  /** Stands for the connection that it came on. */
+  connection: object;
 };
 export type Route = {
   matches: (path: string) => boolean;
@@ -35,7 +37,8 @@ export type ListenOptions = {
 
 export type Listener = {
   url: string;
-  resetConnections: () => void;
+  /** All but one. */
+  resetConnections: (except?: object) => void;
   close: () => Promise<void>;
 };
 
@@ -62,8 +65,8 @@ export const listen = async (options: ListenOptions): Promise<Listener> => {
   const host = options.host === '0.0.0.0' ? '127.0.0.1' : options.host;
   return {
     url: `${options.tls ? 'https' : 'http'}://${host}:${port}`,
-    resetConnections: () => {
-      for (const socket of sockets) socket.resetAndDestroy();
+    resetConnections: (except) => {
+      for (const socket of sockets) if (socket !== except) socket.resetAndDestroy();
     },
     close: () =>
       new Promise((resolve) => {
@@ -90,6 +93,7 @@ const respond = async ({ request, response, options, answered }: Exchange): Prom
     query: url.searchParams,
     headers: request.headers,
     body,
+    connection: request.socket,
   })) ?? { status: 404, body: 'Not Found\n', contentType: 'text/plain' };
   if (answer === 'hang') return;
   if (answer === 'reset') {

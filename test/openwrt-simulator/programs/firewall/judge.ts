@@ -131,10 +131,9 @@ const judgeOption = (
 /** `Section name (its name option)`; an anonymous one is named by type and place. */
 const titleOf = (uciPackage: UciPackage, section: UciSection): string => {
   const name = section.options.get('name');
-  const place = uciPackage.sections
-    .filter(({ type }) => type === section.type)
-    .findIndex((one) => one === section);
-  const id = section.anonymous ? `@${section.type}[${place}]` : section.name;
+  const place = (): number =>
+    uciPackage.sections.filter(({ type }) => type === section.type).indexOf(section);
+  const id = section.anonymous ? `@${section.type}[${place()}]` : section.name;
   return typeof name === 'string' ? `Section ${id} (${name})` : `Section ${id}`;
 };
 

@@ -1,0 +1,307 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createManualClock } from './clock.ts';
+import type { Fault } from './faults.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';
+import { logIn, type TestClient } from './test-client.ts';
+
+let simulator: Simulator;
+const AGENT = { username: 'sdewan', password: 'pw' };
+const start = async (options: SimulatorOptions = {}): Promise<TestClient> => {
+  simulator = await startSimulator({
+    factory: { rootPassword: 'root-pw', agent: AGENT },
+    ...options,
+  });
+  return logIn(simulator.url, AGENT.username, AGENT.password);
+};
+afterEach(() => simulator.stop());
+
+const RULE = { config: 'firewall', type: 'rule', name: 'sdewan_r', values: { src: 'lan' } };
+const firewall = (): string => readFileSync(`${simulator.configDirectory}/firewall`, 'utf8');
+const writesOf = (name: string): string[] =>
+  simulator
+    .journal()
+    .flatMap((entry) => (entry.event === 'write' && entry.package === name ? [entry.by.call] : []));
+
+describe('the journal', () => {
+  test('tells each write, by whom, with the text, and each reload', async () => {
+    const agent = await start();
+    await agent.call('uci', 'add', RULE);
+    expect(writesOf('firewall')).toEqual(['factory']);
+    await agent.call('uci', 'apply', { rollback: true, timeout: 5 });
+    await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
+    await agent.call('uci', 'rollback', {});
+    expect(writesOf('firewall')).toEqual(['factory', 'uci apply', 'uci rollback']);
+    const [, applied] = simulator
+      .journal()
+      .filter((entry) => entry.event === 'write' && entry.package === 'firewall');
+    expect(applied).toMatchObject({
+      by: { user: 'sdewan' },
+      text: expect.stringContaining("config rule 'sdewan_r'"),
+    });
+    expect(simulator.reloads()).toEqual({ firewall: 1 });
+    expect(simulator.firewall().sections).toContain('sdewan_r');
+  });
+
+  test('outlives the process', async () => {
+    await start();
+    const stateDirectory = `${simulator.journalPath}-state`;
+    const again = await startSimulator({ stateDirectory });
+    await again.stop();
+    const third = await startSimulator({ stateDirectory });
+    const starts = third.journal().filter(({ event }) => event === 'start');
+    await third.stop();
+    expect(starts.map(({ seq }) => seq)[1]).toBeGreaterThan(starts[0]?.seq ?? 0);
+    expect(starts).toHaveLength(2);
+  });
+});
+
+describe('rights', () => {
+  test("the agent's own may what it needs and no more", async () => {
+    const agent = await start();
+    expect(await agent.call('uci', 'get', { config: 'network', section: 'net1' })).toMatchObject([
+      0,
+      {},
+    ]);
+    expect(await agent.call('file', 'md5', { path: '/etc/config/ipsec' })).toMatchObject([0, {}]);
+    expect(
+      await agent.call('file', 'exec', { command: '/etc/init.d/mwan3', params: ['reload'] }),
+    ).toEqual([0, { code: 0 }]);
+    expect(await agent.call('uci', 'commit', { config: 'firewall' })).toBe(-32002);
+    expect(await agent.call('uci', 'get', { config: 'rpcd' })).toEqual([6]);
+    expect(await agent.call('file', 'read', { path: '/etc/shadow' })).toEqual([6]);
+    expect(await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['stop'] })).toEqual([
+      6,
+    ]);
+    expect(await agent.call('file', 'write', { path: '/etc/config/firewall', data: '' })).toEqual([
+      6,
+    ]);
+  });
+
+  test('a stock image has no login for an agent, and root no exec', async () => {
+    simulator = await startSimulator({ factory: { rootPassword: 'root-pw' } });
+    expect((await logIn(simulator.url, AGENT.username, AGENT.password)).session).toBe('');
+    expect((await logIn(simulator.url, 'root', 'wrong')).session).toBe('');
+    const root = await logIn(simulator.url, 'root', 'root-pw');
+    expect(await root.call('uci', 'add', RULE)).toMatchObject([0, {}]);
+    expect(await root.call('file', 'list', { path: '/etc/config' })).toMatchObject([0, {}]);
+    expect(await root.call('uci', 'commit', { config: 'firewall' })).toBe(-32002);
+    expect(await root.call('file', 'md5', { path: '/etc/config/firewall' })).toBe(-32002);
+    expect(await root.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] })).toBe(
+      -32002,
+    );
+    expect(await root.call('uci', 'apply', {})).toEqual([0]);
+    expect(firewall()).toContain('sdewan_r');
+  });
+
+  test('are read at each login', async () => {
+    await start();
+    const file = `${simulator.rootDirectory}/usr/share/rpcd/acl.d/sdewan-agent.json`;
+    writeFileSync(file, readFileSync(file, 'utf8').replace('"get",', ''));
+    const agent = await logIn(simulator.url, AGENT.username, AGENT.password);
+    expect(await agent.call('uci', 'get', { config: 'firewall' })).toBe(-32002);
+  });
+});
+
+describe('time', () => {
+  test('a session ends after 300 idle seconds, with what it has staged', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock });
+    await agent.call('uci', 'add', RULE);
+    const staged = `${simulator.rootDirectory}/var/run/rpcd/uci-${agent.session}`;
+    clock.advance(299_000);
+    expect(await agent.call('system', 'info', {})).toMatchObject([0, {}]);
+    expect(existsSync(staged)).toBe(true);
+    clock.advance(301_000);
+    expect(await agent.call('system', 'info', {})).toBe(-32002);
+    expect(existsSync(staged)).toBe(false);
+  });
+
+  test('a program is cut after 30 seconds', async () => {
+    const clock = createManualClock();
+    const programs = { '/sbin/fw4': () => new Promise<never>(() => {}) };
+    const agent = await start({ clock, programs });
+    const exec = agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
+    await agent.call('system', 'info', {});
+    clock.advance(30_000);
+    expect(await exec).toEqual([7]);
+  });
+
+  test('a reload takes 0.6 ms per rule when asked to, and other calls pass meanwhile', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock, reloadMsPerRule: 0.6 });
+    const reload = agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
+    await agent.call('system', 'info', {});
+    expect(simulator.reloads()).toEqual({});
+    clock.advance(100);
+    expect(await reload).toEqual([0, { code: 0 }]);
+  });
+
+  test('each call of uci takes time by the size of the package when asked to', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock, uciMsPerKilobyte: 1 });
+    const add = agent.call('uci', 'add', RULE);
+    const first = Promise.race([add, agent.call('system', 'info', {})]);
+    expect(await first).toMatchObject([0, { uptime: 0 }]);
+    clock.advance(10);
+    expect(await add).toMatchObject([0, { section: 'sdewan_r' }]);
+  });
+
+  test('a dead rpcd comes back after 5 seconds, without sessions and without rollback', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock });
+    await agent.call('uci', 'add', RULE);
+    await agent.call('uci', 'apply', { rollback: true, timeout: 4 });
+    simulator.killRpcd();
+    expect(await agent.call('system', 'info', {})).toBe(-32002);
+    expect(await agent.call('uci', 'confirm', {})).toBe(-32000);
+    clock.advance(5_000);
+    expect(await agent.call('uci', 'confirm', {})).toBe(-32002);
+    expect(firewall()).toContain('sdewan_r');
+  });
+});
+
+describe('services', () => {
+  test('are reloaded by procd where the image does so', async () => {
+    const agent = await start({ procdReloads: true });
+    await agent.call('uci', 'add', RULE);
+    await agent.call('uci', 'apply', { rollback: true, timeout: 5 });
+    expect(simulator.reloads()).toEqual({ firewall: 1 });
+    await agent.call('uci', 'rollback', {});
+    expect(simulator.reloads()).toEqual({ firewall: 2 });
+    expect(simulator.firewall().sections).not.toContain('sdewan_r');
+  });
+
+  test('a package that cannot be read drops everything, with code 0', async () => {
+    const agent = await start();
+    writeFileSync(`${simulator.configDirectory}/firewall`, "config rule 'open\n");
+    expect(await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] })).toEqual([
+      0,
+      { code: 0 },
+    ]);
+    expect(simulator.firewall()).toEqual({
+      policies: { input: 'drop', output: 'drop', forward: 'drop' },
+      sections: [],
+    });
+  });
+
+  test('a set that nft refuses leaves the old one in force, with code 0', async () => {
+    const agent = await start();
+    const before = simulator.firewall();
+    await agent.call('uci', 'add', { ...RULE, values: { src: 'lan', proto: 'nosuch' } });
+    await agent.call('uci', 'apply', { rollback: true, timeout: 5 });
+    const reload = await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
+    expect(reload).toMatchObject([0, { code: 0, stderr: expect.stringContaining('Error:') }]);
+    expect(simulator.firewall()).toEqual(before);
+  });
+});
+
+describe('faults', () => {
+  const info = (agent: TestClient): Promise<unknown> => agent.call('system', 'info', {});
+
+  test.each<[string, Fault['action'], unknown]>([
+    ['an error of uhttpd', { kind: 'error', error: 'timeout' }, -32003],
+    ['a status of ubus', { kind: 'status', status: 9 }, [9]],
+  ])('%s, once', async (_, action, expected) => {
+    const agent = await start();
+    simulator.faults.add({ object: 'system', times: 1, action });
+    expect(await info(agent)).toEqual(expected);
+    expect(await info(agent)).toMatchObject([0, {}]);
+  });
+
+  test('a reset, before or after the call is carried out', async () => {
+    const agent = await start();
+    const off = simulator.faults.add({ method: 'add', action: { kind: 'reset' } });
+    await expect(agent.call('uci', 'add', RULE)).rejects.toThrow('fetch failed');
+    expect(await agent.call('uci', 'changes', { config: 'firewall' })).toEqual([
+      0,
+      { changes: [] },
+    ]);
+    off();
+    simulator.faults.add({ method: 'add', when: 'after', action: { kind: 'reset' } });
+    await expect(agent.call('uci', 'add', RULE)).rejects.toThrow('fetch failed');
+    expect(await agent.call('uci', 'changes', { config: 'firewall' })).not.toEqual([
+      0,
+      { changes: [] },
+    ]);
+  });
+
+  test('a delay', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock });
+    simulator.faults.add({ object: 'uci', action: { kind: 'delay', ms: 1_000 } });
+    const add = agent.call('uci', 'add', RULE);
+    await info(agent);
+    clock.advance(1_000);
+    expect(await add).toMatchObject([0, {}]);
+  });
+
+  test('a hang ends with the simulator', async () => {
+    const agent = await start();
+    simulator.faults.add({ contains: 'sdewan_r', action: { kind: 'hang' } });
+    const ended = agent.call('uci', 'add', RULE).catch(() => 'ended');
+    await info(agent);
+    await simulator.stop();
+    expect(await ended).toBe('ended');
+  });
+
+  test('a restart of the container brings the factory configuration back', async () => {
+    const agent = await start();
+    const factory = firewall();
+    await agent.call('uci', 'add', RULE);
+    await agent.call('uci', 'apply', {});
+    expect(firewall()).not.toBe(factory);
+    simulator.faults.add({ object: 'system', times: 1, action: { kind: 'restart' } });
+    await expect(info(agent)).rejects.toThrow('fetch failed');
+    expect(firewall()).toBe(factory);
+    expect(await info(agent)).toBe(-32002);
+  });
+});
+
+describe('the door for tests', () => {
+  const request = async (path: string, init?: RequestInit): Promise<Response> =>
+    fetch(`${simulator.url}/_simulator${path}`, init);
+
+  test('shows state, journal and packages, and takes packages and faults', async () => {
+    const agent = await start();
+    expect(await (await request('/state')).json()).toMatchObject({ reloads: {}, faults: [] });
+    expect(await (await request('/journal')).json()).toEqual(simulator.journal());
+    const text = "\nconfig rule 'admin_ü'\n\n".replace('_ü', '_u');
+    expect((await request('/config/firewall', { method: 'PUT', body: text })).status).toBe(200);
+    expect(await (await request('/config/firewall')).text()).toBe(text);
+    expect(writesOf('firewall').at(-1)).toBe('administrator');
+    const fault = { object: 'system', action: { kind: 'status', status: 9 } };
+    await request('/faults', { method: 'POST', body: JSON.stringify(fault) });
+    expect(await agent.call('system', 'info', {})).toEqual([9]);
+    await request('/faults', { method: 'DELETE' });
+    await request('/kill-rpcd', { method: 'POST' });
+    expect(await agent.call('uci', 'configs', {})).toBe(-32000);
+    expect((await request('/restart', { method: 'POST' })).status).toBe(200);
+    expect(firewall()).not.toBe(text);
+  });
+
+  test('refuses what it does not understand', async () => {
+    await start();
+    expect((await request('/faults', { method: 'POST', body: '{"action":"x"}' })).status).toBe(400);
+    expect((await request('/nothing')).status).toBe(404);
+  });
+});
+
+test('the factory has what an administrator made, and mwan3 interfaces net1 and net2', async () => {
+  await start();
+  const sections = (name: string): string[] =>
+    simulator.store.load(name).package.sections.map((section) => section.name);
+  expect(sections('mwan3')).toEqual(expect.arrayContaining(['globals', 'net1', 'net2']));
+  expect(sections('network')).toEqual(expect.arrayContaining(['net0', 'net1', 'net2']));
+  expect(sections('firewall')).toEqual(expect.arrayContaining(['admin_ssh', 'admin_web']));
+  expect(simulator.firewall().policies).toEqual({
+    input: 'reject',
+    output: 'accept',
+    forward: 'reject',
+  });
+});
+
+test('the front page answers, where readiness probes look', async () => {
+  await start();
+  expect((await fetch(simulator.url)).status).toBe(200);
+});
