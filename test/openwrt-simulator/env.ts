@@ -49,6 +49,17 @@ export const envSchema = z.object({
     .nonnegative()
     .default(0)
     .describe('Milliseconds of a `fw4 reload` per section; measured on OpenWRT: 0.6.'),
+  SIMULATOR_UCI_MS_PER_KILOBYTE: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe(
+      'Milliseconds of each `uci` call per KiB of package and staged changes; 0.03 makes `uci add` as slow as measured.',
+    ),
+  SIMULATOR_PROCD_RELOADS: z
+    .stringbool()
+    .default(false)
+    .describe("Whether procd reloads a service when its package was changed, as on ICN's image."),
   SIMULATOR_KEEP_ALIVE_DELAY_MS: z.coerce
     .number()
     .nonnegative()

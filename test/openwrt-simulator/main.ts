@@ -11,6 +11,8 @@ const optionsOf = (env: Env): SimulatorOptions => {
     host: env.KTH_POD_IP,
     httpPort: env.PORT_80,
     reloadMsPerRule: env.SIMULATOR_RELOAD_MS_PER_RULE,
+    uciMsPerKilobyte: env.SIMULATOR_UCI_MS_PER_KILOBYTE,
+    procdReloads: env.SIMULATOR_PROCD_RELOADS,
     keepAliveDelayMs: env.SIMULATOR_KEEP_ALIVE_DELAY_MS,
     factory: {
       rootPassword: env.SIMULATOR_ROOT_PASSWORD,
@@ -33,11 +35,12 @@ const optionsOf = (env: Env): SimulatorOptions => {
   };
 };
 
-const simulator = await startSimulator(optionsOf(readEnv(process.env)));
-console.log(`OpenWRT simulator at ${simulator.url}, configuration in ${simulator.configDirectory}`);
-
+const starting = startSimulator(optionsOf(readEnv(process.env)));
 const stop = (): void => {
-  void simulator.stop().then(() => process.exit(0));
+  void starting.then((simulator) => simulator.stop()).then(() => process.exit(0));
 };
 process.once('SIGTERM', stop);
 process.once('SIGINT', stop);
+
+const { url, configDirectory } = await starting;
+console.log(`OpenWRT simulator at ${url}, configuration in ${configDirectory}`);

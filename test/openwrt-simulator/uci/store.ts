@@ -130,8 +130,9 @@ export class UciStore {
     chmodSync(temporary, before === undefined ? 0o644 : statSync(path).mode & 0o7777);
     try {
       renameSync(temporary, before === undefined ? path : realpathSync(path));
-    } catch {
+    } catch (error) {
       unlinkSync(temporary);
+      if (!(error instanceof Error && 'code' in error && error.code === 'EBUSY')) throw error;
       return;
     }
     this.#onWrite({ package: name, by, before, after: text });
