@@ -6,6 +6,7 @@ import type { ClusterBackend } from './backend.ts';
 import { CLUSTER_VARIABLE, createCluster, imagesDirectory, logsDirectory } from './cluster.ts';
 import { createGuardedDirectory, type GuardedDirectory } from './guardian/start.ts';
 import { createImageStore } from './images.ts';
+import { kindBackend } from './kind/backend.ts';
 import { nodeBackend } from './node/backend.ts';
 import { processBackend } from './process-kubelet/backend.ts';
 import { createProgress } from './progress.ts';
@@ -15,15 +16,10 @@ import type { Backend, Cluster, ClusterOptions } from './types.ts';
 /** Logs of all containers and programs are copied here, in a folder per cluster, before they vanish. */
 const KEEP_LOGS_VARIABLE = 'KIND_TEST_HARNESS_KEEP_LOGS';
 
-const BACKENDS: Partial<Record<Backend, ClusterBackend>> = {
+const BACKENDS: Readonly<Record<Backend, ClusterBackend>> = {
   process: processBackend,
   node: nodeBackend,
-};
-
-const backendOf = (name: Backend): ClusterBackend => {
-  const backend = BACKENDS[name];
-  if (!backend) throw new Error(`there is no backend named ${name}`);
-  return backend;
+  kind: kindBackend,
 };
 
 /**
@@ -32,7 +28,7 @@ const backendOf = (name: Backend): ClusterBackend => {
  */
 export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
   requireLinux();
-  const backend = backendOf(options.backend ?? 'process');
+  const backend = BACKENDS[options.backend ?? 'process'];
   const progress = createProgress(options.onProgress);
   const guarded = await createGuardedDirectory();
   try {
@@ -53,7 +49,7 @@ export const connectCluster = async (env: NodeJS.ProcessEnv = process.env): Prom
   const directory = env[CLUSTER_VARIABLE];
   if (!directory) throw new Error(`${CLUSTER_VARIABLE} is not set: no cluster to join`);
   const record = await readRecord(directory);
-  return createCluster(record, backendOf(record.backend).access(record), async () => {});
+  return createCluster(record, BACKENDS[record.backend].access(record), async () => {});
 };
 
 const start = async (

@@ -5,11 +5,11 @@ import { inspect } from 'node:util';
 
 import type { BackendContext, ClusterBackend, RunningBackend } from '../backend.ts';
 import { findExistingCluster, type ExistingCluster } from '../control-plane/existing.ts';
+import { findKubectl } from '../control-plane/kubectl.ts';
 import { launchControlPlane } from '../control-plane/launch.ts';
 import { choosePrograms } from '../control-plane/programs.ts';
 import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
-import { run } from '../run.ts';
 import { processAccess } from './access.ts';
 import { startKubelet, type KubeletOptions } from './kubelet.ts';
 import { removeNode } from './node.ts';
@@ -77,15 +77,4 @@ const joinExisting = async (
     await client.close();
   };
   return { kubeconfig, server, client, stop, kubectlCommand, reason };
-};
-
-/** With an existing cluster only kubectl is needed, and most who have one have it on PATH. */
-const findKubectl = async ({ env, say, signal }: BackendContext): Promise<readonly string[]> => {
-  try {
-    await run(['kubectl', 'version', '--client'], { timeoutMs: 30_000 });
-    return ['kubectl'];
-  } catch {
-    const programs = await choosePrograms({ env, say, signal });
-    return programs.command('kubectl');
-  }
 };
