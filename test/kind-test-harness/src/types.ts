@@ -14,7 +14,8 @@ export type ImageProcess = {
   ports?: Readonly<Record<number, number>>;
 };
 
-export type Backend = 'process' | 'node' | 'kind';
+export const BACKENDS = ['process', 'node', 'kind'] as const;
+export type Backend = (typeof BACKENDS)[number];
 
 export type ClusterOptions = {
   /** What runs the pods; default `process`. */
