@@ -7,21 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createManualClock } from '../openwrt-simulator/clock.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 import { aclFilesOfApplyJson, aclFilesOfUbusJson } from './ubus/acl.ts';
+import { addBatch, addCall, deltaPart, DELTA_PARTS, fileWrite, filled } from './ubus/bodies.ts';
 import type { Received } from './ubus/client.ts';
 import { answerOf, createReplay, recordedAnswer } from './ubus/replay.ts';
-import {
-  generatedRules,
-  packagesOf,
-  rigPrograms,
-  RPCD_OF_APPLY_JSON,
-  RPCD_OF_UBUS_JSON,
-  ruleDelta,
-  ruleOptions,
-  rulesText,
-  SECTION_KEEP,
-  SECTION_OLD,
-  stockFirewall,
-} from './ubus/rig.ts';
+import { packagesOf, rigPrograms, RPCD_OF_APPLY_JSON, RPCD_OF_UBUS_JSON } from './ubus/rig.ts';
+import { generatedRules, rulesText, SECTION_KEEP, SECTION_OLD } from './ubus/rules.ts';
+import { stockFirewall } from './ubus/stock-firewall.ts';
 import { CUT, readTranscript, type Exchange } from './ubus/transcript.ts';
 
 /** What stands between the exchanges: by the name of the exchange that it comes before. */
@@ -49,22 +40,6 @@ const wholeBody = (exchange: Exchange, bodies: Bodies): string | undefined => {
   expect(body.length).toBe(exchange.request.body_truncated_from);
   return body;
 };
-
-/** Ends a file.write whose beginning the record has. */
-const fileWrite =
-  (data: string, end = '}]}') =>
-  (beginning: string): string =>
-    `${beginning.slice(0, beginning.indexOf('"data": "') + 8)}${escaped(data)}${end}`;
-
-/** JSON in ASCII alone, as the recording client wrote it. */
-const escaped = (text: string): string =>
-  JSON.stringify(text).replaceAll(
-    /[\u0080-\uffff]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-
-const filled = (beginning: string, bytes: number): string =>
-  `${beginning}${'x'.repeat(bytes - beginning.length - 4)}"}]}`;
 
 describe.runIf(here)('ubus.json', () => {
   if (!ubus) return;
@@ -234,12 +209,10 @@ describe.runIf(here)('ubus-apply.json', () => {
   }
 
   const parts = Object.fromEntries(
-    Array.from({ length: 9 }, (_, part) => {
-      const delta = Array.from({ length: 1500 }, (__, index) => ruleDelta(index)).join('');
-      const data = delta.slice(part * DELTA_PART_BYTES, (part + 1) * DELTA_PART_BYTES);
-      const end = `, "append": ${part > 0}}]}`;
-      return [`1500: file.write the delta, part ${part + 1} of 9`, fileWrite(data, end)];
-    }),
+    Array.from({ length: DELTA_PARTS }, (_, part) => [
+      `1500: file.write the delta, part ${part + 1} of ${DELTA_PARTS}`,
+      deltaPart(part),
+    ]),
   );
   const batches = Object.fromEntries(
     ['stock package', 'package of 1500 other rules'].flatMap((where) =>
@@ -271,28 +244,3 @@ describe.runIf(here)('ubus-apply.json', () => {
 
 /** A hand on the rig itself. */
 const RIG = { call: 'rig' };
-/** Bytes of a delta in one file.write of the recording. */
-const DELTA_PART_BYTES = 48_000;
-
-/** The recorded call of `uci add` for another rule. */
-const addCall = (recorded: string, index: number): string =>
-  recorded
-    .replace(/"name": "sdewan_\d+"/, `"name": "sdewan_${index}"`)
-    .replace(/"values": \{[^}]*\}/, `"values": ${spaced(ruleOptions(index))}`);
-
-/** Completes a batch of 25 calls whose first one begins the text. */
-const addBatch = (beginning: string, first: number): string => {
-  const session = /"params": \["(\w+)"/.exec(beginning)?.[1] ?? '';
-  const id = Number(/"id": (\d+)/.exec(beginning)?.[1]);
-  const calls = Array.from({ length: 25 }, (_, place) => {
-    const values = spaced(ruleOptions(first + place));
-    return `{"jsonrpc": "2.0", "id": ${id + place}, "method": "call", "params": ["${session}", "uci", "add", {"config": "firewall", "type": "rule", "name": "sdewan_${first + place}", "values": ${values}}]}`;
-  });
-  return `[${calls.join(', ')}]`;
-};
-
-/** JSON with a blank after each comma and colon, as the recording client wrote it. */
-const spaced = (options: Record<string, string>): string =>
-  `{${Object.entries(options)
-    .map(([name, value]) => `"${name}": "${value}"`)
-    .join(', ')}}`;

@@ -8,8 +8,9 @@ import type { Services } from '../services.ts';
 import { UciError } from '../uci/errors.ts';
 import { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
-import { firstOf, judgeFirewall, type Judgement } from './firewall/judge.ts';
+import { judgeFirewall, type Judgement } from './firewall/judge.ts';
 import { refusals } from './firewall/nft.ts';
+import { firstOf } from './firewall/values.ts';
 import { complained, type Program, type ProgramResult } from './runner.ts';
 import { SHELL_STAGING } from './uci.ts';
 

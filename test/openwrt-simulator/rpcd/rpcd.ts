@@ -8,12 +8,11 @@ import type { JsonObject } from '../json.ts';
 import type { Cause, Journal } from '../journal.ts';
 import type { ProgramRunner } from '../programs/runner.ts';
 import { ACL_DIRECTORY, RUN_DIRECTORY, SHADOW_FILE, type DeviceRoot } from '../root.ts';
-import type { UciSection } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 import { blobBytes, MAX_MESSAGE_BYTES } from './blob.ts';
 import type { Bus, Caller, Reply } from './bus.ts';
 import { createFileObject } from './file-object.ts';
-import { passwordMatches } from './passwords.ts';
+import { findLogin } from './login.ts';
 import { grantFromFiles } from './rights.ts';
 import { createSessionObject } from './session-object.ts';
 import { NO_SESSION, Sessions, type Session } from './sessions.ts';
@@ -170,12 +169,13 @@ export class Rpcd {
     password: string;
     timeoutSeconds: number;
   }): Session | undefined {
-    const section = this.#loginSection(credentials);
+    const { root, store } = this.#deps;
+    const section = findLogin(store, credentials, root.path(SHADOW_FILE));
     if (!section) return undefined;
     const session =
       this.#pendingSessionOf(credentials.username) ??
       this.#sessions.create(credentials.timeoutSeconds);
-    grantFromFiles(session.rights, this.#deps.root.path(ACL_DIRECTORY), section);
+    grantFromFiles(session.rights, root.path(ACL_DIRECTORY), section);
     session.values.set('username', credentials.username);
     return session;
   }
@@ -184,18 +184,5 @@ export class Rpcd {
   #pendingSessionOf(username: string): Session | undefined {
     const session = this.#sessions.get(this.#pending.session ?? '');
     return session?.values.get('username') === username ? session : undefined;
-  }
-
-  #loginSection(credentials: { username: string; password: string }): UciSection | undefined {
-    if (this.#deps.store.text('rpcd') === undefined) return undefined;
-    return this.#deps.store.load('rpcd').package.sections.find((section) => {
-      const stored = section.options.get('password');
-      return (
-        section.type === 'login' &&
-        section.options.get('username') === credentials.username &&
-        typeof stored === 'string' &&
-        passwordMatches(stored, credentials.password, this.#deps.root.path(SHADOW_FILE))
-      );
-    });
   }
 }

@@ -127,6 +127,14 @@ test.each<[string, string, string, boolean]>([
   expect(taken.some((one) => one.section.name === 's')).toBe(isTaken);
 });
 
+test('says for each protocol that families do not go together', () => {
+  const { warnings, taken } = judge(rule({ src_ip: '10.0.0.1', dest_ip: 'fe80::1' }));
+  const message =
+    '[!] Section s is restricted to IPv4 but referenced destination IP is IPv6 only, skipping\n';
+  expect(warnings).toEqual([message, message]);
+  expect(taken.some((one) => one.section.name === 's')).toBe(false);
+});
+
 test('names an anonymous section by its place, and any by its name option', () => {
   const { warnings } = judge("config rule\nconfig rule\n\toption name 'n'\n\toption src 'dmz'\n");
   expect(warnings[0]).toBe("[!] Section @rule[1] (n) option 'src' specifies invalid value 'dmz'\n");

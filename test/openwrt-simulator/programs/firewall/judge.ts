@@ -3,13 +3,14 @@
  * A bad section is left out and named; the rest is loaded. What nft then refuses as a whole is in nft.ts.
  */
 import type { UciPackage, UciSection } from '../../uci/package.ts';
+import { complaintOf } from './complaints.ts';
 import { SECTION_SPECS, type OptionSpec } from './sections.ts';
-import { parseValue, type Context, type Inverted } from './values.ts';
+import { firstOf, parseValue, type Context, type Inverted, type Values } from './values.ts';
 
 /** A section that fw4 took, with the values of its options; scalars are lists of one. */
 export type TakenSection = {
   section: UciSection;
-  values: ReadonlyMap<string, readonly Inverted[]>;
+  values: Values;
 };
 export type Judgement = { warnings: string[]; taken: TakenSection[] };
 
@@ -60,15 +61,12 @@ export const judgeFirewall = (uciPackage: UciPackage, networks: readonly string[
   return { warnings, taken };
 };
 
-export const firstOf = (values: TakenSection['values'], option: string): string | undefined =>
-  values.get(option)?.[0]?.value;
-
 /** Undefined for a section that is left out. */
 const judgeSection = (
   section: UciSection,
   context: Context,
   warn: (message: string) => void,
-): TakenSection['values'] | undefined => {
+): Values | undefined => {
   const values = judgeOptions(section, context, warn);
   if (!values) {
     if (section.type !== 'defaults' && section.type !== 'include')
@@ -79,9 +77,10 @@ const judgeSection = (
     warn('is disabled, ignoring section');
     return undefined;
   }
-  const complaint = COMPLAINTS[section.type]?.(values);
-  if (complaint !== undefined) warn(complaint.message);
-  return complaint?.leftOut === true ? undefined : values;
+  const complaint = complaintOf(section.type, values);
+  if (!complaint) return values;
+  for (let time = 0; time < (complaint.times ?? 1); time += 1) warn(complaint.message);
+  return complaint.leftOut ? undefined : values;
 };
 
 const judgeOptions = (
@@ -135,62 +134,4 @@ const titleOf = (uciPackage: UciPackage, section: UciSection): string => {
     uciPackage.sections.filter(({ type }) => type === section.type).indexOf(section);
   const id = section.anonymous ? `@${section.type}[${place()}]` : section.name;
   return typeof name === 'string' ? `Section ${id} (${name})` : `Section ${id}`;
-};
-
-type Complaint = { message: string; leftOut: boolean };
-const leavesOut = (message: string): Complaint => ({ message, leftOut: true });
-const takesAnyway = (message: string): Complaint => ({ message, leftOut: false });
-
-/** What fw4 checks over several options of a section. */
-const COMPLAINTS: Readonly<
-  Record<string, (values: TakenSection['values']) => Complaint | undefined>
-> = {
-  rule: (values) => {
-    const target = firstOf(values, 'target') ?? '';
-    const zone = firstOf(values, 'src');
-    if (['helper', 'notrack'].includes(target) && (zone === undefined || zone === '*'))
-      return leavesOut(`must specify a source zone for target '${target}'`);
-    if (target === 'dscp' && !values.has('set_dscp'))
-      return leavesOut("must specify option 'set_dscp' for target 'dscp'");
-    if (target === 'mark' && !values.has('set_mark') && !values.has('set_xmark'))
-      return leavesOut("must specify option 'set_mark' or 'set_xmark' for target 'mark'");
-    if (target === 'helper' && !values.has('set_helper'))
-      return leavesOut("must specify option 'set_helper' for target 'helper'");
-    return undefined;
-  },
-  redirect: (values) => {
-    const target = firstOf(values, 'target') ?? 'dnat';
-    if (target !== 'dnat' && target !== 'snat')
-      return takesAnyway('has invalid target specified, defaulting to dnat');
-    return target === 'snat' ? snatComplaint(values) : dnatComplaint(values);
-  },
-  nat: (values) => {
-    const target = firstOf(values, 'target') ?? 'masquerade';
-    if (target === 'snat' && !values.has('snat_ip') && !values.has('snat_port'))
-      return leavesOut("needs either 'snat_ip' or 'snat_port' for target snat, ignoring section");
-    if (target !== 'snat' && values.has('snat_ip'))
-      return leavesOut("must not use 'snat_ip' for non-snat target, ignoring section");
-    return undefined;
-  },
-  ipset: (values) => (values.has('match') ? undefined : leavesOut('has no datatypes assigned')),
-};
-
-const dnatComplaint = (values: TakenSection['values']): Complaint | undefined => {
-  const source = firstOf(values, 'src');
-  if (source === undefined) return leavesOut('has no source specified');
-  if (source === '*') return leavesOut("must not have source '*' for dnat target");
-  if (values.get('dest_ip')?.[0]?.inverted)
-    return leavesOut("must not specify a negated 'dest_ip' value");
-  return undefined;
-};
-
-const snatComplaint = (values: TakenSection['values']): Complaint | undefined => {
-  const destination = firstOf(values, 'dest');
-  if (destination === undefined) return leavesOut('has no destination specified');
-  if (destination === '*') return leavesOut("must not have destination '*' for snat target");
-  if (!values.has('src_dip')) return leavesOut("has no 'src_dip' option specified");
-  if (values.get('src_dip')?.[0]?.inverted)
-    return leavesOut("must not specify a negated 'src_dip' value");
-  if (values.has('src_mac')) return leavesOut("must not use 'src_mac' option for snat target");
-  return undefined;
 };

@@ -3,7 +3,8 @@
  * `fw4 reload` answers 0 all the same. Only the lines that can be refused are rendered; their numbers are made up.
  */
 import type { UciSection } from '../../uci/package.ts';
-import { firstOf, type Judgement, type TakenSection } from './judge.ts';
+import type { Judgement, TakenSection } from './judge.ts';
+import { firstOf, protocolsOf, type Values } from './values.ts';
 
 /** Longest comment that nft takes; fw4 puts `!fw4: ` before the name. */
 const MAX_COMMENT = 128;
@@ -75,7 +76,7 @@ const zoneComplaints = ({ values }: TakenSection): Complaint[] => {
 };
 
 /** The lines that match a zone's devices, in the order of the ruleset. */
-const zoneLines = (values: TakenSection['values'], devices: string): string[] => {
+const zoneLines = (values: Values, devices: string): string[] => {
   const name = firstOf(values, 'name') ?? '';
   const policy = (option: string): string => firstOf(values, option) ?? 'drop';
   const masquerades = ['masq', 'masq6'].some((option) => firstOf(values, option) === '1');
@@ -134,15 +135,9 @@ const nameOf = (section: UciSection): string => {
   return (typeof name === 'string' ? name : section.name).replaceAll('"', "'");
 };
 
-const protocolsOf = (values: TakenSection['values']): string[] => {
-  const named = (values.get('proto') ?? []).map(({ value }) => value);
-  const all = named.length === 0 ? ['tcpudp'] : named;
-  return all.flatMap((protocol) => (protocol === 'tcpudp' ? ['tcp', 'udp'] : [protocol]));
-};
-
 const isKnown = (protocol: string): boolean => PROTOCOLS.has(protocol) || /^\d+$/.test(protocol);
 
-const ruleMatches = (values: TakenSection['values'], protocol: string): string => {
+const ruleMatches = (values: Values, protocol: string): string => {
   const set = (option: string): string[] => (values.get(option) ?? []).map(({ value }) => value);
   const match = (words: string, items: string[]): string =>
     items.length === 0 ? '' : `${words} ${setOf(items)} `;
@@ -159,7 +154,7 @@ const ruleMatches = (values: TakenSection['values'], protocol: string): string =
   ].join('');
 };
 
-const verdictOf = (values: TakenSection['values']): string => {
+const verdictOf = (values: Values): string => {
   const target = firstOf(values, 'target');
   const destination = firstOf(values, 'dest');
   if (target === undefined) return '';

@@ -3,6 +3,19 @@ import { isIP } from 'node:net';
 
 /** What a later step has to know of a value; most values only have to be good. */
 export type Inverted = { value: string; inverted: boolean };
+/** The values of a section's options; a scalar is a list of one. */
+export type Values = ReadonlyMap<string, readonly Inverted[]>;
+
+export const firstOf = (values: Values, option: string): string | undefined =>
+  values.get(option)?.[0]?.value;
+
+/** The protocols of a rule: TCP and UDP when it names none. */
+export const protocolsOf = (values: Values): string[] => {
+  const named = (values.get('proto') ?? []).map(({ value }) => value);
+  const all = named.length === 0 ? ['tcpudp'] : named;
+  return all.flatMap((protocol) => (protocol === 'tcpudp' ? ['tcp', 'udp'] : [protocol]));
+};
+
 export type Context = {
   /** Names of the zones that were taken. */
   zones: readonly string[];

@@ -2,11 +2,12 @@
  * The methods of the ubus object `uci` that write packages: commit and revert, and apply with its confirmation, roll-back
  * and timer. Owns the one apply that can be pending and its snapshot, which lies in files as rpcd keeps it.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { readBytes, writeBytes } from '../../bytes.ts';
 import type { Clock } from '../../clock.ts';
 import type { Cause } from '../../journal.ts';
 import { UciError } from '../../uci/errors.ts';
+import { isPackageName } from '../../uci/names.ts';
 import type { UciStore } from '../../uci/store.ts';
 import {
   SESSION_ARGUMENT,
@@ -20,6 +21,7 @@ import {
   type Status,
 } from '../bus.ts';
 import { answering } from './object.ts';
+import { Snapshot } from './snapshot.ts';
 
 /** Seconds until an apply with rollback is undone when the call names no timeout. */
 const DEFAULT_APPLY_TIMEOUT_SECONDS = 60;
@@ -38,12 +40,14 @@ export type ApplyDeps = {
 
 export class PendingApply {
   readonly #deps: ApplyDeps;
+  readonly #snapshot: Snapshot;
   /** Session whose apply waits for its confirmation. */
   #session: string | undefined;
   #cancelTimer: () => void = () => {};
 
   constructor(deps: ApplyDeps) {
     this.#deps = deps;
+    this.#snapshot = new Snapshot(deps.runDirectory);
   }
 
   get session(): string | undefined {
@@ -95,7 +99,7 @@ export class PendingApply {
   #apply(args: Arguments, { session }: Caller): Reply {
     const rollback = args.flag('rollback');
     if (this.#session !== undefined && rollback) return failed(STATUS.permissionDenied);
-    this.#purgeSnapshot();
+    this.#snapshot.purge();
     // A plain apply while another one is pending: the snapshot is gone, and nothing else happens.
     if (this.#session !== undefined) return ok();
     const staging = this.#deps.stagingDirectory(session);
@@ -103,7 +107,8 @@ export class PendingApply {
     const refusal = this.#refusal(session, names);
     if (refusal !== STATUS.ok) return failed(refusal);
     for (const name of names) {
-      this.#snapshot(name, staging);
+      const delta = readBytes(`${staging}/${name}`);
+      this.#snapshot.add(name, { text: this.#deps.store.text(name) ?? '', delta });
       this.#commit(name, staging, this.#deps.causeOf(session, 'uci apply'));
     }
     if (rollback) this.#await(session, args.integer('timeout') ?? DEFAULT_APPLY_TIMEOUT_SECONDS);
@@ -120,7 +125,7 @@ export class PendingApply {
   #confirm({ session }: Caller): Reply {
     const refusal = this.#notOurs(session);
     if (refusal) return refusal;
-    this.#purgeSnapshot();
+    this.#snapshot.purge();
     this.forget();
     return ok();
   }
@@ -140,22 +145,18 @@ export class PendingApply {
   /** Puts the files of the snapshot back, and the staged changes too if their session still lives. */
   #restore(call: string): void {
     const session = this.#session ?? '';
-    const { files, deltas } = this.#snapshotDirectories();
-    const names = existsSync(files) ? readdirSync(files) : [];
+    const names = this.#snapshot.names();
     const stageAgain = this.#refusal(session, names) === STATUS.ok;
     for (const name of names) {
-      this.#deps.store.overwrite(
-        name,
-        readBytes(`${files}/${name}`),
-        this.#deps.causeOf(session, call),
-      );
+      const { text, delta } = this.#snapshot.read(name);
+      this.#deps.store.overwrite(name, text, this.#deps.causeOf(session, call));
       this.#deps.onConfigChange(name);
       if (!stageAgain) continue;
       const staging = this.#deps.stagingDirectory(session);
       mkdirSync(staging, { recursive: true });
-      writeBytes(`${staging}/${name}`, readBytes(`${deltas}/${name}`));
+      writeBytes(`${staging}/${name}`, delta);
     }
-    this.#purgeSnapshot();
+    this.#snapshot.purge();
     this.forget();
   }
 
@@ -175,32 +176,12 @@ export class PendingApply {
     }
     this.#deps.onConfigChange(name);
   }
-
-  #snapshot(name: string, staging: string): void {
-    const { files, deltas } = this.#snapshotDirectories();
-    mkdirSync(files, { recursive: true });
-    mkdirSync(deltas, { recursive: true });
-    writeBytes(`${files}/${name}`, this.#deps.store.text(name) ?? '');
-    writeBytes(`${deltas}/${name}`, readBytes(`${staging}/${name}`));
-  }
-
-  #snapshotDirectories(): { files: string; deltas: string } {
-    return {
-      files: `${this.#deps.runDirectory}/snapshot-files`,
-      deltas: `${this.#deps.runDirectory}/snapshot-delta`,
-    };
-  }
-
-  #purgeSnapshot(): void {
-    for (const directory of Object.values(this.#snapshotDirectories()))
-      rmSync(directory, { recursive: true, force: true });
-  }
 }
 
 /** Empty staging files count for nothing. */
 const stagedPackages = (staging: string): string[] =>
   existsSync(staging)
     ? readdirSync(staging)
-        .filter((name) => !name.startsWith('.') && statSync(`${staging}/${name}`).size > 0)
+        .filter((name) => isPackageName(name) && statSync(`${staging}/${name}`).size > 0)
         .sort()
     : [];
