@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
 import { md5Calls, md5Of, readPackages, type PackageState } from './packages.ts';
+import { writablePackages } from './rights.ts';
 import { whyNotReload } from './services.ts';
 import { createUbusSessions, type UbusSession, type UbusTarget } from './session.ts';
 import { rollBack, runTransaction, type Base } from './transaction.ts';
@@ -23,10 +24,12 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
   const sessions = createUbusSessions({
     target,
     onLogin: async (session, signal) => {
-      await rollBack(session, packages, signal);
+      writable = await writablePackages(session, packages, signal);
+      await rollBack(session, [...writable], signal);
       unsettled = false;
     },
   });
+  let writable: ReadonlySet<string> = new Set();
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let uptime = 0;
@@ -40,7 +43,7 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
 
   const settle = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
     if (!unsettled) return;
-    unsettled = !(await rollBack(session, packages, signal));
+    unsettled = !(await rollBack(session, [...writable], signal));
   };
 
   return {
@@ -63,7 +66,7 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
     read: (signal) =>
       sessions.within(async (session) => {
         await settle(session, signal);
-        held = withoutTraps(await readPackages(session, packages, signal));
+        held = withoutTraps(await readPackages(session, packages, signal), writable);
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
@@ -103,14 +106,18 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
   };
 };
 
-/** A package that would be dangerous to reload as it is found is left alone. */
+/** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */
 const withoutTraps = (
   states: ReadonlyMap<string, PackageState>,
+  writable: ReadonlySet<string>,
 ): ReadonlyMap<string, PackageState> =>
   new Map(
-    [...states].map(([name, state]) => {
-      const why = state.state === 'read' ? whyNotReload(state.content, false) : undefined;
-      if (state.state !== 'read' || why === undefined) return [name, state];
+    [...states].map(([name, state]): [string, PackageState] => {
+      if (state.state !== 'read') return [name, state];
+      const why = writable.has(name)
+        ? whyNotReload(state.content, false)
+        : 'the login on OpenWRT may not write it';
+      if (why === undefined) return [name, state];
       return [name, { state: 'unusable', md5: state.md5, why: `/etc/config/${name}: ${why}` }];
     }),
   );
