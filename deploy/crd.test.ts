@@ -1,7 +1,7 @@
 import { RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { specSchemaOf } from './crd.ts';
 
 const kindWith = (spec: z.ZodType): KindDefinition => ({

@@ -2,6 +2,7 @@
  * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name and
  * its references hold is found out later.
  */
+import { DEFAULT_DEVICE } from '../kinds/device.ts';
 import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
@@ -9,12 +10,15 @@ import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
 import type { Problem } from './check.ts';
 import { revisionOf } from './revision.ts';
+import { secretKey } from './types.ts';
 import type { CompileInput } from './types.ts';
 
 /** A spec of the rule that can be put into force, if its references are. */
 export type Rendering = {
   generation: number;
   sections: readonly UciSection[];
+  /** Sections that other CRs may need too. */
+  shared: readonly UciSection[];
   references: readonly Reference[];
 };
 
@@ -83,13 +87,23 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const hindrance =
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
+    missingDevice(kind, spec, input) ??
+    missingSecret(kind, spec, input) ??
     missingInOpenwrt(kind, spec, context, input);
   if (hindrance) return { references, hindrance };
-  const sections = kind.uci?.render(spec, context) ?? [];
-  const twice = sectionTwice(sections);
-  return twice
-    ? { references, hindrance: twice }
-    : { references, rendering: { generation, sections, references } };
+  return { references, ...rendered(kind, spec, context, { generation, references }) };
+};
+
+const rendered = (
+  { uci }: KindDefinition,
+  spec: unknown,
+  context: RenderContext,
+  of: Pick<Rendering, 'generation' | 'references'>,
+): Pick<Attempt, 'rendering' | 'hindrance'> => {
+  const sections = uci?.render(spec, context) ?? [];
+  const shared = uci?.shared?.(spec, context) ?? [];
+  const hindrance = sectionTwice(sections);
+  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared } };
 };
 
 const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {
@@ -107,7 +121,7 @@ const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined =>
 const contextOf = (
   { metadata }: RuleObject,
   kind: KindDefinition,
-  { networks }: CompileInput,
+  { networks, devices, secrets, observed, ipsecDialect = 'classic' }: CompileInput,
 ): RenderContext => {
   const name = uciName(metadata.name);
   return {
@@ -115,6 +129,10 @@ const contextOf = (
     name,
     sectionName: `${kind.uci?.sectionPrefix ?? ''}${name}`,
     interfaceOf: (network) => networks.get(network) ?? '',
+    deviceOf: (device) => deviceIn(devices, device) ?? '',
+    secretOf: (secret, key) => secrets?.get(secretKey(secret, key)) ?? '',
+    ipsecDialect,
+    observed: (packageName) => observed.get(packageName)?.sections ?? [],
     uciNameOf: uciName,
   };
 };
@@ -142,6 +160,49 @@ const unknownNetwork = (
 };
 
 /** What an administrator has to bring first. */
+const missingDevice = (
+  kind: KindDefinition,
+  spec: unknown,
+  { devices }: CompileInput,
+): Hindrance | undefined => {
+  const missing = (kind.devices?.(spec) ?? []).find(
+    ({ device }) => deviceIn(devices, device) === undefined,
+  );
+  if (!missing) return undefined;
+  const { path, device } = missing;
+  const what =
+    device === DEFAULT_DEVICE ? 'default route' : `device with the address ${device.slice(1)}`;
+  return {
+    verdict: 'pending',
+    reason: 'WaitingForDevice',
+    message: `${path}: the CNF pod has no ${what}`,
+  };
+};
+
+const deviceIn = (devices: CompileInput['devices'], device: string): string | undefined => {
+  if (!device.startsWith('#')) return device;
+  return device === DEFAULT_DEVICE
+    ? devices?.defaultRoute
+    : devices?.byAddress.get(device.slice(1));
+};
+
+const missingSecret = (
+  kind: KindDefinition,
+  spec: unknown,
+  { secrets }: CompileInput,
+): Hindrance | undefined => {
+  const missing = (kind.secrets?.(spec) ?? []).find(
+    ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
+  );
+  return (
+    missing && {
+      verdict: 'pending',
+      reason: 'WaitingForSecret',
+      message: `${missing.path}: there is no Secret ${missing.name} with key ${missing.key} that the agent may read`,
+    }
+  );
+};
+
 const missingInOpenwrt = (
   { uci }: KindDefinition,
   spec: unknown,
@@ -156,19 +217,12 @@ const missingInOpenwrt = (
       message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
     };
   }
-  const missing = uci
-    .needs?.(spec, context)
-    .find(
-      (need) =>
-        !observed
-          .get(need.package)
-          ?.sections.some(({ type, name }) => type === need.type && name === need.name),
-    );
+  const [lack] = uci.lacks?.(spec, context) ?? [];
   return (
-    missing && {
-      verdict: 'pending',
-      reason: 'WaitingForInterface',
-      message: `${missing.path}: OpenWRT has no ${missing.type} ${missing.name} in ${missing.package}`,
+    lack && {
+      verdict: lack.reason === 'WaitingForInterface' ? 'pending' : 'failed',
+      reason: lack.reason,
+      message: `${lack.path}: ${lack.message}`,
     }
   );
 };

@@ -299,3 +299,108 @@ describe('a rule that is being deleted', () => {
     expect(verdicts).toMatchObject([{ verdict: 'unwanted' }, { verdict: 'wanted' }]);
   });
 });
+
+describe('devices', () => {
+  const route = (dev: string) => ruleOf('CNFRoute', 'r', { dst: 'default', dev });
+
+  it.each([
+    ['#default', 'spec.dev: the CNF pod has no default route'],
+    ['#10.9.9.9', 'spec.dev: the CNF pod has no device with the address 10.9.9.9'],
+  ])('are waited for: %s', (dev, message) => {
+    const devices = { defaultRoute: undefined, byAddress: new Map() };
+    expect(compile(inputOf([route(dev)], { devices })).verdicts).toMatchObject([
+      { verdict: 'pending', reason: 'WaitingForDevice', message, sections: [] },
+    ]);
+  });
+
+  it('need an interface of the administrator where netifd is to route by them', () => {
+    expect(compile(inputOf([route('tun0')])).verdicts).toMatchObject([
+      {
+        verdict: 'pending',
+        reason: 'WaitingForInterface',
+        message: "spec.dev: OpenWRT's network configuration has no interface on device tun0",
+      },
+    ]);
+  });
+
+  it('share what stands for them, behind all else, until the last rule is gone', () => {
+    const mark = (name: string) =>
+      ruleOf('NetworkFirewallRule', name, { src: 'eth0', target: 'MARK', set_mark: 1 });
+    const last = ruleOf('FirewallRule', 'z', {}, { creationTimestamp: '2027-01-01T00:00:00Z' });
+    const shared = 'sdewan_device_sd9c32a8c7';
+    expect(names(inputOf([mark('a'), mark('b'), last]))).toEqual([
+      'sdewan_net_a',
+      'sdewan_net_b',
+      'sdewan_rule_z',
+      shared,
+    ]);
+    expect(names(inputOf([mark('b'), last]))).toContain(shared);
+    expect(names(inputOf([last]))).not.toContain(shared);
+    const [verdict] = compile(inputOf([mark('a')])).verdicts;
+    expect(verdict?.sections.map(({ name }) => name)).toEqual(['sdewan_net_a', shared]);
+  });
+});
+
+describe('IPsec', () => {
+  const proposal = ruleOf('IpsecProposal', 'p', { encryption_algorithm: 'aes128gcm16' });
+  const site = (overrides: object) =>
+    ruleOf('IpsecSite', 'hub', {
+      remote: '203.0.113.1',
+      authentication_method: 'psk',
+      pre_shared_key_from: { name: 'vpn', key: 'psk' },
+      crypto_proposal: ['p'],
+      connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+      ...overrides,
+    });
+  const verdictFor = (overrides: object, input: Partial<CompileInput> = {}) =>
+    compile(inputOf([site(overrides), proposal], input)).verdicts[0];
+
+  it('takes the key from a Secret, less the newline at its end', () => {
+    const { desired } = compile(inputOf([site({}), proposal]));
+    const remote = desired.get('ipsec')?.find(({ type }) => type === 'remote');
+    expect(remote?.options.pre_shared_key).toBe('from-the-secret');
+  });
+
+  it('waits for the Secret', () => {
+    expect(verdictFor({}, { secrets: new Map() })).toMatchObject({
+      verdict: 'pending',
+      reason: 'WaitingForSecret',
+      message:
+        'spec.pre_shared_key_from: there is no Secret vpn with key psk that the agent may read',
+    });
+  });
+
+  it('refuses a key in a Secret that would break out of its file, and does not tell it', () => {
+    const verdict = verdictFor({}, { secrets: new Map([['vpn/psk', 'geheim" : PSK "x']]) });
+    expect(verdict).toMatchObject({ verdict: 'failed', reason: 'InvalidSpec' });
+    expect(JSON.stringify(verdict?.message)).not.toContain('geheim');
+  });
+
+  it('says that certificates cannot be written', () => {
+    expect(verdictFor({ authentication_method: 'pubkey' })).toMatchObject({
+      verdict: 'failed',
+      reason: 'UnsupportedByDriver',
+    });
+  });
+
+  it("has VTI wait for the switch that is the administrator's", () => {
+    const observed = new Map([
+      ['ipsec', { name: 'ipsec', sections: [namedSection('ipsec', 'ipsec', { debug: '0' })] }],
+    ]);
+    expect(verdictFor({ type: 'VTI-based' }, { observed })).toMatchObject({
+      verdict: 'pending',
+      reason: 'WaitingForInterface',
+    });
+  });
+
+  it('gives connections of one name to the older CR', () => {
+    const younger = ruleOf('IpsecHost', 'other', site({}).spec, {
+      creationTimestamp: '2026-02-01T00:00:00Z',
+    });
+    expect(compile(inputOf([younger, site({}), proposal])).verdicts).toMatchObject([
+      { reason: 'NameConflict' },
+      { verdict: 'wanted' },
+      { verdict: 'wanted' },
+    ]);
+  });
+});

@@ -58,9 +58,21 @@ const byPlace = (a: RuleObject, b: RuleObject): number =>
 
 const desiredOf = ({ inForce }: Forces): ReadonlyMap<string, readonly UciSection[]> => {
   const desired = new Map<string, UciSection[]>();
-  for (const { uci } of kinds) if (uci) desired.set(uci.package, []);
-  for (const [{ kind }, { sections }] of inForce) {
-    if (kind.uci) desired.get(kind.uci.package)?.push(...sections);
+  const shared = new Map<string, Map<string, UciSection>>();
+  for (const { uci } of kinds) {
+    if (!uci) continue;
+    desired.set(uci.package, []);
+    shared.set(uci.package, new Map());
+  }
+  for (const [{ kind }, rendering] of inForce) {
+    if (!kind.uci) continue;
+    desired.get(kind.uci.package)?.push(...rendering.sections);
+    for (const section of rendering.shared)
+      shared.get(kind.uci.package)?.set(section.name, section);
+  }
+  for (const [name, sections] of desired) {
+    const behind = [...(shared.get(name)?.values() ?? [])];
+    sections.push(...behind.sort((a, b) => compare(a.name, b.name)));
   }
   return desired;
 };
@@ -78,7 +90,7 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
   const base = {
     ...emptyVerdict(rule, candidate.revision),
     generationInForce: rendering?.generation,
-    sections: (rendering?.sections ?? []).map(({ name }) => ({
+    sections: [...(rendering?.sections ?? []), ...(rendering?.shared ?? [])].map(({ name }) => ({
       package: kind.uci?.package ?? '',
       name,
     })),

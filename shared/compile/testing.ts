@@ -2,6 +2,7 @@
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import type { ObjectMeta, RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
+import { secretKey } from './types.ts';
 import type { CompileInput } from './types.ts';
 
 export const ruleOf = (
@@ -33,7 +34,10 @@ export const namedSection = (
   options: UciSection['options'] = {},
 ): UciSection => ({ name, anonymous: false, type, options });
 
-/** An OpenWRT with an administrator's zone `wan` and the mwan3 interfaces net1 and net2, on a pod with the seed's networks. */
+/**
+ * An OpenWRT with an administrator's zone `wan` and the mwan3 interfaces net1 and net2, on a pod with the seed's networks, whose
+ * default route goes by eth0.
+ */
 export const inputOf = (
   rules: readonly RuleObject[],
   overrides: Partial<CompileInput> = {},
@@ -44,6 +48,14 @@ export const inputOf = (
     ['ovn-net1', 'net1'],
     ['ovn-net2', 'net2'],
   ]),
+  devices: {
+    defaultRoute: 'eth0',
+    byAddress: new Map([
+      ['10.1.2.3', 'net1'],
+      ['fd00::3', 'net2'],
+    ]),
+  },
+  secrets: new Map([[secretKey('vpn', 'psk'), 'from-the-secret\n']]),
   lastGood: new Map(),
   observed: new Map(
     [
@@ -57,6 +69,16 @@ export const inputOf = (
       {
         name: 'mwan3',
         sections: [namedSection('interface', 'net1'), namedSection('interface', 'net2')],
+      },
+      {
+        name: 'network',
+        sections: ['eth0', 'net1', 'net2'].map((device) =>
+          namedSection('interface', `if_${device}`, { device }),
+        ),
+      },
+      {
+        name: 'ipsec',
+        sections: [namedSection('ipsec', 'ipsec', { rtinstall_enabled: '0' })],
       },
     ].map((uciPackage) => [uciPackage.name, uciPackage]),
   ),

@@ -1,4 +1,5 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
+import type { IpsecDialect } from '../kinds/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -6,13 +7,29 @@ import type { UciPackage, UciSection } from '../uci/model.ts';
 /** Network name (of the pod's `nfn-network` annotation) -> interface name in OpenWRT. */
 export type NetworkTable = ReadonlyMap<string, string>;
 
+/** The network devices of the pod, as far as rules name them by what they are for. */
+export type DeviceTable = {
+  /** Device of the default route; undefined while there is none. */
+  defaultRoute: string | undefined;
+  /** Address, as the kernel writes it -> device that has it. */
+  byAddress: ReadonlyMap<string, string>;
+};
+
 /** The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer generation is invalid. */
 export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; revision: string }>;
+
+export const secretKey = (name: string, key: string): string => `${name}/${key}`;
 
 export type CompileInput = {
   /** Every rule CR of this purpose and namespace, those being deleted included, in any order. */
   rules: readonly RuleObject[];
   networks: NetworkTable;
+  /** Absent: nothing is known of the devices, and rules that need to know wait. */
+  devices?: DeviceTable | undefined;
+  /** By `secretKey(name, key)`: values of the Secrets that rules refer to. Absent: rules that need one wait. */
+  secrets?: ReadonlyMap<string, string> | undefined;
+  /** Absent: `classic`. */
+  ipsecDialect?: IpsecDialect | undefined;
   lastGood: LastGood;
   /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
   observed: ReadonlyMap<string, UciPackage>;

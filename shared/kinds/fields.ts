@@ -59,6 +59,15 @@ export const networks = () =>
     holds: every(isNetwork),
   });
 
+/** As `networks`, without negation. */
+export const plainNetworks = () =>
+  optionalText({
+    must: 'must be IPv4 or IPv6 addresses or networks such as 192.168.1.0/24, separated by commas',
+    maxLength: MAX_LIST_TEXT,
+    pattern: severalOf(NETWORK),
+    holds: every(isNetwork),
+  });
+
 /** An item of a list of networks. */
 export const networkItem = () =>
   text({
@@ -75,6 +84,15 @@ export const address = () =>
     maxLength: 45,
     pattern: ADDRESS,
     holds: (value) => isIP(value) !== 0,
+  });
+
+/** Where a route leads. */
+export const destination = () =>
+  text({
+    must: 'must be default, an IPv4 or IPv6 address, or a network such as 192.168.1.0/24',
+    maxLength: 80,
+    pattern: `default|${NETWORK}`,
+    holds: (value) => value === 'default' || isNetwork(value),
   });
 
 export const MAX_PORT = 65_535;

@@ -19,17 +19,26 @@ type Ports<Name extends string> = { readonly [name in Name]?: string | undefined
   readonly proto?: string | undefined;
 };
 
-/** Firewalls leave a port out where the protocol has none, and the rule then matches more than it says. */
+/**
+ * Firewalls leave a port out where the protocol has none, and the rule then matches more than it says.
+ * `withoutProto`: whether tcp and udp are meant where `proto` is absent, or all protocols.
+ */
 export const portsNeedProtocol = <Name extends string>(
   fields: readonly Name[],
+  withoutProto: 'tcpudp' | 'all' = 'tcpudp',
 ): SpecRule<Ports<Name>> => ({
   path: 'spec.proto',
-  cel: `(${fields.map((name) => `(!has(self.${name}) || self.${name} == '')`).join(' && ')}) || !has(self.proto) || string(self.proto).matches('^(${WITH_PORTS}([ ,]+${WITH_PORTS})*)?$')`,
-  message: `ports need tcp, udp or tcpudp, and no other protocol`,
+  cel: `(${fields.map((name) => `(!has(self.${name}) || self.${name} == '')`).join(' && ')}) || ${
+    withoutProto === 'tcpudp'
+      ? `!has(self.proto) || string(self.proto).matches('^(${WITH_PORTS}([ ,]+${WITH_PORTS})*)?$')`
+      : `(has(self.proto) && string(self.proto).matches('^${WITH_PORTS}([ ,]+${WITH_PORTS})*$'))`
+  }`,
+  message: 'ports need tcp, udp or tcpudp, and no other protocol',
   holds: (spec) =>
     fields.every((name) => spec[name] === undefined) ||
-    spec.proto === undefined ||
-    parts(spec.proto).every((protocol) => HAS_PORTS.test(protocol)),
+    (spec.proto === undefined
+      ? withoutProto === 'tcpudp'
+      : parts(spec.proto).every((protocol) => HAS_PORTS.test(protocol))),
 });
 
 const WITH_PORTS = '(tcp|udp|tcpudp|6|17)';

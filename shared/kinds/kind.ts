@@ -12,8 +12,22 @@ export type Reference = { path: string; kind: string; name: string };
 /** A use of a network of the CNF pod's `nfn-network` annotation. */
 export type NetworkUse = { path: string; network: string };
 
-/** A section that an administrator makes, without which OpenWRT would skip ours. */
-export type SectionNeed = { path: string; package: string; type: string; name: string };
+/**
+ * A use of a network device of the CNF pod: its name, `#default` (that of the default route) or `#<address>` (that which
+ * has the address).
+ */
+export type DeviceUse = { path: string; device: string };
+
+/** Something that this OpenWRT has not, and without which it would skip our section or not do what the CR says. */
+export type Lack = {
+  path: string;
+  message: string;
+  /** With `WaitingForInterface` the CR is pending, with others failed. */
+  reason: 'WaitingForInterface' | 'UnsupportedByDriver' | 'InvalidSpec';
+};
+
+/** A use of a key of a Secret of the same namespace. */
+export type SecretUse = { path: string; name: string; key: string };
 
 /** A condition on the spec that the API server checks as CEL and we check in code; a test holds the two together. */
 export type SpecRule<Spec> = {
@@ -36,6 +50,9 @@ export type NameRule = {
   isLimit: boolean;
 };
 
+/** `classic`: `/etc/init.d/ipsec`, which ICN's image has too. `swanctl`: `/etc/init.d/swanctl` of OpenWRT 22.03 and later. */
+export type IpsecDialect = 'classic' | 'swanctl';
+
 export type RenderContext = {
   /** The CR's own name. */
   crName: string;
@@ -45,6 +62,14 @@ export type RenderContext = {
   sectionName: string;
   /** Total: the compiler has checked every `NetworkUse` before it renders. */
   interfaceOf: (network: string) => string;
+  /** Total: the compiler has checked every `DeviceUse` before it renders. */
+  deviceOf: (device: string) => string;
+  /** Total: the compiler has checked every `SecretUse` before it renders. Must only go into sections. */
+  secretOf: (name: string, key: string) => string;
+  /** How this OpenWRT's IPsec service reads its configuration. */
+  ipsecDialect: IpsecDialect;
+  /** What OpenWRT holds in a package now, sections of ours among them. */
+  observed: (packageName: string) => readonly UciSection[];
   /** The UCI form of a CR name in a reference; accepts the mapped form too. */
   uciNameOf: (reference: string) => string;
 };
@@ -62,9 +87,15 @@ export type UciRendering<Spec> = {
    * that name. Undefined for sections that do not.
    */
   nameOf?: (section: UciSection) => string | undefined;
-  needs?: (spec: Spec, context: RenderContext) => readonly SectionNeed[];
+  /** Asked before rendering; with one lack the CR waits. */
+  lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
   render: (spec: Spec, context: RenderContext) => readonly UciSection[];
+  /**
+   * Sections that several CRs need alike, of whatever kind: the same name always has the same content. They come behind all
+   * others of the package, and stay while one CR needs them.
+   */
+  shared?: (spec: Spec, context: RenderContext) => readonly UciSection[];
 };
 
 export type KindDefinition<Spec = unknown> = ResourceType & {
@@ -79,6 +110,8 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   nameRules?: readonly NameRule[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
+  devices?: (spec: Spec) => readonly DeviceUse[];
+  secrets?: (spec: Spec) => readonly SecretUse[];
   /** Where its sections go. Absent for kinds that only make other CRs. */
   uci?: UciRendering<Spec>;
 };

@@ -59,13 +59,21 @@ export const mwan3Policy = defineKind({
     ownership: 'ledger',
     sectionPrefix: '',
     nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
-    needs: ({ members }, { interfaceOf }) =>
-      members.map(({ network }, index) => ({
-        path: `spec.members[${index}].network`,
-        package: 'mwan3',
-        type: 'interface',
-        name: interfaceOf(network),
-      })),
+    lacks: ({ members }, { interfaceOf, observed }) => {
+      const isKnown = (name: string) =>
+        observed('mwan3').some((there) => there.type === 'interface' && there.name === name);
+      return members.flatMap(({ network }, index) =>
+        isKnown(interfaceOf(network))
+          ? []
+          : [
+              {
+                path: `spec.members[${index}].network`,
+                reason: 'WaitingForInterface' as const,
+                message: `mwan3 has no interface ${interfaceOf(network)} on this OpenWRT`,
+              },
+            ],
+      );
+    },
     render: ({ members }, { sectionName, interfaceOf }) => {
       const memberSections = members.map(({ network, metric, weight }) =>
         section('member', `${sectionName}_${interfaceOf(network)}`, {

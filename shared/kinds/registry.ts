@@ -2,14 +2,21 @@
  * All kinds of rule CRs. The order is part of the product: rules of equal order annotation and age are configured in it,
  * so that what others refer to comes first.
  */
+import { cnfNat } from './cnf-nat.ts';
+import { cnfRouteRule } from './cnf-route-rule.ts';
+import { cnfRoute } from './cnf-route.ts';
 import { firewallDnat } from './firewall-dnat.ts';
 import { firewallForwarding } from './firewall-forwarding.ts';
 import { firewallRule } from './firewall-rule.ts';
 import { firewallSnat } from './firewall-snat.ts';
 import { firewallZone } from './firewall-zone.ts';
+import { ipsecHost } from './ipsec-host.ts';
+import { ipsecProposal } from './ipsec-proposal.ts';
+import { ipsecSite } from './ipsec-site.ts';
 import type { KindDefinition } from './kind.ts';
 import { mwan3Policy } from './mwan3-policy.ts';
 import { mwan3Rule } from './mwan3-rule.ts';
+import { networkFirewallRule } from './network-firewall-rule.ts';
 
 export const kinds: readonly KindDefinition[] = [
   firewallZone,
@@ -17,8 +24,15 @@ export const kinds: readonly KindDefinition[] = [
   firewallRule,
   firewallDnat,
   firewallSnat,
+  networkFirewallRule,
+  cnfNat,
   mwan3Policy,
   mwan3Rule,
+  cnfRoute,
+  cnfRouteRule,
+  ipsecProposal,
+  ipsecHost,
+  ipsecSite,
 ];
 
 const byKind = new Map(kinds.map((kind) => [kind.kind, kind]));

@@ -7,6 +7,10 @@ export const reasons = {
   InUse: 'Being deleted, but kept because rules that stay refer to it.',
   WaitingForReference: 'Refers to a CR that does not exist (yet) for this purpose.',
   WaitingForInterface: 'Needs an interface that OpenWRT does not have (yet).',
+  WaitingForDevice:
+    'Needs a device, an address or a default route that the CNF pod does not have (yet).',
+  WaitingForSecret:
+    'Needs a key of a Secret that does not exist (yet), or that the agent may not read.',
   WaitingForPackage: 'OpenWRT lacks the configuration package that the rule belongs to.',
   InvalidSpec: 'The spec breaks a rule of its kind; a last good generation may be in force.',
   UnknownNetwork: 'Names a network that the CNF pod is not attached to.',

@@ -285,6 +285,138 @@ const cases: Record<string, Case> = {
     spec: { policy: 'p', dest_port: '80' },
     server: 'ports need tcp or udp',
   },
+  'a route by the default device': {
+    kind: 'CNFRoute',
+    spec: { dst: 'default', gw: '10.0.0.1', dev: '#default', table: 'cnf' },
+    server: 'accepted',
+  },
+  'a route of two address families': {
+    kind: 'CNFRoute',
+    spec: { dst: '10.0.0.0/8', gw: 'fd00::1', dev: 'eth0' },
+    server: 'must be of the same address family as dst',
+  },
+  'a device name that Linux does not take': {
+    kind: 'CNFRoute',
+    spec: { dst: 'default', dev: 'a-device-name-of-17' },
+    server: 'must be a network device such as eth0',
+  },
+  'a route rule for everything': {
+    kind: 'CNFRouteRule',
+    spec: { table: 40, prio: 100 },
+    server: 'src, dst or fwmark is required',
+  },
+  'a route rule with numbers': {
+    kind: 'CNFRouteRule',
+    spec: { fwmark: 16, table: 40, prio: 100, not: true },
+    server: 'accepted',
+  },
+  'a network rule without a target': {
+    kind: 'NetworkFirewallRule',
+    spec: { src: 'eth0' },
+    server: 'spec.target: Required value',
+  },
+  'a network rule with ports of all protocols': {
+    kind: 'NetworkFirewallRule',
+    spec: { src: 'eth0', dest_port: 80, target: 'DROP' },
+    server: 'ports need tcp, udp or tcpudp',
+  },
+  'MARK on the way out': {
+    kind: 'NetworkFirewallRule',
+    spec: { src: 'eth0', dest: 'eth1', target: 'MARK', set_mark: 1 },
+    server: 'cannot be used with MARK and NOTRACK',
+  },
+  'SNAT by the device of the new source': {
+    kind: 'CNFNAT',
+    spec: {
+      target: 'SNAT',
+      dest: '#source',
+      src_dip: '10.0.0.1',
+      src_dport: 5000,
+      proto: 'udp',
+      index: '1',
+    },
+    server: 'accepted',
+  },
+  'SNAT by no device': {
+    kind: 'CNFNAT',
+    spec: { target: 'SNAT', src_dip: '10.0.0.1' },
+    server: 'is required for SNAT and MASQUERADE',
+  },
+  'SNAT to a network of sources': {
+    kind: 'CNFNAT',
+    spec: { target: 'SNAT', dest: 'eth0', src_dip: '10.0.0.0/24' },
+    server: 'is required for SNAT, one address',
+  },
+  'MASQUERADE as something else': {
+    kind: 'CNFNAT',
+    spec: { target: 'MASQUERADE', dest: 'eth0', src_dip: '!10.0.0.0/24' },
+    server: 'cannot be used with MASQUERADE',
+  },
+  'DNAT to the CNF itself': {
+    kind: 'CNFNAT',
+    spec: { target: 'DNAT', src_dport: 8080, dest_port: 80, proto: 'tcp' },
+    server: 'accepted',
+  },
+  'DNAT to nowhere': {
+    kind: 'CNFNAT',
+    spec: { target: 'DNAT', src: 'eth0' },
+    server: 'without it, dest_port is required',
+  },
+  'a cipher that strongSwan does not have': {
+    kind: 'IpsecProposal',
+    spec: { encryption_algorithm: 'rot13' },
+    server: 'must be a cipher of strongSwan',
+  },
+  'a shared key in a Secret': {
+    kind: 'IpsecSite',
+    spec: {
+      remote: '10.0.0.1',
+      authentication_method: 'psk',
+      pre_shared_key_from: { name: 'vpn', key: 'psk' },
+      crypto_proposal: ['p1'],
+      connections: [
+        { name: 'c', conn_type: 'tunnel', mode: 'start', local_subnet: '10.1.0.0/16,10.2.0.0/16' },
+      ],
+    },
+    server: 'accepted',
+  },
+  'a shared key twice': {
+    kind: 'IpsecHost',
+    spec: {
+      remote: '%any',
+      authentication_method: 'psk',
+      pre_shared_key: 'x',
+      pre_shared_key_from: { name: 'vpn', key: 'psk' },
+      crypto_proposal: ['p1'],
+      connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+    },
+    server: 'psk needs either pre_shared_key or pre_shared_key_from',
+  },
+  'a shared key that would break out of its file': {
+    kind: 'IpsecHost',
+    spec: {
+      remote: '%any',
+      authentication_method: 'psk',
+      pre_shared_key: 'x" : PSK "y',
+      crypto_proposal: ['p1'],
+      connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+    },
+    server: 'must be 1 to 256 printable ASCII characters',
+  },
+  'two connections of one name': {
+    kind: 'IpsecHost',
+    spec: {
+      remote: '%any',
+      authentication_method: 'psk',
+      pre_shared_key: 'x',
+      crypto_proposal: ['p1'],
+      connections: [
+        { name: 'c', conn_type: 'tunnel', mode: 'start' },
+        { name: 'c', conn_type: 'transport', mode: 'add' },
+      ],
+    },
+    server: 'each connection needs a name of its own',
+  },
 };
 
 /** Of each sort that a field can take, and of some that most cannot. */
@@ -319,6 +451,26 @@ const VALUES: readonly unknown[] = [
   ['ping'],
   true,
   [{ network: 'ovn-net1', metric: 1, weight: 1 }],
+  'eth0',
+  '#default',
+  '#source',
+  '#10.0.0.1',
+  'DNAT',
+  'MASQUERADE',
+  'default',
+  'cnf',
+  '10.0.0.0/8',
+  'aes256gcm16',
+  'sha256',
+  'modp3072',
+  'psk',
+  'pubkey',
+  '%any',
+  'O=us, CN=*.example.com',
+  's3cret',
+  { name: 'vpn', key: 'psk' },
+  ['p1'],
+  [{ name: 'c-1', conn_type: 'tunnel', mode: 'start', crypto_proposal: ['p1'], if_id: 7 }],
 ];
 
 const shapeOf = ({ spec }: KindDefinition): Readonly<Record<string, z.ZodType>> => {

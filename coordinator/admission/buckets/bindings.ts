@@ -1,5 +1,5 @@
 /** Which Roles and ClusterRoles a user has in a namespace, as the API server's RBAC authorizer decides it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
 import type { BucketGrant, User } from '../checks/check.ts';

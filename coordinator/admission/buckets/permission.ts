@@ -2,7 +2,7 @@
  * The annotation `sdewan-bucket-type-permission`: a JSON object from patterns of resource plurals to lists of patterns
  * of bucket types. Anything else in it grants nothing.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { matchesPattern } from './wildcard.ts';
 
 const permissionSchema = z.record(z.string(), z.array(z.string()));

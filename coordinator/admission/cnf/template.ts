@@ -1,5 +1,5 @@
 /** Pods and pod templates as they come in a review: the labels, annotations and parts of the spec that injection touches. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 
 const stringMap = z.record(z.string(), z.string());
