@@ -12,6 +12,7 @@ import {
   until,
   type ObservedPod,
 } from '../stack/observe.ts';
+import { goneSince, readJournal } from '../stack/journal.ts';
 import type { Screen } from './screen.ts';
 import { renderTable } from './table.ts';
 
@@ -108,9 +109,29 @@ export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   if (!pods.some(({ uid }) => uid === pod.uid)) throw new Error('the pod was replaced');
 };
 
+/** When each CNF wrote its file without the rule, by its own journal. */
+const sayConfirmations = async (
+  { screen, cluster, namespace }: Scenario,
+  started: number,
+): Promise<void> => {
+  const since = (ms: number): string => `${((ms - started) / 1000).toFixed(2)} s`;
+  for (const { name } of await observePods(cluster, namespace, PURPOSE)) {
+    const journal = await readJournal(cluster, { namespace, pod: name });
+    const gone = goneSince(
+      journal,
+      'firewall',
+      ({ target, src_port: port }) => target === 'REJECT' && port === '80',
+    );
+    if (gone === undefined) throw new Error(`${name}: the journal does not show the removal`);
+    screen.say(`${name}: confirmed, gone after ${since(gone)}`);
+  }
+  screen.say(`${DELETED_RULE}: gone from Kubernetes, seen after ${since(Date.now())}`);
+};
+
 /** Deletes a rule; it must not go before it is gone from every CNF's file. */
 export const deleteRule = async (scenario: Scenario): Promise<void> => {
   const { cluster, namespace, screen } = scenario;
+  const started = Date.now();
   await cluster.kubectl(['delete', '-n', namespace, DELETED.kind, DELETED.name, '--wait=false']);
   await until(`${DELETED_RULE} gone`, WAIT_MS, async () => {
     const { pods, configs, inSync } = await look(scenario);
@@ -125,7 +146,7 @@ export const deleteRule = async (scenario: Scenario): Promise<void> => {
     }
     return true;
   });
-  screen.say(`${DELETED_RULE}: gone from all CNFs, then from Kubernetes`);
+  await sayConfirmations(scenario, started);
   await untilInSync(
     scenario,
     3,

@@ -52,7 +52,13 @@ export const observeRules = async (
   cluster: Cluster,
   namespace: string,
 ): Promise<ObservedRule[]> => {
-  const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '-o', 'json']);
+  const { stdout, stderr, code } = await cluster.kubectl(
+    ['get', 'sdewan', '-n', namespace, '-o', 'json'],
+    { allowFailure: true },
+  );
+  // kubectl remembers for a while which kinds there were: after a CRD went, it has to be asked again.
+  if (code !== 0 && stderr.includes("doesn't have a resource type")) return [];
+  if (code !== 0) throw new Error(stderr);
   return ruleList.parse(JSON.parse(stdout)).items;
 };
 

@@ -1,0 +1,91 @@
+/** An agent that may not watch, or whose kind is not served, knows nothing: rules stay, and nothing is confirmed. */
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { observePods, observeRules, readCnf } from '../stack/observe.ts';
+import { apply, remove, waitForRules, waitGone, waitInSync } from '../stack/operator.ts';
+import { rule, zone } from '../stack/rules.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-1';
+const FORWARDING_CRD = 'firewallforwardings';
+/** How long an agent that was refused is watched for doing nothing wrong. */
+const QUIET_MS = 5_000;
+
+describe('watches that fail', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  const lan = zone('lan1', 'ovn-net1');
+  const wan = zone('wan1', 'ovn-net2');
+
+  const zonesOf = async (pod: string): Promise<unknown[]> => {
+    const config = await readCnf(cluster, { namespace, pod });
+    return (config.get('firewall') ?? [])
+      .filter(({ type }) => type === 'zone')
+      .map(({ options }) => options['name']);
+  };
+  const onlyPod = async (): Promise<string> =>
+    (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
+  const restartAgent = async (): Promise<void> =>
+    cluster.killContainer(
+      { namespace, pod: await onlyPod(), container: 'sdewan-agent' },
+      'SIGKILL',
+    );
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('watches');
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
+    await apply(cluster, namespace, lan, wan);
+    await waitInSync(cluster, namespace, [lan, wan]);
+  });
+
+  it('refused (403): rules stay, a deletion is not confirmed, and it recovers', async () => {
+    const { stdout: binding } = await cluster.kubectl([
+      'get',
+      'rolebinding/sdewan-agent',
+      '-n',
+      namespace,
+      '-o',
+      'json',
+    ]);
+    await cluster.kubectl(['delete', 'rolebinding/sdewan-agent', '-n', namespace]);
+    await restartAgent();
+    await remove(cluster, namespace, wan);
+    await waitForRules(
+      cluster,
+      namespace,
+      { what: 'not in sync', timeoutMs: 60_000 },
+      (rules) => rules.length === 2 && rules.every(({ status }) => status?.inSync === false),
+    );
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    expect(await observeRules(cluster, namespace)).toHaveLength(2);
+    expect(await zonesOf(await onlyPod())).toEqual(expect.arrayContaining(['lan1', 'wan1']));
+
+    await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], { stdin: restored(binding) });
+    await waitGone(cluster, namespace, [wan]);
+    await waitInSync(cluster, namespace, [lan]);
+    expect(await zonesOf(await onlyPod())).not.toContain('wan1');
+  });
+
+  it('not served (404): the other kinds work, and it is watched once it is there', async () => {
+    const crd = path.resolve(import.meta.dirname, `../../deploy/crds/${FORWARDING_CRD}.yaml`);
+    await cluster.kubectl(['delete', '-f', crd]);
+    try {
+      await restartAgent();
+      await apply(cluster, namespace, zone('dmz1', 'ovn-net2'));
+      await waitInSync(cluster, namespace, ['FirewallZone/dmz1', lan]);
+    } finally {
+      await cluster.kubectl(['apply', '-f', crd]);
+      await cluster.kubectl(['wait', '--for=condition=Established', '-f', crd]);
+    }
+    const forwarding = rule('FirewallForwarding', 'lan-dmz', { src: 'lan1', dest: 'dmz1' });
+    await apply(cluster, namespace, forwarding);
+    await waitInSync(cluster, namespace, [forwarding], 120_000);
+  });
+});
+
+/** What the API server made of it at its first creation must not be in the second. */
+const restored = (json: string): string => {
+  const { metadata, ...rest } = JSON.parse(json) as { metadata: { name: string } };
+  return JSON.stringify({ ...rest, metadata: { name: metadata.name } });
+};
