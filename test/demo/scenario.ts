@@ -130,7 +130,7 @@ const sayConfirmations = async (
 
 /** Deletes a rule; it must not go before it is gone from every CNF's file. */
 export const deleteRule = async (scenario: Scenario): Promise<void> => {
-  const { cluster, namespace, screen } = scenario;
+  const { cluster, namespace } = scenario;
   const started = Date.now();
   await cluster.kubectl(['delete', '-n', namespace, DELETED.kind, DELETED.name, '--wait=false']);
   await until(`${DELETED_RULE} gone`, WAIT_MS, async () => {
