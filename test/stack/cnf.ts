@@ -71,6 +71,13 @@ const prerequisites = (namespace: string, ca: string): object[] => [
     subjects: [{ kind: 'ServiceAccount', name: 'cnf', namespace }],
   },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: LOGIN_SECRET }, stringData: LOGIN },
+  // What the seed's container runs. A registered image of the process kubelet runs its own program instead.
+  {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'cnf-1-entrypoint' },
+    data: { 'entrypoint.sh': 'exec openwrt\n' },
+  },
 ];
 
 /** Creates the CNF and, unless told otherwise, waits until all its pods are Ready. */

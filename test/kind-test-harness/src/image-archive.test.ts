@@ -34,7 +34,9 @@ const unpack = async (): Promise<string> => {
   await writeImageArchive(archive, image());
   await execute('tar', ['xf', archive, '-C', directory]);
   await execute('mkdir', [join(directory, 'root')]);
-  await execute('tar', ['xpf', join(directory, 'layer.tar'), '-C', join(directory, 'root')]);
+  const [manifest] = JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
+  const layer = join(directory, manifest.Layers[0]);
+  await execute('tar', ['xpf', layer, '-C', join(directory, 'root')]);
   return join(directory, 'root');
 };
 

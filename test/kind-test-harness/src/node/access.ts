@@ -22,7 +22,7 @@ const DAEMON_TIMEOUT_MS = 60_000;
 
 export const nodeAccess = (cluster: ClusterRecord): NodeAccess => {
   const node: NodeRecord = JSON.parse(readFileSync(nodeRecordFile(cluster.directory), 'utf8'));
-  const { initPid, runDirectory, snapshotter } = node;
+  const { initPid, runDirectory } = node;
 
   return {
     podDirectory: (namespace, pod) => {
@@ -46,7 +46,7 @@ export const nodeAccess = (cluster: ClusterRecord): NodeAccess => {
         timeoutMs: EXEC_TIMEOUT_MS,
       });
     },
-    loadImages: async (archives) => await importImages(initPid, snapshotter, archives),
+    loadImages: async (archives) => await importImages(node, archives),
     node: realNode(node),
   };
 };

@@ -70,7 +70,7 @@ const start = async (input: StartInput): Promise<RunningBackend> => {
     const isUp = async () => await containerdAnswers(initPid);
     await waitFor(daemons.containerd, child, isUp, CONTAINERD_TIMEOUT_MS);
     const archives = [programs.pauseImage, ...context.imageArchives];
-    await importImages(initPid, snapshotter, archives);
+    await importImages({ initPid, runDirectory, snapshotter }, archives);
   };
   const [controlPlane] = await Promise.all([
     launchForNode(context, programs, files, subnets),
