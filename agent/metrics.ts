@@ -1,5 +1,5 @@
 /** The agent's own figures for Prometheus; `/metrics` shows them. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
 import type { Snapshot } from './report/status.ts';
 

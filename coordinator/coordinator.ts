@@ -3,7 +3,7 @@
  * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents.
  */
 import { randomUUID } from 'node:crypto';
-import type { Registry } from 'prom-client';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder } from '#shared/kube/events.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';

@@ -1,5 +1,5 @@
 /** What the coordinator counts. Labels are bounded: kinds, results and codes, never names. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 
 export type Metrics = {
   /** `result`: what came of a report, or why it was refused. */

@@ -1,6 +1,6 @@
 /** `/healthz`, `/readyz` and `/metrics`, on a port of their own. `/readyz` names what is missing. */
 import { Hono } from 'hono';
-import type { Registry } from 'prom-client';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 
 export type HealthDeps = {
   /** What keeps the coordinator from doing its work, one sentence each; empty when it can. */

@@ -1,5 +1,5 @@
 /** A Prometheus registry per program, with the few process figures that cost nothing at rest. */
-import { Gauge, Registry } from 'prom-client';
+import { Gauge, Registry } from './prometheus.ts';
 
 /**
  * prom-client's own default metrics are left out: its event-loop monitor wakes the process a hundred times a second, which a
