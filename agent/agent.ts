@@ -7,12 +7,11 @@ import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { ReflectorTimings } from '#shared/kube/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { serveApp, type RunningServer } from '#shared/runtime/http-server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import type { AgentEnv } from './env.ts';
-import { createApp } from './http/app.ts';
 import { createProbeFiles } from './http/probe-files.ts';
+import { serveHttp, type HttpDeps, type RunningHttp } from './http/server.ts';
 import { createAgentMetrics } from './metrics.ts';
 import type { Driver } from './openwrt/driver.ts';
 import { openLedger } from './openwrt/ledger.ts';
@@ -135,8 +134,15 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
-  const app = createApp({ notReady: status.notReady, metrics: registry });
-  const server = await serve(app.fetch, env, log);
+  const server = await serveOrSay(
+    {
+      hostname: env.SDEWAN_HTTP_HOST,
+      port: env.SDEWAN_HTTP_PORT,
+      notReady: status.notReady,
+      metrics: registry,
+    },
+    log,
+  );
   try {
     await Promise.all([
       probeFiles.run(signal),
@@ -145,21 +151,17 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       publisher.run(signal),
     ]);
   } finally {
-    await Promise.all([server?.close(), driver.close(), client.close()]);
+    await Promise.all([server?.close(), driver.close()]);
   }
 };
 
 /** Rules matter more than figures: an address that is taken costs only the latter. */
-const serve = async (
-  fetch: (request: Request) => Response | Promise<Response>,
-  env: AgentEnv,
-  log: Logger,
-): Promise<RunningServer | undefined> => {
-  const address = { hostname: env.SDEWAN_HTTP_HOST, port: env.SDEWAN_HTTP_PORT };
+const serveOrSay = async (deps: HttpDeps, log: Logger): Promise<RunningHttp | undefined> => {
   try {
-    return await serveApp({ fetch, ...address, log });
+    return await serveHttp(deps);
   } catch (error) {
-    log.error({ err: error, ...address }, 'cannot serve health and metrics');
+    const { hostname, port } = deps;
+    log.error({ err: error, hostname, port }, 'cannot serve health and metrics');
     return undefined;
   }
 };

@@ -59,18 +59,13 @@ const NO_SESSION = '0'.repeat(32);
 const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}$/) });
 
 export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusSessions => {
-  let transport: { ca: string | undefined; rpc: Rpc } | undefined;
   let current: UbusSession | undefined;
   let logins = 0;
 
-  /** A replaced CA takes effect with the next connection, which is the next call. */
+  /** The CA is read for each call, so a replaced one takes effect at once. */
   const connect = async (): Promise<Rpc> => {
     const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
-    if (transport === undefined || transport.ca !== ca) {
-      await transport?.rpc.close();
-      transport = { ca, rpc: createRpc({ url: target.url, ca, serverName: target.serverName }) };
-    }
-    return transport.rpc;
+    return createRpc({ url: target.url, ca, serverName: target.serverName });
   };
 
   const login = async (signal: AbortSignal): Promise<UbusSession> => {
@@ -116,7 +111,6 @@ export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusS
       await ended
         ?.attempt([destroy], { signal: AbortSignal.timeout(1_000) })
         .catch(() => undefined);
-      await transport?.rpc.close();
     },
   };
 };
