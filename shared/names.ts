@@ -25,6 +25,9 @@ export const ORDER_ANNOTATION = `${PREFIX}/order`;
 export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
 /** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
+/** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */
+export const AGENT_ROLE = 'sdewan-agent';
+export const AGENT_KEYS_ROLE = 'sdewan-agent-keys';
 /** Audience of the tokens with which agents identify themselves to the coordinator. */
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
 /** Name of the injected container; the coordinator finds the agent of a pod by it. */

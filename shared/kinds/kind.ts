@@ -104,6 +104,11 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   shortNames: readonly string[];
   /** For `kubectl explain` and the reference docs. */
   description: string;
+  /**
+   * Its specs hold keys: service account `default`, which every pod of a namespace can run as, reads it only where the namespace
+   * says so.
+   */
+  holdsKeys?: true;
   /** Its output is what rendering gets: digits as text, blank fields absent. */
   spec: z.ZodType<Spec>;
   specRules?: readonly SpecRule<Spec>[];
