@@ -7,6 +7,7 @@ import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder } from '#shared/kube/events.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createIntake } from './http/intake.ts';
@@ -16,10 +17,11 @@ import { Awaited } from './reconcile/awaited.ts';
 import { Facts } from './reconcile/facts.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { censusOf, rulesByState } from './reconcile/census.ts';
-import { podResource, Pods, type PodChange } from './source/pods.ts';
+import { Pods, type PodChange } from './source/pods.ts';
 import { Reports } from './source/reports.ts';
 import { Rules } from './source/rules.ts';
 import type { Target } from './source/target.ts';
+import { podResource } from './source/workload.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;
@@ -30,14 +32,25 @@ export type CoordinatorOptions = {
   silentAfterMs: number;
   /** Name of this replica, in Events. */
   instance: string;
+  /** Told of every CNF pod that comes, goes or changes, for those parts that look after its surroundings. */
+  onPod: (change: PodChange) => void;
   registry: Registry;
   clock: Clock;
   log: Logger;
 };
 
+/** What is watched, for other parts to look things up in. */
+export type Sources = {
+  pods: Pods;
+  rules: Rules;
+  /** Resolves when `pods` is complete for the first time. */
+  podsKnown: Promise<void>;
+};
+
 export type Coordinator = {
   /** The report intake, for a server. */
   fetch: (request: Request) => Response | Promise<Response>;
+  sources: Sources;
   /** What is not yet as it should be, one sentence each. */
   notReady: () => readonly string[];
   /** Works until the signal aborts. */
@@ -62,7 +75,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const awaited = new Awaited();
   const podsKnown = Promise.withResolvers<void>();
 
-  const onPod = ({ before, now }: PodChange): void => {
+  const onPod = (change: PodChange): void => {
+    const { before, now } = change;
+    options.onPod(change);
     for (const target of [before, now]) if (target) reconciler.markPod(target);
     if (before && !now) {
       reports.forget(before.uid);
@@ -147,11 +162,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
   return {
     fetch: intake.fetch,
+    sources: { pods, rules, podsKnown: podsKnown.promise },
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
-      ...[...rules.states]
-        .filter(([, state]) => !state.listed && state.phase !== 'NotServed')
-        .map(([kind, state]) => `${kind}: ${state.message}`),
+      ...[...rules.unknown].map(([kind, { message }]) => `${kind}: ${message}`),
     ],
     run: async (signal) => {
       await Promise.all([
@@ -178,9 +192,3 @@ const agentMissing = ({ namespace, name, uid }: Target) => ({
   reason: 'AgentMissing',
   message: 'the pod was made without the sdewan agent, so no rule is applied to it; re-create it',
 });
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });

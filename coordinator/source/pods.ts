@@ -3,15 +3,14 @@
  * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
-
-export const podResource: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+import { podFactsOf, podResource, type PodFacts } from './workload.ts';
 
 /** Those who ask within this time share one list. */
 const SHARE_MS = 25;
@@ -29,7 +28,8 @@ export type PodsOptions = {
   onState: (state: WatchState) => void;
 };
 
-type CnfPod = KubeObject & { target: Target };
+/** `account` and `networks` matter to others than roll-up: see `podFactsOf`. */
+type CnfPod = KubeObject & { target: Target } & PodFacts;
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -76,6 +76,22 @@ export class Pods {
 
   byUid(uid: string): Target | undefined {
     return this.#reflector.store.byUid(uid)?.target;
+  }
+
+  /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
+  serviceAccounts(namespace: string): string[] {
+    return this.#reflector.store
+      .list()
+      .filter(({ target }) => target.namespace === namespace && !target.finished)
+      .filter(({ target }) => target.agent.state !== 'missing')
+      .map(({ account }) => account);
+  }
+
+  /** The `nfn-network` annotations of a purpose's pods. */
+  networkAnnotations(namespace: string, purpose: string): (string | undefined)[] {
+    return this.ofPurpose(namespace, purpose).map(
+      ({ uid }) => this.#reflector.store.byUid(uid)?.networks,
+    );
   }
 
   /** In no particular order; finished and terminating ones too. */
@@ -134,4 +150,5 @@ const toCnfPod = (object: KubeObject): CnfPod => ({
     creationTimestamp: object.metadata.creationTimestamp,
   },
   target: targetOf(object),
+  ...podFactsOf(object),
 });

@@ -54,9 +54,13 @@ export class Rules {
     );
   }
 
-  /** By kind. */
-  get states(): ReadonlyMap<string, WatchState> {
-    return new Map(this.#reflectors.map(({ resource, state }) => [resource.kind, state]));
+  /** The kinds that are served but were never listed, and why. */
+  get unknown(): ReadonlyMap<string, WatchState> {
+    return new Map(
+      this.#reflectors
+        .filter(({ state }) => !state.listed && state.phase !== 'NotServed')
+        .map(({ resource, state }) => [resource.kind, state]),
+    );
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -74,6 +78,13 @@ export class Rules {
 
   uidsOfPurpose(namespace: string, purpose: string): ReadonlySet<string> {
     return this.#byPurpose.get(keyOf(namespace, purpose)) ?? new Set();
+  }
+
+  /** The CRs themselves, those being deleted included. */
+  objectsOfPurpose(namespace: string, purpose: string): RuleObject[] {
+    return [...this.uidsOfPurpose(namespace, purpose)].flatMap(
+      (uid) => this.get(uid)?.object ?? [],
+    );
   }
 
   /** What the API server answered about a rule; counts until the watch tells of another version than it did before. */

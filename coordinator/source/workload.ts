@@ -86,6 +86,22 @@ export const workloadOf = (object: unknown): Workload => {
   };
 };
 
+export type PodFacts = {
+  /** The service account that its containers run as. */
+  account: string;
+  /** Its annotation `nfn-network`. */
+  networks: string | undefined;
+};
+
+/** What admission and the namespace loop want to know of a Pod. @throws ZodError when this is none */
+export const podFactsOf = (object: unknown): PodFacts => {
+  const { metadata, spec } = podTemplateSchema.parse(object);
+  return {
+    account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
+    networks: metadata?.annotations?.[NFN_NETWORK_ANNOTATION],
+  };
+};
+
 const ownedSchema = z.looseObject({ metadata: metadataSchema });
 
 /** Who controls the object, and whether it is being deleted. @throws ZodError when this is no Kubernetes object */

@@ -1,0 +1,72 @@
+/** The Deployments, StatefulSets and DaemonSets that bear a purpose label. Only a few facts of each stay in memory. */
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { workloadOf, workloadResources, type Workload } from './workload.ts';
+
+export type WorkloadsOptions = {
+  client: KubeClient;
+  /** The only one to look at; undefined: all. */
+  namespace: string | undefined;
+  onChange: (namespace: string) => void;
+  onSynced: () => void;
+  clock: Clock;
+  log: Logger;
+};
+
+type KeptWorkload = KubeObject & { workload: Workload };
+
+export class Workloads {
+  readonly #reflectors: readonly Reflector<KeptWorkload>[];
+
+  constructor({ client, namespace, onChange, onSynced, clock, log }: WorkloadsOptions) {
+    this.#reflectors = workloadResources.map(
+      (resource) =>
+        new Reflector<KeptWorkload>({
+          client,
+          clock,
+          log,
+          resource,
+          selection: { namespace, labelSelector: PURPOSE_LABEL },
+          trim: keep,
+          onEvent: ({ object }) => onChange(object.workload.namespace),
+          onState: () => {
+            if (this.hasSynced()) onSynced();
+          },
+        }),
+    );
+  }
+
+  hasSynced(): boolean {
+    return this.#reflectors.every((reflector) => reflector.hasSynced());
+  }
+
+  /** Those being deleted are not there any more. */
+  all(): Workload[] {
+    return this.#reflectors
+      .flatMap(({ store }) => store.list())
+      .map(({ workload }) => workload)
+      .filter(({ deleting }) => !deleting);
+  }
+
+  ofNamespace(namespace: string): Workload[] {
+    return this.all().filter((workload) => workload.namespace === namespace);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+}
+
+const keep = (object: KubeObject): KeptWorkload => {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  return {
+    apiVersion: object.apiVersion,
+    kind: object.kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    workload: workloadOf(object),
+  };
+};
