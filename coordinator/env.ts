@@ -1,20 +1,101 @@
 /** Everything that the coordinator is told from outside, read once at its start. The table in docs/ is made from this schema. */
 import * as z from 'zod';
+import { drivers, logLevels, type InjectOptions } from '#shared/inject/options.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
+import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
+import { referenceModes } from './admission/decide.ts';
+import type { CertificatePolicy } from './certificates/plan.ts';
+
+const DAY_MS = 86_400_000;
+const lifetime = () => envField.int(1_000, 3_650 * DAY_MS);
+const quantity = (usual: string) =>
+  z
+    .string()
+    .regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$/, {
+      error: `must be a quantity such as ${usual}`,
+    })
+    .default(usual);
 
 export const coordinatorEnvSchema = z.object({
   SDEWAN_REPORT_HOST: envField
     .text()
     .default('0.0.0.0')
-    .describe('Address on which reports of agents are taken.'),
+    .describe('Address on which reports of agents and admission reviews are taken.'),
   SDEWAN_REPORT_PORT: envField.port().default(8_443).describe('Its port; 0 takes a free one.'),
   SDEWAN_TLS_CERT_FILE: envField
     .text()
-    .describe('PEM file with the certificate for it. Read again when it changes.'),
-  SDEWAN_TLS_KEY_FILE: envField
+    .optional()
+    .describe(
+      'PEM file with the certificate for it, read again when it changes. Set it together with the key file to bring certificates and CA to everybody yourself; without them the coordinator does it.',
+    ),
+  SDEWAN_TLS_KEY_FILE: envField.text().optional().describe('PEM file with its key.'),
+  SDEWAN_CERTIFICATE_SECRET: envField
     .text()
-    .describe('PEM file with the key. Read again when it changes.'),
+    .default('sdewan-coordinator-tls')
+    .describe(
+      'Secret for CA and certificate. One that somebody else filled (`ca.crt`, `tls.crt`, `tls.key`), e.g. cert-manager, is used as it is.',
+    ),
+  SDEWAN_CERTIFICATE_NAMES: envField
+    .list()
+    .default([])
+    .describe(
+      'DNS names and IP addresses for the certificate, separated by commas; default: those of Service `sdewan-coordinator`.',
+    ),
+  SDEWAN_CA_LIFETIME_MS: lifetime()
+    .default(365 * DAY_MS)
+    .describe('Life of a CA. A new one is announced when two thirds are over.'),
+  SDEWAN_CERTIFICATE_LIFETIME_MS: lifetime()
+    .default(30 * DAY_MS)
+    .describe('Life of a certificate. It is renewed when two thirds are over.'),
+  SDEWAN_CA_OVERLAP_MS: lifetime()
+    .default(DAY_MS)
+    .describe(
+      'From the announcement of a CA to its first use, and from its last use to its end: for it to reach every agent. At most a quarter of its life.',
+    ),
+  SDEWAN_CERTIFICATE_POLL_MS: envField
+    .int(100, 600_000)
+    .default(10_000)
+    .describe('Between looks at the Secret for what another replica or cert-manager wrote.'),
+  SDEWAN_WEBHOOK_CONFIGURATION: envField
+    .text()
+    .default('sdewan-coordinator')
+    .describe(
+      'Name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration whose caBundle is kept.',
+    ),
+  SDEWAN_REFERENCE_CHECKS: z
+    .enum(referenceModes)
+    .default('deny')
+    .describe(
+      'What admission makes of references and networks that do not exist, and of deletions of what is used: `deny`, `warn` or `off`. Annotation `sdewan.akraino.org/references` of a CR takes precedence.',
+    ),
+  SDEWAN_BUCKET_TYPES: envField
+    .list()
+    .default(['basic', 'app-intent', 'k8s-service'])
+    .describe('Values that label `sdewan-bucket-type` may have, separated by commas.'),
+  SDEWAN_AGENT_IMAGE: envField
+    .text()
+    .default('sdewan-agent:dev')
+    .describe('Image of the agents that are injected.'),
+  SDEWAN_AGENT_COORDINATOR_URL: envField
+    .url()
+    .optional()
+    .describe(
+      'Where injected agents report to; default: Service `sdewan-coordinator` of the own namespace, port 8443.',
+    ),
+  SDEWAN_AGENT_OPENWRT_URL: envField
+    .url()
+    .default('http://127.0.0.1:80')
+    .describe('OpenWRT as injected agents see it.'),
+  SDEWAN_AGENT_DRIVER: z.enum(drivers).default('auto').describe('Their driver.'),
+  SDEWAN_AGENT_OWN_LOGIN: envField
+    .flag()
+    .default(true)
+    .describe('Whether they make a login of their own on OpenWRT.'),
+  SDEWAN_AGENT_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least level that they log.'),
+  SDEWAN_AGENT_CPU_REQUEST: quantity('10m').describe('CPU request of their containers.'),
+  SDEWAN_AGENT_MEMORY_REQUEST: quantity('64Mi').describe('Memory request of their containers.'),
+  SDEWAN_AGENT_MEMORY_LIMIT: quantity('128Mi').describe('Memory limit of their containers.'),
   SDEWAN_HTTP_HOST: envField
     .text()
     .default('0.0.0.0')
@@ -30,6 +111,12 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .optional()
     .describe('Only rules and pods of this namespace are looked after; default: of all.'),
+  POD_NAMESPACE: envField
+    .text()
+    .optional()
+    .describe(
+      'Own namespace, where the certificate Secret is; default: that of the service account.',
+    ),
   POD_NAME: envField
     .text()
     .default('sdewan-coordinator')
@@ -40,3 +127,31 @@ export const coordinatorEnvSchema = z.object({
 });
 
 export type CoordinatorEnv = z.infer<typeof coordinatorEnvSchema>;
+
+const SERVICE = 'sdewan-coordinator';
+const SERVICE_PORT = 8_443;
+
+export const certificatePolicyOf = (env: CoordinatorEnv, namespace: string): CertificatePolicy => ({
+  names:
+    env.SDEWAN_CERTIFICATE_NAMES.length > 0
+      ? env.SDEWAN_CERTIFICATE_NAMES
+      : ['', '.svc', '.svc.cluster.local'].map((end) => `${SERVICE}.${namespace}${end}`),
+  caLifetimeMs: env.SDEWAN_CA_LIFETIME_MS,
+  servingLifetimeMs: env.SDEWAN_CERTIFICATE_LIFETIME_MS,
+  overlapMs: env.SDEWAN_CA_OVERLAP_MS,
+});
+
+export const injectOptionsOf = (env: CoordinatorEnv, namespace: string): InjectOptions => ({
+  image: env.SDEWAN_AGENT_IMAGE,
+  coordinatorUrl:
+    env.SDEWAN_AGENT_COORDINATOR_URL ?? `https://${SERVICE}.${namespace}.svc:${SERVICE_PORT}`,
+  coordinatorCaConfigMap: COORDINATOR_CA_CONFIG_MAP,
+  openwrtUrl: env.SDEWAN_AGENT_OPENWRT_URL,
+  driver: env.SDEWAN_AGENT_DRIVER,
+  ownLogin: env.SDEWAN_AGENT_OWN_LOGIN,
+  logLevel: env.SDEWAN_AGENT_LOG_LEVEL,
+  resources: {
+    requests: { cpu: env.SDEWAN_AGENT_CPU_REQUEST, memory: env.SDEWAN_AGENT_MEMORY_REQUEST },
+    limits: { memory: env.SDEWAN_AGENT_MEMORY_LIMIT },
+  },
+});

@@ -11,8 +11,10 @@ import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { createCoordinator } from './coordinator.ts';
-import { coordinatorEnvSchema } from './env.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from './env.ts';
 import { createHealth } from './http/health.ts';
+import { createTls } from './tls.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
@@ -20,17 +22,32 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const config = await loadKubeConfig(configSourceOf(env));
   const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
   const registry = createMetricsRegistry();
-  const coordinator = createCoordinator({
+  const common = {
     client,
     kinds,
-    revisionOf,
     namespace: env.SDEWAN_WATCH_NAMESPACE,
-    silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
-    instance: env.POD_NAME,
     registry,
     clock: systemClock,
     log,
+  };
+  const coordinator = createCoordinator({
+    ...common,
+    revisionOf,
+    silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
+    instance: env.POD_NAME,
+    onPod: (change) => webhooks.onPod(change),
   });
+  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
+  const tls = await createTls({ ...common, env, namespace: ownNamespace }, signal);
+  const webhooks: Webhooks = createWebhooks({
+    ...common,
+    referenceMode: env.SDEWAN_REFERENCE_CHECKS,
+    bucketTypes: env.SDEWAN_BUCKET_TYPES,
+    inject: injectOptionsOf(env, ownNamespace),
+    sources: coordinator.sources,
+    caBundle: tls.bundle,
+  });
+  tls.onBundle(webhooks.onBundle);
 
   const health = await serveApp({
     fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
@@ -39,15 +56,18 @@ const main = async (signal: AbortSignal): Promise<void> => {
     log,
   });
   const intake = await serveApp({
-    fetch: coordinator.fetch,
+    fetch: (request) =>
+      new URL(request.url).pathname.startsWith('/admission/')
+        ? webhooks.fetch(request)
+        : coordinator.fetch(request),
     hostname: env.SDEWAN_REPORT_HOST,
     port: env.SDEWAN_REPORT_PORT,
-    tls: { certFile: env.SDEWAN_TLS_CERT_FILE, keyFile: env.SDEWAN_TLS_KEY_FILE },
+    tls: tls.source,
     log,
   });
   log.info({ reportPort: intake.port, httpPort: health.port, server: config.server }, 'started');
 
-  await coordinator.run(signal);
+  await Promise.all([coordinator.run(signal), webhooks.run(signal), tls.run(signal)]);
   await Promise.all([intake.close(), health.close()]);
   await client.close();
   log.info('stopped');

@@ -25,6 +25,8 @@ export type CachedWorldDeps = {
   rules: (namespace: string, purpose: string) => readonly RuleObject[];
   /** The `nfn-network` annotations of a purpose's workloads and pods. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
+  /** A RoleBinding came, went or changed. */
+  onBinding: (binding: { namespace: string; name: string }) => void;
   /** Whether what is handed in is complete. */
   isComplete: () => boolean;
   clock: Clock;
@@ -45,7 +47,14 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const watchRoles = (resource: typeof rbacResources.roles): Reflector<CachedRole> =>
     new Reflector({ client, clock, log, resource, trim: toRole });
   const watchBindings = (resource: typeof rbacResources.roles): Reflector<CachedBinding> =>
-    new Reflector({ client, clock, log, resource, trim: toBinding });
+    new Reflector({
+      client,
+      clock,
+      log,
+      resource,
+      trim: toBinding,
+      onEvent: ({ object }) => deps.onBinding(object.metadata),
+    });
   const roles = watchRoles(rbacResources.roles);
   const clusterRoles = watchRoles(rbacResources.clusterRoles);
   const roleBindings = watchBindings(rbacResources.roleBindings);

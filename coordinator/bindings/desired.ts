@@ -1,0 +1,32 @@
+/** What a namespace with CNFs has to have, so that their agents can read rules and trust the coordinator. Pure. */
+import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
+import { DEFAULT_SERVICE_ACCOUNT } from '../source/workload.ts';
+
+/** What is known of a namespace. */
+export type NamespaceFacts = {
+  /** Service accounts of CNF pods and workloads; each may come more than once. */
+  accounts: readonly string[];
+  /** The namespace lets service account `default` read the kinds that hold keys. */
+  defaultReadsKeys: boolean;
+};
+
+export type DesiredBinding = {
+  /** Of the RoleBinding and of the ClusterRole that it binds. */
+  name: string;
+  /** Service accounts of the namespace, sorted; empty: no binding. */
+  accounts: readonly string[];
+};
+
+export const desiredBindings = ({
+  accounts,
+  defaultReadsKeys,
+}: NamespaceFacts): DesiredBinding[] => {
+  const all = [...new Set(accounts)].sort();
+  return [
+    { name: AGENT_ROLE, accounts: all },
+    {
+      name: AGENT_KEYS_ROLE,
+      accounts: all.filter((name) => defaultReadsKeys || name !== DEFAULT_SERVICE_ACCOUNT),
+    },
+  ];
+};

@@ -1,0 +1,68 @@
+/** Where the coordinator's certificate comes from: files that somebody else keeps, or a Secret that it keeps itself. */
+import type { KubeClient } from '#shared/kube/client.ts';
+import { Gauge, type Registry } from 'prom-client';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createCertificates } from './certificates/loop.ts';
+import { createSecretStore } from './certificates/secret-store.ts';
+import { publishWebhookCa } from './certificates/webhook-ca.ts';
+import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
+
+export type Tls = {
+  /** For the server. */
+  source: TlsFiles | TlsSource;
+  /** PEM of the CAs that agents and the API server must trust; undefined where that is somebody else's business. */
+  bundle: () => string | undefined;
+  onBundle: (listener: () => void) => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+export type TlsOptions = {
+  env: CoordinatorEnv;
+  client: KubeClient;
+  /** The coordinator's own. */
+  namespace: string;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Resolves when there is a certificate to serve with. @throws when there can be none */
+export const createTls = async (options: TlsOptions, signal: AbortSignal): Promise<Tls> => {
+  const { SDEWAN_TLS_CERT_FILE: certFile, SDEWAN_TLS_KEY_FILE: keyFile } = options.env;
+  if (certFile === undefined || keyFile === undefined) return createOwnTls(options, signal);
+  return {
+    source: { certFile, keyFile },
+    bundle: () => undefined,
+    onBundle: () => undefined,
+    run: async () => undefined,
+  };
+};
+
+const createOwnTls = async (
+  { env, client, namespace, registry, clock, log }: TlsOptions,
+  signal: AbortSignal,
+): Promise<Tls> => {
+  const certificates = createCertificates({
+    store: createSecretStore(client, { namespace, name: env.SDEWAN_CERTIFICATE_SECRET }),
+    policy: certificatePolicyOf(env, namespace),
+    publish: (bundle) => publishWebhookCa(client, env.SDEWAN_WEBHOOK_CONFIGURATION, bundle, signal),
+    pollMs: env.SDEWAN_CERTIFICATE_POLL_MS,
+    clock,
+    log,
+  });
+  await certificates.prepare(signal);
+  const expiry: Gauge = new Gauge({
+    name: 'sdewan_coordinator_certificate_expiry_seconds',
+    help: 'End of the served certificate, Unix time.',
+    registers: [registry],
+    collect: () => expiry.set(certificates.expiresAt() / 1_000),
+  });
+  return {
+    source: certificates,
+    bundle: certificates.bundle,
+    onBundle: certificates.onBundle,
+    run: certificates.start,
+  };
+};

@@ -1,0 +1,147 @@
+/**
+ * Admission and what CNFs need in their namespaces, as one piece: webhooks, the watches that they answer from, RoleBindings and CAs.
+ * Without servers, signals or environment.
+ */
+import { Counter, type Registry } from 'prom-client';
+import type { InjectOptions } from '#shared/inject/options.ts';
+import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
+import { aborted } from '#shared/runtime/aborted.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createAdmissionApp } from './admission/app.ts';
+import { createCachedWorld } from './admission/cached-world.ts';
+import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
+import { createCnfLookups } from './admission/cnf/lookups.ts';
+import { createPodWebhook } from './admission/cnf/pods.ts';
+import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
+import type { ReferenceMode } from './admission/decide.ts';
+import { createLiveWorld } from './admission/live-world.ts';
+import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
+import { createNamespaceLoop } from './bindings/loop.ts';
+import type { Sources } from './coordinator.ts';
+import type { PodChange } from './source/pods.ts';
+import { Workloads } from './source/workloads.ts';
+
+export type WebhooksOptions = {
+  client: KubeClient;
+  kinds: readonly KindDefinition[];
+  /** The only one to look after; undefined: all. */
+  namespace: string | undefined;
+  referenceMode: ReferenceMode;
+  bucketTypes: readonly string[];
+  inject: InjectOptions;
+  sources: Sources;
+  /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
+  caBundle: () => string | undefined;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Webhooks = {
+  /** The webhooks, for a server. Every path begins with `/admission/`. */
+  fetch: (request: Request) => Response | Promise<Response>;
+  onPod: (change: PodChange) => void;
+  /** The CA has changed. */
+  onBundle: () => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+export const createWebhooks = (options: WebhooksOptions): Webhooks => {
+  const { client, clock, inject, kinds, log, namespace, sources } = options;
+  const { pods, rules } = sources;
+  const keyKinds = kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind);
+  const known = Promise.withResolvers<void>();
+
+  const accountsOf = (name: string): string[] => [
+    ...pods.serviceAccounts(name),
+    ...workloads.ofNamespace(name).map(({ serviceAccount }) => serviceAccount),
+  ];
+  const namespaces = createNamespaceLoop({
+    client,
+    accounts: accountsOf,
+    caBundle: options.caBundle,
+    clock,
+    log,
+  });
+  const workloads: Workloads = new Workloads({
+    client,
+    namespace,
+    onChange: (name) => namespaces.mark(name),
+    onSynced: known.resolve,
+    clock,
+    log,
+  });
+  const cache = createCachedWorld({
+    client,
+    rules: (name, purpose) => rules.objectsOfPurpose(name, purpose),
+    networkAnnotations: (name, purpose) => {
+      const serving = workloads
+        .ofNamespace(name)
+        .filter((workload) => workload.purpose === purpose);
+      return [
+        ...serving.map(({ networks }) => networks),
+        ...pods.networkAnnotations(name, purpose),
+      ];
+    },
+    isComplete: () => pods.state.listed && workloads.hasSynced() && rules.unknown.size === 0,
+    onBinding: ({ name, namespace: bound }) => {
+      if (name === AGENT_ROLE || name === AGENT_KEYS_ROLE) namespaces.mark(bound);
+    },
+    clock,
+    log,
+  });
+  const live = createLiveWorld(client);
+  const lookups = createCnfLookups(client);
+  const announce = namespaces.announce;
+  const rulesBy = (checks: readonly ListedCheck[]): RuleWebhook =>
+    createRuleWebhook({
+      kinds,
+      checks,
+      bucketTypes: options.bucketTypes,
+      referenceMode: options.referenceMode,
+      cached: cache.world,
+      live,
+    });
+
+  const reviews = new Counter({
+    name: 'sdewan_coordinator_admission_reviews_total',
+    help: 'Admission reviews by webhook and what came of them.',
+    labelNames: ['webhook', 'result'],
+    registers: [options.registry],
+  });
+  const app = createAdmissionApp({
+    webhooks: {
+      rules: rulesBy(ruleChecks),
+      buckets: rulesBy(bucketChecks),
+      'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
+      pods: createPodWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
+      workloads: createWorkloadWebhook({ defaults: inject, lookups, announce, log }),
+      'workload-labels': labelTemplate,
+    },
+    onResult: (webhook, result) => reviews.inc({ webhook, result }),
+    log,
+  });
+
+  return {
+    fetch: app.fetch,
+    onPod: ({ before, now }) => {
+      const name = (now ?? before)?.namespace;
+      if (name !== undefined) namespaces.mark(name);
+    },
+    onBundle: () => {
+      const all = [...pods.all(), ...workloads.all()].map((one) => one.namespace);
+      for (const name of new Set(all)) namespaces.mark(name);
+    },
+    run: async (signal) => {
+      const serve = async (): Promise<void> => {
+        // What is not known yet would be taken away.
+        await Promise.race([Promise.all([known.promise, sources.podsKnown]), aborted(signal)]);
+        await namespaces.run(signal);
+      };
+      await Promise.all([workloads.run(signal), cache.run(signal), serve()]);
+    },
+  };
+};
