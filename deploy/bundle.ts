@@ -7,8 +7,8 @@
 import { rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 
-/** A bundle above this has caught something that it should not: a whole client library, a test. */
-export const MAX_BUNDLE_BYTES = 2_000_000;
+/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB. */
+export const MAX_BUNDLE_BYTES = 2_300_000;
 
 /** English is zod's default. */
 const ZOD_LANGUAGES = /node_modules\/zod\/.*\/locales\/(?!en\.|index\.)/;
