@@ -1,0 +1,238 @@
+/**
+ * A coordinator as a process of its own, with the rights of its service account, and the real webhook configurations and policies
+ * on the real API server. Nothing of admission is simulated.
+ */
+import { connectCluster, type Cluster, type KubectlResult } from 'kind-test-harness';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig } from '#shared/kube/config.ts';
+import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const START_TIMEOUT_MS = 20_000;
+const COORDINATOR = 'sdewan-coordinator';
+
+export type World = {
+  cluster: Cluster;
+  /** system:masters */
+  client: KubeClient;
+  systemNamespace: string;
+  /** `https://127.0.0.1:port` */
+  url: string;
+  httpUrl: () => string;
+  /** Lines of the coordinator's log, parsed; of all its lives. */
+  log: Record<string, unknown>[];
+  /** A namespace that the webhooks look at. */
+  createNamespace: (annotations?: Record<string, string>) => Promise<string>;
+  /** `kubectl apply` of objects; the result also when it is refused. */
+  apply: (objects: readonly object[], ...flags: string[]) => Promise<KubectlResult>;
+  kubectl: (...args: string[]) => Promise<KubectlResult>;
+  /** As that user, by impersonation. */
+  as: (user: string, groups: readonly string[], ...args: string[]) => Promise<KubectlResult>;
+  /** A kubeconfig with the token of a service account. */
+  kubeconfigOf: (namespace: string, account: string) => Promise<string>;
+  stopCoordinator: () => Promise<void>;
+  startCoordinator: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
+export const eventually = <T>(read: () => T) =>
+  expect.poll(read, { timeout: 20_000, interval: 50 });
+
+export const createWorld = async (env: Record<string, string> = {}): Promise<World> => {
+  const cluster = await connectCluster();
+  await cluster.kubectl(['apply', '--server-side', '-k', join(ROOT, 'deploy/crds')]);
+  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  const systemNamespace = await cluster.createNamespace('admission');
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const client = createKubeClient({
+    config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'admission-'));
+  const log: Record<string, unknown>[] = [];
+  const kubectl = (args: readonly string[], stdin?: string): Promise<KubectlResult> =>
+    cluster.kubectl(args, { allowFailure: true, ...(stdin !== undefined && { stdin }) });
+  const must = async (objects: readonly unknown[]): Promise<void> => {
+    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+    await cluster.kubectl(['apply', '-f', '-'], { stdin });
+  };
+
+  const kubeconfigOf = async (namespace: string, account: string): Promise<string> => {
+    const path = join(directory, `${namespace}-${account}.yaml`);
+    const token = await cluster.kubectl(['create', 'token', account, '-n', namespace]);
+    await writeFile(path, kubeconfigText(cluster, token.stdout.trim()));
+    return path;
+  };
+
+  await must([
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name: COORDINATOR, namespace: systemNamespace },
+    },
+    ...coordinatorRole(systemNamespace),
+    ...manifestsOf({ systemNamespace, url }),
+  ]);
+  const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
+
+  let process: CoordinatorProcess | undefined;
+  const world: World = {
+    cluster,
+    client,
+    systemNamespace,
+    url,
+    httpUrl: () => process?.httpUrl ?? '',
+    log,
+    createNamespace: async (annotations = {}) => {
+      const name = await cluster.createNamespace('cnf');
+      const metadata = { name, labels: { [TEST_LABEL]: systemNamespace }, annotations };
+      await must([{ apiVersion: 'v1', kind: 'Namespace', metadata }]);
+      return name;
+    },
+    apply: (objects, ...flags) =>
+      kubectl(
+        ['apply', ...flags, '-f', '-'],
+        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
+      ),
+    kubectl: (...args) => kubectl(args),
+    as: (user, groups, ...args) =>
+      kubectl(['--as', user, ...groups.map((group) => `--as-group=${group}`), ...args]),
+    kubeconfigOf,
+    stopCoordinator: async () => {
+      await process?.stop();
+      process = undefined;
+    },
+    startCoordinator: async () => {
+      process = await startProcess(
+        {
+          KUBECONFIG: kubeconfig,
+          POD_NAMESPACE: systemNamespace,
+          SDEWAN_REPORT_HOST: '127.0.0.1',
+          SDEWAN_REPORT_PORT: String(port),
+          SDEWAN_HTTP_HOST: '127.0.0.1',
+          SDEWAN_HTTP_PORT: '0',
+          SDEWAN_CERTIFICATE_NAMES: '127.0.0.1',
+          SDEWAN_WEBHOOK_CONFIGURATION: webhookConfigurationOf(systemNamespace),
+          SDEWAN_AGENT_COORDINATOR_URL: url,
+          ...env,
+        },
+        log,
+      );
+      await until(async () => (await fetch(`${process?.httpUrl}/readyz`)).ok);
+    },
+    close: async () => {
+      await world.stopCoordinator();
+      for (const kind of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'])
+        await kubectl(['delete', kind, webhookConfigurationOf(systemNamespace)]);
+      await client.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+  try {
+    await world.startCoordinator();
+  } catch (error) {
+    await world.close();
+    throw error;
+  }
+  return world;
+};
+
+/** The main role of the coordinator, without what only the roll-up of statuses needs. */
+const coordinatorRole = (namespace: string): object[] => [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: `sdewan-coordinator-${namespace}` },
+    roleRef: {
+      apiGroup: 'rbac.authorization.k8s.io',
+      kind: 'ClusterRole',
+      name: 'sdewan-coordinator-test',
+    },
+    subjects: [{ kind: 'ServiceAccount', name: COORDINATOR, namespace }],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'sdewan-coordinator-test' },
+    rules: [
+      {
+        apiGroups: ['batch.sdewan.akraino.org'],
+        resources: ['*'],
+        verbs: ['get', 'list', 'watch', 'patch', 'update'],
+      },
+      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+      { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'update', 'get'] },
+    ],
+  },
+];
+
+type CoordinatorProcess = { httpUrl: string; stop: () => Promise<void> };
+
+const startProcess = async (
+  env: Record<string, string>,
+  log: Record<string, unknown>[],
+): Promise<CoordinatorProcess> => {
+  const child: ChildProcess = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = new Promise<number | null>((resolve) => {
+    child.once('exit', resolve);
+  });
+  const started = Promise.withResolvers<Record<string, unknown>>();
+  if (child.stdout)
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const entry = JSON.parse(line) as Record<string, unknown>;
+      log.push(entry);
+      if (entry['msg'] === 'started') started.resolve(entry);
+    });
+  const timeout = setTimeout(
+    () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),
+    START_TIMEOUT_MS,
+  );
+  void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
+  const { httpPort } = await started.promise.finally(() => clearTimeout(timeout));
+  return {
+    httpUrl: `http://127.0.0.1:${String(httpPort)}`,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exited;
+    },
+  };
+};
+
+const until = async (holds: () => Promise<boolean>): Promise<void> => {
+  const giveUpAt = performance.now() + START_TIMEOUT_MS;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > giveUpAt) throw new Error('the coordinator does not become ready');
+    await sleep(50);
+  }
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+const kubeconfigText = ({ server }: Cluster, token: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user: { token } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
