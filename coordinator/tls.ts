@@ -13,7 +13,7 @@ export type Tls = {
   /** For the server. */
   source: TlsFiles | TlsSource;
   /** PEM of the CAs that agents and the API server must trust; undefined where that is somebody else's business. */
-  bundle: () => string | undefined;
+  bundle: (() => string) | undefined;
   onBundle: (listener: () => void) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -34,7 +34,7 @@ export const createTls = async (options: TlsOptions, signal: AbortSignal): Promi
   if (certFile === undefined || keyFile === undefined) return createOwnTls(options, signal);
   return {
     source: { certFile, keyFile },
-    bundle: () => undefined,
+    bundle: undefined,
     onBundle: () => undefined,
     run: async () => undefined,
   };

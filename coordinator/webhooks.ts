@@ -34,7 +34,7 @@ export type WebhooksOptions = {
   inject: InjectOptions;
   sources: Sources;
   /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
-  caBundle: () => string | undefined;
+  caBundle: (() => string) | undefined;
   registry: Registry;
   clock: Clock;
   log: Logger;

@@ -1,7 +1,6 @@
 /**
  * Writes what is generated from the code: CRDs, the agents' rights, and the reference pages of kinds and of configuration. With
- * `--check` it writes nothing and fails when
- * a file differs, so that nobody forgets.
+ * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';

@@ -18,8 +18,8 @@ export type NamespaceLoopDeps = {
   client: KubeClient;
   /** Service accounts of the CNF pods and workloads of a namespace. */
   accounts: (namespace: string) => readonly string[];
-  /** PEM of the CAs to publish; undefined when somebody else brings them to the agents. */
-  caBundle: () => string | undefined;
+  /** PEM of the CAs to publish; undefined when somebody else brings them to the agents: then nothing of theirs is touched. */
+  caBundle: (() => string) | undefined;
   clock: Clock;
   log: Logger;
 };
@@ -62,7 +62,6 @@ export const createNamespaceLoop = (deps: NamespaceLoopDeps): NamespaceLoop => {
       return undefined;
     const accounts = deps.accounts(name);
     const inUse = accounts.length > 0 || isAnnounced(name);
-    const bundle = inUse ? deps.caBundle() : undefined;
     const defaultReadsKeys =
       namespace.metadata.annotations?.[DEFAULT_READS_KEYS_ANNOTATION] === 'true';
     const bindings = desiredBindings({
@@ -70,7 +69,9 @@ export const createNamespaceLoop = (deps: NamespaceLoopDeps): NamespaceLoop => {
       defaultReadsKeys,
     });
     const changes = await Promise.all([
-      keepCaConfigMap(client, name, bundle, signal),
+      ...(deps.caBundle
+        ? [keepCaConfigMap(client, name, inUse ? deps.caBundle() : undefined, signal)]
+        : []),
       ...bindings.map((binding) => keepRoleBinding(client, name, binding, signal)),
     ]);
     if (changes.includes(true)) log.info({ namespace: name, accounts }, 'namespace served');

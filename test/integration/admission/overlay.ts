@@ -11,6 +11,7 @@ import * as z from 'zod';
 const DEPLOY = join(import.meta.dirname, '../../../deploy');
 const FILES = [
   'rbac/agent-roles.yaml',
+  'rbac/coordinator.yaml',
   'rbac/admission.yaml',
   'policies/purpose.yaml',
   'policies/coordinator.yaml',
@@ -33,51 +34,67 @@ const webhookSchema = z.looseObject({
 });
 const manifestSchema = z.looseObject({
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+  roleRef: z.looseObject({ kind: z.string(), name: z.string() }).optional(),
+  rules: z.array(z.looseObject({ resourceNames: z.array(z.string()).optional() })).optional(),
   webhooks: z.array(webhookSchema).optional(),
-  spec: z.looseObject({}).optional(),
+  spec: z.looseObject({ policyName: z.string().optional() }).optional(),
 });
 type Manifest = z.infer<typeof manifestSchema>;
 
-export const manifestsOf = (installation: Installation): unknown[] =>
-  FILES.flatMap((file) => read(file, installation)).map((manifest) => ({
-    ...manifest,
-    ...(manifest.webhooks && {
-      webhooks: manifest.webhooks.map((webhook) => moveWebhook(webhook, installation)),
-    }),
-    ...(manifest.metadata.name.startsWith('sdewan-purpose') &&
-      manifest.kind === 'ValidatingAdmissionPolicyBinding' && {
-        spec: { ...manifest.spec, matchResources: { namespaceSelector: only(installation) } },
-      }),
-  }));
-
-/** Names of ClusterRoles and policies are not used for anything else, so text is safe to replace. */
-const read = (file: string, { systemNamespace }: Installation): Manifest[] => {
-  const text = readFileSync(join(DEPLOY, file), 'utf8')
-    .replaceAll('sdewan-system', systemNamespace)
-    .replaceAll(
-      /\b(sdewan-purpose|sdewan-coordinator-(admission|bindings|objects))\b/g,
-      `$1-${systemNamespace}`,
+export const manifestsOf = (installation: Installation): object[] =>
+  FILES.flatMap((file) => {
+    const text = readFileSync(join(DEPLOY, file), 'utf8');
+    const moved = text.replaceAll('sdewan-system', installation.systemNamespace);
+    return parseAllDocuments(moved).map((document) =>
+      move(manifestSchema.parse(document.toJS()), installation),
     );
-  return parseAllDocuments(text).map((document) => {
-    const manifest = manifestSchema.parse(document.toJS());
-    if (manifest.kind.endsWith('WebhookConfiguration'))
-      manifest.metadata.name = webhookConfigurationOf(systemNamespace);
-    if (manifest.metadata.name.startsWith('sdewan-coordinator-admission'))
-      return manifestSchema.parse(
-        JSON.parse(
-          JSON.stringify(manifest).replace(
-            '"resourceNames":["sdewan-coordinator"]',
-            `"resourceNames":["${webhookConfigurationOf(systemNamespace)}"]`,
-          ),
-        ),
-      );
-    return manifest;
   });
-};
 
 export const webhookConfigurationOf = (systemNamespace: string): string =>
   `sdewan-coordinator-${systemNamespace}`;
+
+const CLUSTER_SCOPED = /^(Cluster|Validating|Mutating)/;
+
+const move = (manifest: Manifest, installation: Installation): object => {
+  const { systemNamespace } = installation;
+  const rename = (name: string): string =>
+    // Those of the agents are the same for every installation.
+    name.startsWith('sdewan-agent') ? name : `${name}-${systemNamespace}`;
+  const { kind, metadata, roleRef, rules, spec, webhooks } = manifest;
+  const isOfCluster = CLUSTER_SCOPED.test(kind);
+  return {
+    ...manifest,
+    metadata: isOfCluster
+      ? { ...metadata, name: rename(metadata.name) }
+      : { ...metadata, namespace: systemNamespace },
+    ...(roleRef?.kind === 'ClusterRole' && { roleRef: { ...roleRef, name: rename(roleRef.name) } }),
+    ...(rules &&
+      isOfCluster && {
+        rules: rules.map((rule) => ({
+          ...rule,
+          ...(rule.resourceNames?.includes('sdewan-coordinator') && {
+            resourceNames: [webhookConfigurationOf(systemNamespace)],
+          }),
+        })),
+      }),
+    ...(webhooks && { webhooks: webhooks.map((webhook) => moveWebhook(webhook, installation)) }),
+    ...(spec?.policyName !== undefined && { spec: moveBinding(spec, installation, rename) }),
+  };
+};
+
+const moveBinding = (
+  spec: NonNullable<Manifest['spec']>,
+  installation: Installation,
+  rename: (name: string) => string,
+): object => ({
+  ...spec,
+  policyName: rename(spec.policyName ?? ''),
+  // The others look only at this installation's own user.
+  ...(spec.policyName === 'sdewan-purpose' && {
+    matchResources: { namespaceSelector: only(installation) },
+  }),
+});
 
 const moveWebhook = (
   { clientConfig, namespaceSelector, ...webhook }: z.infer<typeof webhookSchema>,

@@ -21,7 +21,7 @@ it('answers through the real API server: denied, allowed, held, used', async () 
   const denied = await world.apply([reject]);
   expect(denied.stderr).toContain('spec.src: FirewallZone lan1 does not exist for purpose cnf-1');
   const both = await world.apply([rule('FirewallZone', 'lan1', { network: ['a'] }), reject]);
-  expect(both.code, both.stderr).toBe(0);
+  expect(both).toMatchObject({ code: 0 });
   const held = await world.kubectl(
     'get',
     'firewallrule',
@@ -44,7 +44,7 @@ it('injects a pod and serves its namespace', async () => {
     spec: { containers: [{ name: 'openwrt', image: 'none' }] },
   };
   const made = await world.apply([pod]);
-  expect(made.code, made.stderr).toBe(0);
+  expect(made).toMatchObject({ code: 0 });
   const seen = await world.kubectl('get', 'pod', 'cnf', '-n', namespace, '-o', 'json');
   expect(seen.stdout).toContain('sdewan-agent');
   await eventually(

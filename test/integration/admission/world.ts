@@ -5,12 +5,13 @@
 import { connectCluster, type Cluster, type KubectlResult } from 'kind-test-harness';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
@@ -44,8 +45,9 @@ export type World = {
 };
 
 /** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
-export const eventually = <T>(read: () => T) =>
-  expect.poll(read, { timeout: 20_000, interval: 50 });
+export const eventually = <T>(read: () => T) => {
+  return expect.poll(read, { timeout: 20_000, interval: 50 });
+};
 
 export const createWorld = async (env: Record<string, string> = {}): Promise<World> => {
   const cluster = await connectCluster();
@@ -73,15 +75,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
     return path;
   };
 
-  await must([
-    {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name: COORDINATOR, namespace: systemNamespace },
-    },
-    ...coordinatorRole(systemNamespace),
-    ...manifestsOf({ systemNamespace, url }),
-  ]);
+  await must(manifestsOf({ systemNamespace, url }));
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 
   let process: CoordinatorProcess | undefined;
@@ -146,35 +140,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
   return world;
 };
 
-/** The main role of the coordinator, without what only the roll-up of statuses needs. */
-const coordinatorRole = (namespace: string): object[] => [
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: `sdewan-coordinator-${namespace}` },
-    roleRef: {
-      apiGroup: 'rbac.authorization.k8s.io',
-      kind: 'ClusterRole',
-      name: 'sdewan-coordinator-test',
-    },
-    subjects: [{ kind: 'ServiceAccount', name: COORDINATOR, namespace }],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: 'sdewan-coordinator-test' },
-    rules: [
-      {
-        apiGroups: ['batch.sdewan.akraino.org'],
-        resources: ['*'],
-        verbs: ['get', 'list', 'watch', 'patch', 'update'],
-      },
-      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
-      { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
-      { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch', 'update', 'get'] },
-    ],
-  },
-];
+const lineSchema = z.record(z.string(), z.unknown());
 
 type CoordinatorProcess = { httpUrl: string; stop: () => Promise<void> };
 
@@ -192,7 +158,7 @@ const startProcess = async (
   const started = Promise.withResolvers<Record<string, unknown>>();
   if (child.stdout)
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const entry = JSON.parse(line) as Record<string, unknown>;
+      const entry = lineSchema.parse(JSON.parse(line));
       log.push(entry);
       if (entry['msg'] === 'started') started.resolve(entry);
     });
@@ -222,7 +188,7 @@ const until = async (holds: () => Promise<boolean>): Promise<void> => {
 const freePort = async (): Promise<number> => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port } = z.object({ port: z.number() }).parse(server.address());
   await new Promise((resolve) => server.close(resolve));
   return port;
 };
