@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { Report } from '#shared/protocol/report.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { Reports } from '../source/reports.ts';
+import type { Target } from '../source/target.ts';
+import { target } from '../testing/facts.ts';
+import { createIntake, MAX_BODY_BYTES, type IntakeDeps } from './intake.ts';
+import { Refusal } from './refusal.ts';
+
+const pod = target('cnf-1-a');
+const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
+
+const report = (changes: Partial<Report> = {}): Report => ({
+  version: 1,
+  bootId: 'boot-0001',
+  sequence: 1,
+  page: 0,
+  pages: 1,
+  purpose: 'cnf-1',
+  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+  unwatchedKinds: [],
+  rules: [],
+  ...changes,
+});
+
+let known: Target | undefined;
+let live: () => Promise<Target>;
+let looks: number;
+let told: string[];
+let results: string[];
+let ready: boolean;
+
+const app = () => {
+  const deps: IntakeDeps = {
+    reviewer: {
+      review: async (token) => {
+        if (token !== 'good') throw new Refusal('bad-token');
+        return { namespace: 'edge', pod: 'cnf-1-a', podUid: pod.uid };
+      },
+    },
+    pods: {
+      byName: () => known,
+      lookAt: () => {
+        looks += 1;
+        return live();
+      },
+    },
+    reports: new Reports({ silentAfterMs: 60_000 }),
+    epoch: 'epoch-1',
+    isReady: () => ready,
+    onReport: (_target, { outcome }) => told.push(outcome),
+    onResult: (result) => results.push(result),
+    clock: systemClock,
+    log: silentLogger,
+  };
+  const intake = createIntake(deps);
+  return (body: string, headers: Record<string, string> = { authorization: 'Bearer good' }) =>
+    intake.request(path, { method: 'POST', headers, body });
+};
+
+beforeEach(() => {
+  known = pod;
+  live = async () => pod;
+  looks = 0;
+  told = [];
+  results = [];
+  ready = true;
+});
+
+it('takes a report, tells of it, and answers with its epoch', async () => {
+  const answer = await app()(JSON.stringify(report()));
+  expect([answer.status, await answer.json()]).toEqual([200, { epoch: 'epoch-1' }]);
+  expect(told).toEqual(['news']);
+  expect(results).toEqual(['news']);
+  expect(looks).toBe(0);
+});
+
+it('asks for a full report when it does not know what is repeated', async () => {
+  const answer = await app()(JSON.stringify(report({ repeats: 0 })));
+  expect(await answer.json()).toEqual({ epoch: 'epoch-1', wantsFull: true });
+});
+
+it('refuses an earlier boot', async () => {
+  const send = app();
+  await send(JSON.stringify(report()));
+  await send(JSON.stringify(report({ bootId: 'boot-0002' })));
+  const answer = await send(JSON.stringify(report({ sequence: 2 })));
+  expect([answer.status, await answer.json()]).toMatchObject([
+    409,
+    { error: { code: 'old-boot' } },
+  ]);
+  expect(told).toEqual(['news', 'news']);
+});
+
+describe('whether the pod lives', () => {
+  it('is asked of the API server when the watch has not told of it yet', async () => {
+    known = undefined;
+    expect((await app()(JSON.stringify(report()))).status).toBe(200);
+    expect(looks).toBe(1);
+  });
+
+  it('is not taken from a pod of the same name with another uid', async () => {
+    known = { ...pod, uid: 'another' };
+    live = async () => ({ ...pod, uid: 'another' });
+    const answer = await app()(JSON.stringify(report()));
+    expect(await answer.json()).toMatchObject({ error: { code: 'pod-gone' } });
+  });
+
+  it('is not denied because the API server was away', async () => {
+    known = undefined;
+    live = () =>
+      Promise.reject(new KubeError('get pods', 'no answer', { status: 0, reason: 'Timeout' }));
+    const answer = await app()(JSON.stringify(report()));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+});
+
+describe('refusals', () => {
+  const cases: Record<string, { body: string; status: number; says: string }> = {
+    'a body that is too large': {
+      body: ' '.repeat(MAX_BODY_BYTES + 1),
+      status: 413,
+      says: 'too-large',
+    },
+    'broken JSON': { body: '{', status: 400, says: 'not-json' },
+    'another version': {
+      body: JSON.stringify({ ...report(), version: 2 }),
+      status: 422,
+      says: 'version: ',
+    },
+    'a page that is not among the pages': {
+      body: JSON.stringify(report({ page: 1 })),
+      status: 422,
+      says: 'page: 1 of 1',
+    },
+    'a heartbeat with pages': {
+      body: JSON.stringify(report({ repeats: 1, pages: 2 })),
+      status: 422,
+      says: 'repeats: ',
+    },
+    'another purpose': {
+      body: JSON.stringify(report({ purpose: 'cnf-2' })),
+      status: 403,
+      says: 'other-purpose',
+    },
+  };
+  it.each(Object.entries(cases))('%s', async (_name, { body, status, says }) => {
+    const answer = await app()(body);
+    expect(answer.status).toBe(status);
+    expect(JSON.stringify(await answer.json())).toContain(says);
+    expect(told).toEqual([]);
+    expect(results).toHaveLength(1);
+  });
+
+  it('a token is checked before a byte of the body is read', async () => {
+    const body = ' '.repeat(MAX_BODY_BYTES + 1);
+    expect((await app()(body, { authorization: 'Bearer bad' })).status).toBe(401);
+    expect((await app()(body, {})).status).toBe(401);
+    expect((await app()(body, { authorization: 'Basic good' })).status).toBe(401);
+  });
+
+  it('everybody while the pods are not known', async () => {
+    ready = false;
+    expect((await app()(JSON.stringify(report()))).status).toBe(503);
+  });
+});

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { createTokenReviewer, type TokenReviewer } from './token-reviewer.ts';
+
+const START = Date.parse('2026-01-02T03:04:05Z');
+const MINUTE = 60_000;
+
+let elapsed: number;
+let asked: unknown[];
+let answer: () => unknown;
+let reviewer: TokenReviewer;
+
+const jwt = (endsInMs: number, salt = ''): string => {
+  const payload = { exp: (START + endsInMs) / 1_000, salt };
+  return `h.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.s`;
+};
+
+const accepted = (user: object = {}) => ({
+  status: {
+    authenticated: true,
+    audiences: ['sdewan-coordinator'],
+    user: {
+      username: 'system:serviceaccount:edge:default',
+      extra: {
+        'authentication.kubernetes.io/pod-name': ['cnf-1-a'],
+        'authentication.kubernetes.io/pod-uid': ['pod-1'],
+      },
+      ...user,
+    },
+  },
+});
+
+const codeOf = async (token: string): Promise<string> =>
+  reviewer.review(token).then(
+    () => 'accepted',
+    (error: { code: string }) => error.code,
+  );
+
+beforeEach(() => {
+  elapsed = 0;
+  asked = [];
+  answer = accepted;
+  const client = {
+    create: async (_resource: unknown, body: unknown) => {
+      asked.push(body);
+      return answer();
+    },
+  } as Partial<KubeClient> as KubeClient;
+  const clock = { now: () => START + elapsed, monotonic: () => elapsed } as Partial<Clock> as Clock;
+  reviewer = createTokenReviewer({ client, clock });
+});
+
+it('asks for our audience, and takes pod and namespace from what the API server vouches for', async () => {
+  expect(await reviewer.review(jwt(MINUTE))).toEqual({
+    namespace: 'edge',
+    pod: 'cnf-1-a',
+    podUid: 'pod-1',
+  });
+  expect(asked).toMatchObject([{ spec: { audiences: ['sdewan-coordinator'] } }]);
+});
+
+describe('it refuses', () => {
+  const cases: Record<string, { answer: unknown; code: string }> = {
+    'what the API server does not know': {
+      answer: { status: { authenticated: false } },
+      code: 'bad-token',
+    },
+    'an empty answer': { answer: { status: {} }, code: 'bad-token' },
+    'a token that was accepted for another audience': {
+      answer: { status: { ...accepted().status, audiences: ['https://kubernetes.default.svc'] } },
+      code: 'bad-token',
+    },
+    'a token that is bound to no pod': { answer: accepted({ extra: {} }), code: 'unbound-token' },
+    'a user who is no service account': {
+      answer: accepted({ username: 'system:node:node-1' }),
+      code: 'unbound-token',
+    },
+  };
+  it.each(Object.entries(cases))('%s', async (_name, { answer: given, code }) => {
+    answer = () => given;
+    expect(await codeOf(jwt(MINUTE))).toBe(code);
+  });
+
+  it('nobody for good because the API server was away', async () => {
+    answer = () => {
+      throw new Error('connection refused');
+    };
+    expect(await codeOf(jwt(MINUTE))).toBe('unavailable');
+    answer = accepted;
+    expect(await codeOf(jwt(MINUTE))).toBe('accepted');
+  });
+});
+
+describe('it remembers', () => {
+  it('an accepted token for five minutes', async () => {
+    const token = jwt(60 * MINUTE);
+    await codeOf(token);
+    elapsed = 5 * MINUTE - 1;
+    await codeOf(token);
+    expect(asked).toHaveLength(1);
+    elapsed = 5 * MINUTE;
+    await codeOf(token);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('no token beyond its own end', async () => {
+    const token = jwt(2 * MINUTE);
+    await codeOf(token);
+    elapsed = 2 * MINUTE;
+    answer = () => ({ status: { authenticated: false } });
+    expect(await codeOf(token)).toBe('bad-token');
+  });
+
+  it('a refused one for ten seconds', async () => {
+    answer = () => ({ status: { authenticated: false } });
+    await codeOf('nonsense');
+    elapsed = 9_999;
+    await codeOf('nonsense');
+    expect(asked).toHaveLength(1);
+    elapsed = 10_000;
+    await codeOf('nonsense');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('a token that nobody can read only as long as it is refused', async () => {
+    await codeOf('opaque');
+    await codeOf('opaque');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('not more than it can hold, and no accepted one less because of many refused', async () => {
+    const good = jwt(60 * MINUTE);
+    await codeOf(good);
+    answer = () => ({ status: { authenticated: false } });
+    for (let index = 0; index < 5_001; index += 1) await codeOf(`bad-${index}`);
+    const before = asked.length;
+    expect(await codeOf(good)).toBe('accepted');
+    expect(await codeOf('bad-5000')).toBe('bad-token');
+    expect(asked).toHaveLength(before);
+    await codeOf('bad-0');
+    expect(asked).toHaveLength(before + 1);
+  });
+});
+
+it('asks once for pages that come together', async () => {
+  const token = jwt(60 * MINUTE);
+  await Promise.all([codeOf(token), codeOf(token), codeOf(token)]);
+  expect(asked).toHaveLength(1);
+});
