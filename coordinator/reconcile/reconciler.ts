@@ -35,7 +35,7 @@ export type ReconcilerDeps = {
 /** What comes within this time, e.g. the reports of all pods on one rule, becomes one status. */
 const COALESCE_MS = 100;
 /** Requests to the API server in flight; more would only wait in its own queues. */
-const CONCURRENCY = 8;
+const CONCURRENCY = 16;
 /** Tries on fresh versions before a rule that others keep changing has to wait. */
 const MAX_ATTEMPTS = 3;
 /** Between looks past the watch while it and the API server disagree about pods. */

@@ -4,7 +4,12 @@ import { Agent, request } from 'undici';
 import * as z from 'zod';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
-import type { Report, RuleReport, RuleState } from '#shared/protocol/report.ts';
+import {
+  MAX_RULES_PER_PAGE,
+  type Report,
+  type RuleReport,
+  type RuleState,
+} from '#shared/protocol/report.ts';
 import { tokenFor } from './pods.ts';
 import type { World } from './world.ts';
 
@@ -81,7 +86,6 @@ export const createAgent = async (
   let sequence = 0;
   let full = 0;
   const send = (changes: Partial<Report>): Promise<Answer> => {
-    sequence += 1;
     const report: Report = {
       version: 1,
       bootId,
@@ -99,13 +103,19 @@ export const createAgent = async (
   };
   return {
     pod,
-    says: async (...rules) => {
-      full = sequence + 1;
-      return send({
-        rules: rules.map(([rule, state, changes]) => ruleReport(rule, state, changes)),
-      });
+    says: async (...said) => {
+      sequence += 1;
+      full = sequence;
+      const rules = said.map(([rule, state, changes]) => ruleReport(rule, state, changes));
+      const pages = Math.max(1, Math.ceil(rules.length / MAX_RULES_PER_PAGE));
+      for (let page = 0; page < pages - 1; page += 1)
+        await send({ page, pages, rules: rules.slice(...pageAt(page)) });
+      return send({ page: pages - 1, pages, rules: rules.slice(...pageAt(pages - 1)) });
     },
-    beats: () => send({ repeats: full }),
+    beats: () => {
+      sequence += 1;
+      return send({ repeats: full });
+    },
     boots: () => {
       bootId = randomUUID();
       sequence = 0;
@@ -113,3 +123,8 @@ export const createAgent = async (
     close: () => dispatcher.destroy(),
   };
 };
+
+const pageAt = (page: number): [number, number] => [
+  page * MAX_RULES_PER_PAGE,
+  (page + 1) * MAX_RULES_PER_PAGE,
+];

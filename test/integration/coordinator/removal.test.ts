@@ -11,7 +11,8 @@ import {
   unholdPod,
 } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf, updateRule } from './rules.ts';
-import { createWorld, eventually, pause, type World } from './world.ts';
+import { eventually, pause } from './eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 const SILENT_AFTER_MS = 4_000;
 

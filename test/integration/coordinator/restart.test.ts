@@ -7,7 +7,8 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createAutoAgent, type AutoAgent } from './auto-agent.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, deleteRule, firewallRules } from './rules.ts';
-import { createWorld, eventually, pause, type World } from './world.ts';
+import { eventually, pause } from './eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 const RULES = 100;
 const PURPOSE = 'storm';

@@ -4,7 +4,8 @@ import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import { connect, createAgent, post, ruleReport, type PostOptions } from './agent.ts';
 import { createPod, createRunningPod, expiredTokenFor, removePod, tokenFor } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
-import { createWorld, eventually, pause, type World } from './world.ts';
+import { eventually, pause } from './eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 let world: World;
 let dispatcher: Agent;

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
 import { createRule, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
-import { createWorld, eventually, pause, type World } from './world.ts';
+import { eventually, pause } from './eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 const SILENT_AFTER_MS = 4_000;
 

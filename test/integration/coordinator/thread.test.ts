@@ -3,7 +3,8 @@ import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { createAgent } from './agent.ts';
 import { createPod, setPodState } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
-import { createWorld, eventually, type World } from './world.ts';
+import { eventually } from './eventually.ts';
+import { createWorld, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -8,7 +8,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect } from 'vitest';
 import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
@@ -49,17 +48,6 @@ export type CoordinatorProcess = {
 };
 
 export type WorldOptions = { silentAfterMs?: number };
-
-/** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
-export const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 20_000, interval: 50 });
-};
-
-/** For what must not happen in the meantime. */
-export const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
   const cluster = await connectCluster();
