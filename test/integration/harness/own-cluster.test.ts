@@ -5,7 +5,6 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { CLUSTER_VARIABLE } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createBench, isReady, RUN_UNTIL_STOPPED, SHELL, type Bench } from './bench.ts';
@@ -16,15 +15,16 @@ const CLEAN_UP_TIMEOUT_MS = 20_000;
 
 type Owner = { process: ChildProcess; env: Record<string, string>; directory: string };
 
-const startOwner = async (): Promise<Owner> => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'owner.ts')], {
+const startOwner = async (program = 'owner.ts', more: NodeJS.ProcessEnv = {}): Promise<Owner> => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, program)], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, KUBECONFIG: '', ...more },
   });
   const lines = createInterface({ input: child.stdout });
   const first = await lines[Symbol.asyncIterator]().next();
   if (first.done) throw new Error('the owner ended before its cluster was up');
-  const env: Record<string, string> = JSON.parse(first.value);
-  return { process: child, env, directory: env[CLUSTER_VARIABLE] ?? '' };
+  const started: Pick<Owner, 'env' | 'directory'> = JSON.parse(first.value);
+  return { process: child, ...started };
 };
 
 /** Processes that a cluster started, told by their mark. */
@@ -123,4 +123,29 @@ describe('a cluster', () => {
     expect(existsSync(owner.directory)).toBe(false);
     expect(await processesOf(owner)).toEqual([]);
   });
+});
+
+describe('an existing cluster', () => {
+  it(
+    'gets a node for as long as the harness runs, and is left as it was',
+    async () => {
+      const existing = await startOwner('bare-owner.ts');
+      const guest = await startOwner('owner.ts', existing.env);
+      try {
+        const bench = await createBench('guest', guest.env);
+        expect(bench.cluster.reason).toContain('the existing cluster of KUBECONFIG');
+        expect(bench.cluster.kubeconfig).toBe(existing.env['KUBECONFIG']);
+        await runPod(bench);
+        await bench.kubectl('delete', 'pod', 'pod', '--timeout=20s');
+
+        guest.process.kill('SIGTERM');
+        await untilGone(guest);
+        expect(await bench.kubectl('get', 'nodes', '-o', 'name')).toBe('');
+      } finally {
+        for (const { process } of [guest, existing]) process.kill('SIGKILL');
+        await untilGone(existing);
+      }
+    },
+    TIMEOUT_MS,
+  );
 });

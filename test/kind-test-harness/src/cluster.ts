@@ -51,6 +51,9 @@ export const createCluster = (
     createNamespace: async (prefix) => {
       const name = `${prefix}-${randomBytes(3).toString('hex')}`;
       await kubectl(['create', 'namespace', name]);
+      // Without its ServiceAccount, which comes a moment later, a namespace takes no pods.
+      const isComplete = ['wait', '--for=create', 'serviceaccount/default', '--timeout=30s'];
+      await kubectl(['--namespace', name, ...isComplete]);
       return name;
     },
     logsDirectory: logsDirectory(record.directory),

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { access, mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 import { withFileLock } from './file-lock.ts';
 import { cacheDirectory } from './paths.ts';
@@ -25,7 +25,11 @@ export type GoProgram = {
   coldBuildCoreSeconds: number;
 };
 
-type BuildDeps = { say: (line: string) => void; signal?: AbortSignal | undefined };
+type BuildDeps = {
+  env?: NodeJS.ProcessEnv;
+  say: (line: string) => void;
+  signal?: AbortSignal | undefined;
+};
 
 /** A build that takes longer than this hangs: 20 times the longest cold build on one core is no build. */
 const BUILD_TIMEOUT_MS = 3_600_000;
@@ -49,11 +53,12 @@ export const findCachedBuild = async (program: GoProgram): Promise<string | unde
 /** Builds the binary unless it is there or another process just has. @throws when Go is missing or the build fails. */
 export const buildGoProgram = async (program: GoProgram, deps: BuildDeps): Promise<string> => {
   const binary = await binaryPath(program);
-  await mkdir(join(binary, '..'), { recursive: true });
+  await mkdir(dirname(binary), { recursive: true });
   return await withFileLock(`${binary}.lock`, deps, async () => {
     const existing = await findCachedBuild(program);
     if (existing) return existing;
     await requireGo(program, deps);
+    await removeUnfinished(binary);
     const unfinished = `${binary}.${process.pid}`;
     try {
       await compile(program, unfinished, deps);
@@ -73,6 +78,15 @@ const binaryPath = async ({ name, sources, binary, flags }: GoProgram): Promise<
   return join(cacheDirectory(), name, hash.digest('hex').slice(0, 16), binary);
 };
 
+/** What builds that were killed have left; nobody else builds while we hold the lock. */
+const removeUnfinished = async (binary: string): Promise<void> => {
+  const folder = dirname(binary);
+  const unfinished = (await readdir(folder)).filter((name) =>
+    /^\d+$/.test(name.slice(basename(binary).length + 1)),
+  );
+  for (const name of unfinished) await rm(join(folder, name), { force: true });
+};
+
 const requireGo = async ({ name }: GoProgram, deps: BuildDeps): Promise<void> => {
   const found = await run(['go', 'version'], { timeoutMs: 30_000, signal: deps.signal }).catch(
     (cause: unknown) => {
@@ -89,7 +103,11 @@ const compile = async (program: GoProgram, output: string, deps: BuildDeps): Pro
   const flags = ['-trimpath', ...program.flags];
   const options = {
     cwd: program.sources,
-    env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false -mod=readonly' },
+    env: {
+      ...(deps.env ?? process.env),
+      CGO_ENABLED: '0',
+      GOFLAGS: '-buildvcs=false -mod=readonly',
+    },
     timeoutMs: BUILD_TIMEOUT_MS,
     signal: deps.signal,
   };

@@ -9,6 +9,7 @@ import { createImageStore } from './images.ts';
 import { kindBackend } from './kind/backend.ts';
 import { nodeBackend } from './node/backend.ts';
 import { processBackend } from './process-kubelet/backend.ts';
+import { CLUSTER_MARK } from './processes.ts';
 import { createProgress } from './progress.ts';
 import { readRecord, writeRecord } from './record.ts';
 import type { Backend, Cluster, ClusterOptions } from './types.ts';
@@ -69,7 +70,7 @@ const start = async (
     images,
     imageArchives: options.imageArchives ?? [],
     renewTokensAfterMs: options.renewTokensAfterMs,
-    env: process.env,
+    env: { ...process.env, [CLUSTER_MARK]: id }, // a build that goes on is ended with the rest
     say,
     signal: options.signal,
   });

@@ -44,7 +44,7 @@ export const choosePrograms = async (options: ChooseOptions): Promise<Programs> 
     say(`KUBEBUILDER_ASSETS=${assets} lacks ${missing.join(', ')}: not used`);
   }
 
-  const built = await buildGoProgram(program, { say, signal: options.signal });
+  const built = await buildGoProgram(program, { env, say, signal: options.signal });
   return oneBinary(built, `fresh build ${built}`);
 };
 
