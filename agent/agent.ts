@@ -22,6 +22,7 @@ import { createRefusals } from './reconcile/refusals.ts';
 import { createReportClient } from './report/client.ts';
 import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
+import { followDevices } from './source/devices.ts';
 import { followNetworks } from './source/networks.ts';
 import { createRuleSource } from './source/rules.ts';
 
@@ -97,6 +98,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
+  const devices = await followDevices({ onChange: () => loop.mark(), signal, clock, log });
   const refusals = createRefusals(clock, revisionOf);
   const pass = createPass({
     driver,
@@ -123,6 +125,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     refusals,
     source,
     networks,
+    devices,
     onAttempt: (attempt) => {
       if (attempt.outcome !== 'answered') metrics.passes.inc({ outcome: attempt.outcome });
       status.addAttempt(attempt);

@@ -7,7 +7,7 @@ import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { NetworkTable } from '#shared/compile/types.ts';
+import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import {
   OpenwrtError,
   OpenwrtUnreachableError,
@@ -24,6 +24,7 @@ export type LoopDeps = {
   refusals: Refusals;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
   networks: () => NetworkTable;
+  devices: () => DeviceTable;
   /** The outcome of the latest attempt to reach or change OpenWRT. */
   onAttempt: (attempt: Attempt) => void;
   timings: LoopTimings;
@@ -59,7 +60,7 @@ const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 const LAST_MOMENT_MS = 1_500;
 
 export const createLoop = (deps: LoopDeps): Loop => {
-  const { driver, pass, refusals, source, networks, onAttempt, timings, clock, log } = deps;
+  const { driver, pass, refusals, source, onAttempt, timings, clock, log } = deps;
   let dirty = true;
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
@@ -78,7 +79,12 @@ export const createLoop = (deps: LoopDeps): Loop => {
     dirty = false;
     try {
       left = await pass(
-        { rules: source.rules(), networks: networks(), unservedKinds: source.unservedKinds() },
+        {
+          rules: source.rules(),
+          networks: deps.networks(),
+          devices: deps.devices(),
+          unservedKinds: source.unservedKinds(),
+        },
         signal,
       );
     } catch (error) {

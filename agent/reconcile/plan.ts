@@ -1,7 +1,7 @@
 /** What one look at everything comes to: the verdicts, and what would have to change on OpenWRT. Pure. */
 import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type { CompileResult, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
@@ -11,6 +11,7 @@ import { isOursIn, type Ownership } from './ownership.ts';
 export type PlanInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
+  devices: DeviceTable;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
@@ -27,9 +28,9 @@ export type Plan = CompileResult & {
 };
 
 export const makePlan = (input: PlanInput): Plan => {
-  const { rules, networks, lastGood, refused, observed, ownership, unsettled } = input;
+  const { rules, networks, devices, lastGood, refused, observed, ownership, unsettled } = input;
   const ledger = new Set(ownership.ledger.keys());
-  const compiled = compile({ rules, networks, lastGood, observed, ledger, refused });
+  const compiled = compile({ rules, networks, devices, lastGood, observed, ledger, refused });
   const deltas: UciDelta[] = [];
   for (const [name, desired] of compiled.desired) {
     const there = observed.get(name);

@@ -1,7 +1,7 @@
 /** A pass under way: what OpenWRT holds as far as it is known, and what follows from that for every rule. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
-import type { NetworkTable } from '#shared/compile/types.ts';
+import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
@@ -17,6 +17,7 @@ import { standingOf, type Standing } from './standing.ts';
 export type PassInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
+  devices: DeviceTable;
   /** Kinds that the API server does not serve. */
   unservedKinds: readonly string[];
 };

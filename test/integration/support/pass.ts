@@ -32,6 +32,7 @@ export type TestPass = {
   transactions: () => string[];
 };
 
+const DEVICES = { defaultRoute: 'eth0', byAddress: new Map([['172.16.20.10', 'net0']]) };
 const NEVER = new AbortController().signal;
 const MOST_TRIES = 8;
 
@@ -69,7 +70,7 @@ export const openPass = async (
   });
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
-    pass({ rules, networks, unservedKinds: [] }, signal);
+    pass({ rules, networks, devices: DEVICES, unservedKinds: [] }, signal);
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
