@@ -136,10 +136,10 @@ it('compiles 5,000 rules in a fraction of a second', () => {
       target: 'DROP',
     }),
   );
-  const start = performance.now();
+  const before = process.cpuUsage();
   const { desired } = compile(inputOf(rules));
-  const ms = performance.now() - start;
+  const { user } = process.cpuUsage(before);
   expect(desired.get('firewall')).toHaveLength(5_000);
-  // Measured 90 ms on two cores; the bound only catches what grows faster than the rules.
-  expect(ms).toBeLessThan(1_500);
+  // 60 to 150 ms on two cores; processor time, since test machines are busy. The bound only catches what grows faster than the rules.
+  expect(user / 1_000).toBeLessThan(1_500);
 });
