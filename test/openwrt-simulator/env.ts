@@ -60,6 +60,12 @@ export const envSchema = z.object({
     .stringbool()
     .default(false)
     .describe("Whether procd reloads a service when its package was changed, as on ICN's image."),
+  SIMULATOR_APIS: z
+    .string()
+    .default('ubus,icn')
+    .transform((list) => list.split(','))
+    .pipe(z.array(z.enum(['ubus', 'icn'])))
+    .describe("What answers over HTTP: rpcd's JSON-RPC, LuCI with ICN's REST, or both."),
   SIMULATOR_KEEP_ALIVE_DELAY_MS: z.coerce
     .number()
     .nonnegative()

@@ -10,6 +10,7 @@ const optionsOf = (env: Env): SimulatorOptions => {
   return {
     host: env.KTH_POD_IP,
     httpPort: env.PORT_80,
+    apis: env.SIMULATOR_APIS,
     reloadMsPerRule: env.SIMULATOR_RELOAD_MS_PER_RULE,
     uciMsPerKilobyte: env.SIMULATOR_UCI_MS_PER_KILOBYTE,
     procdReloads: env.SIMULATOR_PROCD_RELOADS,

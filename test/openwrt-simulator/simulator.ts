@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os';
 import { controlRoute } from './control/route.ts';
 import { createDevice, type DeviceOptions } from './device/device.ts';
 import type { Faults } from './faults.ts';
+import { icnRoute } from './icn/route.ts';
 import type { JournalEntry } from './journal.ts';
 import type { LoadedFirewall } from './programs/fw4.ts';
 import type { UciStore } from './uci/store.ts';
 import { listen, type Listener, type Route } from './uhttpd/server.ts';
 import { ubusRoute } from './uhttpd/ubus-route.ts';
 
+/** `ubus`: rpcd at /ubus. `icn`: LuCI and ICN's REST below it. */
+export type Api = 'ubus' | 'icn';
+
 export type SimulatorOptions = DeviceOptions & {
+  /** What answers over HTTP; both when absent. The rest is 404. */
+  apis?: readonly Api[];
   /** Folder for everything; a temporary one, removed at the end, when absent. The journal in it grows over restarts. */
   stateDirectory?: string;
   /** Default 127.0.0.1 and any free port. `httpPort` null: no HTTP. */
@@ -48,13 +54,15 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
   const stateDirectory = options.stateDirectory ?? mkdtempSync(`${tmpdir()}/openwrt-simulator-`);
   mkdirSync(stateDirectory, { recursive: true });
   const device = createDevice(options, stateDirectory);
+  const apis = options.apis ?? ['ubus', 'icn'];
   const listeners: Listener[] = [];
   const restart = (connection?: object): void => {
     device.restart();
     for (const listener of listeners) listener.resetConnections(connection);
   };
   await openListeners(options, listeners, [
-    ubusRoute({ ...device, restart }),
+    ...(apis.includes('ubus') ? [ubusRoute({ ...device, restart })] : []),
+    ...(apis.includes('icn') ? [icnRoute(device)] : []),
     controlRoute({ ...device, restart }),
     { matches: (path) => path === '/', maxBodyBytes: 0, answer: () => READY_PAGE },
   ]);

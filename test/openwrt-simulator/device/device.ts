@@ -56,6 +56,8 @@ export type Device = {
   bus: Bus;
   rpcd: Rpcd;
   fw4: Fw4;
+  /** What a commit of that package through ubus sets off. */
+  configChanged: (packageName: string) => void;
   /** As a restarted container: factory configuration, no sessions. */
   restart: () => void;
 };
@@ -91,6 +93,9 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   bus.add('network.interface', createInterfaceObject(store));
   bus.add('mwan3', createMwan3Object(store));
   bus.add('rc', createRcObject(programs));
+  const configChanged = (name: string): void => {
+    if (options.procdReloads) reloadByProcd(programs, name);
+  };
   const rpcd = new Rpcd({
     root,
     store,
@@ -99,16 +104,27 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     clock,
     bus,
     uciMsPerKilobyte: options.uciMsPerKilobyte ?? 0,
-    onConfigChange: (name) => {
-      if (options.procdReloads) reloadByProcd(programs, name);
-    },
+    onConfigChange: configChanged,
   });
   const restart = (): void => {
     boot('restart');
     rpcd.restart();
   };
   const faults = createFaults();
-  return { root, store, journal, clock, services, faults, programs, bus, rpcd, fw4, restart };
+  return {
+    root,
+    store,
+    journal,
+    clock,
+    services,
+    faults,
+    programs,
+    bus,
+    rpcd,
+    fw4,
+    configChanged,
+    restart,
+  };
 };
 
 const deviceProgramsOf = (

@@ -7,8 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A POST body at /ubus of more bytes is answered by a parse error, and the connection is closed. */
 export const MAX_UBUS_BODY_BYTES = 65_536;
 
-/** `body` is a byte string. */
-export type Answer = { status: number; body: string; contentType?: string } | 'reset' | 'hang';
+/** `body` is a byte string; `reason` stands in place of the usual phrase. */
+export type Answer =
+  | {
+      status: number;
+      body: string;
+      contentType?: string;
+      reason?: string;
+      headers?: Readonly<Record<string, string>>;
+    }
+  | 'reset'
+  | 'hang';
 export type Request = {
   method: string;
   /** Without the query. */
@@ -109,18 +118,27 @@ const respond = async ({ request, response, options, answered }: Exchange): Prom
 const send = (
   request: IncomingMessage,
   response: ServerResponse,
-  answer: { status: number; body: string; contentType?: string; close: boolean },
+  answer: Exclude<Answer, string> & { close: boolean },
 ): void => {
+  for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value);
   if (answer.contentType !== undefined) response.setHeader('Content-Type', answer.contentType);
   if (answer.close) {
     response.setHeader('Connection', 'close');
     response.on('finish', () => request.socket.destroySoon());
   }
-  response.writeHead(answer.status);
+  if (answer.reason === undefined) response.writeHead(answer.status);
+  else response.writeHead(answer.status, phrase(answer.reason));
   // Two writes, so that Node sends it in chunks as uhttpd does, without a length.
   response.write(Buffer.from(answer.body, 'latin1'));
   response.end();
 };
+
+/** LuCI's phrases come cut, as recorded. */
+const MAX_REASON_LENGTH = 63;
+
+/** Node refuses control characters. */
+const phrase = (reason: string): string =>
+  reason.slice(0, MAX_REASON_LENGTH).replaceAll(/[^\t -~\x80-\xff]/g, ' ');
 
 /** Stops at the limit, where the rest stays unread. */
 const readBody = (request: IncomingMessage, limit: number): Promise<string | undefined> =>

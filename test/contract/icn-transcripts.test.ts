@@ -1,0 +1,38 @@
+/** The simulator against the record of ICN's real REST: every exchange is sent to it, in order, and answered alike. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
+import { comparableAnswer, createReplay } from './icn/replay.ts';
+import { PACKAGES_OF_REST_JSON } from './icn/rig.ts';
+import { readTranscript } from './ubus/transcript.ts';
+
+const rest = readTranscript('icn-rest.json');
+if (!rest)
+  console.log('the transcripts are absent (SDEWAN_SHARED, ../shared): nothing is replayed');
+
+describe.runIf(rest)('icn-rest.json', () => {
+  let simulator: Simulator;
+  const exchanges = rest?.exchanges ?? [];
+  beforeAll(async () => {
+    simulator = await startSimulator({
+      apis: ['icn'],
+      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_REST_JSON },
+    });
+  });
+  afterAll(() => simulator.stop());
+
+  const replay = createReplay(() => simulator.url);
+  test.each(exchanges.map((exchange, index) => ({ ...exchange, index })))(
+    '$index $name',
+    async (exchange) => {
+      const received = await replay(exchange);
+      expect(comparableAnswer(exchange, received)).toEqual(
+        comparableAnswer(exchange, exchange.response ?? { status: 0, body: '' }),
+      );
+    },
+  );
+
+  test('an image without ubus has no /ubus', async () => {
+    const answer = await fetch(`${simulator.url}/ubus`, { method: 'POST', body: '{}' });
+    expect(answer.status).toBe(404);
+  });
+});

@@ -1,0 +1,36 @@
+/** Everything below /cgi-bin/luci: LuCI's login and ICN's REST, wired to a device. */
+import type { Device } from '../device/device.ts';
+import { SHELL_STAGING } from '../programs/uci.ts';
+import type { Request, Route } from '../uhttpd/server.ts';
+import type { Context } from './fields.ts';
+import { answerPage, sessionOf } from './login.ts';
+import { answerRest, REST_PATH } from './rest.ts';
+import { IcnUci } from './uci.ts';
+
+export const icnRoute = (device: Device): Route => {
+  const uci = new IcnUci({
+    store: device.store,
+    stagingDirectory: device.root.path(SHELL_STAGING),
+    onConfigChange: device.configChanged,
+  });
+  const contextOf = (request: Request): Context => {
+    const call = `${request.method} ${request.path.slice(REST_PATH.length)}`;
+    return {
+      uci,
+      by: device.rpcd.causeOf(sessionOf(request) ?? '', call),
+      path: (devicePath) => device.root.path(devicePath),
+    };
+  };
+  const deps = { contextOf, programs: device.programs, services: device.services };
+  return {
+    matches: (path) => /^\/cgi-bin\/luci(?:\/|$)/.test(path),
+    maxBodyBytes: MAX_UPLOAD_BYTES,
+    answer: (request) =>
+      request.path.startsWith(`${REST_PATH}/`)
+        ? answerRest(deps, request)
+        : answerPage(device.rpcd, request),
+  };
+};
+
+/** LuCI reads a body to its end and keeps the beginning. */
+const MAX_UPLOAD_BYTES = 16 * 1024 * 1024;
