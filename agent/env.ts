@@ -25,7 +25,9 @@ export const agentEnvSchema = z.object({
   SDEWAN_OPENWRT_USERNAME_FILE: envField
     .text()
     .optional()
-    .describe('File with the login name on OpenWRT. Read at each login.'),
+    .describe(
+      'File with the login name on OpenWRT. Read at each login; when it is not there, the login is `root`.',
+    ),
   SDEWAN_OPENWRT_PASSWORD_FILE: envField
     .text()
     .optional()
@@ -34,7 +36,7 @@ export const agentEnvSchema = z.object({
     .text()
     .optional()
     .describe(
-      "Folder with the files of a login of the agent's own, for a pod without the two above.",
+      "Folder for the files of a login of the agent's own, which it makes at its first start and then uses instead of the two above.",
     ),
   SDEWAN_OPENWRT_CA_FILE: envField
     .text()
@@ -99,13 +101,16 @@ export const agentEnvSchema = z.object({
 
 export type AgentEnv = z.infer<typeof agentEnvSchema>;
 
-/** Where the login on OpenWRT is. @throws EnvError when the environment names none */
+/** Where the login on OpenWRT is; the agent's own, if it has one. @throws EnvError when the environment names none */
 export const loginFilesOf = (env: AgentEnv): { usernameFile: string; passwordFile: string } => {
   const directory = env.SDEWAN_OWN_LOGIN_DIR;
-  const own = (file: string): string | undefined =>
-    directory === undefined ? undefined : join(directory, file);
-  const usernameFile = env.SDEWAN_OPENWRT_USERNAME_FILE ?? own(OWN_LOGIN_FILES.username);
-  const passwordFile = env.SDEWAN_OPENWRT_PASSWORD_FILE ?? own(OWN_LOGIN_FILES.password);
+  if (directory !== undefined)
+    return {
+      usernameFile: join(directory, OWN_LOGIN_FILES.username),
+      passwordFile: join(directory, OWN_LOGIN_FILES.password),
+    };
+  const { SDEWAN_OPENWRT_USERNAME_FILE: usernameFile, SDEWAN_OPENWRT_PASSWORD_FILE: passwordFile } =
+    env;
   if (usernameFile !== undefined && passwordFile !== undefined)
     return { usernameFile, passwordFile };
   throw new EnvError([

@@ -10,6 +10,7 @@ import { createLogger } from '#shared/runtime/log.ts';
 import { runAgent } from './agent.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
 import { createDriver } from './openwrt/detect.ts';
+import { ensureOwnLogin } from './openwrt/own-login.ts';
 
 const NAME = 'sdewan-agent';
 
@@ -20,6 +21,10 @@ await runProgram({
     const log = createLogger({ name: NAME, level: env.SDEWAN_LOG_LEVEL });
     const config = await loadKubeConfig(configSourceOf(env));
     const kube = createKubeClient({ config, userAgent: NAME });
+    const packages = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
+    const ownLogin = env.SDEWAN_OWN_LOGIN_DIR;
+    // Before anything that a probe looks at: OpenWRT's container starts when the startup probe passes.
+    if (ownLogin !== undefined) await ensureOwnLogin({ directory: ownLogin, packages });
     const driver = createDriver({
       wanted: env.SDEWAN_DRIVER,
       target: {
@@ -28,7 +33,7 @@ await runProgram({
         caFile: env.SDEWAN_OPENWRT_CA_FILE,
         serverName: env.SDEWAN_OPENWRT_SERVER_NAME,
       },
-      packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
+      packages,
       log,
     });
     log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent starts');

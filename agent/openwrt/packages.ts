@@ -125,7 +125,7 @@ const readBlocks = async (
 };
 
 /** The rights name a command by its absolute path, and images differ in where `dd` is. */
-const DD_PATHS = ['/bin/dd', '/usr/bin/dd'];
+export const DD_PATHS = ['/bin/dd', '/usr/bin/dd'];
 
 const readBlock = async (
   session: UbusSession,

@@ -12,6 +12,10 @@ const RELOAD_TIMEOUT_MS = 35_000;
 /** In the order of preference: images differ in where fw4 is, and those before 22.03 have firewall3. */
 const FIREWALL_RELOADS = ['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall'];
 
+/** Programs that reload the service behind a package when called with `reload`. */
+export const reloadersOf = (name: string): readonly string[] =>
+  name === 'firewall' ? FIREWALL_RELOADS : [`/etc/init.d/${name}`];
+
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
 
 /**
@@ -33,7 +37,7 @@ export const reloadService = async (
   signal: AbortSignal,
 ): Promise<ReloadVerdict> => {
   const { name } = content;
-  const commands = name === 'firewall' ? FIREWALL_RELOADS : [`/etc/init.d/${name}`];
+  const commands = reloadersOf(name);
   for (const command of commands) {
     const call = { object: 'file', method: 'exec', args: { command, params: ['reload'] } };
     const [answer] = await session.attempt([call], { signal, timeoutMs: RELOAD_TIMEOUT_MS });

@@ -2,6 +2,7 @@
  * The login on rpcd. Owns the session id: it goes into requests and staging paths, never into a log or an error.
  * Credentials are read from their files at each login, so a rotated password needs no restart.
  */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
@@ -71,7 +72,7 @@ export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusS
   const login = async (signal: AbortSignal): Promise<UbusSession> => {
     const rpc = await connect();
     const [username, password] = await Promise.all([
-      readText(target.usernameFile),
+      readUsername(target.usernameFile),
       readText(target.passwordFile),
     ]);
     const call = { object: 'session', method: 'login', args: { username, password } };
@@ -142,6 +143,10 @@ export const checked = <T>(
   }
   return parsed.data;
 };
+
+/** ICN's Secrets hold root's password and no name. */
+const readUsername = async (path: string): Promise<string> =>
+  existsSync(path) ? readText(path) : 'root';
 
 const readText = async (path: string): Promise<string> => {
   try {

@@ -15,7 +15,9 @@ const PART_BYTES = 49_152;
 /** Replaced by the delta file before anything is applied; only makes rpcd create the folder. */
 const SEED_SECTION = 'sdewan_seed';
 const OWNER_ONLY = 0o600;
-const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
+export const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
+/** Where a whole package lies before it is imported. */
+export const importFileOf = (name: string): string => `/tmp/sdewan-${name}`;
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
 const nothing = z.unknown();
 
@@ -49,7 +51,7 @@ export const importPackage = async (
   content: UciPackage,
   signal: AbortSignal,
 ): Promise<boolean> => {
-  const path = `/tmp/sdewan-${content.name}`;
+  const path = importFileOf(content.name);
   const text = formatPackage(content);
   const md5Call = { object: 'file', method: 'md5', args: { path } };
   try {

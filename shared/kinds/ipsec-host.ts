@@ -25,6 +25,7 @@ export const ipsecHost = defineKind({
   singular: 'ipsechost',
   shortNames: ['ipsech'],
   description: 'An IPsec remote that the CNF connects to as a host.',
+  holdsKeys: true,
   spec: z.strictObject(remoteFields(connection)),
   specRules: remoteRules,
   references: remoteReferences,

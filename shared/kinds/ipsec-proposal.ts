@@ -45,6 +45,7 @@ export const ipsecProposal = defineKind({
   singular: 'ipsecproposal',
   shortNames: ['ipsecp'],
   description: 'A set of algorithms that IPsec remotes and connections refer to.',
+  holdsKeys: true,
   spec,
   uci: {
     package: 'ipsec',

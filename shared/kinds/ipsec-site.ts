@@ -25,6 +25,7 @@ export const ipsecSite = defineKind({
   shortNames: ['ipsecs'],
   description:
     'An IPsec remote that connects networks behind the CNF with networks behind the other side.',
+  holdsKeys: true,
   spec: z.strictObject(remoteFields(connection)),
   specRules: remoteRules,
   references: remoteReferences,

@@ -1,6 +1,7 @@
-/** Password checks of rpcd. Its crypt(3) hashes are not simulated; `$sha256$<hex>` of the simulator's own factory stands for them. */
+/** Password checks of rpcd: SHA-2 hashes of crypt(3), and `$sha256$<hex>`, which stands for all others in the simulator's own factory. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { verify } from 'unixcrypt';
 import { readBytes } from '../bytes.ts';
 
 /** `password` is a byte string. */
@@ -10,6 +11,7 @@ export const hashPassword = (password: string): string =>
 /** `stored` is the option of the login section: a hash, `$p$<user>` for the entry in /etc/shadow, or '' for any password. */
 export const passwordMatches = (stored: string, password: string, shadowPath: string): boolean => {
   if (stored === '') return true;
+  if (/^\$[56]\$/.test(stored)) return verify(password, stored);
   if (!stored.startsWith('$p$')) return stored === hashPassword(password);
   const entry = shadowEntry(shadowPath, stored.slice(3));
   return entry !== undefined && passwordMatches(entry, password, shadowPath);
