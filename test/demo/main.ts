@@ -3,11 +3,10 @@
  * real node). Ends with exit code 0 only if every step was seen true in the CNFs' own configuration files.
  */
 import { parseArgs } from 'node:util';
-import { startCluster } from 'kind-test-harness';
 import { createCnf } from '../stack/cnf.ts';
-import { images } from '../stack/images.ts';
 import { installProduct } from '../stack/install.ts';
 import { applyManifest } from '../stack/manifests.ts';
+import { parseBackend, startStackCluster } from '../stack/start.ts';
 import {
   deleteRule,
   PURPOSE,
@@ -20,18 +19,20 @@ import { createScreen, type Screen } from './screen.ts';
 
 const { values: options } = parseArgs({
   options: {
+    on: { type: 'string', default: 'process' },
     once: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const USAGE = `npm run demo [-- --once]
+const USAGE = `npm run demo [-- --on process|node|kind] [--once]
+  --on     what runs the pods: local processes (default), a real node (root on Linux), kind (Docker)
   --once   end after the last step instead of leaving the cluster up (also without a terminal)`;
 
 const main = async (signal: AbortSignal): Promise<void> => {
   const screen = createScreen(process.stdout);
   const cluster = await screen.step('A real Kubernetes control plane', () =>
-    startCluster({ images: images(), onProgress: screen.say, signal }),
+    startStackCluster({ backend: parseBackend(options.on), say: screen.say, signal }),
   );
   try {
     await screen.step('Install: CRDs, RBAC, the coordinator', () =>

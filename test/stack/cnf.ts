@@ -40,7 +40,10 @@ const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
   const { metadata: templateMetadata, spec: podSpec } = spec.template;
   const template: PodTemplate = {
     metadata: { ...templateMetadata, labels },
-    spec: { ...podSpec, serviceAccountName: 'cnf' },
+    spec: {
+      ...podSpec,
+      serviceAccountName: 'cnf',
+    },
   };
   return {
     ...rest,
@@ -63,6 +66,12 @@ const prerequisites = (namespace: string, ca: string): object[] => [
     data: { 'ca.crt': ca },
   },
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
+  {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'cnf-1-entrypoint' },
+    data: { 'entrypoint.sh': 'exec openwrt\n' },
+  },
   {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',

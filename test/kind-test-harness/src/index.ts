@@ -1,6 +1,7 @@
 export { CLUSTER_VARIABLE } from './cluster.ts';
 export { whyNoNode } from './node/requirements.ts';
 export { connectCluster, startCluster } from './start.ts';
+export { BACKENDS } from './types.ts';
 export type {
   Backend,
   Cluster,

@@ -96,7 +96,9 @@ const shadowText = ({ rootPassword, agent, passwords = {} }: Factory): string =>
 /** What lies there before the first start was put there by a volume. */
 export const mountedFiles = (root: DeviceRoot): string[] => [
   ...(existsSync(root.path(RPCD_FILE)) ? [RPCD_FILE] : []),
-  ...readdirSync(root.path(ACL_DIRECTORY)).map((name) => `${ACL_DIRECTORY}/${name}`),
+  ...[ACL_DIRECTORY, '/tmp'].flatMap((directory) =>
+    readdirSync(root.path(directory)).map((name) => `${directory}/${name}`),
+  ),
 ];
 
 const emptyDirectory = (
