@@ -158,18 +158,13 @@ describe('what an agent cannot do', () => {
       expect.stringMatching(/^Warning InvalidSpec .*not an address/),
     );
     await a.says([rule, 'Applied']);
-    const { code } = await world.cluster.kubectl(
-      [
-        'wait',
-        '--for=condition=Ready',
-        '--timeout=10s',
-        'firewallrule/stalled',
-        '-n',
-        world.namespace,
-      ],
-      { allowFailure: true },
-    );
-    expect(code).toBe(0);
+    const selection = ['-n', world.namespace, '-l', 'sdewanPurpose=stalled'];
+    // kubectl keeps what it knows of the server; asking anew makes it find categories of kinds that are new.
+    await world.cluster.kubectl(['api-resources', '--cached=false']);
+    const wait = ['wait', '--for=condition=Ready', '--timeout=20s', 'sdewan', ...selection];
+    await expect(world.cluster.kubectl(wait)).resolves.toMatchObject({
+      stdout: expect.stringContaining('condition met'),
+    });
     await eventually(() => eventsOn('stalled')).toContainEqual(
       expect.stringMatching(/^Normal InSync generation 1 is on all pods/),
     );

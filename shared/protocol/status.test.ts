@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { reasons } from './reasons.ts';
+import { conditionReasons, conditionTypes, icnStates, ruleStatusSchema } from './status.ts';
+
+const page = readFileSync(new URL('../../docs/status.md', import.meta.url), 'utf8');
+
+/** What is said when all is well needs no advice. */
+const GOOD = new Set(['Applied', 'Removed', 'InSync']);
+
+it('docs/status.md tells of every reason, field, condition and state', () => {
+  const words = [
+    ...Object.keys(reasons),
+    ...Object.keys(conditionReasons),
+    ...Object.keys(ruleStatusSchema.shape),
+    ...conditionTypes,
+    ...icnStates,
+  ].filter((word) => !GOOD.has(word));
+  expect(words.filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+});
