@@ -11,6 +11,7 @@ export const SHELL = 'harness.test/shell';
 export type ContainerStatus = {
   name: string;
   ready: boolean;
+  image: string;
   started: boolean;
   restartCount: number;
   state: Record<string, { reason?: string; message?: string; exitCode?: number } | undefined>;

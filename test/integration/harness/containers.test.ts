@@ -190,3 +190,39 @@ describe('what processes can not have', () => {
     expect(waitingReason(await bench.pod('claim'), 'main')).toBe('PodInitializing');
   });
 });
+
+describe('a living pod', () => {
+  it('restarts a container whose image is changed', async () => {
+    const image = 'harness.test/other';
+    bench.cluster.registerImages({ [image]: { command: ['/bin/sh', '-c'] } });
+    await bench.run('changed', { containers: [main(RUN_UNTIL_STOPPED)] });
+    await bench.until('changed', isReady);
+    await bench.kubectl('set', 'image', 'pod/changed', `main=${image}`);
+    const pod = await bench.until(
+      'changed',
+      (view) => isReady(view) && containerOf(view, 'main')?.restartCount === 1,
+    );
+    expect(containerOf(pod, 'main')?.image).toBe(image);
+  });
+
+  it('keeps its object until others let go of it, and nothing runs meanwhile', async () => {
+    await bench.run(
+      'held',
+      { containers: [main(RUN_UNTIL_STOPPED)] },
+      { finalizers: ['harness.test/hold'] },
+    );
+    await bench.until('held', isReady);
+    await bench.kubectl('delete', 'pod', 'held', '--wait=false');
+    const pod = await bench.until('held', ({ status }) => status.phase === 'Succeeded');
+    expect(containerOf(pod, 'main')?.state['terminated']).toMatchObject({ exitCode: 0 });
+    await bench.kubectl(
+      'patch',
+      'pod',
+      'held',
+      '--type=merge',
+      '-p',
+      '{"metadata":{"finalizers":null}}',
+    );
+    await bench.kubectl('wait', '--for=delete', 'pod/held', '--timeout=10s');
+  });
+});

@@ -1,5 +1,5 @@
 /** Starting a cluster, and joining one that another process started. */
-import { cp, mkdir } from 'node:fs/promises';
+import { cp, glob, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ClusterBackend } from './backend.ts';
@@ -107,8 +107,7 @@ const requireLinux = (): void => {
 const keepLogs = async (directory: string, id: string): Promise<void> => {
   const target = process.env[KEEP_LOGS_VARIABLE];
   if (!target) return;
-  await cp(directory, join(target, id), {
-    recursive: true,
-    filter: (path) => !path.includes('/etcd') && !path.includes('/pods'),
-  });
+  for await (const log of glob('**/*.log', { cwd: directory })) {
+    await cp(join(directory, log), join(target, id, log));
+  }
 };

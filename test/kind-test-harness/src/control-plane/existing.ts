@@ -1,5 +1,5 @@
 /** An existing cluster that a person points to by KUBECONFIG. */
-import { delimiter } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 
 import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
@@ -16,8 +16,8 @@ export const findExistingCluster = async (
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
 ): Promise<ExistingCluster | undefined> => {
-  const kubeconfig = env['KUBECONFIG'];
-  if (!kubeconfig) return undefined;
+  if (!env['KUBECONFIG']) return undefined;
+  const kubeconfig = resolve(env['KUBECONFIG']);
   const unused = (why: string) => {
     say(`KUBECONFIG=${kubeconfig} is not used: ${why}`);
     return undefined;

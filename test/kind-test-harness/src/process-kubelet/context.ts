@@ -17,8 +17,8 @@ export type KubeletContext = {
   services: Services;
   nodeName: string;
   hostIP: string;
-  /** Below everything else in every container's environment: marks and the API server's address. */
-  baseEnvironment: Readonly<Record<string, string>>;
+  /** In every container's environment: the cluster's mark and the API server's address. */
+  environment: Readonly<Record<string, string>>;
   sourcesOf: (namespace: string) => ObjectSources;
   /** For tests of renewal; a kubelet renews at 80 % of the lifetime. */
   renewTokensAfterMs?: number | undefined;

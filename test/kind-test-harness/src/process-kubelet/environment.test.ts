@@ -13,7 +13,7 @@ const pod: Pod = {
   },
   spec: { serviceAccountName: 'sa', containers: [] },
 };
-const facts = { podIP: '127.1.2.3', hostIP: '127.0.0.1', nodeName: 'node' };
+const facts = { podIP: '127.1.2.3', hostIP: '127.0.0.1', nodeName: 'node', environment: {} };
 const metadata = { name: 'o', namespace: 'n', uid: 'o' };
 const sources: ObjectSources = {
   configMap: async (name) =>
@@ -51,6 +51,15 @@ describe('buildEnvironment', () => {
       { name: 'C', value: 'c' },
     ]);
     expect(env['B']).toBe('a/$(C)/$(A)');
+  });
+
+  it('knows the API server, which variables can refer to', async () => {
+    const withServer = { ...facts, environment: { KUBERNETES_SERVICE_HOST: '127.0.0.1' } };
+    const env = [{ name: 'URL', value: 'https://$(KUBERNETES_SERVICE_HOST)' }];
+    const container = { name: 'c', image: 'i', env };
+    expect((await buildEnvironment(pod, container, withServer, sources))['URL']).toBe(
+      'https://127.0.0.1',
+    );
   });
 
   it('takes whole objects with a prefix, below the single variables', async () => {

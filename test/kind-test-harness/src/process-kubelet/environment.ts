@@ -15,21 +15,27 @@ export type ObjectSources = {
   secret: (name: string) => Promise<Secret | undefined>;
 };
 
-export type PodFacts = { podIP: string; hostIP: string; nodeName: string };
+export type PodFacts = {
+  podIP: string;
+  hostIP: string;
+  nodeName: string;
+  /** What every container finds in its environment: the API server's address. */
+  environment: Readonly<Record<string, string>>;
+};
 
 /** The container can't be made from what there is now; the kubelet tries again. */
 export class ContainerConfigError extends Error {
   override name = 'ContainerConfigError';
 }
 
-/** @throws ContainerConfigError when something is missing that isn't optional. */
+/** Without the image's own. @throws ContainerConfigError when something is missing that isn't optional. */
 export const buildEnvironment = async (
   pod: Pod,
   container: Container,
   facts: PodFacts,
   sources: ObjectSources,
 ): Promise<Record<string, string>> => {
-  const environment: Record<string, string> = {};
+  const environment: Record<string, string> = { ...facts.environment };
   for (const source of container.envFrom ?? []) {
     Object.assign(environment, await readAll(source, sources));
   }

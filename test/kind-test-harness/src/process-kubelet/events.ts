@@ -1,11 +1,14 @@
-/** Events on pods. What repeats is counted on one Event, as `kubectl describe` expects. */
+/** Events, mostly on pods. What repeats is counted on one Event, as `kubectl describe` expects. */
 import type { KubeClient } from '../kube/client.ts';
-import type { Pod } from '../kube/objects.ts';
+import type { KubeObject } from '../kube/objects.ts';
+
+/** What an Event is about; a pod unless it says otherwise. */
+export type Subject = KubeObject & { kind?: string };
 
 export type EventRecorder = {
-  record: (pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string) => void;
-  /** Forgets what was counted for a pod that is gone. */
-  forget: (pod: Pod) => void;
+  record: (about: Subject, type: 'Normal' | 'Warning', reason: string, message: string) => void;
+  /** Forgets what was counted for an object that is gone. */
+  forget: (about: Subject) => void;
 };
 
 export type EventDeps = {
@@ -24,8 +27,8 @@ export const createEventRecorder = (deps: EventDeps): EventRecorder => {
   const counted = new Map<string, Map<string, Counted>>();
   let sequence = 0;
 
-  const create = (pod: Pod, event: object): Counted => {
-    const { namespace, name } = pod.metadata;
+  const create = ({ metadata }: Subject, event: object): Counted => {
+    const { namespace, name } = metadata;
     sequence += 1;
     const eventName = `${name}.${deps.now().toString(16)}${sequence}`;
     const path = `/api/v1/namespaces/${namespace}/events`;
@@ -36,8 +39,9 @@ export const createEventRecorder = (deps: EventDeps): EventRecorder => {
   };
 
   return {
-    record: (pod, type, reason, message) => {
-      const { namespace, name, uid, resourceVersion } = pod.metadata;
+    record: (about, type, reason, message) => {
+      const { kind = 'Pod', metadata } = about;
+      const { namespace, name, uid, resourceVersion } = metadata;
       const mine = counted.get(uid) ?? new Map<string, Counted>();
       counted.set(uid, mine);
       const key = `${reason}\n${message}`;
@@ -54,7 +58,7 @@ export const createEventRecorder = (deps: EventDeps): EventRecorder => {
       const event = {
         apiVersion: 'v1',
         kind: 'Event',
-        involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid, resourceVersion },
+        involvedObject: { apiVersion: 'v1', kind, namespace, name, uid, resourceVersion },
         type,
         reason,
         message: message.slice(0, MAX_MESSAGE),
@@ -65,10 +69,10 @@ export const createEventRecorder = (deps: EventDeps): EventRecorder => {
         lastTimestamp: at,
         count: 1,
       };
-      mine.set(key, create(pod, event));
+      mine.set(key, create(about, event));
     },
-    forget: (pod) => {
-      counted.delete(pod.metadata.uid);
+    forget: ({ metadata }) => {
+      counted.delete(metadata.uid);
     },
   };
 };

@@ -11,6 +11,7 @@ import type { KubeletContext } from './context.ts';
 import { createEventRecorder } from './events.ts';
 import { startLogServer } from './log-server.ts';
 import { HOST_IP, NODE_NAME, runNode } from './node.ts';
+import { deletePod } from './pod-ending.ts';
 import { portsOfPod } from './pod-ports.ts';
 import { createPodWorker, type PodWorker } from './pod-worker.ts';
 import { startServices } from './services.ts';
@@ -39,8 +40,13 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     if (!stopping.signal.aborted) options.onError(error);
   };
   const shared = { client, now, onError, signal: stopping.signal };
+  const events = createEventRecorder({ ...shared, nodeName: NODE_NAME });
   const services = await startServices({
     ...shared,
+    onUnserved: (service, port, error) => {
+      const subject = { ...service, kind: 'Service' };
+      events.record(subject, 'Warning', 'NotServed', `port ${port}: ${error.message}`);
+    },
     portsOf: (pod) => portsOfPod(pod, options.images),
   });
   const server = new URL(options.server);
@@ -51,10 +57,10 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     images: options.images,
     addresses: createAddressPool(),
     services,
-    events: createEventRecorder({ ...shared, nodeName: NODE_NAME }),
+    events,
     nodeName: NODE_NAME,
     hostIP: HOST_IP,
-    baseEnvironment: {
+    environment: {
       [CLUSTER_MARK]: options.clusterId,
       KUBERNETES_SERVICE_HOST: server.hostname,
       KUBERNETES_SERVICE_PORT: server.port || '443',
@@ -74,10 +80,16 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     const { uid, namespace } = pod.metadata;
     const known = workers.get(uid);
     if (known) return known.worker.update(pod);
+    if (isOver(pod)) {
+      // Of an earlier harness on this cluster: nothing runs here, only its deletion may be waiting.
+      if (pod.metadata.deletionTimestamp !== undefined) void deletePod(pod, context);
+      return undefined;
+    }
     workers.set(uid, {
       namespace,
       worker: createPodWorker(pod, context, () => workers.delete(uid)),
     });
+    return undefined;
   };
   const onSource = ({ metadata }: KubeObject) => {
     for (const { namespace, worker } of workers.values()) {
@@ -113,3 +125,6 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     for (const { worker } of workers.values()) worker.abandon();
   };
 };
+
+const isOver = ({ status }: Pod): boolean =>
+  status?.phase === 'Succeeded' || status?.phase === 'Failed';

@@ -13,6 +13,7 @@ import {
 } from './container-state.ts';
 import type { KubeletContext } from './context.ts';
 import { ContainerConfigError, type PodFacts } from './environment.ts';
+import { wantsStart } from './plan.ts';
 import { findPort, portsOfPod } from './pod-ports.ts';
 import { prepareContainer } from './prepare.ts';
 import type { ProbeKind } from './prober.ts';
@@ -38,6 +39,8 @@ export type PodContainers = {
   /** SIGTERM now, SIGKILL at the deadline, ms since the epoch. Resolves when it has ended. */
   stop: (name: string, deadline: number) => Promise<void>;
   isRunning: (name: string) => boolean;
+  /** Takes over what may change in a living pod: a container with a new image is restarted with it. */
+  adopt: (pod: Pod) => void;
   abandon: () => void;
 };
 
@@ -72,6 +75,13 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
     void running.get(container.name)?.stop(now() + graceMs);
   };
 
+  const sayBackOff = (name: string) => {
+    const state = states.get(name);
+    const policy = deps.pod().spec.restartPolicy ?? 'Always';
+    if (!state || state.notBefore <= now() || !wantsStart(state, policy)) return;
+    event('Warning', 'BackOff', `Back-off restarting failed container ${name}`);
+  };
+
   const launch = async (container: Container): Promise<void> => {
     const { name, image } = container;
     const pod = deps.pod();
@@ -95,7 +105,6 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
       sources: context.sourcesOf(pod.metadata.namespace),
       ports: portsOfPod(pod, context.images),
       services: context.services,
-      baseEnvironment: context.baseEnvironment,
     });
     if (context.signal.aborted) return;
     const startedAt = now();
@@ -128,6 +137,7 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
       const { containerId } = run;
       const termination = { ...end, startedAt, finishedAt: now(), containerId };
       change(name, (state) => onEnded(state, termination));
+      sayBackOff(name);
     })();
   };
 
@@ -149,6 +159,15 @@ export const createPodContainers = (deps: PodContainersDeps): PodContainers => {
       await running.get(name)?.stop(deadline);
     },
     isRunning: (name) => running.has(name),
+    adopt: (pod) => {
+      for (const { name, image } of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
+        const state = states.get(name);
+        if (!state || state.spec.image === image) continue;
+        states.set(name, { ...state, spec: { ...state.spec, image }, notBefore: 0 });
+        event('Normal', 'Killing', `Container ${name} definition changed, will be restarted`);
+        void running.get(name)?.stop(now() + graceOf(pod));
+      }
+    },
     abandon: () => {
       for (const run of running.values()) run.abandon();
     },

@@ -29,8 +29,6 @@ export type PrepareInput = {
   /** Ports of all containers of the pod, as they are on this machine. */
   ports: PortMap;
   services: Services;
-  /** Below everything else in the environment: marks and the API server's address. */
-  baseEnvironment: Readonly<Record<string, string>>;
 };
 
 export type Prepared = {
@@ -61,7 +59,6 @@ export const prepareContainer = async (input: PrepareInput): Promise<Prepared> =
     HOME: join(mounts.root, 'root'),
     TMPDIR: join(mounts.root, 'tmp'),
     HOSTNAME: pod.metadata.name,
-    ...input.baseEnvironment,
     KTH_POD_IP: facts.podIP,
     KTH_ROOT: mounts.root,
     ...Object.fromEntries(

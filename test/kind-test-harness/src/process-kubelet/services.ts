@@ -20,6 +20,8 @@ export type ServicesDeps = {
   client: KubeClient;
   portsOf: (pod: Pod) => PortMap;
   onError: (error: unknown) => void;
+  /** Nothing listens on the Service's port. */
+  onUnserved: (service: Service, port: number, error: Error) => void;
   signal: AbortSignal;
 };
 
@@ -56,7 +58,7 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
 
   const listen = ({ metadata, spec }: Service, { port }: ServicePort): Server => {
     const server = createServer((socket) => forward(socket, metadata.uid, port));
-    server.on('error', deps.onError);
+    server.on('error', (error) => deps.onUnserved({ metadata, spec }, port, error));
     server.listen(port, spec.clusterIP);
     server.unref();
     return server;
