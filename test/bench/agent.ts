@@ -16,8 +16,12 @@ import { startCoordinator, type ListeningCoordinator } from '../integration/supp
 
 const RULES = Number(process.argv[2] ?? 1_000);
 const IDLE_SECONDS = Number(process.argv[3] ?? 60);
-/** To try others than the image's. */
-const NODE_FLAGS = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter((flag) => flag !== '');
+/** As in Dockerfile.agent; BENCH_NODE_FLAGS to try others. */
+const NODE_FLAGS = (
+  process.env['BENCH_NODE_FLAGS'] ?? '--max-semi-space-size=1 --optimize-for-size'
+)
+  .split(' ')
+  .filter((flag) => flag !== '');
 const ROOT = join(import.meta.dirname, '../..');
 const RELOAD_MS_PER_SECTION = 0.6;
 const PASSWORD = 'bench-password';

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import type { Verdict } from '#shared/compile/types.ts';
+import { MAX_MESSAGE_LENGTH } from '#shared/protocol/report.ts';
+import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
+import { buildReports, type BuildInput } from './build.ts';
+
+const verdict = (change: Partial<Verdict> = {}): Verdict => ({
+  rule: {
+    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+    kind: 'FirewallRule',
+    metadata: {
+      name: 'a',
+      namespace: 'default',
+      uid: 'uid-a',
+      resourceVersion: '7',
+      generation: 3,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+    },
+  },
+  revision: 'rev',
+  generationInForce: 3,
+  verdict: 'wanted',
+  reason: 'Applying',
+  message: '',
+  sections: [{ package: 'firewall', name: 'sdewan_rule_a' }],
+  ...change,
+});
+
+const standing = (change: Partial<Standing> = {}): Standing => ({
+  ...NOTHING_KNOWN,
+  verdicts: [verdict()],
+  inForce: new Set(['firewall.sdewan_rule_a']),
+  ...change,
+});
+
+const outcome = (change: Partial<BuildInput>) => {
+  const [report] = buildReports({
+    standing: standing(),
+    reachable: true,
+    hindrance: '',
+    packageOf: () => 'firewall',
+    ...change,
+  });
+  return [report?.state, report?.reason, report?.message];
+};
+
+const unwanted = verdict({ verdict: 'unwanted', reason: 'Removing', sections: [] });
+
+describe('what is said of a rule', () => {
+  it('identifies it, with the revision that was compiled', () => {
+    const [report] = buildReports({
+      standing: standing(),
+      reachable: true,
+      hindrance: '',
+      packageOf: () => 'firewall',
+    });
+    expect(report).toEqual({
+      kind: 'FirewallRule',
+      name: 'a',
+      uid: 'uid-a',
+      generation: 3,
+      revision: 'rev',
+      state: 'Applied',
+      reason: 'Applied',
+      message: '',
+    });
+  });
+
+  const cases: Record<string, { input: Partial<BuildInput>; expected: string[] }> = {
+    'Applied when every section was read back': {
+      input: {},
+      expected: ['Applied', 'Applied', ''],
+    },
+    'Pending while a section is not in force, with what hinders it': {
+      input: { standing: standing({ inForce: new Set() }), hindrance: 'another apply is pending' },
+      expected: ['Pending', 'Applying', 'another apply is pending'],
+    },
+    'Failed when OpenWRT complained of a section, in its words': {
+      input: {
+        standing: standing({ warnings: new Map([['firewall.sdewan_rule_a', 'bad address']]) }),
+      },
+      expected: [
+        'Failed',
+        'RefusedByOpenwrt',
+        'OpenWRT left it out or did not understand all of it: bad address',
+      ],
+    },
+    'Pending when OpenWRT does not answer, whatever was read before': {
+      input: { reachable: false, hindrance: 'connection refused' },
+      expected: ['Pending', 'OpenwrtUnreachable', 'connection refused'],
+    },
+    'Pending when its package cannot be read': {
+      input: { standing: standing({ unusable: new Map([['firewall', 'does not parse']]) }) },
+      expected: ['Pending', 'WaitingForPackage', 'does not parse'],
+    },
+    'Failed as compiled, also when OpenWRT does not answer': {
+      input: {
+        reachable: false,
+        standing: standing({
+          verdicts: [verdict({ verdict: 'failed', reason: 'InvalidSpec', message: 'spec.src' })],
+        }),
+      },
+      expected: ['Failed', 'InvalidSpec', 'spec.src'],
+    },
+    'Removed when nothing of ours that is not wanted was read back': {
+      input: { standing: standing({ verdicts: [unwanted] }) },
+      expected: ['Removed', 'Removed', ''],
+    },
+    'not Removed while its package holds something of ours that no rule wants': {
+      input: { standing: standing({ verdicts: [unwanted], strays: new Set(['firewall']) }) },
+      expected: ['Pending', 'Removing', ''],
+    },
+    'not Removed while OpenWRT does not answer': {
+      input: { standing: standing({ verdicts: [unwanted] }), reachable: false },
+      expected: ['Pending', 'OpenwrtUnreachable', ''],
+    },
+    'not Removed while its package cannot be read': {
+      input: {
+        standing: standing({
+          verdicts: [unwanted],
+          unusable: new Map([['firewall', 'does not parse']]),
+        }),
+      },
+      expected: ['Pending', 'WaitingForPackage', 'does not parse'],
+    },
+  };
+  it.each(Object.entries(cases))('is %s', (_what, { input, expected }) => {
+    expect(outcome(input)).toEqual(expected);
+  });
+
+  it('is never longer than the protocol allows', () => {
+    const [, , message] = outcome({ reachable: false, hindrance: 'x'.repeat(5_000) });
+    expect(message).toHaveLength(MAX_MESSAGE_LENGTH);
+  });
+});

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Report, ReportAnswer, RuleReport } from '#shared/protocol/report.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createPublisher, type Publisher } from './publish.ts';
+
+const rule = (name: string): RuleReport => ({
+  kind: 'FirewallRule',
+  name,
+  uid: `uid-${name}`,
+  generation: 1,
+  revision: 'r',
+  state: 'Applied',
+  reason: 'Applied',
+  message: '',
+});
+
+const stopping: AbortController[] = [];
+afterEach(() => {
+  for (const controller of stopping.splice(0)) controller.abort();
+});
+
+/** A publisher that runs, with a coordinator whose answers the test decides. */
+type World = { rules: RuleReport[]; answer: (report: Report) => ReportAnswer };
+
+const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
+  const sent: Report[] = [];
+  const outcomes: string[] = [];
+  const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
+  const publisher: Publisher = createPublisher({
+    snapshot: () => ({
+      openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+      unwatchedKinds: [],
+      rules: world.rules,
+    }),
+    client: {
+      post: async (report) => {
+        sent.push(report);
+        return world.answer(report);
+      },
+    },
+    bootId: 'boot-id-1',
+    purpose: 'cnf-1',
+    heartbeatMs,
+    clock: systemClock,
+    onSent: (outcome) => outcomes.push(outcome),
+    log: silentLogger,
+  });
+  const controller = new AbortController();
+  stopping.push(controller);
+  void publisher.run(controller.signal);
+  return { sent, outcomes, world, publisher };
+};
+
+describe('publisher', () => {
+  it('reports in full at the start, and repeats itself while nothing changes', async () => {
+    const { sent, outcomes } = start({}, 20);
+    await expect.poll(() => outcomes.length).toBeGreaterThan(2);
+    expect(outcomes.slice(0, 3)).toEqual(['full', 'heartbeat', 'heartbeat']);
+    expect(sent[0]?.rules).toHaveLength(1);
+    expect(sent[1]).toMatchObject({ repeats: 1, rules: [], sequence: 2 });
+  });
+
+  it('makes one report of many changes', async () => {
+    const { sent, outcomes, world, publisher } = start();
+    await expect.poll(() => outcomes).toEqual(['full']);
+    for (let at = 0; at < 50; at += 1) {
+      world.rules = [rule(`b${at}`)];
+      publisher.mark();
+    }
+    await expect.poll(() => outcomes).toEqual(['full', 'full']);
+    expect(sent.at(-1)?.rules[0]?.name).toBe('b49');
+  });
+
+  it('reports in full at once when the coordinator has restarted', async () => {
+    const { outcomes, world, publisher } = start();
+    await expect.poll(() => outcomes).toEqual(['full']);
+    world.answer = () => ({ epoch: 'two' });
+    publisher.mark();
+    await expect.poll(() => outcomes).toEqual(['full', 'full']);
+    publisher.mark();
+    await expect.poll(() => outcomes).toEqual(['full', 'full', 'heartbeat']);
+  });
+
+  it('reports in full at once when the coordinator does not know what is repeated', async () => {
+    const { sent, outcomes, world, publisher } = start();
+    await expect.poll(() => outcomes).toEqual(['full']);
+    world.answer = ({ repeats }) => ({ epoch: 'one', wantsFull: repeats !== undefined });
+    publisher.mark();
+    await expect.poll(() => outcomes).toEqual(['full', 'full']);
+    expect(sent.at(-1)?.rules).toHaveLength(1);
+  });
+
+  it('starts again when the coordinator restarts between two pages', async () => {
+    const { sent, outcomes } = start({
+      rules: Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`)),
+      answer: ({ sequence, page }) => ({ epoch: sequence === 1 && page === 0 ? 'old' : 'new' }),
+    });
+    await expect.poll(() => outcomes).toEqual(['full']);
+    expect(sent.map(({ sequence, page }) => [sequence, page])).toEqual([
+      [1, 0],
+      [1, 1],
+      [2, 0],
+      [2, 1],
+    ]);
+  });
+
+  it('goes on trying while the coordinator is down', async () => {
+    let failures = 2;
+    const { outcomes } = start({
+      answer: () => {
+        failures -= 1;
+        if (failures >= 0) throw new Error('connection refused');
+        return { epoch: 'one' };
+      },
+    });
+    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['failed', 'failed', 'full']);
+  });
+});

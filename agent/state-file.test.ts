@@ -1,0 +1,60 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { openStateFile } from './state-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'state-file-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const schema = z.object({ version: z.literal(1), count: z.int() });
+const open = () =>
+  openStateFile({
+    path: join(folder, 'x.json'),
+    schema,
+    initial: { version: 1, count: 0 },
+    log: silentLogger,
+  });
+
+describe('a state file', () => {
+  it('begins with the initial value, and holds the last one over a restart', async () => {
+    const file = await open();
+    expect(file.value()).toEqual({ version: 1, count: 0 });
+    await file.write({ version: 1, count: 5 });
+    expect(file.value().count).toBe(5);
+    expect((await open()).value().count).toBe(5);
+  });
+
+  it('is for its owner only, and leaves nothing else in the folder', async () => {
+    const file = await open();
+    await file.write({ version: 1, count: 5 });
+    expect(readdirSync(folder)).toEqual(['x.json']);
+    expect(statSync(join(folder, 'x.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ['cut in the middle', '{"version":1,"cou'],
+    ['of another version', '{"version":2}'],
+    ['empty', ''],
+  ])('that is %s is started anew', async (_what, text) => {
+    writeFileSync(join(folder, 'x.json'), text);
+    const file = await open();
+    expect(file.value().count).toBe(0);
+    await file.write({ version: 1, count: 1 });
+    expect(JSON.parse(readFileSync(join(folder, 'x.json'), 'utf8'))).toEqual({
+      version: 1,
+      count: 1,
+    });
+  });
+
+  it('that cannot be read is not taken for an absent one', async () => {
+    rmSync(folder, { recursive: true });
+    writeFileSync(folder, '');
+    await expect(open()).rejects.toThrow('ENOTDIR');
+  });
+});
