@@ -23,7 +23,7 @@ import type { Facts } from './facts.ts';
 
 export type ReconcilerDeps = {
   client: KubeClient;
-  rules: Rules;
+  rules: Pick<Rules, 'get' | 'learn' | 'uids' | 'uidsOfPurpose'>;
   reports: Reports;
   facts: Facts;
   record: (event: RecordedEvent) => void;
