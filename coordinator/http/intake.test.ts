@@ -56,8 +56,11 @@ const app = () => {
     log: silentLogger,
   };
   const intake = createIntake(deps);
-  return (body: string, headers: Record<string, string> = { authorization: 'Bearer good' }) =>
-    intake.request(path, { method: 'POST', headers, body });
+  return (
+    body: string,
+    headers: Record<string, string> = { authorization: 'Bearer good' },
+    to = path,
+  ) => intake.request(to, { method: 'POST', headers, body });
 };
 
 beforeEach(() => {
@@ -152,6 +155,15 @@ describe('refusals', () => {
     expect(JSON.stringify(await answer.json())).toContain(says);
     expect(told).toEqual([]);
     expect(results).toHaveLength(1);
+  });
+
+  it.each([
+    ['other-namespace', '/v1/namespaces/core/pods/cnf-1-a/report'],
+    ['other-pod', '/v1/namespaces/edge/pods/cnf-1-b/report'],
+  ])('a report about another: %s', async (code, to) => {
+    const answer = await app()(JSON.stringify(report()), undefined, to);
+    expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }]);
+    expect(told).toEqual([]);
   });
 
   it('a token is checked before a byte of the body is read', async () => {
