@@ -37,8 +37,7 @@ const runCommand = (word: string, scanner: Scanner, builder: PackageBuilder): vo
   const command = SHORT_FORMS[word] ?? word;
   if (command === 'config') openSection(scanner, builder);
   else if (command === 'option' || command === 'list') addOption(command, scanner, builder);
-  // The file's name decides; libuci ignores the statement when it loads a single package.
-  else if (command === 'package') scanner.arguments(1, 1);
+  else if (command === 'package') checkPackage(scanner);
   else throw scanner.error('invalid command');
 };
 
@@ -49,8 +48,14 @@ const SHORT_FORMS: Readonly<Record<string, string>> = {
   p: 'package',
 };
 
+/** The file's name decides; libuci ignores the statement when it loads a single package. */
+const checkPackage = (scanner: Scanner): void => {
+  const [name = ''] = scanner.arguments(1);
+  if (!/^[A-Za-z0-9_-]+$/.test(name)) throw scanner.error('invalid character in name field');
+};
+
 const openSection = (scanner: Scanner, builder: PackageBuilder): void => {
-  const [type = '', name = ''] = scanner.arguments(1, 2);
+  const [type = '', name = ''] = scanner.arguments(2);
   if (!/^[\x21-\x7e]+$/.test(type)) throw scanner.error('invalid character in type field');
   if (name !== '' && !isUciName(name)) throw scanner.error('invalid character in name field');
   if (!builder.section(type, name)) {
@@ -59,7 +64,7 @@ const openSection = (scanner: Scanner, builder: PackageBuilder): void => {
 };
 
 const addOption = (command: 'option' | 'list', scanner: Scanner, builder: PackageBuilder): void => {
-  const [option = '', value = ''] = scanner.arguments(1, 2);
+  const [option = '', value = ''] = scanner.arguments(2);
   if (!isUciName(option)) throw scanner.error('invalid character in name field');
   if (!builder.add(option, value, command === 'list')) {
     throw scanner.error('option/list command found before the first section');
@@ -88,7 +93,7 @@ class PackageBuilder {
     return true;
   }
 
-  /** False when there is no section yet. */
+  /** False when there is no section yet. An option without a value is none, and leaves one before it as it is. */
   add(option: string, value: string, isList: boolean): boolean {
     const options = this.#current?.options;
     if (!options) return false;
@@ -96,9 +101,7 @@ class PackageBuilder {
     if (isList) {
       const items = known === undefined ? [] : typeof known === 'string' ? [known] : known;
       options.set(option, [...items, value]);
-    } else if (value === '') {
-      options.delete(option);
-    } else {
+    } else if (value !== '') {
       options.set(option, value);
     }
     return true;
@@ -109,13 +112,18 @@ class PackageBuilder {
   }
 }
 
-const isSpace = (char: string | undefined): boolean =>
-  char !== undefined && ' \t\n\v\f\r'.includes(char);
+/** What C's isspace() takes. */
+const SPACE = ' \t\n\v\f\r';
 
+/** Follows libuci's reading step by step: a line is commands with their arguments, and quotes and backslashes join lines. */
 class Scanner {
   readonly #text: string;
   #at = 0;
   #line = 1;
+  /** Where the command began that is being read. */
+  #commandLine = 1;
+  /** The line has no more: its newline or a comment was reached. */
+  #ended = true;
 
   constructor(text: string) {
     this.#text = text;
@@ -123,64 +131,67 @@ class Scanner {
   }
 
   error(message: string): UciSyntaxError {
-    return new UciSyntaxError(this.#line, message);
+    return new UciSyntaxError(this.#commandLine, message);
   }
 
-  /** The next command's word; undefined at the end. Skips blank lines, comments and the `;` between commands. */
+  /** The next command's word, on this line or a later one; undefined at the end. */
   command(): string | undefined {
-    for (;;) {
-      const char = this.#text[this.#at];
-      if (char === undefined) return undefined;
-      if (char === '#') this.#skipLine();
-      else if (isSpace(char) || char === ';') this.#advance();
-      else break;
+    while (this.#at < this.#text.length) {
+      this.#ended = false;
+      while (this.#is(SPACE)) this.#advance();
+      if (this.#is('#')) this.#skipLine();
+      else if (this.#at < this.#text.length) return this.#word();
     }
+    return undefined;
+  }
+
+  #word(): string {
+    this.#commandLine = this.#line;
     const start = this.#at;
-    while (this.#text[this.#at] !== undefined && !isSpace(this.#text[this.#at])) this.#at += 1;
+    while (this.#at < this.#text.length && !this.#is(' \t\n')) this.#at += 1;
     return this.#text.slice(start, this.#at);
   }
 
-  /** The arguments up to the end of the command. @throws UciSyntaxError when there are too few or too many */
-  arguments(min: number, max: number): string[] {
-    const found: string[] = [];
-    while (this.#skipBlanks()) found.push(this.#argument());
-    if (found.length < min || (min > 0 && found[0] === ''))
-      throw this.error('insufficient arguments');
-    if (found.length > max) throw this.error('too many arguments');
+  /**
+   * `count` arguments, empty where there are fewer, but the first is not. A further one is an error unless it is empty; what
+   * follows that is a command again. @throws UciSyntaxError when there are too few or too many
+   */
+  arguments(count: 1 | 2): string[] {
+    const found = Array.from({ length: count }, () => this.#argument());
+    if (found[0] === '') throw this.error('insufficient arguments');
+    if (this.#argument() !== '') throw this.error('too many arguments');
     return found;
   }
 
-  /** To the next argument of this command; false when there is none. */
-  #skipBlanks(): boolean {
-    for (;;) {
-      const char = this.#text[this.#at];
-      if (char === undefined || char === '\n' || char === ';') return false;
-      if (char === '#') {
-        this.#skipLine();
-        return false;
-      }
-      if (!isSpace(char)) return true;
-      this.#at += 1;
-    }
-  }
-
-  /** Bare, quoted and escaped parts that touch are one argument. */
+  /** Bare, quoted and escaped parts that touch are one argument. A `;` by itself is an empty one. */
   #argument(): string {
+    while (!this.#ended && this.#is(SPACE)) this.#ended = this.#advance() === '\n';
+    if (this.#ended) return '';
+    if (this.#is(';')) {
+      this.#at += 1;
+      return '';
+    }
     let value = '';
-    for (;;) {
-      const char = this.#text[this.#at];
-      if (char === undefined || isSpace(char) || char === '#' || char === ';') return value;
-      if (char === "'") value += this.#literal();
-      else if (char === '"') value += this.#quoted();
-      else if (char === '\\') value += this.#escaped();
+    while (this.#at < this.#text.length && !this.#is(`;#${SPACE}`)) {
+      if (this.#is("'")) value += this.#literal();
+      else if (this.#is('"')) value += this.#quoted();
+      else if (this.#is('\\')) value += this.#escaped();
       else value += this.#advance();
     }
+    if (this.#is('#')) this.#skipLine();
+    else if (this.#is(SPACE)) this.#ended = this.#advance() === '\n';
+    return value;
+  }
+
+  #is(characters: string): boolean {
+    const char = this.#text[this.#at];
+    return char !== undefined && characters.includes(char);
   }
 
   /** Between single quotes everything stands for itself. Nearly all values are such, so this is the fast way. */
   #literal(): string {
     const end = this.#text.indexOf("'", this.#at + 1);
-    if (end < 0) throw this.error("unterminated '");
+    if (end < 0) throw new UciSyntaxError(this.#line, "unterminated '");
     const value = this.#text.slice(this.#at + 1, end);
     if (value.includes('\n')) this.#line += value.split('\n').length - 1;
     this.#at = end + 1;
@@ -220,6 +231,8 @@ class Scanner {
 
   #skipLine(): void {
     const end = this.#text.indexOf('\n', this.#at);
-    this.#at = end < 0 ? this.#text.length : end;
+    this.#at = end < 0 ? this.#text.length : end + 1;
+    this.#line += 1;
+    this.#ended = true;
   }
 }

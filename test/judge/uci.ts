@@ -10,32 +10,34 @@ export type JudgedSection = {
   options: Record<string, string | string[]>;
 };
 
+type Draft = Omit<JudgedSection, 'options'> & { options: Map<string, string | string[]> };
+
 /** The sections of a file of /etc/config, in file order. @throws Error on what libuci does not write */
 export const readUci = (text: string): JudgedSection[] => {
-  const sections: JudgedSection[] = [];
+  const sections: Draft[] = [];
   for (const words of statements(text)) {
     const [command, key, value] = words;
     const section = sections.at(-1);
     if (command === 'config' && key !== undefined && words.length <= 3) {
-      sections.push({ name: value, type: key, options: {} });
+      sections.push({ name: value, type: key, options: new Map() });
     } else if (section && key !== undefined && value !== undefined && words.length === 3) {
       addOption(section, command, key, value);
     } else if (command !== 'package') {
       throw new Error(`not UCI: ${words.slice(0, 2).join(' ')}`);
     }
   }
-  return sections;
+  return sections.map((section) => ({ ...section, options: Object.fromEntries(section.options) }));
 };
 
 const addOption = (
-  { options }: JudgedSection,
+  { options }: Draft,
   command: string | undefined,
   key: string,
   value: string,
 ): void => {
-  const known = options[key];
-  if (command === 'option') options[key] = value;
-  else if (command === 'list') options[key] = Array.isArray(known) ? [...known, value] : [value];
+  const known = options.get(key);
+  if (command === 'option') options.set(key, value);
+  else if (command === 'list') options.set(key, Array.isArray(known) ? [...known, value] : [value]);
   else throw new Error(`not UCI: ${command} ${key}`);
 };
 
