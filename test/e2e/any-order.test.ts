@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
 import { createCnf, deleteCnf } from '../stack/cnf.ts';
-import { applyManifest, manifestPath } from '../stack/manifests.ts';
+import { applyManifest, removeSeedRules } from '../stack/manifests.ts';
 import { observePods, readCnf } from '../stack/observe.ts';
 import {
   apply,
@@ -13,7 +13,7 @@ import {
   waitGone,
   waitInSync,
 } from '../stack/operator.ts';
-import { rejectRule, zone } from '../stack/rules.ts';
+import { inAnyOrder, rejectRule, zone } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
 
 const PURPOSE = 'cnf-1';
@@ -22,8 +22,8 @@ describe('in any order', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   const cnf = () => ({ namespace, purpose: PURPOSE, replicas: 1 });
-  const lan = zone('lan1', 'ovn-net1');
-  const reject = rejectRule(1, 'lan1');
+  const lan = inAnyOrder(zone('lan1', 'ovn-net1'));
+  const reject = inAnyOrder(rejectRule(1, 'lan1'));
 
   const sectionsOf = async (type: string): Promise<Record<string, string | string[]>[]> => {
     const [pod] = await observePods(cluster, namespace, PURPOSE);
@@ -49,14 +49,13 @@ describe('in any order', async () => {
     await waitInSync(cluster, namespace, seedRules);
     await deleteCnf(cluster, namespace, PURPOSE);
     await waitForPods(cluster, namespace, PURPOSE, 0);
-    await cluster.kubectl([
-      'delete',
-      '-n',
+    await removeSeedRules(cluster, namespace);
+    await waitForRules(
+      cluster,
       namespace,
-      '-f',
-      manifestPath('seed-rules.yaml'),
-      '--timeout=15s',
-    ]);
+      { what: 'all rules gone', timeoutMs: 15_000 },
+      (rules) => rules.length === 0,
+    );
   });
 
   it('rules kept while the CNF is deleted and made again', async () => {

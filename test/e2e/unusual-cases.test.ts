@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, deleteCnf } from '../stack/cnf.ts';
 import { agentsDown, coordinatorDown, type Restore } from '../stack/faults.ts';
 import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
-import { applyManifest, manifestPath } from '../stack/manifests.ts';
+import { applyManifest, removeSeedRules } from '../stack/manifests.ts';
 import { observePods, observeRules, readCnf } from '../stack/observe.ts';
 import { waitForPods, waitForRules, waitInSync } from '../stack/operator.ts';
 import { e2eCluster } from './cluster.ts';
@@ -84,14 +84,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
 
   it('rules deleted meanwhile: they stay until confirmed, then go', async () => {
     await during(async () => {
-      await cluster.kubectl([
-        'delete',
-        '-n',
-        namespace,
-        '-f',
-        manifestPath('seed-rules.yaml'),
-        '--wait=false',
-      ]);
+      await removeSeedRules(cluster, namespace);
       expect(await observeRules(cluster, namespace)).toHaveLength(seedRules.length);
     });
     await waitForRules(

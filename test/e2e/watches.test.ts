@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
+import { withoutRights } from '../stack/faults.ts';
 import { observePods, observeRules, readCnf } from '../stack/observe.ts';
 import { apply, remove, waitForRules, waitGone, waitInSync } from '../stack/operator.ts';
 import { rule, zone } from '../stack/rules.ts';
@@ -40,15 +41,7 @@ describe('watches that fail', async () => {
   });
 
   it('refused (403): rules stay, a deletion is not confirmed, and it recovers', async () => {
-    const { stdout: binding } = await cluster.kubectl([
-      'get',
-      'rolebinding/sdewan-agent',
-      '-n',
-      namespace,
-      '-o',
-      'json',
-    ]);
-    await cluster.kubectl(['delete', 'rolebinding/sdewan-agent', '-n', namespace]);
+    const restoreRights = await withoutRights(cluster);
     await restartAgent();
     await remove(cluster, namespace, wan);
     await waitForRules(
@@ -61,7 +54,7 @@ describe('watches that fail', async () => {
     expect(await observeRules(cluster, namespace)).toHaveLength(2);
     expect(await zonesOf(await onlyPod())).toEqual(expect.arrayContaining(['lan1', 'wan1']));
 
-    await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], { stdin: restored(binding) });
+    await restoreRights();
     await waitGone(cluster, namespace, [wan]);
     await waitInSync(cluster, namespace, [lan]);
     expect(await zonesOf(await onlyPod())).not.toContain('wan1');
@@ -83,9 +76,3 @@ describe('watches that fail', async () => {
     await waitInSync(cluster, namespace, [forwarding], 120_000);
   });
 });
-
-/** What the API server made of it at its first creation must not be in the second. */
-const restored = (json: string): string => {
-  const { metadata, ...rest } = JSON.parse(json) as { metadata: { name: string } };
-  return JSON.stringify({ ...rest, metadata: { name: metadata.name } });
-};

@@ -1,35 +1,17 @@
-/** CNFs for tests and the demo: the seed's Deployment, with whatever name and size. */
+/** CNFs for tests and the demo: the seed's Deployment, with whatever name and size. The webhook puts the agent in. */
 import { parse } from 'yaml';
-import { z } from 'zod';
-import { inject } from '#shared/inject/inject.ts';
-import type { InjectOptions } from '#shared/inject/options.ts';
-import type { PodTemplate } from '#shared/inject/pod.ts';
+import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
-import { AGENT_IMAGE, AGENT_PASSWORD } from './images.ts';
-import { COORDINATOR_CA, COORDINATOR_URL, coordinatorCa } from './install.ts';
 import { readManifest } from './manifests.ts';
 import { apply, waitForPods } from './operator.ts';
 
 export type Cnf = { namespace: string; purpose: string; replicas: number };
 
-const LOGIN_SECRET = 'cnf-login';
-const LOGIN = { username: 'sdewan', password: AGENT_PASSWORD };
-
-const options: InjectOptions = {
-  image: AGENT_IMAGE,
-  coordinatorUrl: COORDINATOR_URL,
-  coordinatorCaConfigMap: COORDINATOR_CA,
-  openwrtUrl: 'http://127.0.0.1:80',
-  driver: 'auto',
-  ownLogin: false,
-  loginSecret: LOGIN_SECRET,
-  logLevel: 'info',
-  resources: { requests: { cpu: '10m', memory: '64Mi' }, limits: { memory: '192Mi' } },
-};
-
 const deploymentSchema = z.looseObject({
   metadata: z.looseObject({}),
-  spec: z.looseObject({ template: z.custom<PodTemplate>() }),
+  spec: z.looseObject({
+    template: z.looseObject({ metadata: z.looseObject({}), spec: z.looseObject({}) }),
+  }),
 });
 
 const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
@@ -38,13 +20,6 @@ const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
   );
   const labels = { sdewanPurpose: purpose };
   const { metadata: templateMetadata, spec: podSpec } = spec.template;
-  const template: PodTemplate = {
-    metadata: { ...templateMetadata, labels },
-    spec: {
-      ...podSpec,
-      serviceAccountName: 'cnf',
-    },
-  };
   return {
     ...rest,
     metadata: { ...metadata, name: purpose, labels },
@@ -52,35 +27,17 @@ const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
       ...spec,
       replicas,
       selector: { matchLabels: labels },
-      template: inject(template, options),
+      template: {
+        metadata: { ...templateMetadata, labels },
+        spec: { ...podSpec, serviceAccountName: 'cnf' },
+      },
     },
   };
 };
 
-/** What an operator gives a namespace before its first CNF: the agents' identity, rights and login. */
-const prerequisites = (namespace: string, ca: string): object[] => [
-  {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: COORDINATOR_CA },
-    data: { 'ca.crt': ca },
-  },
+/** What a namespace of CNFs has anyway: a service account for them, and the script that their image starts. */
+const prerequisites: readonly object[] = [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
-  {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: 'cnf-1-entrypoint' },
-    data: { 'entrypoint.sh': 'exec openwrt\n' },
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'sdewan-agent' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sdewan-agent' },
-    subjects: [{ kind: 'ServiceAccount', name: 'cnf', namespace }],
-  },
-  { apiVersion: 'v1', kind: 'Secret', metadata: { name: LOGIN_SECRET }, stringData: LOGIN },
-  // What the seed's container runs. A registered image of the process kubelet runs its own program instead.
   {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -95,12 +52,7 @@ export const createCnf = async (
   cnf: Cnf,
   { wait = true }: { wait?: boolean } = {},
 ): Promise<void> => {
-  await apply(
-    cluster,
-    cnf.namespace,
-    ...prerequisites(cnf.namespace, await coordinatorCa(cluster)),
-    await deployment(cnf),
-  );
+  await apply(cluster, cnf.namespace, ...prerequisites, await deployment(cnf));
   if (wait) await waitForPods(cluster, cnf.namespace, cnf.purpose, cnf.replicas);
 };
 

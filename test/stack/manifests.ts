@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Cluster } from 'kind-test-harness';
+import { seedRules } from '../judge/seed-rules.ts';
 
 export const manifestPath = (name: string): string =>
   path.resolve(import.meta.dirname, '../manifests', name);
@@ -14,4 +15,10 @@ export const applyManifest = async (
   name: string,
 ): Promise<void> => {
   await cluster.kubectl(['apply', '-n', namespace, '-f', manifestPath(name)]);
+};
+
+/** Users first: what another rule uses is not deleted (admission refuses it). */
+export const removeSeedRules = async (cluster: Cluster, namespace: string): Promise<void> => {
+  const names = seedRules.map((id) => id.toLowerCase()).reverse();
+  await cluster.kubectl(['delete', '-n', namespace, '--wait=false', ...names]);
 };

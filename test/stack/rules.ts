@@ -41,4 +41,13 @@ export const rejectRule = (index: number, src: string, purpose?: string): Rule =
     purpose,
   );
 
+/** In any order: admission only warns about references that are not there (yet), or still there. */
+export const inAnyOrder = (each: Rule): Rule => ({
+  ...each,
+  metadata: {
+    ...each.metadata,
+    annotations: { ...each.metadata.annotations, 'sdewan.akraino.org/references': 'warn' },
+  },
+});
+
 export const idOf = ({ kind, metadata }: Rule): string => `${kind}/${metadata.name}`;
