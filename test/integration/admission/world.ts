@@ -4,6 +4,7 @@
  */
 import { connectCluster, type Cluster, type KubectlResult } from 'kind-test-harness';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 
+const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 const ROOT = join(import.meta.dirname, '../../..');
 const START_TIMEOUT_MS = 20_000;
 const COORDINATOR = 'sdewan-coordinator';
@@ -35,8 +37,8 @@ export type World = {
   /** `kubectl apply` of objects; the result also when it is refused. */
   apply: (objects: readonly object[], ...flags: string[]) => Promise<KubectlResult>;
   kubectl: (...args: string[]) => Promise<KubectlResult>;
-  /** As that user, by impersonation. */
-  as: (user: string, groups: readonly string[], ...args: string[]) => Promise<KubectlResult>;
+  /** That user, by impersonation. */
+  clientAs: (username: string, groups?: readonly string[]) => KubeClient;
   /** A kubeconfig with the token of a service account. */
   kubeconfigOf: (namespace: string, account: string) => Promise<string>;
   stopCoordinator: () => Promise<void>;
@@ -56,9 +58,9 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
   const systemNamespace = await cluster.createNamespace('admission');
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
-  const client = createKubeClient({
-    config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
-  });
+  const config = await loadKubeConfig({ kubeconfig: cluster.kubeconfig });
+  const client = createKubeClient({ config });
+  const clients = [client];
   const directory = await mkdtemp(join(tmpdir(), 'admission-'));
   const log: Record<string, unknown>[] = [];
   const kubectl = (args: readonly string[], stdin?: string): Promise<KubectlResult> =>
@@ -87,9 +89,9 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
     httpUrl: () => process?.httpUrl ?? '',
     log,
     createNamespace: async (annotations = {}) => {
-      const name = await cluster.createNamespace('cnf');
+      const name = `cnf-${randomBytes(4).toString('hex')}`;
       const metadata = { name, labels: { [TEST_LABEL]: systemNamespace }, annotations };
-      await must([{ apiVersion: 'v1', kind: 'Namespace', metadata }]);
+      await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
       return name;
     },
     apply: (objects, ...flags) =>
@@ -98,8 +100,17 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
         JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
       ),
     kubectl: (...args) => kubectl(args),
-    as: (user, groups, ...args) =>
-      kubectl(['--as', user, ...groups.map((group) => `--as-group=${group}`), ...args]),
+    clientAs: (username, groups = []) => {
+      const headers = async (): Promise<Record<string, string>> => ({
+        ...(await config.headers()),
+        'impersonate-user': username,
+        // One header may hold one group; the test needs no more.
+        ...(groups[0] !== undefined && { 'impersonate-group': groups[0] }),
+      });
+      const impersonating = createKubeClient({ config: { ...config, headers } });
+      clients.push(impersonating);
+      return impersonating;
+    },
     kubeconfigOf,
     stopCoordinator: async () => {
       await process?.stop();
@@ -127,7 +138,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
       await world.stopCoordinator();
       for (const kind of ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'])
         await kubectl(['delete', kind, webhookConfigurationOf(systemNamespace)]);
-      await client.close();
+      await Promise.all(clients.map((each) => each.close()));
       await rm(directory, { recursive: true });
     },
   };
