@@ -30,7 +30,7 @@ const reader = (name: string, kinds: readonly KindDefinition[]): ClusterRole => 
     rules: groups.map((group) => ({
       apiGroups: [group],
       resources: kinds.filter((kind) => kind.group === group).map(({ plural }) => plural),
-      verbs: ['get', 'list', 'watch'],
+      verbs: ['list', 'watch'],
     })),
   };
 };
