@@ -2,11 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 import { comparableAnswer, createReplay } from './icn/replay.ts';
-import { PACKAGES_OF_REST_JSON } from './icn/rig.ts';
+import { NOT_REPLAYED, whyNotReplayed } from './icn/differences.ts';
+import { commandsOf, stateIn, stepsBefore, type Step } from './icn/notes.ts';
+import { PACKAGES_OF_MORE_JSON, PACKAGES_OF_REST_JSON, USER_RULES } from './icn/rig.ts';
 import { readTranscript } from './ubus/transcript.ts';
 
 const rest = readTranscript('icn-rest.json');
-if (!rest)
+const more = readTranscript('icn-rest-more.json');
+if (!rest || !more)
   console.log('the transcripts are absent (SDEWAN_SHARED, ../shared): nothing is replayed');
 
 describe.runIf(rest)('icn-rest.json', () => {
@@ -34,5 +37,37 @@ describe.runIf(rest)('icn-rest.json', () => {
   test('an image without ubus has no /ubus', async () => {
     const answer = await fetch(`${simulator.url}/ubus`, { method: 'POST', body: '{}' });
     expect(answer.status).toBe(404);
+  });
+});
+
+describe.runIf(more)('icn-rest-more.json', () => {
+  let simulator: Simulator;
+  const exchanges = more?.exchanges ?? [];
+  beforeAll(async () => {
+    simulator = await startSimulator({
+      apis: ['icn'],
+      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_MORE_JSON },
+      userRules: USER_RULES,
+    });
+  });
+  afterAll(() => simulator.stop());
+
+  const replay = createReplay(() => simulator.url);
+  const replayed = exchanges.filter(({ name }) => whyNotReplayed(name) === undefined);
+  test('all but the named exchanges are replayed', () => {
+    expect(exchanges.length - replayed.length).toBe(NOT_REPLAYED);
+  });
+  test.each(replayed)('$name', async (exchange) => {
+    const step: Step = { simulator, exchange };
+    stepsBefore(step);
+    const before = simulator.kernel.commands.length;
+    const received = await replay(exchange);
+    expect(comparableAnswer(exchange, received)).toEqual(
+      comparableAnswer(exchange, exchange.response ?? { status: 0, body: '' }),
+    );
+    const commands = commandsOf(step, before);
+    expect(commands.here).toEqual(commands.recorded);
+    for (const { command, lines, here } of stateIn(step))
+      expect({ command, lines: here }).toEqual({ command, lines });
   });
 });

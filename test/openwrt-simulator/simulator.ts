@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { controlRoute } from './control/route.ts';
 import { createDevice, type DeviceOptions } from './device/device.ts';
 import type { Faults } from './faults.ts';
+import type { Kernel } from './icn/kernel/kernel.ts';
 import { icnRoute } from './icn/route.ts';
 import type { JournalEntry } from './journal.ts';
 import type { LoadedFirewall } from './programs/fw4.ts';
@@ -44,6 +45,8 @@ export type Simulator = {
   reloads: () => Record<string, number>;
   /** What the kernel holds since the last reload that nft took. */
   firewall: () => LoadedFirewall;
+  /** What ICN's REST has set by iptables and ip. */
+  readonly kernel: Kernel;
   /** As a restarted container: factory configuration, no sessions, connections reset. */
   restart: () => void;
   killRpcd: () => void;
@@ -77,6 +80,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     journal: () => device.journal.entries(),
     reloads: () => device.services.counts(),
     firewall: () => device.fw4.loaded,
+    kernel: device.kernel,
     restart: () => restart(),
     killRpcd: () => device.rpcd.die('asked to'),
     stop: async () => {

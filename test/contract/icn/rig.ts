@@ -75,3 +75,24 @@ export const PACKAGES_OF_REST_JSON = {
   network: NETWORK,
   ipsec: section('ipsec', { debug: '1' }),
 };
+
+const interfaceAt = (name: string, device: string, ipaddr: string): string =>
+  section('interface', { device, proto: 'static', ipaddr, netmask: '255.255.255.0' }, name);
+
+/** The second recording: firewall3, and devices with fixed addresses and no default route. */
+export const PACKAGES_OF_MORE_JSON = {
+  firewall: section('defaults', { input: 'ACCEPT', output: 'ACCEPT', forward: 'ACCEPT' }),
+  mwan3: MWAN3,
+  network: [
+    interfaceAt('lan', 'eth0', '192.168.1.1'),
+    interfaceAt('wan', 'net1', '10.10.70.39'),
+    interfaceAt('wan2', 'net2', '10.10.80.39'),
+    interfaceAt('ovn_net1', 'net1', '172.16.30.10'),
+  ].join(''),
+  ipsec: section('ipsec', { debug: '1' }),
+};
+
+export const USER_RULES = [
+  '-t nat -A PREROUTING -i net1 -j DNAT --to-destination 10.96.0.50',
+  '-t nat -A POSTROUTING -o eth0 -j MASQUERADE',
+];

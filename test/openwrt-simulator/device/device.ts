@@ -5,6 +5,8 @@
 import { createClock, type Clock } from '../clock.ts';
 import { mountedFiles, writeFactory, type Factory } from '../factory/factory.ts';
 import { createFaults, type Faults } from '../faults.ts';
+import { createKernel } from '../icn/kernel/device-kernel.ts';
+import type { Kernel } from '../icn/kernel/kernel.ts';
 import { createJournal, type Journal } from '../journal.ts';
 import { createDd } from '../programs/dd.ts';
 import { Fw4 } from '../programs/fw4.ts';
@@ -39,6 +41,8 @@ export type DeviceOptions = {
   uciMsPerKilobyte?: number;
   /** Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false when absent. */
   procdReloads?: boolean;
+  /** iptables commands of /etc/sdewan.user, without the first word; ICN's masquerading on eth0 when absent. */
+  userRules?: readonly string[];
   /** Whether the journal keeps the text of each write; true when absent. */
   journalTexts?: boolean;
   /** More programs for `file.exec`, by absolute path; a text is the path of another one that it is a link to. */
@@ -56,6 +60,8 @@ export type Device = {
   bus: Bus;
   rpcd: Rpcd;
   fw4: Fw4;
+  /** What ICN's REST sets by iptables and ip; fw4 does not show here. */
+  kernel: Kernel;
   /** What a commit of that package through ubus sets off. */
   configChanged: (packageName: string) => void;
   /** As a restarted container: factory configuration, no sessions. */
@@ -83,6 +89,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     fw4.boot();
   };
   boot('process');
+  const kernel = createKernel(store, options.userRules);
   const programs = new ProgramRunner({
     clock,
     programs: { ...deviceProgramsOf({ root, store, services, fw4 }), ...options.programs },
@@ -108,6 +115,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   });
   const restart = (): void => {
     boot('restart');
+    kernel.boot();
     rpcd.restart();
   };
   const faults = createFaults();
@@ -122,6 +130,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     bus,
     rpcd,
     fw4,
+    kernel,
     configChanged,
     restart,
   };

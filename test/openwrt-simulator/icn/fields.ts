@@ -6,11 +6,13 @@ import type { Cause } from '../journal.ts';
 import { isArray, isObject, type Json, type JsonObject } from '../json.ts';
 import type { UciSection, UciValue } from '../uci/package.ts';
 import { Refusal } from './errors.ts';
+import type { Kernel } from './kernel/kernel.ts';
 import type { IcnUci } from './uci.ts';
 
 /** What the handling of one request may use. */
 export type Context = {
   uci: IcnUci;
+  kernel: Kernel;
   by: Cause;
   /** The place on this machine of a path of the device. */
   path: (devicePath: string) => string;
@@ -24,6 +26,8 @@ export type Field = {
   /** UCI option where it is not the name. */
   option?: string;
   list?: boolean;
+  /** Made by the object's own check; never taken from a body. */
+  internal?: boolean;
   check?: Check;
   /** After `checked failed: `. */
   message?: string;
@@ -40,14 +44,24 @@ export type Data = Readonly<Record<string, Json>>;
 export const validate = (fields: readonly Field[], body: JsonObject, context: Context): Data => {
   const data: Record<string, Json> = {};
   for (const field of fields) {
-    const value = Object.hasOwn(body, field.name) ? body[field.name] : undefined;
-    const given = typeof value === 'string' ? value.trim() : value;
-    if (given === undefined || given === null || given === '') continue;
-    const checked = field.items || field.list ? list(field, given, context) : given;
-    if (!field.items && !field.list) assert(field, given, context);
-    if (checked !== undefined) data[field.name] = checked;
+    const given = field.internal ? undefined : givenOf(body, field.name);
+    const value = given === undefined ? undefined : checked(field, given, context);
+    if (value !== undefined) data[field.name] = value;
   }
   return data;
+};
+
+/** Trimmed; undefined for null and blanks as well. */
+const givenOf = (body: JsonObject, name: string): Json | undefined => {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  const given = typeof value === 'string' ? value.trim() : value;
+  return given === null || given === '' ? undefined : given;
+};
+
+const checked = (field: Field, given: Json, context: Context): Json | undefined => {
+  if (field.items || field.list) return list(field, given, context);
+  assert(field, given, context);
+  return given;
 };
 
 /** A text counts as that many nils, as `#` counts its bytes: harmless to some checks, and then nothing is left. */

@@ -81,7 +81,8 @@ export const ZONES: Collection = {
   inUse: isZoneUsed,
 };
 
-const needsMark = (data: Data): Data => {
+/** @throws Refusal */
+export const needsMark = (data: Data): Data => {
   if (
     data['target'] === 'MARK' &&
     data['set_mark'] === undefined &&

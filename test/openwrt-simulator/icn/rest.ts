@@ -1,6 +1,7 @@
 /** REST below /cgi-bin/luci/sdewan/: paths, verbs and bodies. Nobody is asked for a session: LuCI serves these nodes to all. */
 import { toBytes, toText } from '../bytes.ts';
 import { convertStrings, isObject, type Json, type JsonObject } from '../json.ts';
+import type { Bus } from '../rpcd/bus.ts';
 import type { Answer, Request } from '../uhttpd/server.ts';
 import { drop, get, list, post, put, unknownCollection, type Collection } from './collection.ts';
 import { LuaError, luaError, Refusal } from './errors.ts';
@@ -9,7 +10,11 @@ import { FORWARDINGS, REDIRECTS, RULES, ZONES } from './firewall.ts';
 import { PROPOSALS } from './ipsec-proposals.ts';
 import { REMOTES } from './ipsec-remotes.ts';
 import { MWAN3_RULES, POLICIES } from './mwan3.ts';
+import { NATS } from './nat.ts';
+import { NETWORK_RULES } from './network-rules.ts';
+import { APPLICATIONS, ROUTES, ROUTE_RULES } from './routes.ts';
 import { notFound } from './login.ts';
+import { statusOf } from './status.ts';
 import { actOnService, SERVICES, type ServiceDeps } from './services.ts';
 
 export const REST_PATH = '/cgi-bin/luci/sdewan';
@@ -20,9 +25,17 @@ const COLLECTIONS: Readonly<Record<string, readonly Collection[]>> = {
   firewall: [ZONES, RULES, REDIRECTS, FORWARDINGS],
   mwan3: [POLICIES, MWAN3_RULES],
   ipsec: [PROPOSALS, REMOTES],
+  networkfirewall: [NETWORK_RULES],
+  nat: [NATS],
+  route: [ROUTES],
+  rule: [ROUTE_RULES],
+  application: [APPLICATIONS],
 };
 
-export type RestDeps = ServiceDeps & { contextOf: (request: Request) => Context };
+export type RestDeps = ServiceDeps & {
+  bus: Bus;
+  contextOf: (request: Request) => Context;
+};
 
 export const answerRest = async (deps: RestDeps, request: Request): Promise<Answer> => {
   try {
@@ -57,9 +70,14 @@ const answerDevice = async (
 ): Promise<Answer> => {
   const [kind, name, ...rest] = parts;
   if (kind === undefined) return help();
-  if (kind === 'services') {
+  if (kind === 'services' && name === undefined) {
     if (request.method !== 'GET') throw methodNotAllowed();
     return json(200, { services: SERVICES });
+  }
+  if (kind === 'status') {
+    if (request.method !== 'GET') throw methodNotAllowed();
+    if (rest.length > 0) throw badUri();
+    return json(200, await statusOf(name, context, deps.bus));
   }
   if (kind !== 'service') return notFound(request.path);
   if (request.method !== 'PUT') throw methodNotAllowed();

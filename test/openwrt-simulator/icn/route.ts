@@ -17,11 +17,13 @@ export const icnRoute = (device: Device): Route => {
     const call = `${request.method} ${request.path.slice(REST_PATH.length)}`;
     return {
       uci,
+      kernel: device.kernel,
       by: device.rpcd.causeOf(sessionOf(request) ?? '', call),
       path: (devicePath) => device.root.path(devicePath),
     };
   };
-  const deps = { contextOf, programs: device.programs, services: device.services };
+  const { bus, programs, services } = device;
+  const deps = { contextOf, bus, programs, services };
   return {
     matches: (path) => /^\/cgi-bin\/luci(?:\/|$)/.test(path),
     maxBodyBytes: MAX_UPLOAD_BYTES,

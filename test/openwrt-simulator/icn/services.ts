@@ -30,6 +30,7 @@ export const actOnService = async (
     throw luaError('service.lua:74', "attempt to concatenate local 'action' (a nil value)");
   const script = programs.find(`/etc/init.d/${service}`);
   const before = services.counts()[service];
+  if (service === 'firewall') context.kernel.firewall(action);
   const command = service !== 'firewall' && action === 'reload' ? 'restart' : action;
   if (script !== undefined) await programs.run(script, [command], context.by);
   if (services.counts()[service] === before) countRefused(services, service, command, context.by);
