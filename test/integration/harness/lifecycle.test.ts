@@ -89,6 +89,21 @@ describe('probes', () => {
     expect(containerOf(pod, 'main')?.restartCount).toBe(0);
   });
 
+  it('by https ask whatever certificate answers', async () => {
+    const { port } = new URL(bench.cluster.server);
+    const server = { scheme: 'HTTPS', host: '127.0.0.1', port: Number(port) };
+    const ask = (path: string) => ({ httpGet: { ...server, path }, periodSeconds: 1 });
+    await bench.run('https', {
+      containers: [
+        shell('well', RUN_UNTIL_STOPPED, { readinessProbe: ask('/healthz') }),
+        shell('badly', RUN_UNTIL_STOPPED, { readinessProbe: ask('/no-such-path') }),
+      ],
+      volumes,
+    });
+    const pod = await bench.until('https', (view) => containerOf(view, 'well')?.ready === true);
+    expect(containerOf(pod, 'badly')?.ready).toBe(false);
+  });
+
   it('of liveness restart a container that is stuck', async () => {
     await bench.run('stuck', {
       containers: [

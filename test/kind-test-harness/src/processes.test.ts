@@ -12,7 +12,9 @@ describe('killMarked', () => {
       env: { ...process.env, ...mark },
     });
     await expect
-      .poll(async () => (await findMarked('KTH_TEST_MARK', mark.KTH_TEST_MARK)).length)
+      .poll(async () => (await findMarked('KTH_TEST_MARK', mark.KTH_TEST_MARK)).length, {
+        timeout: 8000,
+      })
       .toBe(3);
 
     const exit = once(marked, 'exit');

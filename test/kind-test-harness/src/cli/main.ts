@@ -71,7 +71,7 @@ const runOnCluster = async (
     id: named,
     env: process.env,
     directory: process.cwd(),
-    mustBeOnly: command === 'down',
+    isForSure: command === 'down',
   });
   if (command === 'down') return await down(record);
   if (command === 'kubectl') return await runKubectl(record, rest);

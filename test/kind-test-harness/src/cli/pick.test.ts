@@ -18,7 +18,7 @@ const record = (id: string, ownerDirectory: string): ClusterRecord => ({
 const a = record('a', '/clone1');
 const b = record('b', '/clone1');
 const c = record('c', '/clone2');
-const wish = { env: {}, directory: '/clone1', mustBeOnly: false };
+const wish = { env: {}, directory: '/clone1', isForSure: false };
 
 describe('pickCluster', () => {
   it('takes the one that is named, wherever it was started', () => {
@@ -31,13 +31,22 @@ describe('pickCluster', () => {
   it('takes the one started last in this folder', () => {
     expect(pickCluster([a, b, c], wish)).toBe(b);
   });
+  it('ends the only one of this folder', () => {
+    expect(pickCluster([a, c], { ...wish, isForSure: true })).toBe(a);
+  });
   it('takes the only one, wherever it was started', () => {
     expect(pickCluster([c], wish)).toBe(c);
   });
   it.each([
     ['none runs', [], wish, 'no cluster runs'],
     ['the named one does not run', [a], { ...wish, id: 'x' }, 'no cluster x runs'],
-    ['several would be ended', [a, b], { ...wish, mustBeOnly: true }, 'which cluster?'],
+    ['several would be ended', [a, b], { ...wish, isForSure: true }, 'which cluster?'],
+    [
+      'the only one is of another folder and would be ended',
+      [c],
+      { ...wish, isForSure: true },
+      'which cluster?',
+    ],
     ['several run, none of this folder', [a, b], { ...wish, directory: '/' }, 'which cluster?'],
   ])('refuses when %s', (_, records, wanted, message) => {
     expect(() => pickCluster(records, wanted)).toThrow(message);

@@ -7,8 +7,8 @@ export type Wish = {
   env: NodeJS.ProcessEnv;
   /** Where the command was given. */
   directory: string;
-  /** Several candidates are an error, rather than the one started last. */
-  mustBeOnly: boolean;
+  /** For what can't be undone: the only one of this folder or one that is named, never a guess. */
+  isForSure: boolean;
 };
 
 /** `records` oldest first. @throws when none fits, or several do that shouldn't. */
@@ -22,13 +22,12 @@ export const pickCluster = (records: readonly ClusterRecord[], wish: Wish): Clus
   if (joined) return joined;
 
   const own = records.filter(({ ownerDirectory }) => ownerDirectory === wish.directory);
-  const candidates = own.length > 0 ? own : records;
-  const last = candidates.at(-1);
-  if (!last) throw new Error('no cluster runs: start one with `kind-test-harness up`');
-  if (candidates.length > 1 && (wish.mustBeOnly || own.length === 0)) {
-    throw new Error(`which cluster?${listOf(candidates)}`);
-  }
-  return last;
+  const last = own.at(-1);
+  if (last && (own.length === 1 || !wish.isForSure)) return last;
+  const [only, ...others] = records;
+  if (!only) throw new Error('no cluster runs: start one with `kind-test-harness up`');
+  if (others.length > 0 || wish.isForSure) throw new Error(`which cluster?${listOf(records)}`);
+  return only;
 };
 
 const listOf = (records: readonly ClusterRecord[]): string =>

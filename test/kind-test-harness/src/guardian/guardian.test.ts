@@ -8,6 +8,9 @@ import { describe, expect, it } from 'vitest';
 import { CLUSTER_MARK, findMarked, isAlive } from '../processes.ts';
 import { createGuardedDirectory } from './start.ts';
 
+/** For processes to end on a machine that is busy. */
+const POLL = { timeout: 8000 };
+
 const GUARDED = JSON.stringify(join(import.meta.dirname, 'start.ts'));
 /** Guards a folder, starts a marked process that leaves its session, prints the folder, and waits to be killed. */
 const OWNER_PROGRAM = `
@@ -39,7 +42,7 @@ describe('a guarded directory', () => {
     const owner = await startOwner();
     expect(await findMarked(CLUSTER_MARK, owner.id)).toHaveLength(1);
     owner.process.kill('SIGKILL');
-    await expect.poll(async () => await isGone(owner)).toBe(true);
+    await expect.poll(async () => await isGone(owner), POLL).toBe(true);
   });
 
   it('goes at the next start when its guardian was killed too', async () => {
@@ -47,7 +50,7 @@ describe('a guarded directory', () => {
     const guardian = Number(await readFile(join(owner.directory, 'guardian.pid'), 'utf8'));
     process.kill(guardian, 'SIGKILL');
     owner.process.kill('SIGKILL');
-    await expect.poll(() => isAlive(guardian)).toBe(false);
+    await expect.poll(() => isAlive(guardian), POLL).toBe(false);
     expect(await isGone(owner)).toBe(false);
 
     const next = await createGuardedDirectory();
