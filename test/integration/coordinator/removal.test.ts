@@ -192,6 +192,25 @@ describe('what blocks', () => {
   });
 });
 
+describe('a coordinator that lost its rights', () => {
+  it('lets nothing go until it can look at the pods again', async () => {
+    const a = await runningAgent('rights-a', 'rights');
+    const rule = await appliedRule('rights', [a]);
+    await world.rights.revoke();
+    await deleteRule(world, 'rights');
+    await a.says([rule, 'Removed']);
+    await eventually(() => world.coordinator.log).toContainEqual(
+      expect.objectContaining({
+        rule: `FirewallRule ${world.namespace}/rights`,
+        err: expect.objectContaining({ status: 403 }),
+      }),
+    );
+    expect(await readRule(world, 'rights')).toBeDefined();
+    await world.rights.grant();
+    await gone('rights');
+  });
+});
+
 describe('a rule made anew under the same name', () => {
   it('keeps its own finalizer and status, whatever is still said of the old one', async () => {
     const a = await runningAgent('twin-a', 'twin');

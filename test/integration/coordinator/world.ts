@@ -12,6 +12,7 @@ import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
+import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -29,6 +30,8 @@ export type World = {
   /** Kills it without notice. */
   killCoordinator: () => Promise<void>;
   startCoordinator: () => Promise<void>;
+  /** Of the coordinator on the API server. */
+  rights: Rights;
   close: () => Promise<void>;
 };
 
@@ -62,7 +65,8 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     key: join(directory, 'tls.key'),
     kubeconfig: join(directory, 'kubeconfig'),
   };
-  await writeKubeconfig(cluster, namespace, files.kubeconfig);
+  const rights = await createAccount(cluster, namespace);
+  await writeFile(files.kubeconfig, rights.kubeconfig, { mode: 0o600 });
   const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
   const ca = await createCa('test', validity);
   const serving = await issueServing(ca, ['127.0.0.1'], validity);
@@ -85,6 +89,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     client,
     namespace,
     ca: ca.cert,
+    rights,
     coordinator: await start(),
     killCoordinator: async () => {
       await world.coordinator.stop('SIGKILL');
@@ -100,54 +105,6 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   };
   return world;
 };
-
-/** With the rights that an installation gives the coordinator, and no more. */
-const writeKubeconfig = async (
-  cluster: Cluster,
-  namespace: string,
-  file: string,
-): Promise<void> => {
-  const name = 'sdewan-coordinator';
-  const rights = join(ROOT, 'deploy/rbac/coordinator.yaml');
-  await cluster.kubectl(['apply', '--server-side', '--namespace', namespace, '-f', rights]);
-  const account = `--serviceaccount=${namespace}:${name}`;
-  const binding = `${name}-${namespace}`;
-  await cluster.kubectl([
-    'create',
-    'clusterrolebinding',
-    binding,
-    `--clusterrole=${name}`,
-    account,
-  ]);
-  const { stdout: token } = await cluster.kubectl([
-    'create',
-    'token',
-    name,
-    '--namespace',
-    namespace,
-    '--duration=6h',
-  ]);
-  const { stdout: config } = await cluster.kubectl([
-    'config',
-    'view',
-    '--raw',
-    '--minify',
-    '-o',
-    'json',
-  ]);
-  const { clusters } = kubeconfigSchema.parse(JSON.parse(config));
-  const written = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: clusters.map((entry) => ({ ...entry, name: 'test' })),
-    users: [{ name, user: { token: token.trim() } }],
-    contexts: [{ name: 'test', context: { cluster: 'test', user: name } }],
-    'current-context': 'test',
-  };
-  await writeFile(file, JSON.stringify(written), { mode: 0o600 });
-};
-
-const kubeconfigSchema = z.object({ clusters: z.array(z.looseObject({ name: z.string() })) });
 
 const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
   const child = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
