@@ -1,8 +1,18 @@
 /** The ubus driver against the simulator: what it writes, and what it leaves when something goes wrong in between. */
+import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { Driver } from '../../agent/openwrt/driver.ts';
+import { writeFileSync } from 'node:fs';
+import {
+  OpenwrtBlockedError,
+  OpenwrtUnreachableError,
+  type Driver,
+} from '../../agent/openwrt/driver.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { createCa, issueServing } from '../../coordinator/certificates/x509.ts';
+import { readUci } from '../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 
 const signal = new AbortController().signal;
@@ -42,8 +52,8 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-describe('ubus driver', () => {
-  it('appends a section in one transaction with one reload, and leaves the rest as it was', async () => {
+describe('a change', () => {
+  it('is one transaction with one reload, and leaves the rest as it was', async () => {
     const before = openwrt.text('mwan3');
     await driver.read(signal);
     const result = await driver.apply([append(rule('a'))], signal);
@@ -54,7 +64,59 @@ describe('ubus driver', () => {
     expect(openwrt.writes('uci apply')).toBe(1);
   });
 
-  it('tells its own result from a foreign change by the fingerprint', async () => {
+  it('that changes nothing only reloads', async () => {
+    const before = openwrt.text('firewall');
+    await driver.read(signal);
+    expect((await driver.apply([append()], signal)).outcome).toBe('done');
+    expect(openwrt.text('firewall')).toBe(before);
+    expect(openwrt.simulator.reloads()).toEqual({ firewall: 1 });
+  });
+
+  it('of a value that UCI cannot hold is rejected by its section, before anything is sent', async () => {
+    await driver.read(signal);
+    const result = await driver.apply([append(rule('a'), rule('b', { name: 'x\u0001' }))], signal);
+    expect(result).toMatchObject({ outcome: 'rejected', sections: ['sdewan_rule_b'] });
+    expect(openwrt.writes('uci apply')).toBe(0);
+  });
+
+  it('is not made when somebody changed the package since it was read', async () => {
+    await driver.read(signal);
+    openwrt.write('firewall', `${openwrt.text('firewall')}\nconfig rule 'x'\n`);
+    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
+    expect(openwrt.text('firewall')).not.toContain('sdewan_rule_a');
+  });
+
+  it('waits for the pending apply of somebody else, and is made when that is confirmed', async () => {
+    const root = await loginAsRoot();
+    await root('uci', 'set', { config: 'mwan3', section: 'globals', values: { logging: '0' } });
+    await root('uci', 'apply', { rollback: true, timeout: 30 });
+    await driver.read(signal);
+    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
+    await driver.read(signal);
+    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
+    await root('uci', 'confirm', {});
+    await driver.read(signal);
+    expect((await driver.apply([append(rule('a'))], signal)).outcome).toBe('done');
+    expect(openwrt.text('mwan3')).toContain("option logging '0'");
+  });
+
+  it('is rolled back with everything else when its section is not stored as it was sent', async () => {
+    const before = openwrt.text('firewall');
+    await driver.read(signal);
+    openwrt.simulator.faults.add({
+      object: 'file',
+      method: 'write',
+      times: 1,
+      action: { kind: 'status', status: 0 },
+    });
+    const result = await driver.apply([append(rule('a'))], signal);
+    expect(result).toMatchObject({ outcome: 'rejected', sections: ['sdewan_rule_a'] });
+    expect(openwrt.sections('firewall')).toEqual(readUci(before));
+  });
+});
+
+describe('the fingerprint', () => {
+  it('tells the result of a change from what somebody else did', async () => {
     await driver.read(signal);
     const result = await driver.apply([append(rule('a'))], signal);
     const left = result.outcome === 'done' ? result.fingerprint : '';
@@ -62,4 +124,109 @@ describe('ubus driver', () => {
     openwrt.write('firewall', `${openwrt.text('firewall')}\nconfig rule 'x'\n`);
     expect(await driver.fingerprint(signal)).not.toBe(left);
   });
+
+  it('changes when OpenWRT has restarted, even with the same configuration', async () => {
+    const { fingerprint } = await driver.read(signal);
+    openwrt.simulator.restart();
+    await expect
+      .poll(() => driver.fingerprint(signal).catch(() => fingerprint))
+      .not.toBe(fingerprint);
+  });
 });
+
+describe('the session', () => {
+  it('is renewed when OpenWRT has forgotten it', async () => {
+    await driver.read(signal);
+    openwrt.simulator.killRpcd();
+    await expect
+      .poll(
+        () =>
+          driver.read(signal).then(
+            ({ packages }) => packages.size,
+            () => 0,
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe(2);
+  });
+
+  it('is begun with the password that is in the file now', async () => {
+    writeFileSync(openwrt.passwordFile, 'wrong');
+    await expect(driver.read(signal)).rejects.toThrow(OpenwrtUnreachableError);
+    await expect(driver.read(signal)).rejects.toThrow('refuses the username and password');
+    writeFileSync(openwrt.passwordFile, 'agent-pw');
+    expect((await driver.read(signal)).packages.size).toBe(2);
+  });
+
+  it('and the password are in no error, whatever call fails', async () => {
+    await driver.read(signal);
+    const seen: string[] = [];
+    for (const action of [
+      { kind: 'reset' },
+      { kind: 'status', status: 9 },
+      { kind: 'error', error: 'parse' },
+    ] as const) {
+      openwrt.simulator.faults.add({ times: 30, action });
+      const error: unknown = await driver.read(signal).catch((reason: unknown) => reason);
+      seen.push(inspect(error, { depth: 10, showHidden: true }));
+      openwrt.simulator.faults.clear();
+    }
+    for (const text of seen) {
+      expect(text).toContain('ubus file');
+      expect(text).not.toMatch(/agent-pw|[0-9a-f]{32}/);
+    }
+  });
+});
+
+describe('https', () => {
+  it('is spoken with the CA of the file, and with no other', async () => {
+    const tls = await createTls();
+    const secure = await startOpenwrt({ https: { certificate: tls.cert, key: tls.key } });
+    const caFile = join(secure.folder, 'ca.pem');
+    const target = {
+      url: secure.simulator.httpsUrl ?? '',
+      usernameFile: secure.usernameFile,
+      passwordFile: secure.passwordFile,
+      caFile,
+      serverName: 'openwrt.test',
+    };
+    const client = createUbusDriver({ packages: ['firewall'], target });
+    writeFileSync(caFile, (await createTls()).ca);
+    await expect(client.read(signal)).rejects.toThrow(OpenwrtUnreachableError);
+    writeFileSync(caFile, tls.ca);
+    expect((await client.read(signal)).packages.size).toBe(1);
+    await client.close();
+    await secure.stop();
+  });
+});
+
+const answerSchema = z.object({
+  result: z.tuple([z.int(), z.object({ ubus_rpc_session: z.string().optional() }).optional()]),
+});
+
+/** An administrator at the same rpcd. */
+const loginAsRoot = async () => {
+  const post = async (session: string, object: string, method: string, args: object) => {
+    const response = await fetch(`${openwrt.simulator.url}/ubus`, {
+      method: 'POST',
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'call',
+        params: [session, object, method, args],
+      }),
+    });
+    const { result } = answerSchema.parse(await response.json());
+    expect(result[0]).toBe(0);
+    return result[1]?.ubus_rpc_session ?? '';
+  };
+  const login = { username: 'root', password: '' };
+  const id = await post('0'.repeat(32), 'session', 'login', login);
+  return (object: string, method: string, args: object) => post(id, object, method, args);
+};
+
+const createTls = async () => {
+  const validity = { issuedAt: Date.now(), lifetimeMs: 3_600_000 };
+  const ca = await createCa('test', validity);
+  return { ca: ca.cert, ...(await issueServing(ca, ['openwrt.test'], validity)) };
+};
