@@ -16,6 +16,11 @@ export type PodSpec = {
   agentServes?: string | null;
   namespace?: string;
   finalizers?: string[];
+  /**
+   * Default: unscheduled. Controllers of the cluster end a terminating pod within 20 s if it is unscheduled, and within 40 to 60 s
+   * if its node does not exist (PodGC), so a test in which a pod is slow to end names one.
+   */
+  node?: string;
 };
 
 export type PodState = {
@@ -48,6 +53,7 @@ export const createPod = async (
     },
     spec: {
       schedulerName: 'nobody',
+      ...(spec.node && { nodeName: spec.node }),
       containers: [{ name: 'sdewan', image: 'none' }],
       ...(serves !== null && { initContainers: [agent] }),
     },

@@ -119,7 +119,8 @@ describe('a rule that is being deleted', () => {
 describe('what blocks', () => {
   it('a terminating pod does, until it is gone', async () => {
     const finalizers = ['example.com/slow'];
-    const pod = await createPod(world, { name: 'going-a', purpose: 'going', finalizers });
+    const node = 'slow-to-end';
+    const pod = await createPod(world, { name: 'going-a', purpose: 'going', finalizers, node });
     await setPodState(world, pod, {});
     const agent = await agentOf(pod, 'going');
     await appliedRule('going', [agent]);
