@@ -1,0 +1,175 @@
+/**
+ * A CA from its announcement to the end of the old one, under load: agents with the real report client, which trust what the
+ * kubelet would have put into their files by then, and admission requests that fail closed.
+ */
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { firewallZone } from '#shared/kinds/firewall-zone.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { createReportClient } from '../../../agent/report/client.ts';
+import { splitBundle } from '../../../coordinator/certificates/x509.ts';
+import { crOf, sampleOf } from './samples.ts';
+import { createWorld, eventually, type World } from './world.ts';
+
+/** An agent looks at its CA file every 10 s, so a CA has to be known for longer than that before it signs. */
+const LIVES = {
+  SDEWAN_CA_LIFETIME_MS: '40000',
+  SDEWAN_CERTIFICATE_LIFETIME_MS: '20000',
+  SDEWAN_CA_OVERLAP_MS: '11000',
+  SDEWAN_CERTIFICATE_POLL_MS: '300',
+};
+const AGENTS = 3;
+const REPORT_INTERVAL_MS = 100;
+const KUBELET_INTERVAL_MS = 500;
+const GIVE_UP_MS = 75_000;
+
+const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
+
+let world: World;
+let namespace: string;
+let folder: string;
+beforeAll(async () => {
+  world = await createWorld(LIVES);
+  namespace = await world.createNamespace();
+  folder = await mkdtemp(join(tmpdir(), 'rotation-'));
+});
+afterAll(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+const publishedCa = async (): Promise<string> => {
+  const key = { namespace, name: 'sdewan-coordinator-ca' };
+  const { data } = await world.client.get<KubeObject & { data: Record<string, string> }>(
+    configMaps,
+    key,
+  );
+  return data['ca.crt'] ?? '';
+};
+
+/** As a kubelet: the file follows the ConfigMap, replaced whole. Counts the CAs that were ever in it. */
+const followCa = async (file: string, seen: Set<string>, signal: AbortSignal): Promise<void> => {
+  while (!signal.aborted) {
+    const bundle = await publishedCa();
+    for (const ca of splitBundle(bundle)) seen.add(ca);
+    await writeFile(`${file}.new`, bundle);
+    await rename(`${file}.new`, file);
+    await sleep(KUBELET_INTERVAL_MS);
+  }
+};
+
+const podOf = (name: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace, labels: { sdewanPurpose: 'cnf-1' } },
+  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+});
+
+const tokenFileOf = async (pod: string): Promise<string> => {
+  const path = join(folder, `token-of-${pod}`);
+  const bound = ['--bound-object-kind', 'Pod', '--bound-object-name', pod];
+  const audience = ['--audience', 'sdewan-coordinator'];
+  const { stdout } = await world.kubectl(
+    'create',
+    'token',
+    'default',
+    '-n',
+    namespace,
+    ...audience,
+    ...bound,
+  );
+  await writeFile(path, stdout);
+  return path;
+};
+
+type Tally = { done: number; failures: string[] };
+
+const repeat = async (
+  tally: Tally,
+  once: () => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> => {
+  while (!signal.aborted) {
+    try {
+      await once();
+      tally.done += 1;
+    } catch (error) {
+      tally.failures.push(String(error));
+    }
+    await sleep(REPORT_INTERVAL_MS);
+  }
+};
+
+it(
+  'loses no report and denies no request while a CA takes the place of another',
+  { timeout: 120_000 },
+  async () => {
+    const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
+    expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
+    await eventually(() => publishedCa().catch(() => '')).not.toBe('');
+    const caFile = join(folder, 'ca.crt');
+    await writeFile(caFile, await publishedCa());
+    const tokenFiles = await Promise.all(pods.map(tokenFileOf));
+
+    const stop = new AbortController();
+    const { signal } = stop;
+    const cas = new Set<string>();
+    const reports: Tally = { done: 0, failures: [] };
+    const reviews: Tally = { done: 0, failures: [] };
+    const agents = pods.map((pod, index) => {
+      const tokenFile = tokenFiles[index] ?? '';
+      const client = createReportClient({ url: world.url, caFile, tokenFile, namespace, pod });
+      const bootId = randomUUID();
+      let sequence = 0;
+      return () =>
+        client.post(
+          {
+            version: 1,
+            bootId,
+            sequence: (sequence += 1),
+            page: 0,
+            pages: 1,
+            purpose: 'cnf-1',
+            openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+            unwatchedKinds: [],
+            rules: [],
+          },
+          AbortSignal.timeout(10_000),
+        );
+    });
+    const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
+    const zone = crOf(firewallZone, { namespace, name: 'lan', labels }, sampleOf(firewallZone));
+    const review = (): Promise<unknown> =>
+      world.client.create(firewallZone, zone, { dryRun: true });
+
+    const running = Promise.all([
+      followCa(caFile, cas, signal),
+      ...agents.map((once) => repeat(reports, once, signal)),
+      repeat(reviews, review, signal),
+      repeat(reviews, review, signal),
+    ]);
+    const first = (await publishedCa()).trim();
+    const givesUpAt = performance.now() + GIVE_UP_MS;
+    const isOver = async (): Promise<boolean> =>
+      cas.size > 1 && !(await publishedCa()).includes(first.split('\n')[3] ?? '');
+    while (!(await isOver()) && performance.now() < givesUpAt) await sleep(500);
+    await sleep(1_500);
+    stop.abort();
+    await running;
+
+    const steps = world.log
+      .filter(({ msg }) => msg === 'certificates changed')
+      .map(({ step }) => step);
+    console.log(`${reports.done} reports, ${reviews.done} reviews; ${steps.join(', ')}`);
+    expect(steps).toEqual(
+      expect.arrayContaining(['bootstrap', 'announce-ca', 'switch-ca', 'drop-old-ca']),
+    );
+    expect([...reports.failures, ...reviews.failures]).toEqual([]);
+    expect(reports.done).toBeGreaterThan(200);
+    expect(reviews.done).toBeGreaterThan(100);
+  },
+);
