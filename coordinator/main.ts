@@ -3,7 +3,7 @@ import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { configSourceOf } from '#shared/kube/env.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { agentKinds, kinds } from '#shared/kinds/registry.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
@@ -24,7 +24,6 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const registry = createMetricsRegistry();
   const common = {
     client,
-    kinds,
     namespace: env.SDEWAN_WATCH_NAMESPACE,
     registry,
     clock: systemClock,
@@ -32,6 +31,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   };
   const coordinator = createCoordinator({
     ...common,
+    kinds: agentKinds,
     revisionOf,
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     instance: env.POD_NAME,
@@ -41,6 +41,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const tls = await createTls({ ...common, env, namespace: ownNamespace }, signal);
   const webhooks: Webhooks = createWebhooks({
     ...common,
+    kinds,
     referenceMode: env.SDEWAN_REFERENCE_CHECKS,
     bucketTypes: env.SDEWAN_BUCKET_TYPES,
     inject: injectOptionsOf(env, ownNamespace),

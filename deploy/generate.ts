@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { kinds } from '#shared/kinds/registry.ts';
+import { agentKinds, kinds } from '#shared/kinds/registry.ts';
 import { stringify } from 'yaml';
 import { agentRoles } from './agent-roles.ts';
 import { configurationPage } from './configuration-page.ts';
@@ -37,7 +37,7 @@ const generated = (): ReadonlyMap<string, string> => {
         resources: names.sort(),
       }),
     ],
-    [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(kinds))],
+    [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(kinds)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
   ]);

@@ -35,6 +35,9 @@ export const kinds: readonly KindDefinition[] = [
   ipsecSite,
 ];
 
+/** Those that agents apply to OpenWRT. The others only make or tell something: no agent reads them or confirms that they are gone. */
+export const agentKinds: readonly KindDefinition[] = kinds.filter(({ uci }) => uci !== undefined);
+
 const byKind = new Map(kinds.map((kind) => [kind.kind, kind]));
 
 export const kindOf = (kind: string): KindDefinition | undefined => byKind.get(kind);
