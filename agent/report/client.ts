@@ -1,6 +1,7 @@
 /** POSTs reports to the coordinator. Token and CA are read again as they are rotated; the token goes nowhere else. */
 import * as z from 'zod';
 import { reportAnswerSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
 import { post } from '../post.ts';
 
@@ -13,6 +14,7 @@ export type ReportClientOptions = {
   tokenFile: string;
   namespace: string;
   pod: string;
+  clock?: Clock;
 };
 
 export type ReportClient = {
@@ -25,11 +27,12 @@ const MAX_ANSWER_BYTES = 65_536;
 const HTTP_UNAUTHORIZED = 401;
 
 export const createReportClient = (options: ReportClientOptions): ReportClient => {
-  const { namespace, pod } = options;
+  const { namespace, pod, clock } = options;
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/report`;
   const endpoint = new URL(path, options.url);
-  const token = createRotatedFile(options.tokenFile);
-  const ca = options.caFile === undefined ? undefined : createRotatedFile(options.caFile);
+  const rotated = clock ? { clock } : {};
+  const token = createRotatedFile(options.tokenFile, rotated);
+  const ca = options.caFile === undefined ? undefined : createRotatedFile(options.caFile, rotated);
   return {
     post: async (report, signal) => {
       const { status, body } = await post({

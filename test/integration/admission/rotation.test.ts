@@ -10,22 +10,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/kinds/firewall-zone.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
+import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
 import { splitBundle } from '../../../coordinator/certificates/x509.ts';
 import { crOf, sampleOf } from './samples.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
-/** An agent looks at its CA file every 10 s, so a CA has to be known for longer than that before it signs. */
 const LIVES = {
-  SDEWAN_CA_LIFETIME_MS: '40000',
-  SDEWAN_CERTIFICATE_LIFETIME_MS: '20000',
-  SDEWAN_CA_OVERLAP_MS: '11000',
+  SDEWAN_CA_LIFETIME_MS: '30000',
+  SDEWAN_CERTIFICATE_LIFETIME_MS: '15000',
+  SDEWAN_CA_OVERLAP_MS: '7000',
   SDEWAN_CERTIFICATE_POLL_MS: '300',
 };
+/** An agent looks at its CA file every 10 s. With lives this short it has to look every second, so its clock runs faster. */
+const hasty: Clock = { ...systemClock, monotonic: () => 10 * systemClock.monotonic() };
 const AGENTS = 3;
 const REPORT_INTERVAL_MS = 100;
-const KUBELET_INTERVAL_MS = 500;
-const GIVE_UP_MS = 75_000;
+const KUBELET_INTERVAL_MS = 200;
+const GIVE_UP_MS = 90_000;
 
 const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
 
@@ -106,7 +108,7 @@ const repeat = async (
 
 it(
   'loses no report and denies no request while a CA takes the place of another',
-  { timeout: 120_000 },
+  { timeout: 150_000 },
   async () => {
     const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
     expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
@@ -122,7 +124,14 @@ it(
     const reviews: Tally = { done: 0, failures: [] };
     const agents = pods.map((pod, index) => {
       const tokenFile = tokenFiles[index] ?? '';
-      const client = createReportClient({ url: world.url, caFile, tokenFile, namespace, pod });
+      const client = createReportClient({
+        url: world.url,
+        caFile,
+        tokenFile,
+        namespace,
+        pod,
+        clock: hasty,
+      });
       const bootId = randomUUID();
       let sequence = 0;
       return () =>
@@ -152,14 +161,15 @@ it(
       repeat(reviews, review, signal),
       repeat(reviews, review, signal),
     ]);
-    const first = (await publishedCa()).trim();
-    const givesUpAt = performance.now() + GIVE_UP_MS;
-    const isOver = async (): Promise<boolean> =>
-      cas.size > 1 && !(await publishedCa()).includes(first.split('\n')[3] ?? '');
-    while (!(await isOver()) && performance.now() < givesUpAt) await sleep(500);
-    await sleep(1_500);
-    stop.abort();
-    await running;
+    const [first = ''] = splitBundle(await publishedCa());
+    try {
+      await expect.poll(publishedCa, { timeout: GIVE_UP_MS, interval: 500 }).not.toContain(first);
+      // With the old CA out of every file.
+      await sleep(1_500);
+    } finally {
+      stop.abort();
+      await running;
+    }
 
     const steps = world.log
       .filter(({ msg }) => msg === 'certificates changed')
@@ -169,7 +179,8 @@ it(
       expect.arrayContaining(['bootstrap', 'announce-ca', 'switch-ca', 'drop-old-ca']),
     );
     expect([...reports.failures, ...reviews.failures]).toEqual([]);
-    expect(reports.done).toBeGreaterThan(200);
-    expect(reviews.done).toBeGreaterThan(100);
+    expect(cas.size).toBeGreaterThan(1);
+    expect(reports.done).toBeGreaterThan(100);
+    expect(reviews.done).toBeGreaterThan(50);
   },
 );
