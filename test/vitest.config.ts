@@ -14,7 +14,7 @@ const project = (
     testTimeout: timeoutMs,
     hookTimeout: 4 * timeoutMs,
     globalSetup,
-    expect: { poll: { timeout: timeoutMs / 4 } },
+    expect: { poll: { timeout: timeoutMs / 2 } },
     root: `${import.meta.dirname}/..`,
   },
 });
@@ -31,7 +31,7 @@ export default defineConfig({
         'unit',
         [
           '{agent,coordinator,shared,deploy}/**/*.test.ts',
-          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images}/**/*.test.ts',
+          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run}/**/*.test.ts',
         ],
         10_000,
       ),
