@@ -33,7 +33,7 @@ export default defineConfig({
           '{agent,coordinator,shared,deploy}/**/*.test.ts',
           'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run}/**/*.test.ts',
         ],
-        10_000,
+        30_000,
       ),
       project('contract', ['test/contract/**/*.test.ts'], 60_000),
       project('integration', ['test/integration/**/*.test.ts'], 60_000, {

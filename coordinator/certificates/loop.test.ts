@@ -56,7 +56,7 @@ const newReplica = (store: SecretStore, time: { now: number }) => {
 const { signal } = new AbortController();
 
 describe('the certificates of several replicas', () => {
-  it('are the same, with one write per step whoever is first', async () => {
+  it('are the same, with one write per step whoever is first', { timeout: 60_000 }, async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     const replicas = [1, 2, 3].map(() => newReplica(store, time).replica);

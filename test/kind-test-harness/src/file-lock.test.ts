@@ -1,7 +1,6 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { withFileLock } from './file-lock.ts';
@@ -24,13 +23,20 @@ describe('withFileLock', () => {
     const path = join(directory, 'lock');
     const order: string[] = [];
     const said: string[] = [];
+    const entered = Promise.withResolvers<void>();
+    const secondWaits = Promise.withResolvers<void>();
     const first = withFileLock(path, quiet, async () => {
       order.push('first in');
-      await sleep(50);
+      entered.resolve();
+      await secondWaits.promise;
       order.push('first out');
     });
-    await sleep(10);
-    await withFileLock(path, { say: (line) => said.push(line) }, async () => {
+    await entered.promise;
+    const say = (line: string): void => {
+      said.push(line);
+      secondWaits.resolve();
+    };
+    await withFileLock(path, { say }, async () => {
       order.push('second');
     });
     await first;

@@ -1,4 +1,5 @@
 /** A lock among processes of one machine: a file with its holder's pid, taken over when that process is gone. */
+import { randomUUID } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -28,7 +29,7 @@ export const withFileLock = async <T>(
 
 /** The lock appears with its content in one step (link), so that a crash leaves no lock without a holder. */
 const tryLock = async (path: string): Promise<boolean> => {
-  const mine = `${path}.${process.pid}`;
+  const mine = `${path}.${randomUUID()}`;
   await writeFile(mine, String(process.pid));
   try {
     await link(mine, path);

@@ -9,7 +9,7 @@ import { CLUSTER_MARK, findMarked, isAlive } from '../processes.ts';
 import { createGuardedDirectory } from './start.ts';
 
 /** For processes to end on a machine that is busy. */
-const POLL = { timeout: 8000 };
+const POLL = { timeout: 30_000 };
 
 const GUARDED = JSON.stringify(join(import.meta.dirname, 'start.ts'));
 /** Guards a folder, starts a marked process that leaves its session, prints the folder, and waits to be killed. */
@@ -37,7 +37,7 @@ const startOwner = async (): Promise<Owner> => {
 const isGone = async ({ id, directory }: Owner): Promise<boolean> =>
   !existsSync(directory) && (await findMarked(CLUSTER_MARK, id)).length === 0;
 
-describe('a guarded directory', () => {
+describe('a guarded directory', { timeout: 60_000 }, () => {
   it('goes with its processes when its owner is killed', async () => {
     const owner = await startOwner();
     expect(await findMarked(CLUSTER_MARK, owner.id)).toHaveLength(1);
