@@ -109,11 +109,11 @@ const start = async (
   const kubeconfig = join(options.directory, 'kubeconfig');
   await writeKubeconfig(kubeconfig, { server, ca, token: credentials.adminToken });
   await writeKubeconfig(credentials.kubeconfig, { server, ca, token: credentials.adminToken });
-  supervisor.start('kube-controller-manager');
-  supervisor.start('kube-scheduler');
-
   const client = createKubeClient({ server, ca, token: credentials.adminToken });
   await until('the API server', async () => await client.isReady());
+  // Not before: they end when the API server takes longer than ten seconds, as on a busy machine.
+  supervisor.start('kube-controller-manager');
+  supervisor.start('kube-scheduler');
   await until('the default ServiceAccount', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts/default';
     return (await client.find(path)) !== undefined;

@@ -19,7 +19,9 @@ export const nodeRecordFile = (clusterDirectory: string): string =>
 
 export const writeNodeRecord = async (
   clusterDirectory: string,
-  record: NodeRecord,
+  { initPid, runDirectory, subnets, snapshotter, daemons }: NodeRecord,
 ): Promise<void> => {
+  const { containerd, kubelet } = daemons;
+  const record = { initPid, runDirectory, subnets, snapshotter, daemons: { containerd, kubelet } };
   await writeFile(nodeRecordFile(clusterDirectory), JSON.stringify(record, undefined, 2));
 };
