@@ -4,7 +4,7 @@
  */
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { finished, pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 
 import { tar } from '../tar.ts';
 
@@ -87,13 +87,12 @@ const write = async (
   entries: readonly Entry[],
   manifest: string,
 ): Promise<void> => {
-  const target = createWriteStream(output);
-  for (const { archive, start, dataStart, size } of entries) {
-    const end = dataStart + Math.ceil(size / BLOCK) * BLOCK - 1; // with its header and padding, as it is
-    await pipeline(createReadStream(archive, { start, end, highWaterMark: 1 << 20 }), target, {
-      end: false,
-    });
-  }
-  target.end(tar([{ name: MANIFEST, type: 'file', mode: 0o644, body: Buffer.from(manifest) }]));
-  await finished(target);
+  const content = async function* (): AsyncGenerator<Buffer> {
+    for (const { archive, start, dataStart, size } of entries) {
+      const end = dataStart + Math.ceil(size / BLOCK) * BLOCK - 1; // with its header and padding, as it is
+      yield* createReadStream(archive, { start, end, highWaterMark: 1 << 20 });
+    }
+    yield tar([{ name: MANIFEST, type: 'file', mode: 0o644, body: Buffer.from(manifest) }]);
+  };
+  await pipeline(content, createWriteStream(output));
 };
