@@ -81,10 +81,10 @@ const chooseBase = async (
 
 /** False when the archive of an earlier build is of the same image. */
 const buildImage = async (engine: Engine, name: ImageName, base: string): Promise<boolean> => {
-  const { tag, dockerfile, buildArgs: ownArgs } = IMAGES[name];
+  const { tag, dockerfile } = IMAGES[name];
   const archive = archivePath(name);
   const [idFile, newIdFile] = [`${archive}.id`, `${archive}.new-id`];
-  const buildArgs = { BUNDLE: 'prebuilt', VERSION: 'dev', ...ownArgs };
+  const buildArgs = { BUNDLE: 'prebuilt', VERSION: 'dev' };
   await runOrThrow(engine.build({ dockerfile, tag, base, idFile: newIdFile, buildArgs }));
   if (existsSync(archive) && (await content(idFile)) === (await content(newIdFile))) return false;
   await rm(archive, { force: true });

@@ -1,7 +1,7 @@
 /** The images of this repository: their names, what they are made from, and where `npm run images` leaves them. */
 import { join } from 'node:path';
 
-import { AGENT_IMAGE, AGENT_PASSWORD, CNF_IMAGE, COORDINATOR_IMAGE } from '../stack/images.ts';
+import { AGENT_IMAGE, CNF_IMAGE, COORDINATOR_IMAGE } from '../stack/images.ts';
 
 export const ROOT = join(import.meta.dirname, '../..');
 export const OUTPUT = join(ROOT, 'dist/images');
@@ -13,7 +13,6 @@ export type ImageSource = {
   entry: string;
   /** The folder of its bundle. */
   bundle: string;
-  buildArgs?: Readonly<Record<string, string>>;
 };
 
 export const IMAGE_NAMES = ['agent', 'coordinator', 'openwrt'] as const;
@@ -37,7 +36,6 @@ export const IMAGES: Readonly<Record<ImageName, ImageSource>> = {
     dockerfile: 'test/openwrt-simulator/Dockerfile',
     entry: 'test/openwrt-simulator/image.ts',
     bundle: 'dist/openwrt-simulator',
-    buildArgs: { AGENT_PASSWORD },
   },
 };
 

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -313,4 +315,17 @@ test('the factory has what an administrator made, and mwan3 interfaces net1 and 
 test('the front page answers, where readiness probes look', async () => {
   await start();
   expect((await fetch(simulator.url)).status).toBe(200);
+});
+
+test('files that a volume holds are not written by the factory, in no restart', async () => {
+  const rootDirectory = mkdtempSync(`${tmpdir()}/openwrt-simulator-root-`);
+  const mounted = ['/etc/config/rpcd', '/usr/share/rpcd/acl.d/sdewan-agent.json'];
+  for (const file of mounted) {
+    mkdirSync(dirname(rootDirectory + file), { recursive: true });
+    writeFileSync(rootDirectory + file, '{}');
+  }
+  simulator = await startSimulator({ rootDirectory, factory: { agent: AGENT } });
+  simulator.restart();
+  expect(mounted.map((file) => readFileSync(rootDirectory + file, 'utf8'))).toEqual(['{}', '{}']);
+  rmSync(rootDirectory, { recursive: true });
 });

@@ -4,8 +4,6 @@ import type { ImageProcess } from 'kind-test-harness';
 
 export const AGENT_IMAGE = 'sdewan-agent:dev';
 export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
-/** Of the login that the CNF's image has for the agent. */
-export const AGENT_PASSWORD = 'for-tests-only';
 /** The CNF's image as the seed names it; the simulator stands for it. */
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
@@ -20,10 +18,8 @@ export const images = (): Record<string, ImageProcess> => ({
   [CNF_IMAGE]: {
     command: program('test/openwrt-simulator/main.ts'),
     ports: { 80: 10_080, 443: 10_443 },
-    env: {
-      SIMULATOR_STATE_DIRECTORY: '/simulator',
-      SIMULATOR_AGENT_PASSWORD: AGENT_PASSWORD,
-    },
+    // No login for the agent: a stock image, on which it makes its own.
+    env: { SIMULATOR_STATE_DIRECTORY: '/simulator' },
     directories: ['/etc', '/usr/share/rpcd', '/simulator'],
   },
 });

@@ -2,7 +2,7 @@
  * What a fresh container of the CNF image holds. It is written anew on every start: a restarted CNF has lost all rules,
  * as the real one has.
  */
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { toBytes, writeBytes } from '../bytes.ts';
 import { hashPassword } from '../rpcd/passwords.ts';
 import {
@@ -46,7 +46,7 @@ export const writeFactory = (root: DeviceRoot, store: UciStore, factory: Factory
   for (const name of store.list()) if (!kept.has(name)) store.remove(name, by);
   for (const [name, text] of Object.entries({ ...rpcd, ...packages }))
     store.replace(name, toBytes(text), by);
-  writeAclFiles(root, factory);
+  writeAclFiles(root, factory, mounted);
   writeBytes(root.path(SHADOW_FILE), shadowText(factory));
 };
 
@@ -58,17 +58,20 @@ const shippedPackages = (): Record<string, string> =>
     ]),
   );
 
-const writeAclFiles = (root: DeviceRoot, factory: Factory): void => {
-  const directory = root.path(ACL_DIRECTORY);
-  if (factory.aclFiles) {
-    for (const [name, text] of Object.entries(factory.aclFiles))
-      writeBytes(`${directory}/${name}`, toBytes(text));
-    return;
+const writeAclFiles = (root: DeviceRoot, factory: Factory, mounted: ReadonlySet<string>): void => {
+  const files = factory.aclFiles ?? shippedAclFiles(factory);
+  for (const [name, text] of Object.entries(files)) {
+    const path = `${ACL_DIRECTORY}/${name}`;
+    if (!mounted.has(path)) writeBytes(root.path(path), toBytes(text));
   }
-  for (const name of readdirSync(`${HERE}/acl`))
-    copyFileSync(`${HERE}/acl/${name}`, `${directory}/${name}`);
-  if (factory.agent)
-    copyFileSync(`${HERE}/../acl/sdewan-agent.json`, `${directory}/sdewan-agent.json`);
+};
+
+const shippedAclFiles = ({ agent }: Factory): Record<string, string> => {
+  const files = readdirSync(`${HERE}/acl`).map((name) => [name, `${HERE}/acl/${name}`]);
+  if (agent) files.push(['sdewan-agent.json', `${HERE}/../acl/sdewan-agent.json`]);
+  return Object.fromEntries(
+    files.map(([name = '', path = '']) => [name, readFileSync(path, 'utf8')]),
+  );
 };
 
 const rpcdPackage = ({ agent }: Factory): string =>
