@@ -31,7 +31,7 @@ export const buildImages = async ({ names, base, say }: BuildOptions): Promise<v
   say(`building with ${engine.name} on ${chosen}`);
   for (const name of names) {
     const startedAt = Date.now();
-    const bundleBytes = await bundle(IMAGES[name].entry, IMAGES[name].bundle);
+    const bundleBytes = await bundle(IMAGES[name].entry, IMAGES[name].bundle, IMAGES[name].others);
     const isNew = await buildImage(engine, name, chosen);
     const size = isNew ? `${megabytes(await compressedBytes(name))} compressed` : 'unchanged';
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);

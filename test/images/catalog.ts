@@ -11,6 +11,8 @@ export type ImageSource = {
   tag: string;
   dockerfile: string;
   entry: string;
+  /** Further programs in the bundle, by name. */
+  others?: Readonly<Record<string, string>>;
   /** The folder of its bundle. */
   bundle: string;
 };
@@ -29,6 +31,7 @@ export const IMAGES: Readonly<Record<ImageName, ImageSource>> = {
     tag: `docker.io/library/${COORDINATOR_IMAGE}`,
     dockerfile: 'Dockerfile.coordinator',
     entry: 'coordinator/main.ts',
+    others: { sdewan: 'coordinator/cli/main.ts' },
     bundle: 'dist/coordinator',
   },
   openwrt: {

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
-import type { PodTemplate } from '#shared/inject/pod.ts';
+import type { PodSpec, PodTemplate } from '#shared/inject/pod.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { DEFAULT_SERVICE_ACCOUNT, ownershipOf } from '../../source/workload.ts';
@@ -96,11 +96,13 @@ const optionsFor = async (
   { spec }: PodTemplate,
   signal: AbortSignal,
 ): Promise<InjectOptions> => {
-  const account = spec['serviceAccountName'] ?? DEFAULT_SERVICE_ACCOUNT;
-  if (account !== DEFAULT_SERVICE_ACCOUNT || keyKinds.length === 0) return defaults;
+  if (!runsAsDefault(spec) || keyKinds.length === 0) return defaults;
   const readsKeys = await lookups.defaultReadsKeys(namespace, signal);
   return readsKeys ? defaults : { ...defaults, withoutKinds: keyKinds };
 };
+
+export const runsAsDefault = ({ serviceAccountName }: PodSpec): boolean =>
+  (serviceAccountName || DEFAULT_SERVICE_ACCOUNT) === DEFAULT_SERVICE_ACCOUNT;
 
 const PATCHED = ['initContainers', 'containers', 'volumes'] as const;
 

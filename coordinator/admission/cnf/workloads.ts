@@ -4,6 +4,7 @@
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
+import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { workloadOf, type Workload } from '../../source/workload.ts';
@@ -18,14 +19,13 @@ export const labelTemplate = ({ object, operation }: AdmissionRequest): Verdict 
   if (operation === 'DELETE' || !object) return allowed;
   const { purpose, templatePurpose, deleting, kind, name } = workloadOf(object);
   if (!purpose || templatePurpose !== undefined || deleting) return allowed;
-  const { metadata = {} } = templateIn(object);
-  const labels = { ...metadata.labels, [PURPOSE_LABEL]: purpose };
+  const { metadata } = withPurpose(templateIn(object), purpose);
   return {
     allowed: true,
     warnings: [
       `${kind} ${name}: the pod template had no label ${PURPOSE_LABEL}; set to ${purpose}, without it no rule would reach the pods`,
     ],
-    patch: [{ op: 'add', path: '/spec/template/metadata', value: { ...metadata, labels } }],
+    patch: [{ op: 'add', path: '/spec/template/metadata', value: metadata }],
   };
 };
 

@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest';
+import { EXIT, type Command, type CommandIo } from './command.ts';
+import { runInject, runUninject } from './inject-command.ts';
+
+/** As people write it: their own order, comments and octal numbers. */
+const DEPLOYMENT = `# the CNF of the edge in Lille
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: cnf-1
+  labels:
+    sdewanPurpose: cnf-1 # ties rules to it
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: cnf-1}}
+  template:
+    metadata:
+      labels:
+        app: cnf-1
+        sdewanPurpose: cnf-1
+    spec:
+      serviceAccountName: cnf
+      # OpenWRT itself
+      containers:
+      - name: sdewan
+        image: integratedcloudnative/openwrt:dev # pinned elsewhere
+        volumeMounts:
+        - {name: scripts, mountPath: /scripts}
+      volumes:
+      - name: scripts
+        configMap: {name: scripts, defaultMode: 0755}
+`;
+const SERVICE = 'apiVersion:   v1\nkind: Service   # untouched\nmetadata: {name: s}\n';
+
+const run = async (command: Command, files: Record<string, string>, ...args: string[]) => {
+  let out = '';
+  const said: string[] = [];
+  const io: CommandIo = {
+    env: {},
+    readText: async (file) => {
+      const text = files[file];
+      if (text === undefined)
+        throw Object.assign(new Error(`no such file ${file}`), { syscall: 'open' });
+      return text;
+    },
+    out: (text) => (out += text),
+    say: (line) => said.push(line),
+  };
+  const named = Object.keys(files).flatMap((file) => ['-f', file]);
+  const code = await command([...named, ...args], io, new AbortController().signal);
+  return { code, out, said };
+};
+
+describe('sdewan inject', () => {
+  it('adds the agent and changes nothing else of the text', async () => {
+    const { code, out, said } = await run(runInject, { 'a.yaml': DEPLOYMENT });
+    expect([code, said]).toEqual([
+      EXIT.done,
+      ['a.yaml: document 1, Deployment cnf-1: agent put in'],
+    ]);
+    const lines = new Set(out.split('\n'));
+    expect(DEPLOYMENT.split('\n').filter((line) => !lines.has(line))).toEqual([]);
+    expect(out).toContain('- name: sdewan-agent');
+    expect(out).toContain('https://sdewan-coordinator.sdewan-system.svc:8443');
+    await expect(out).toMatchFileSnapshot('../../test/golden/inject/deployment.yaml');
+  });
+
+  it('does it once, however often it is run, and uninject brings the text back', async () => {
+    const once = await run(runInject, { '-': DEPLOYMENT });
+    const twice = await run(runInject, { '-': once.out });
+    expect(twice.out).toBe(once.out);
+    const back = await run(runUninject, { '-': once.out });
+    expect(back.out).toBe(DEPLOYMENT);
+    expect(back.said).toEqual(['standard input: document 1, Deployment cnf-1: agent taken out']);
+    expect((await run(runUninject, { '-': DEPLOYMENT })).out).toBe(DEPLOYMENT);
+  });
+
+  it('goes through several documents and files, and leaves the others to the byte', async () => {
+    const pod =
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"sdewanPurpose":"x"}},"spec":{"containers":[{"name":"c"}]}}';
+    const list = `apiVersion: v1\nkind: List\nitems:\n- ${DEPLOYMENT.replaceAll('\n', '\n  ').trim().replace('# the CNF of the edge in Lille\n  ', '')}\n`;
+    const files = { 'a.yaml': `${SERVICE}---\n${DEPLOYMENT}`, 'pod.json': pod, 'list.yaml': list };
+    const { out, said } = await run(runInject, files);
+    expect(out.startsWith(`${SERVICE}---\n# the CNF`)).toBe(true);
+    expect(out.match(/name"?: "?sdewan-agent/g)).toHaveLength(3);
+    expect(said).toEqual([
+      'a.yaml: document 2, Deployment cnf-1: agent put in',
+      'pod.json: document 1, Pod p: agent put in',
+      'list.yaml: document 1, item 1, Deployment cnf-1: agent put in',
+    ]);
+  });
+
+  it.each(['StatefulSet', 'DaemonSet'])('knows %ss', async (kind) => {
+    const { out } = await run(runInject, { '-': DEPLOYMENT.replace('Deployment', kind) });
+    expect(out).toContain('sdewan-agent');
+  });
+
+  it("puts the workload's purpose into a template without label, and says so", async () => {
+    const text = DEPLOYMENT.replace('        sdewanPurpose: cnf-1\n', '');
+    const { out, said } = await run(runInject, { '-': text });
+    expect(out).toContain('        app: cnf-1\n        sdewanPurpose: cnf-1\n');
+    expect(said[0]).toContain('pod template labelled sdewanPurpose: cnf-1');
+  });
+
+  it.each([
+    [
+      'without purpose',
+      DEPLOYMENT.replaceAll(/ +sdewanPurpose.*\n/g, ''),
+      'no label sdewanPurpose',
+    ],
+    [
+      'that opted out',
+      DEPLOYMENT.replace(
+        '    metadata:\n      labels:\n        app',
+        '    metadata:\n      annotations: {sdewan.akraino.org/inject: "false"}\n      labels:\n        app',
+      ),
+      'its annotation says so',
+    ],
+  ])('leaves a CNF alone %s', async (_, text, words) => {
+    const { out, said } = await run(runInject, { '-': text });
+    expect(out).toBe(text);
+    expect(said).toEqual([expect.stringContaining(words)]);
+  });
+
+  it('takes flags, and keeps keys from service account default unless told', async () => {
+    const text = DEPLOYMENT.replace('      serviceAccountName: cnf\n', '');
+    const plain = await run(runInject, { '-': text }, '--agent-image', 'r.example/agent:2');
+    expect(plain.out).toContain('image: r.example/agent:2');
+    expect(plain.out).toContain('SDEWAN_WITHOUT_KINDS');
+    const opted = await run(runInject, { '-': text }, '--default-reads-keys');
+    expect(opted.out).not.toContain('SDEWAN_WITHOUT_KINDS');
+  });
+
+  it.each([
+    [
+      'an annotation',
+      DEPLOYMENT.replace('    spec:\n', '    spec:\n').replace(
+        '    metadata:\n      labels:\n        app',
+        '    metadata:\n      annotations: {sdewan.akraino.org/agent-driver: telnet}\n      labels:\n        app',
+      ),
+      /document 2, Deployment cnf-1: annotation sdewan.akraino.org\/agent-driver: "telnet" must be one of/,
+    ],
+    [
+      'a field',
+      DEPLOYMENT.replace(/containers:[^]*/, 'containers: 3\n'),
+      /spec\.template\.spec\.containers: .*array/,
+    ],
+    ['the syntax', 'a: [', /not YAML: .* line \d+/],
+  ])('says where %s is wrong and prints nothing', async (_, text, words) => {
+    const { code, out, said } = await run(runInject, {
+      'a.yaml': `${SERVICE}---\n${text}`,
+      'b.yaml': DEPLOYMENT,
+    });
+    expect([code, out]).toEqual([EXIT.refused, '']);
+    expect(said.join('\n')).toMatch(words);
+    expect(said[0]).toMatch(/^a\.yaml: /);
+  });
+
+  it('says which file cannot be read', async () => {
+    const { code, said } = await run(runInject, {}, '-f', 'none.yaml');
+    expect([code, said]).toEqual([EXIT.refused, ['none.yaml: no such file none.yaml']]);
+  });
+
+  it('wants to be told a file', async () => {
+    await expect(run(runInject, {})).rejects.toThrow(/-f FILE/);
+    await expect(run(runInject, {}, '--nonsense')).rejects.toThrow(/nonsense/);
+  });
+});

@@ -1,0 +1,104 @@
+/**
+ * `sdewan inject` and `sdewan uninject`: the webhook's injection for manifests in files. Says what it did with each workload; a file
+ * in which anything is refused comes back as problems only, so that no half of it can be applied.
+ */
+import * as z from 'zod';
+import { isOptedOut } from '#shared/inject/annotations.ts';
+import { injectAnnotated, isInjected, uninject } from '#shared/inject/inject.ts';
+import type { InjectOptions } from '#shared/inject/options.ts';
+import type { PodTemplate } from '#shared/inject/pod.ts';
+import { withPurpose } from '#shared/inject/purpose.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { runsAsDefault } from '../admission/cnf/pods.ts';
+import { templateOf } from '../admission/cnf/template.ts';
+import { transformManifest } from './manifest/documents.ts';
+import { valueAt, withValueAt, workloadPlaces, type Place } from './manifest/workloads.ts';
+
+export type InjectSettings = {
+  defaults: InjectOptions;
+  /** Kinds that service account `default` may not read; empty where its namespace opted in. */
+  keyKinds: readonly string[];
+};
+
+export type ManifestResult =
+  | { text: string; notes: readonly string[] }
+  /** One line each: where in the file, and what would be right. */
+  | { problems: readonly string[] };
+
+type Outcome = { template: PodTemplate; note: string } | { problems: readonly string[] };
+type Work = (template: PodTemplate, workloadPurpose: string | undefined) => Outcome;
+
+/** @throws ManifestError when the text is no manifest */
+export const injectManifest = (text: string, settings: InjectSettings): ManifestResult =>
+  onEachTemplate(text, (template, workloadPurpose) =>
+    injectTemplate(template, workloadPurpose, settings),
+  );
+
+/** @throws ManifestError when the text is no manifest */
+export const uninjectManifest = (text: string): ManifestResult =>
+  onEachTemplate(text, (template) =>
+    isInjected(template)
+      ? { template: uninject(template), note: 'agent taken out' }
+      : { template, note: 'has no agent' },
+  );
+
+const injectTemplate = (
+  bare: PodTemplate,
+  workloadPurpose: string | undefined,
+  { defaults, keyKinds }: InjectSettings,
+): Outcome => {
+  const template = workloadPurpose ? withPurpose(bare, workloadPurpose) : bare;
+  const labelled =
+    template === bare ? '' : `, pod template labelled ${PURPOSE_LABEL}: ${workloadPurpose}`;
+  if (!template.metadata?.labels?.[PURPOSE_LABEL])
+    return { template: bare, note: `left alone: no label ${PURPOSE_LABEL}` };
+  if (isOptedOut(template)) return { template: bare, note: 'left alone: its annotation says so' };
+  const withoutKinds = runsAsDefault(template.spec) ? keyKinds : [];
+  const result = injectAnnotated(template, {
+    ...defaults,
+    ...(withoutKinds.length > 0 && { withoutKinds }),
+  });
+  return 'problems' in result
+    ? result
+    : { template: result.injected, note: `agent put in${labelled}` };
+};
+
+const onEachTemplate = (text: string, work: Work): ManifestResult => {
+  const notes: string[] = [];
+  const problems: string[] = [];
+  const at = (index: number, { path, kind, name }: Place): string =>
+    `document ${index + 1}, ${path[0] === 'items' ? `item ${Number(path[1]) + 1}, ` : ''}${kind} ${name}`;
+  const changed = transformManifest(text, (value, index) =>
+    workloadPlaces(value).reduce((object, place) => {
+      const outcome = outcomeOf(object, place, work);
+      if ('problems' in outcome) {
+        problems.push(...outcome.problems.map((problem) => `${at(index, place)}: ${problem}`));
+        return object;
+      }
+      notes.push(`${at(index, place)}: ${outcome.note}`);
+      return withValueAt(object, place.path, outcome.template);
+    }, value),
+  );
+  return problems.length > 0 ? { problems } : { text: changed, notes };
+};
+
+const labelsSchema = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+});
+
+const outcomeOf = (object: unknown, { path }: Place, work: Work): Outcome => {
+  try {
+    const owner = labelsSchema.safeParse(valueAt(object, path.slice(0, -2)));
+    const purpose = owner.data?.metadata?.labels?.[PURPOSE_LABEL];
+    return work(
+      templateOf(valueAt(object, path)),
+      typeof purpose === 'string' ? purpose : undefined,
+    );
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    const problems = error.issues.map(
+      (issue) => `${[...path, ...issue.path].join('.')}: ${issue.message}`,
+    );
+    return { problems };
+  }
+};

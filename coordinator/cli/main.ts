@@ -1,0 +1,53 @@
+/**
+ * `sdewan`: what operators run by hand. Exit codes: 0 done; 1 refused or failed, and then nothing is on standard output; 2 used
+ * wrongly.
+ */
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { EnvError } from '#shared/runtime/env.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from './command.ts';
+import { injectUsage, runInject, runUninject } from './inject-command.ts';
+
+const USAGE = `usage: sdewan COMMAND
+
+${injectUsage}`;
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  inject: runInject,
+  uninject: runUninject,
+};
+
+const io: CommandIo = {
+  env: process.env,
+  readText: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
+  out: (output) => process.stdout.write(output),
+  say: (line) => process.stderr.write(`${line}\n`),
+};
+
+const main = async (args: readonly string[], signal: AbortSignal): Promise<ExitCode> => {
+  const [name = '', ...rest] = args;
+  if (['help', '--help', '-h'].includes(name) || rest.includes('--help')) {
+    io.out(USAGE);
+    return EXIT.done;
+  }
+  const command = COMMANDS[name];
+  if (command) return command(rest, io, signal);
+  io.say(name === '' ? USAGE : `there is no command ${name}\n\n${USAGE}`);
+  return EXIT.usage;
+};
+
+const isUsageError = (error: unknown): boolean =>
+  error instanceof UsageError ||
+  error instanceof EnvError ||
+  (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
+
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort(new Error('interrupted')));
+process.once('SIGTERM', () => stop.abort(new Error('terminated')));
+try {
+  process.exitCode = await main(process.argv.slice(2), stop.signal);
+} catch (error) {
+  io.say(`sdewan: ${messageOf(error)}`);
+  process.exitCode = isUsageError(error) ? EXIT.usage : EXIT.refused;
+}

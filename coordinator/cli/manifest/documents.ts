@@ -1,0 +1,102 @@
+/**
+ * A manifest file as text that people wrote: YAML with any number of documents, or JSON. What a document means is read by the usual
+ * schema; what is written back is edited in a tree in which every scalar is still the text that stood there (`0644` stays `0644`).
+ * Documents that do not change come back to the byte.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  parseAllDocuments,
+  Scalar,
+  type Document,
+  type DocumentOptions,
+  type ParseOptions,
+  type SchemaOptions,
+  type ScalarTag,
+  type ToStringOptions,
+} from 'yaml';
+import { edited } from './edit.ts';
+
+/** What is wrong with the text itself; the message says where. */
+export class ManifestError extends Error {
+  override name = 'ManifestError';
+}
+
+/** What becomes of the value of the document at `index`, counted from 0. Returns its argument, or an equal one, to change nothing. */
+export type Transform = (value: unknown, index: number) => unknown;
+
+type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
+
+const MEANING: YamlOptions = { merge: true };
+
+/** An absent value stays absent: without this tag it would be an empty text. */
+const nothing: ScalarTag = {
+  tag: 'tag:yaml.org,2002:null',
+  default: true,
+  test: /^$/,
+  identify: (value) => value === null,
+  resolve: () => new Scalar(null),
+  stringify: ({ source }) => source ?? 'null',
+};
+const AS_WRITTEN: YamlOptions = {
+  schema: 'failsafe',
+  customTags: (tags) => [...tags, nothing],
+};
+
+/** The text with every document transformed. @throws ManifestError, and whatever `transform` throws */
+export const transformManifest = (text: string, transform: Transform): string => {
+  if (text.trimStart().startsWith('{')) return transformJson(text, transform);
+  const meanings = parse(text, MEANING);
+  const written = parse(text, AS_WRITTEN);
+  if (written.length === 0) return text;
+  return written
+    .map((document, index) => {
+      const source = text.slice(startOf(written, index), startOf(written, index + 1));
+      const before: unknown = meanings[index]?.toJS();
+      const after = transform(before, index);
+      if (isDeepStrictEqual(before, after)) return source;
+      document.contents = edited(document.contents, before, after, AS_WRITTEN);
+      const changed = document.toString(styleOf(source));
+      if (!isDeepStrictEqual(parse(changed, MEANING)[0]?.toJS(), after))
+        throw new ManifestError(
+          `document ${index + 1} uses YAML anchors where it has to be changed: write them out first`,
+        );
+      return changed;
+    })
+    .join('');
+};
+
+const transformJson = (text: string, transform: Transform): string => {
+  let before: unknown;
+  try {
+    before = JSON.parse(text);
+  } catch (cause) {
+    throw new ManifestError(`not JSON: ${String(cause)}`, { cause });
+  }
+  const after = transform(before, 0);
+  return isDeepStrictEqual(before, after) ? text : `${JSON.stringify(after, null, 2)}\n`;
+};
+
+const parse = (text: string, options: YamlOptions): Document.Parsed[] => {
+  const documents = [...parseAllDocuments(text, options)];
+  const [error] = documents.flatMap(({ errors }) => errors);
+  // Its further lines repeat the text around.
+  if (error) throw new ManifestError(`not YAML: ${error.message.split('\n', 1)[0] ?? ''}`);
+  return documents;
+};
+
+/** Comments before the first document belong to it. */
+const startOf = (documents: readonly Document.Parsed[], index: number): number | undefined =>
+  index === 0 ? 0 : documents[index]?.range[0];
+
+/** A list that is not indented below its key, as kubectl writes it. */
+const FLAT_LIST = /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*\1- /m;
+const FIRST_INDENT = /:[ \t]*\n( +)[^\s#-]/;
+const TIGHT_FLOW = /[{[][^\s}\]]/;
+
+/** As the author indents. */
+const styleOf = (source: string): ToStringOptions => ({
+  lineWidth: 0,
+  indent: FIRST_INDENT.exec(source)?.[1]?.length ?? 2,
+  indentSeq: !FLAT_LIST.test(source),
+  flowCollectionPadding: !TIGHT_FLOW.test(source),
+});

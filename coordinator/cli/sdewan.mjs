@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// `npx sdewan …` in a clone, with whatever Node (20 or later) the machine has: hands over to the Node that package.json pins.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const folder = path.dirname(fileURLToPath(import.meta.url));
+const node = path.resolve(folder, '../../node_modules/.bin/node');
+if (existsSync(node)) {
+  const program = path.join(folder, 'main.ts');
+  const { status } = spawnSync(node, [program, ...process.argv.slice(2)], { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+} else {
+  process.stderr.write('sdewan: dependencies are not installed; run `npm ci` in the clone first\n');
+  process.exitCode = 1;
+}
