@@ -89,7 +89,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   });
   const onChange = (): void => {
     publisher.mark();
-    probeFiles.setReady(status.notReady().size === 0);
+    probeFiles.setMissing(status.notReady());
   };
   const networks = await followNetworks({
     file: env.SDEWAN_NETWORKS_FILE,

@@ -11,8 +11,8 @@ import type { Logger } from '#shared/runtime/log.ts';
 export type ProbeFiles = {
   /** Touches the first file until the signal aborts, then takes both away. */
   run: (signal: AbortSignal) => Promise<void>;
-  /** The last call decides, whatever the disk does in between. */
-  setReady: (ready: boolean) => void;
+  /** Ready when nothing is missing. The last call decides, whatever the disk does in between. */
+  setMissing: (missing: ReadonlyMap<string, string>) => void;
 };
 
 export type ProbeFilesDeps = { directory: string; clock: Clock; log: Logger };
@@ -40,10 +40,11 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
         await removeBoth();
       }
     },
-    setReady: (now) => {
+    setMissing: (missing) => {
+      const now = missing.size === 0;
       if (now === isReady) return;
       isReady = now;
-      log.info({ ready: now }, 'readiness changed');
+      log.info({ ready: now, missing: Object.fromEntries(missing) }, 'readiness changed');
       writing = writing
         .then(() => (now ? touch(ready) : rm(ready, { force: true })))
         .catch((error: unknown) => log.error({ err: error, path: ready }, 'cannot say readiness'));
