@@ -4,6 +4,7 @@ import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
+import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import { bundle } from '../../deploy/bundle.ts';
 import { archivePath, IMAGES, OUTPUT, ROOT, type ImageName } from './catalog.ts';
 import { ENGINES, type Engine } from './engine.ts';
@@ -39,23 +40,35 @@ export const buildImages = async ({ names, base, say }: BuildOptions): Promise<v
   }
 };
 
-/** The first engine that answers. With CI=true as root, buildah is installed where none does. */
+const PACKAGES = ['buildah', 'busybox-static'];
+
+/** Why images cannot be built here; undefined when they can. In CI as root, an engine is installed where none answers. */
+export const whyNoImages = async (
+  say: (line: string) => void = console.warn,
+): Promise<string | undefined> => {
+  if (await answeringEngine()) return undefined;
+  if (!mayInstall(process.env)) {
+    const names = ENGINES.map(({ name }) => name).join(', ');
+    return `no container engine answers (${names}): install one, e.g. ${installCommand(PACKAGES)}`;
+  }
+  return await installPackages(PACKAGES, { env: process.env, say }).then(
+    () => undefined,
+    (error: unknown) => `no container engine answers, and buildah cannot be had: ${String(error)}`,
+  );
+};
+
 const findEngine = async (say: (line: string) => void): Promise<Engine> => {
+  const reason = await whyNoImages(say);
+  const engine = reason === undefined ? await answeringEngine() : undefined;
+  if (!engine) throw new Error(reason ?? `${PACKAGES.join(', ')}: installed, and nothing answers`);
+  return engine;
+};
+
+const answeringEngine = async (): Promise<Engine | undefined> => {
   for (const engine of ENGINES) {
     if (await succeeds(engine.probe, PROBE_TIMEOUT_MS)) return engine;
   }
-  const names = ENGINES.map(({ name }) => name).join(', ');
-  const install = ['apt-get', 'install', '-y', '--no-install-recommends', 'buildah'];
-  const buildah = ENGINES.find(({ name }) => name === 'buildah');
-  if (process.env['CI'] !== 'true' || process.getuid?.() !== 0 || !buildah) {
-    throw new Error(
-      `no container engine answers (${names}): install one, e.g. ${install.join(' ')}`,
-    );
-  }
-  say('installing buildah');
-  await runOrThrow(['apt-get', 'update']);
-  await runOrThrow(install);
-  return buildah;
+  return undefined;
 };
 
 const chooseBase = async (

@@ -1,5 +1,6 @@
 export { CLUSTER_VARIABLE } from './cluster.ts';
 export { whyNoNode } from './node/requirements.ts';
+export { installCommand, installPackages, mayInstall } from './packages.ts';
 export { connectCluster, startCluster } from './start.ts';
 export { BACKENDS } from './types.ts';
 export type {

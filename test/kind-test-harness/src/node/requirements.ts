@@ -2,6 +2,7 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { installCommand, installPackages, mayInstall, type InstallDeps } from '../packages.ts';
 import { run } from '../run.ts';
 
 /** Program and the package that brings it. Looked for by program: machines with Docker have containerd otherwise. */
@@ -18,7 +19,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 const CNI_PLUGINS = ['ptp', 'host-local', 'loopback'];
 const CNI_PACKAGE = 'containernetworking-plugins';
 const CNI_DIRECTORIES = ['/usr/lib/cni', '/opt/cni/bin'];
-const INSTALL_TIMEOUT_MS = 600_000;
+const PROBE_TIMEOUT_MS = 20_000;
 
 /** Sbin folders are not on every user's PATH, and runc and iptables are there. */
 export const NODE_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -30,23 +31,22 @@ export type Machine = {
   program: (name: string) => string;
 };
 
-export type RequirementsDeps = {
-  env: NodeJS.ProcessEnv;
-  say: (line: string) => void;
-  signal?: AbortSignal | undefined;
-};
-
 /**
- * Why the node backend cannot run here, for tests that skip; undefined when it can. With CI=true as root it always can:
- * what is missing is installed, and a failure to do so must be seen.
+ * Why the node backend cannot run here; undefined when it can. In CI as root, packages that are missing are installed: there, only
+ * what no package mends is a reason.
  */
 export const whyNoNode = async (
-  env: NodeJS.ProcessEnv = process.env,
+  deps: InstallDeps = { env: process.env, say: console.warn },
 ): Promise<string | undefined> => {
-  const reason = unsupported();
-  if (reason !== undefined || env['CI'] === 'true') return reason;
+  const reason = unsupported() ?? (await forbidden());
+  if (reason !== undefined) return reason;
   const { missing } = await find();
-  return missing.length > 0 ? `it needs packages: ${installCommand(missing)}` : undefined;
+  if (missing.length === 0) return undefined;
+  if (!mayInstall(deps.env)) return `it needs packages: ${installCommand(missing)}`;
+  return await installPackages(missing, deps).then(
+    () => undefined,
+    (error: unknown) => `its packages cannot be had: ${String(error)}`,
+  );
 };
 
 const unsupported = (): string | undefined => {
@@ -55,32 +55,27 @@ const unsupported = (): string | undefined => {
   return undefined;
 };
 
-const install = (packages: readonly string[]): string[] => [
-  'apt-get',
-  'install',
-  '-y',
-  '--no-install-recommends',
-  ...packages,
-];
-const installCommand = (packages: readonly string[]): string => install(packages).join(' ');
-
-/** Finds what a node needs; with CI=true installs what is missing. @throws naming the missing packages. */
-export const requireMachine = async (deps: RequirementsDeps): Promise<Machine> => {
-  const reason = unsupported();
-  if (reason) throw new Error(`the backend "node" cannot run here: ${reason}`);
-  let found = await find();
-  if (found.missing.length > 0) {
-    if (deps.env['CI'] !== 'true') {
-      throw new Error(`the backend "node" needs packages: ${installCommand(found.missing)}`);
-    }
-    deps.say(`installing ${found.missing.join(', ')}`);
-    await apt(['apt-get', 'update'], deps);
-    await apt(install(found.missing), deps);
-    found = await find();
+/** Root in a container often may do neither. */
+const forbidden = async (): Promise<string | undefined> => {
+  const namespaces = ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork'];
+  const probe = ['unshare', ...namespaces, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'];
+  const options = { env: { PATH: NODE_PATH }, timeoutMs: PROBE_TIMEOUT_MS };
+  const probed = await run(probe, options).catch(() => undefined); // its package is looked for later
+  if (probed && probed.code !== 0)
+    return `this root may not make namespaces: ${probed.stderr.trim()}`;
+  for (const hierarchy of ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']) {
+    if (await isAccessible(hierarchy, constants.W_OK)) return undefined;
   }
-  const { cniDirectory, programs } = found;
-  if (found.missing.length > 0 || !cniDirectory) {
-    throw new Error(`still missing after the installation: ${found.missing.join(', ')}`);
+  return 'this root may not make control groups: /sys/fs/cgroup is read-only';
+};
+
+/** Finds what a node needs. @throws with the reason that `whyNoNode` gives */
+export const requireMachine = async (deps: InstallDeps): Promise<Machine> => {
+  const reason = await whyNoNode(deps);
+  if (reason) throw new Error(`the backend "node" cannot run here: ${reason}`);
+  const { missing, cniDirectory, programs } = await find();
+  if (missing.length > 0 || !cniDirectory) {
+    throw new Error(`still missing after the installation: ${missing.join(', ')}`);
   }
   return {
     cniDirectory,
@@ -117,20 +112,10 @@ const firstExecutable = async (paths: readonly string[]): Promise<string | undef
 };
 
 const isExecutable = async (path: string): Promise<boolean> =>
-  await access(path, constants.X_OK).then(
+  await isAccessible(path, constants.X_OK);
+
+const isAccessible = async (path: string, mode: number): Promise<boolean> =>
+  await access(path, mode).then(
     () => true,
     () => false,
   );
-
-const apt = async (
-  command: readonly string[],
-  { env, signal }: RequirementsDeps,
-): Promise<void> => {
-  const result = await run(command, {
-    env: { ...env, DEBIAN_FRONTEND: 'noninteractive' },
-    timeoutMs: INSTALL_TIMEOUT_MS,
-    signal,
-  });
-  if (result.code !== 0)
-    throw new Error(`${command.join(' ')} failed:\n${result.stderr.slice(-2000)}`);
-};
