@@ -4,7 +4,7 @@ import { createCnf, deleteCnf } from '../stack/cnf.ts';
 import { agentsDown, coordinatorDown, type Restore } from '../stack/faults.ts';
 import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
 import { applyManifest, removeSeedRules } from '../stack/manifests.ts';
-import { observePods, observeRules, readCnf } from '../stack/observe.ts';
+import { observePods, observeRules, readCnf, until } from '../stack/observe.ts';
 import { waitForPods, waitForRules, waitInSync } from '../stack/operator.ts';
 import { e2eCluster } from './cluster.ts';
 
@@ -35,6 +35,22 @@ describe.each(outages)('%s down', async (_name, outage) => {
     }
   };
 
+  const restartsOf = async (pod: string): Promise<number> => {
+    const path = 'jsonpath={.status.containerStatuses[0].restartCount}';
+    const { stdout } = await cluster.kubectl(['get', 'pod', pod, '-n', namespace, '-o', path]);
+    return Number(stdout);
+  };
+
+  const allHoldTheRules = (): Promise<true> =>
+    until('every pod with all rules', 60_000, async () => {
+      const pods = await observePods(cluster, namespace, PURPOSE);
+      const configs = await Promise.all(
+        pods.map(({ name }) => readCnf(cluster, { namespace, pod: name })),
+      );
+      const isWhole = configs.every((each) => seedRules.every((rule) => holdsSeedRule(each, rule)));
+      return isWhole ? true : undefined;
+    });
+
   const expectOnAllPods = async (present: boolean): Promise<void> => {
     for (const { name } of await observePods(cluster, namespace, PURPOSE)) {
       const config = await readCnf(cluster, { namespace, pod: name });
@@ -52,13 +68,15 @@ describe.each(outages)('%s down', async (_name, outage) => {
   });
 
   it('the CNF not ready for a while: status says so, and heals', async () => {
-    const [pod] = await observePods(cluster, namespace, PURPOSE);
-    await during(async () => {
-      await cluster.killContainer(
-        { namespace, pod: pod?.name ?? '', container: 'sdewan' },
-        'SIGKILL',
-      );
-    });
+    const [first] = await observePods(cluster, namespace, PURPOSE);
+    const pod = first?.name ?? '';
+    const restarts = await restartsOf(pod);
+    await during(() => cluster.killContainer({ namespace, pod, container: 'sdewan' }, 'SIGKILL'));
+    // The kubelet has to notice, then the agent: until then all looks well.
+    await until(`${pod} restarted`, 60_000, async () =>
+      (await restartsOf(pod)) > restarts ? true : undefined,
+    );
+    await allHoldTheRules();
     await waitForPods(cluster, namespace, PURPOSE, 2);
     await waitInSync(cluster, namespace, seedRules);
     await expectOnAllPods(true);
