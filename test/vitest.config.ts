@@ -19,6 +19,11 @@ const project = (
   },
 });
 
+/** Outages of the coordinator are part of these tests, and all files share it. */
+const inOneRow = ({ test }: ReturnType<typeof project>) => ({
+  test: { ...test, fileParallelism: false },
+});
+
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
 /** They start nodes of their own, and need root. */
@@ -41,15 +46,22 @@ export default defineConfig({
         exclude: NODE_TESTS,
       }),
       project('node', NODE_TESTS, 90_000),
-      // In one row: outages of the coordinator are part of them, and they share it.
-      {
-        test: {
-          ...project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {
-            globalSetup: ['test/e2e/global-setup.ts'],
-          }).test,
-          fileParallelism: false,
-        },
-      },
+      inOneRow(
+        project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {
+          globalSetup: ['test/e2e/global-setup.ts'],
+        }),
+      ),
+      inOneRow(
+        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], 180_000, {
+          globalSetup: ['test/e2e-node/global-setup.ts'],
+        }),
+      ),
+      // Minutes of waiting: not part of `npm run test:node`.
+      inOneRow(
+        project('e2e-node-slow', ['test/e2e-node/slow/*.test.ts'], 900_000, {
+          globalSetup: ['test/e2e-node/global-setup.ts'],
+        }),
+      ),
     ],
   },
 });

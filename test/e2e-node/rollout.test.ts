@@ -1,0 +1,84 @@
+/** A rolling update: a pod that says Ready has all its rules, and there are never fewer of them than the strategy allows. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { countRules, nodeCluster, PURPOSE, waitForRulesOnAll, zoneAndRules } from './cluster.ts';
+import { measured } from './figures.ts';
+
+const REPLICAS = 2;
+const RULES = 200;
+const SEEN =
+  '{.metadata.name} {.status.conditions[?(@.type=="Ready")].status} {.metadata.deletionTimestamp}{"\\n"}';
+
+type Seen = { pod: string; isReady: boolean; isTerminating: boolean };
+
+describe(`a rolling update with ${RULES} rules`, async () => {
+  const cluster = await nodeCluster();
+  const rules = zoneAndRules(RULES);
+  let namespace = '';
+
+  /** Every state of every pod, in the order in which the API server tells it. Resolves when aborted. */
+  const watchPods = async (onSeen: (seen: Seen) => void, signal: AbortSignal): Promise<void> => {
+    const [file = '', ...prefix] = cluster.kubectlCommand;
+    const selector = ['-n', namespace, '-l', `sdewanPurpose=${PURPOSE}`];
+    const watch = spawn(
+      file,
+      [...prefix, 'get', 'pods', ...selector, '--watch', '-o', `jsonpath=${SEEN}`],
+      {
+        env: { ...process.env, KUBECONFIG: cluster.kubeconfig },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    signal.addEventListener('abort', () => watch.kill(), { once: true });
+    for await (const line of createInterface(watch.stdout)) {
+      const [pod = '', ready = '', deleted = ''] = line.split(' ');
+      onSeen({ pod, isReady: ready === 'True', isTerminating: deleted !== '' });
+    }
+    if (!signal.aborted) throw new Error('the watch ended by itself');
+  };
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('rollout');
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: REPLICAS });
+    await apply(cluster, namespace, ...rules);
+    await waitInSync(cluster, namespace, rules, 120_000);
+  });
+
+  it('each pod is configured when it says Ready, and two are at any time', async () => {
+    const states = new Map<string, Seen>();
+    const configured: Promise<{ pod: string; rules: number }>[] = [];
+    const available: number[] = [];
+    const stop = new AbortController();
+    const watching = watchPods((seen) => {
+      const { pod, isReady, isTerminating } = seen;
+      const wasReady = states.get(pod)?.isReady ?? false;
+      states.set(pod, seen);
+      if (isReady && !wasReady && !isTerminating) {
+        configured.push(
+          countRules(cluster, namespace, pod).then((count) => ({ pod, rules: count })),
+        );
+      }
+      const up = [...states.values()].filter((each) => each.isReady && !each.isTerminating);
+      if (states.size >= REPLICAS) available.push(up.length);
+    }, stop.signal);
+
+    const deployment = ['-n', namespace, `deployment/${PURPOSE}`];
+    await measured(`rolling update of ${REPLICAS} pods with ${RULES} rules each`, async () => {
+      await cluster.kubectl(['rollout', 'restart', ...deployment]);
+      await cluster.kubectl(['rollout', 'status', ...deployment, '--timeout=150s'], {
+        timeoutMs: 155_000,
+      });
+    });
+    await waitForRulesOnAll(cluster, namespace, { pods: REPLICAS, rules: RULES });
+    await waitInSync(cluster, namespace, rules, 120_000);
+    stop.abort();
+    await watching;
+
+    const counts = await Promise.all(configured);
+    expect(counts.map(({ rules: count }) => count)).toEqual(counts.map(() => RULES));
+    expect(counts).toHaveLength(2 * REPLICAS);
+    expect(Math.min(...available)).toBe(REPLICAS);
+  });
+});
