@@ -43,6 +43,7 @@ export type Driver = {
   /** @throws OpenwrtError */
   read: (signal: AbortSignal) => Promise<ReadResult>;
   /**
+   * Deltas name sections as the last `read` or `apply` gave them; an anonymous one that is `set` stays anonymous.
    * One transaction for all deltas, one reload per package named, read back. A delta that changes nothing only reloads.
    * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
    */

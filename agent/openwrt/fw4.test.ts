@@ -48,6 +48,14 @@ describe('what fw4 says of a reload', () => {
     ]);
   });
 
+  it('knows an anonymous section by its place among those of its type', () => {
+    const line = "[!] Section @rule[1] (n) option 'src' specifies invalid value 'dmz'\n";
+    const cfg = { ...section('cfg0492bd', { name: 'n' }), anonymous: true };
+    expect([...readReload(line, [...sections.slice(0, 2), cfg]).warnings.keys()]).toEqual([
+      'cfg0492bd',
+    ]);
+  });
+
   it('does not hold it against a section that it is disabled, as it asks to be', () => {
     const line = '[!] Section sdewan_off (off) is disabled, ignoring section\n';
     expect(readReload(line, sections).warnings.size).toBe(0);

@@ -14,6 +14,7 @@ export type ReloadVerdict = {
 const WARNING = /^\[!\] Section (\S+) (?:\(.*?\) )?(.+)$/;
 /** A section that says `enabled 0` is left out because it asks for it. */
 const ASKED_FOR = /\bis disabled\b/;
+const ANONYMOUS = /^@(.+)\[(\d+)\]$/;
 const REFUSAL = /\bError: /;
 const RULE_COMMENT = /comment "!fw4: (.*?)"/g;
 const ZONE_COMMENT = /^(?:Handle|accept|reject|drop) (\S+) /;
@@ -23,8 +24,9 @@ const MAX_MESSAGE_LENGTH = 400;
 export const readReload = (stderr: string, sections: readonly UciSection[]): ReloadVerdict => {
   const warnings = new Map<string, string>();
   for (const line of stderr.split('\n')) {
-    const [, section, words] = WARNING.exec(line) ?? [];
-    if (section === undefined || words === undefined || ASKED_FOR.test(words)) continue;
+    const [, told, words] = WARNING.exec(line) ?? [];
+    if (told === undefined || words === undefined || ASKED_FOR.test(words)) continue;
+    const section = idOf(told, sections);
     const earlier = warnings.get(section);
     warnings.set(section, shortened(earlier === undefined ? words : `${earlier}; ${words}`));
   }
@@ -33,6 +35,13 @@ export const readReload = (stderr: string, sections: readonly UciSection[]): Rel
     warnings,
     refusal: { message: refusalMessage(stderr), sections: culprits(stderr, sections) },
   };
+};
+
+/** An anonymous section is told by its place among those of its type. */
+const idOf = (told: string, sections: readonly UciSection[]): string => {
+  const [, type, place] = ANONYMOUS.exec(told) ?? [];
+  const ofType = sections.filter((section) => section.type === type);
+  return ofType[Number(place)]?.name ?? told;
 };
 
 const refusalMessage = (stderr: string): string => {

@@ -10,6 +10,10 @@ const ledgerSchema = z.object({
   version: z.literal(1),
   /** `package.section` -> kind of the rule that it is for. */
   owned: z.record(z.string(), z.string()),
+  /** Those of them that ICN's controller made, and that still are as and where it put them, but for their options. */
+  adopted: z.array(z.string()).default([]),
+  /** Uids of rules being deleted whose adopted sections are gone. */
+  released: z.array(z.string()).default([]),
   /** Packages whose service may not know the latest contents: written, and not seen to the end. */
   unsettled: z.array(z.string()),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
@@ -19,9 +23,17 @@ type Contents = z.infer<typeof ledgerSchema>;
 
 export type Ledger = {
   owned: () => ReadonlyMap<string, string>;
+  adopted: () => ReadonlySet<string>;
+  released: () => ReadonlySet<string>;
   unsettled: () => ReadonlySet<string>;
   /** What OpenWRT said of a section at the last reload, if anything. */
   warningOf: (uciPackage: string, section: string) => string | undefined;
+  /** Records what was found to be ours; writes only when something differs. */
+  adopt: (adoption: {
+    /** `package.section` -> kind, all that is adopted. */
+    adopted: ReadonlyMap<string, string>;
+    released: ReadonlySet<string>;
+  }) => Promise<void>;
   /** To be awaited before OpenWRT is written to. `names`: `package.section` -> kind, of all that may be written. */
   begin: (names: ReadonlyMap<string, string>, packages: readonly string[]) => Promise<void>;
   /** After reading back. */
@@ -31,30 +43,55 @@ export type Ledger = {
 export type Settlement = {
   /** All that is ours now. */
   owned: ReadonlyMap<string, string>;
+  /** All of it that is adopted. */
+  adopted: ReadonlySet<string>;
+  released: ReadonlySet<string>;
   /** Packages whose service knows the latest contents. */
   packages: readonly string[];
   /** Per package that was reloaded: section -> OpenWRT's words. */
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
 };
 
-const EMPTY: Contents = { version: 1, owned: {}, unsettled: [], warnings: {} };
+const EMPTY: Contents = {
+  version: 1,
+  owned: {},
+  adopted: [],
+  released: [],
+  unsettled: [],
+  warnings: {},
+};
 
 /** @throws when the file exists and cannot be read */
 export const openLedger = async (path: string, log: Logger): Promise<Ledger> => {
   const file = await openStateFile({ path, schema: ledgerSchema, initial: EMPTY, log });
   let owned = new Map(Object.entries(file.value().owned));
+  let adopted = new Set(file.value().adopted);
+  let released = new Set(file.value().released);
   let unsettled = new Set(file.value().unsettled);
 
   const save = async (next: Contents): Promise<void> => {
     await file.write(next);
     owned = new Map(Object.entries(next.owned));
+    adopted = new Set(next.adopted);
+    released = new Set(next.released);
     unsettled = new Set(next.unsettled);
   };
 
   return {
     owned: () => owned,
+    adopted: () => adopted,
+    released: () => released,
     unsettled: () => unsettled,
     warningOf: (uciPackage, section) => file.value().warnings[uciPackage]?.[section],
+    adopt: async (now) => {
+      if (isSame(new Set(now.adopted.keys()), adopted) && isSame(now.released, released)) return;
+      await save({
+        ...file.value(),
+        owned: { ...file.value().owned, ...Object.fromEntries(now.adopted) },
+        adopted: [...now.adopted.keys()],
+        released: [...now.released],
+      });
+    },
     begin: (names, packages) =>
       save({
         ...file.value(),
@@ -67,9 +104,14 @@ export const openLedger = async (path: string, log: Logger): Promise<Ledger> => 
       await save({
         ...before,
         owned: Object.fromEntries(now.owned),
+        adopted: [...now.adopted],
+        released: [...now.released],
         unsettled: before.unsettled.filter((name) => !packages.includes(name)),
         warnings: { ...before.warnings, ...Object.fromEntries(told) },
       });
     },
   };
 };
+
+const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
+  a.size === b.size && [...a].every((item) => b.has(item));

@@ -100,7 +100,9 @@ const isWritable = (name: string, section: UciSection): boolean => {
 
 const write = async (transaction: Transaction, changes: readonly UciDelta[]): Promise<void> => {
   const { session, signal } = transaction;
-  const large = changes.filter((delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS);
+  const large = changes.filter(
+    (delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS && !concernsAnonymous(delta, transaction),
+  );
   for (const delta of changes) {
     await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
   }
@@ -114,6 +116,19 @@ const write = async (transaction: Transaction, changes: readonly UciDelta[]): Pr
 
 const sizeOf = ({ remove, set, append }: UciDelta): number =>
   remove.length + set.length + append.length;
+
+/** The first step of an import would give anonymous sections other ids. */
+const concernsAnonymous = (delta: UciDelta, { bases }: Transaction): boolean =>
+  touchedBy(delta, bases.get(delta.package)?.content).some(({ anonymous }) => anonymous);
+
+/** Sections that the delta removes or changes, as they were. */
+const touchedBy = (
+  { remove, set }: UciDelta,
+  before: UciPackage | undefined,
+): readonly UciSection[] => {
+  const names = new Set([...remove, ...set.map((change) => change.before.name)]);
+  return before?.sections.filter(({ name }) => names.has(name)) ?? [];
+};
 
 /** The smallest real part of a delta: it arms rpcd's rollback, under which the rest can be imported. */
 const firstStep = ({ remove, set, append, ...delta }: UciDelta): UciDelta => {
@@ -149,7 +164,10 @@ const readBack = async (
     const expected = applyDelta(before, delta);
     const problem = whyNotReload(state.content, expected.sections.some(isZone));
     if (problem !== undefined) throw new OpenwrtError(`reload ${delta.package}`, problem);
-    const lost = differing(state.content, expected, delta);
+    const lost = [
+      ...differing(state.content, expected, delta),
+      ...differingAnonymous(state.content, expected, { delta, before }),
+    ];
     if (lost.length > 0) {
       return rejected(delta.package, 'OpenWRT did not store the section as it was sent', lost);
     }
@@ -173,14 +191,33 @@ const differing = (observed: UciPackage, expected: UciPackage, delta: UciDelta):
     ...delta.set.map(({ after }) => after.name),
     ...delta.append.map(({ name }) => name),
   ]);
-  const found = observed.sections.filter(({ name }) => names.has(name));
-  const wanted = expected.sections.filter(({ name }) => names.has(name));
+  const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
+  const found = observed.sections.filter(isMeant);
+  const wanted = expected.sections.filter(isMeant);
   const wrong = wanted.filter((section, place) => {
     const there = found[place];
     return there === undefined || !sectionsEqual(there, section);
   });
   const left = found.slice(wanted.length);
   return [...wrong, ...left].map(({ name }) => name);
+};
+
+/** Anonymous sections have other ids after a removal, so they are told by what they hold. */
+const differingAnonymous = (
+  observed: UciPackage,
+  expected: UciPackage,
+  { delta, before }: { delta: UciDelta; before: UciPackage },
+): string[] => {
+  const count = ({ sections }: UciPackage, section: UciSection): number =>
+    sections.filter(
+      ({ anonymous, type, options }) =>
+        anonymous && sectionsEqual({ ...section, type, options }, section),
+    ).length;
+  const touched = touchedBy(delta, before).filter(({ anonymous }) => anonymous);
+  const changed = delta.set.map(({ after }) => after).filter(({ anonymous }) => anonymous);
+  return [...touched, ...changed]
+    .filter((section) => count(observed, section) !== count(expected, section))
+    .map(({ name }) => name);
 };
 
 const reload = async (

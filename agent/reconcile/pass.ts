@@ -39,6 +39,7 @@ export const createPass = (deps: PassDeps): Pass => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
     const work = beginWork(deps, input, read);
+    await work.takeOver();
     const drifted = driftIn(work, reached);
     if (drifted.length > 0) deps.onDrift(drifted);
     if (work.plan().deltas.length > 0) deps.onStanding(work.standing());
@@ -62,10 +63,8 @@ const bringAbout = async (deps: PassDeps, work: Work, signal: AbortSignal): Prom
       if (tries > MAX_TRIES) {
         throw new OpenwrtBlockedError('find the refused rules', 'not all found yet');
       }
-      await work.begin();
-      const result = await deps.driver.apply(deltas, signal);
+      const result = await work.apply(deps.driver, signal);
       deps.onTransaction(result.outcome);
-      await work.absorb(result);
       if (result.outcome === 'done') refuseWarned(deps, work);
       else await blame(deps, work, result);
     }

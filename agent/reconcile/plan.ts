@@ -1,11 +1,13 @@
 /** What one look at everything comes to: the verdicts, and what would have to change on OpenWRT. Pure. */
+import type { Adoption } from '#shared/compile/adoption.ts';
 import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
+import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
-import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { UciDelta } from '#shared/uci/model.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 export type PlanInput = {
@@ -15,8 +17,8 @@ export type PlanInput = {
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
-  /** The packages that can be written to, as they are. */
-  observed: ReadonlyMap<string, UciPackage>;
+  /** The packages that can be written to, as they are, and what of them is adopted. */
+  adoption: Adoption;
   ownership: Ownership;
   /** Packages whose service may lag behind the file. */
   unsettled: ReadonlySet<string>;
@@ -28,14 +30,17 @@ export type Plan = CompileResult & {
 };
 
 export const makePlan = (input: PlanInput): Plan => {
-  const { rules, networks, devices, lastGood, refused, observed, ownership, unsettled } = input;
+  const { rules, networks, devices, lastGood, refused, adoption, ownership, unsettled } = input;
+  const observed = adoption.packages;
   const ledger = new Set(ownership.ledger.keys());
   const compiled = compile({ rules, networks, devices, lastGood, observed, ledger, refused });
   const deltas: UciDelta[] = [];
   for (const [name, desired] of compiled.desired) {
     const there = observed.get(name);
     if (there === undefined) continue;
-    const delta = deltaOf({ observed: there, desired, isOurs: isOursIn(name, ownership) });
+    const isOurs = isOursIn(name, ownership);
+    const pinned = pinnedIn(name, adoption, compiled);
+    const delta = deltaOf({ observed: there, desired, isOurs, pinned });
     if (!isEmptyDelta(delta) || unsettled.has(name)) deltas.push(delta);
   }
   return { ...compiled, deltas };

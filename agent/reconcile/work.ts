@@ -1,12 +1,21 @@
 /** A pass under way: what OpenWRT holds as far as it is known, and what follows from that for every rule. */
+import { adopt } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { ApplyResult, Fingerprint, ReadResult } from '../openwrt/driver.ts';
-import type { Ledger } from '../openwrt/ledger.ts';
+import type { ApplyResult, Driver, Fingerprint, ReadResult } from '../openwrt/driver.ts';
+import type { Ledger, Settlement } from '../openwrt/ledger.ts';
+import {
+  deltaForOpenwrt,
+  kindsOf,
+  leavingIn,
+  rejectedByOurNames,
+  warningsByOurNames,
+  without,
+} from './adopted.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
@@ -36,22 +45,28 @@ export type Work = {
   standing: () => Standing;
   fingerprint: () => Fingerprint;
   search: Search;
-  /** Records what may be written from here on. */
-  begin: () => Promise<void>;
-  /** Takes in what a transaction came to, and makes the plan anew. */
-  absorb: (result: ApplyResult) => Promise<void>;
+  /** Records what was found to be ours. */
+  takeOver: () => Promise<void>;
+  /** Carries out the deltas of the plan and takes in what came of it; `replan` then makes the plan anew. @throws OpenwrtError */
+  apply: (driver: Driver, signal: AbortSignal) => Promise<ApplyResult>;
 };
 
 export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): Work => {
   const { kinds, ledger, lastGood, refusals } = deps;
   const search = createSearch();
-  let observed = read.packages;
+  const adoptionOf = (observed: ReadonlyMap<string, UciPackage>, before: ReadonlySet<string>) =>
+    adopt({ observed, rules: input.rules, ledger: ledger.owned(), before, released });
+  const uids = new Set(input.rules.map(({ metadata }) => metadata.uid));
+  let released: ReadonlySet<string> = new Set(
+    [...ledger.released()].filter((uid) => uids.has(uid)),
+  );
+  let found = read.packages;
+  let adoption = adoptionOf(found, ledger.adopted());
   let { fingerprint } = read;
-  let unsettledBefore = ledger.unsettled();
 
   const ownership = (): Ownership => ({
     kinds,
-    ledger: ledger.owned(),
+    ledger: new Map([...ledger.owned(), ...kindsOf(adoption)]),
     unserved: input.unservedKinds,
   });
   const planNow = (): Plan =>
@@ -59,7 +74,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
       ...input,
       lastGood: lastGood.current(),
       refused: new Map([...heldBack(input.rules, search), ...refusals.current()]),
-      observed,
+      adoption,
       ownership: ownership(),
       unsettled: ledger.unsettled(),
     });
@@ -70,9 +85,25 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   const touched = (): string[] => plan.deltas.map((delta) => delta.package);
   const stillOwned = (): ReadonlyMap<string, string> =>
     new Map([
-      ...[...ledger.owned()].filter(([key]) => isPresent(observed, key)),
+      ...[...ledger.owned()].filter(([key]) => isPresent(adoption.packages, key)),
       ...namesForLedger(plan, kinds),
     ]);
+
+  /** Adopted in packages that cannot be read now. */
+  const unread = (): ReadonlyMap<string, string> =>
+    new Map(
+      [...ledger.owned()].filter(
+        ([key]) => ledger.adopted().has(key) && !found.has(packageOf(key)),
+      ),
+    );
+  const settle = (packages: string[], warnings: Settlement['warnings']): Promise<void> =>
+    ledger.settle({
+      owned: stillOwned(),
+      adopted: new Set([...unread().keys(), ...adoption.adopted.keys()]),
+      released,
+      packages,
+      warnings,
+    });
 
   return {
     plan: () => plan,
@@ -82,30 +113,35 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
     standing: () =>
       standingOf({
         plan,
-        observed,
+        observed: adoption.packages,
         unusable: read.unusable,
         ownership: ownership(),
         unsettled: ledger.unsettled(),
         warningOf: ledger.warningOf,
       }),
-    begin: async () => {
-      unsettledBefore = ledger.unsettled();
+    takeOver: () =>
+      ledger.adopt({ adopted: new Map([...unread(), ...kindsOf(adoption)]), released }),
+    apply: async (driver, signal) => {
+      const unsettledBefore = ledger.unsettled();
+      const { deltas } = plan;
       await ledger.begin(namesForLedger(plan, kinds), touched());
-    },
-    absorb: async (result) => {
-      if (result.outcome === 'done') {
-        observed = new Map([...observed, ...result.observed]);
-        ({ fingerprint } = result);
-        await ledger.settle({
-          owned: stillOwned(),
-          packages: touched(),
-          warnings: result.warnings,
-        });
-      } else {
+      const result = await driver.apply(
+        deltas.map((delta) => deltaForOpenwrt(delta, adoption)),
+        signal,
+      );
+      if (result.outcome === 'rejected') {
         // The driver has put everything back, but it cannot settle what was unsettled before.
         const packages = touched().filter((name) => !unsettledBefore.has(name));
-        await ledger.settle({ owned: stillOwned(), packages, warnings: new Map() });
+        await settle(packages, new Map());
+        return rejectedByOurNames(result, adoption);
       }
+      found = new Map([...found, ...result.observed]);
+      ({ fingerprint } = result);
+      released = new Set([...released, ...leavingIn(plan, adoption)]);
+      adoption = adoptionOf(found, without(ledger.adopted(), deltas));
+      const warnings = warningsByOurNames(result, adoption);
+      await settle(touched(), warnings);
+      return { ...result, warnings };
     },
   };
 };
@@ -129,8 +165,9 @@ const heldBack = (
 
 /** What cannot be read may still be there. */
 const isPresent = (observed: ReadonlyMap<string, UciPackage>, key: string): boolean => {
-  const at = key.indexOf('.');
-  const there = observed.get(key.slice(0, at));
+  const there = observed.get(packageOf(key));
   if (there === undefined) return true;
   return there.sections.some(({ name }) => ledgerKey(there.name, name) === key);
 };
+
+const packageOf = (key: string): string => key.slice(0, key.indexOf('.'));

@@ -1,9 +1,8 @@
 /**
  * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of mwan3): the older has it. A
- * name that an administrator uses is nobody's, unless the CR comes from ICN's controller, which made that section.
+ * name that an administrator uses is nobody's; what ICN's controller made is ours by then (adoption.ts).
  */
 import { placeOf } from '../kinds/registry.ts';
-import { ICN_FINALIZERS } from '../names.ts';
 import { uciName } from '../uci/names.ts';
 import type { Candidate, Hindrance } from './candidate.ts';
 import { compare, keyOf } from './in-use.ts';
@@ -54,11 +53,9 @@ const takenProblem = (
   claims: readonly string[],
   foreign: Foreign,
 ): Hindrance | undefined => {
-  const { name, finalizers = [] } = rule.metadata;
-  if (finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer))) return undefined;
   const section =
     claims.map((claim) => foreign.sections.get(claim)).find((found) => found !== undefined) ??
-    foreign.named.get(keyOf(rule.kind, name));
+    foreign.named.get(keyOf(rule.kind, rule.metadata.name));
   return (
     section && {
       verdict: 'failed',

@@ -201,18 +201,6 @@ describe('compile', () => {
       { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_rule_a_b'] },
     ]);
   });
-
-  it("takes a name over from ICN's controller", () => {
-    const adopted = ruleOf(
-      'FirewallZone',
-      'wan',
-      { network: ['ovn-net1'] },
-      {
-        finalizers: ['rule.finalizers.sdewan.akraino.org'],
-      },
-    );
-    expect(compile(inputOf([adopted])).verdicts).toMatchObject([{ verdict: 'wanted' }]);
-  });
 });
 
 describe('a last good generation', () => {

@@ -9,7 +9,7 @@ import {
   reference,
 } from './fields.ts';
 import { redirectFields, redirectReferences, renderRedirect } from './firewall-redirect.ts';
-import { A_ZONE, portsNeedProtocol } from './firewall.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource } from './render.ts';
 
@@ -39,6 +39,7 @@ export const firewallDnat = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_dnat_',
+    icn: icnAnonymous('redirect', 'DNAT'),
     render: (rule, context) => renderRedirect('DNAT', rule, context),
   },
 });

@@ -1,7 +1,7 @@
 /** FirewallForwarding: lets packets of one zone go to another. */
 import * as z from 'zod';
 import { ignored, referenceOrAny } from './fields.ts';
-import { A_ZONE, family, zoneName } from './firewall.ts';
+import { A_ZONE, family, icnAnonymous, zoneName } from './firewall.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section } from './render.ts';
 
@@ -28,6 +28,7 @@ export const firewallForwarding = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_fwd_',
+    icn: icnAnonymous('forwarding'),
     render: ({ src, dest, family: addressFamily }, { crName, sectionName, uciNameOf }) => [
       section('forwarding', sectionName, {
         name: label(crName),

@@ -12,7 +12,7 @@ import {
   ports,
   protocols,
 } from './fields.ts';
-import { A_ZONE, family, portsNeedProtocol, zoneName } from './firewall.ts';
+import { A_ZONE, family, icnAnonymous, portsNeedProtocol, zoneName } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section, several } from './render.ts';
@@ -79,6 +79,7 @@ export const firewallRule = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_rule_',
+    icn: icnAnonymous('rule'),
     render: (
       { name: _name, src, src_ip, src_mac, src_port, proto, dest, dest_ip, dest_port, ...options },
       { crName, sectionName, uciNameOf },

@@ -9,7 +9,7 @@ import {
   reference,
 } from './fields.ts';
 import { redirectFields, redirectReferences, renderRedirect } from './firewall-redirect.ts';
-import { A_ZONE, portsNeedProtocol } from './firewall.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource } from './render.ts';
 
@@ -51,6 +51,7 @@ export const firewallSnat = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_snat_',
+    icn: icnAnonymous('redirect', 'SNAT'),
     render: (rule, context) => renderRedirect('SNAT', rule, context),
   },
 });

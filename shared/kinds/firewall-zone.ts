@@ -1,7 +1,7 @@
 /** FirewallZone: a zone of OpenWRT's firewall, made of networks that the CNF pod is attached to. */
 import * as z from 'zod';
 import { MAX_ITEMS, flag, freeText, networkItem, networkName } from './fields.ts';
-import { family } from './firewall.ts';
+import { family, icnAnonymous } from './firewall.ts';
 import { defineKind } from './kind.ts';
 import { nameLimit, ruleResource, section } from './render.ts';
 import { oneOf } from './schema.ts';
@@ -76,6 +76,7 @@ export const firewallZone = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_zone_',
+    icn: icnAnonymous('zone'),
     nameOf: ({ type, options }) =>
       type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
     render: (

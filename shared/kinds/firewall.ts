@@ -1,9 +1,20 @@
 /** What the kinds of OpenWRT's firewall share. */
 import { parts } from './fields.ts';
-import type { SpecRule } from './kind.ts';
+import type { IcnSections, SpecRule } from './kind.ts';
 import { oneOf } from './schema.ts';
 
 export const A_ZONE = 'a FirewallZone';
+
+/** ICN's REST makes the firewall's sections anonymous, and finds them by their option `name`. */
+export const icnAnonymous = (type: string, target?: string): IcnSections => ({
+  nameOf: ({ anonymous, options, type: found }) =>
+    anonymous &&
+    found === type &&
+    typeof options.name === 'string' &&
+    (target === undefined || options.target === target)
+      ? options.name
+      : undefined,
+});
 
 /** A zone as the section has it; `*` stays what it is. */
 export const zoneName = (

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { connectionFields, remoteFields, virtualAddress } from './ipsec-remote-fields.ts';
 import {
+  icnRemote,
   remoteLacks,
   remoteReferences,
   remoteRules,
@@ -34,6 +35,7 @@ export const ipsecHost = defineKind({
     package: 'ipsec',
     ownership: 'ledger',
     sectionPrefix: '',
+    icn: icnRemote,
     lacks: remoteLacks,
     render: renderRemote,
   },

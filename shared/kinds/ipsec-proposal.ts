@@ -53,6 +53,7 @@ export const ipsecProposal = defineKind({
     sectionPrefix: '',
     nameOf: ({ type, name }) =>
       type === 'proposal' || type === 'crypto_proposal' ? name : undefined,
+    icn: { nameOf: ({ type, name }) => (type === 'proposal' ? name : undefined) },
     render: ({ name: _name, ...algorithms }, { sectionName, ipsecDialect }) => [
       section(ipsecDialect === 'classic' ? 'proposal' : 'crypto_proposal', sectionName, algorithms),
     ],

@@ -2,8 +2,8 @@
 import type { UciSection } from '../uci/model.ts';
 import { parts } from './fields.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
-import type { Lack, Reference, RenderContext, SecretUse, SpecRule } from './kind.ts';
-import { section } from './render.ts';
+import type { IcnSections, Lack, Reference, RenderContext, SecretUse, SpecRule } from './kind.ts';
+import { listOf, section } from './render.ts';
 
 type Connection = {
   name: string;
@@ -129,6 +129,16 @@ export const renderRemote = (remote: Remote, context: RenderContext): UciSection
         : classicConnection(connection, uciNameOf),
     ),
   ];
+};
+
+/** ICN's REST makes a remote's connections for it alone, so those that it lists are its own. */
+export const icnRemote: IcnSections = {
+  nameOf: ({ type, name }) => (type === 'remote' ? name : undefined),
+  partsOf: ({ options }, there) =>
+    there.filter(
+      ({ type, name }) =>
+        (type === 'tunnel' || type === 'transport') && listOf(options[type]).includes(name),
+    ),
 };
 
 /** What newer releases of the swanctl script read instead; each takes no notice of the other's. */

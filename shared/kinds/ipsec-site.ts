@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { plainNetworks } from './fields.ts';
 import { connectionFields, remoteFields } from './ipsec-remote-fields.ts';
 import {
+  icnRemote,
   remoteLacks,
   remoteReferences,
   remoteRules,
@@ -34,6 +35,7 @@ export const ipsecSite = defineKind({
     package: 'ipsec',
     ownership: 'ledger',
     sectionPrefix: '',
+    icn: icnRemote,
     lacks: remoteLacks,
     render: renderRemote,
   },

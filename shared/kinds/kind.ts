@@ -74,6 +74,13 @@ export type RenderContext = {
   uciNameOf: (reference: string) => string;
 };
 
+export type IcnSections = {
+  /** The name of the CR that the section would be for, as ICN's REST finds it; undefined when for none of this kind. */
+  nameOf: (section: UciSection) => string | undefined;
+  /** Further sections that were made with it. */
+  partsOf?: (section: UciSection, there: readonly UciSection[]) => readonly UciSection[];
+};
+
 export type UciRendering<Spec> = {
   package: string;
   /**
@@ -87,6 +94,8 @@ export type UciRendering<Spec> = {
    * that name. Undefined for sections that do not.
    */
   nameOf?: (section: UciSection) => string | undefined;
+  /** How to find what ICN's controller made for a CR. Absent where it keeps that in another package. */
+  icn?: IcnSections;
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */

@@ -1,9 +1,10 @@
 /** Mwan3Policy: how traffic is spread over networks. Its name is the name in mwan3, so a ledger tells whose it is. */
 import * as z from 'zod';
+import type { UciSection } from '../uci/model.ts';
 import { networkName } from './fields.ts';
 import { defineKind } from './kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
-import { ruleResource, section } from './render.ts';
+import { listOf, ruleResource, section } from './render.ts';
 
 /** More would not fit mwan3's marks, which number interfaces (60 at its default mask). */
 const MAX_MEMBERS = 60;
@@ -59,6 +60,10 @@ export const mwan3Policy = defineKind({
     ownership: 'ledger',
     sectionPrefix: '',
     nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
+    icn: {
+      nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
+      partsOf: (policy, there) => ownMembersOf(policy, there),
+    },
     lacks: ({ members }, { interfaceOf, observed }) => {
       const isKnown = (name: string) =>
         observed('mwan3').some((there) => there.type === 'interface' && there.name === name);
@@ -87,3 +92,15 @@ export const mwan3Policy = defineKind({
     },
   },
 });
+
+/** Those that are the policy's own: `<policy>_<interface>`. */
+const ownMembersOf = (policy: UciSection, there: readonly UciSection[]): UciSection[] => {
+  const used = listOf(policy.options['use_member']);
+  return there.filter(
+    ({ type, name, options: { interface: network } }) =>
+      type === 'member' &&
+      used.includes(name) &&
+      typeof network === 'string' &&
+      name === `${policy.name}_${network}`,
+  );
+};

@@ -51,6 +51,7 @@ export const mwan3Rule = defineKind({
     ownership: 'ledger',
     sectionPrefix: '',
     nameOf: ({ type, name }) => (type === 'rule' ? name : undefined),
+    icn: { nameOf: ({ type, name }) => (type === 'rule' ? name : undefined) },
     render: ({ policy, src_port, dest_port, ...options }, { sectionName, uciNameOf }) => [
       section('rule', sectionName, {
         ...options,

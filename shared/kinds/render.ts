@@ -28,6 +28,10 @@ export const section = (
   ),
 });
 
+/** The items of an option that may be a list. */
+export const listOf = (value: UciValue | undefined): readonly string[] =>
+  typeof value === 'string' ? [value] : (value ?? []);
+
 /** A value that may have several parts: a list option where it has. */
 export const several = (value: string | undefined): UciValue | undefined => {
   if (value === undefined) return undefined;

@@ -11,6 +11,8 @@ export type DeltaInput = {
   desired: readonly UciSection[];
   /** Tells our sections of `observed` from an administrator's; only they are ever removed or changed. */
   isOurs: (section: UciSection) => boolean;
+  /** Names of sections of `observed` that keep their places, whatever stands before or behind them: changed there when wanted, else left. */
+  pinned?: ReadonlySet<string> | undefined;
 };
 
 /**
@@ -18,15 +20,17 @@ export type DeltaInput = {
  * the longest beginning of `desired` that `observed` has in this order, with no foreign section of the same type behind it
  * (an administrator's rules match first).
  */
-export const deltaOf = ({ observed, desired, isOurs }: DeltaInput): UciDelta => {
-  const ours = observed.sections.filter(isOurs);
+export const deltaOf = ({ observed, isOurs, pinned = NONE, ...wish }: DeltaInput): UciDelta => {
+  const desired = wish.desired.filter(({ name }) => !pinned.has(name));
+  const ours = observed.sections.filter((section) => isOurs(section) && !pinned.has(section.name));
   const wanted = new Set(desired.map(({ name }) => name));
   const remaining = ours.filter(({ name }) => wanted.has(name));
-  const lastForeign = placesOfLastForeign(observed, isOurs);
+  const isForeign = (section: UciSection) => !isOurs(section) && !pinned.has(section.name);
+  const lastForeign = placesOfLast(observed, isForeign);
   const placeOf = new Map(observed.sections.map(({ name }, place) => [name, place]));
 
   let kept = 0;
-  const set: UciReplacement[] = [];
+  const set = changesOf(observed, wish.desired, pinned);
   for (const after of desired) {
     const before = remaining[kept];
     if (before?.name !== after.name) break;
@@ -41,6 +45,21 @@ export const deltaOf = ({ observed, desired, isOurs }: DeltaInput): UciDelta => 
     set,
     append: desired.slice(kept),
   };
+};
+
+const NONE: ReadonlySet<string> = new Set();
+
+const changesOf = (
+  observed: UciPackage,
+  desired: readonly UciSection[],
+  pinned: ReadonlySet<string>,
+): UciReplacement[] => {
+  if (pinned.size === 0) return [];
+  const there = new Map(observed.sections.map((section) => [section.name, section]));
+  return desired.flatMap((after) => {
+    const before = pinned.has(after.name) ? there.get(after.name) : undefined;
+    return before && !sectionsEqual(before, after) ? [{ before, after }] : [];
+  });
 };
 
 export const isEmptyDelta = ({ remove, set, append }: UciDelta): boolean =>
@@ -73,13 +92,13 @@ export const applyDelta = (observed: UciPackage, delta: UciDelta): UciPackage =>
   };
 };
 
-const placesOfLastForeign = (
+const placesOfLast = (
   { sections }: UciPackage,
-  isOurs: (section: UciSection) => boolean,
+  isMeant: (section: UciSection) => boolean,
 ): ReadonlyMap<string, number> => {
   const places = new Map<string, number>();
   for (const [place, section] of sections.entries()) {
-    if (!isOurs(section)) places.set(section.type, place);
+    if (isMeant(section)) places.set(section.type, place);
   }
   return places;
 };

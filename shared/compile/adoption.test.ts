@@ -1,0 +1,276 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RuleObject } from '../kube/objects.ts';
+import { ICN_FINALIZERS, ORDER_ANNOTATION } from '../names.ts';
+import { applyDelta, deltaOf } from '../uci/delta.ts';
+import type { UciDelta, UciPackage, UciSection } from '../uci/model.ts';
+import { adopt, type Adoption } from './adoption.ts';
+import { compile } from './compile.ts';
+import { ownershipOf } from './ownership.ts';
+import { pinnedIn } from './pinned.ts';
+import { DELETING, inputOf, namedSection, ruleOf } from './testing.ts';
+
+const ICN = { finalizers: [ICN_FINALIZERS[0] ?? ''] };
+const anonymous = (type: string, options: UciSection['options']) => ({ type, options });
+type Anonymous = ReturnType<typeof anonymous>;
+
+/** The firewall of a CNF, anonymous sections with ids as libuci would give them. */
+const firewallOf = (...sections: (Anonymous | UciSection)[]): UciPackage => ({
+  name: 'firewall',
+  sections: [namedSection('defaults', 'defaults'), ...sections].map((section, place) =>
+    'name' in section ? section : { ...section, name: `cfg${place}`, anonymous: true },
+  ),
+});
+
+const NOTHING = {
+  ledger: new Map<string, string>(),
+  before: new Set<string>(),
+  released: new Set<string>(),
+};
+
+const planOf = (
+  rules: readonly RuleObject[],
+  firewall: UciPackage,
+  state: Partial<typeof NOTHING> = {},
+): { adoption: Adoption; delta: UciDelta } => {
+  const input = inputOf(rules);
+  const observed = new Map([...input.observed, ['firewall', firewall] as const]);
+  const adoption = adopt({ observed, rules, ...NOTHING, ...state });
+  const ledger = new Set([...(state.ledger?.keys() ?? []), ...adoption.adopted.keys()]);
+  const compiled = compile({ ...input, observed: adoption.packages, ledger });
+  const delta = deltaOf({
+    observed: adoption.packages.get('firewall') ?? firewall,
+    desired: compiled.desired.get('firewall') ?? [],
+    isOurs: ownershipOf('firewall', ledger),
+    pinned: pinnedIn('firewall', adoption, compiled),
+  });
+  return { adoption, delta };
+};
+
+const zone = (name: string, metadata: object = ICN) =>
+  ruleOf('FirewallZone', name, { network: ['ovn-net1'] }, metadata);
+const rule = (name: string, spec: object = { target: 'DROP' }, metadata: object = ICN) =>
+  ruleOf('FirewallRule', name, spec, metadata);
+
+const madeRule = (name: string, target = 'DROP') => anonymous('rule', { name, target });
+const madeZone = (name: string) => anonymous('zone', { name, network: ['net1'] });
+const shape = ({ remove, set, append }: UciDelta) => ({
+  remove: [...remove],
+  set: set.map(({ after }) => after.name),
+  append: append.map(({ name }) => name),
+});
+
+describe('adoption', () => {
+  const cases: Record<
+    string,
+    {
+      rules: RuleObject[];
+      there: (Anonymous | UciSection)[];
+      state?: Partial<typeof NOTHING>;
+      expected: Partial<ReturnType<typeof shape>>;
+    }
+  > = {
+    'of what is as the CR says changes nothing': {
+      rules: [rule('a'), zone('lan1')],
+      there: [madeZone('lan1'), madeRule('a')],
+      expected: {},
+    },
+    'changes what differs, in its place': {
+      rules: [rule('a', { target: 'ACCEPT' })],
+      there: [madeRule('a'), madeRule('of-an-administrator')],
+      expected: { set: ['sdewan_rule_a'] },
+    },
+    'gives a zone the name that OpenWRT can hold': {
+      rules: [zone('my-lan')],
+      there: [madeZone('my-lan')],
+      expected: { set: ['sdewan_zone_my_lan'] },
+    },
+    'keeps the first of doubles': {
+      rules: [rule('a')],
+      there: [madeRule('a'), madeRule('a'), madeRule('a', 'ACCEPT')],
+      expected: { remove: ['sdewan_rule_a__2', 'sdewan_rule_a__3'] },
+    },
+    'of a CR that is being deleted removes': {
+      rules: [rule('a', { target: 'DROP' }, { ...ICN, ...DELETING })],
+      there: [madeRule('a')],
+      expected: { remove: ['sdewan_rule_a'] },
+    },
+    'of a CR that is being deleted happens once': {
+      rules: [rule('a', { target: 'DROP' }, { ...ICN, ...DELETING })],
+      there: [madeRule('a')],
+      state: { released: new Set(['FirewallRule-a']) },
+      expected: {},
+    },
+    'holds without the finalizer and without the CR, by the ledger': {
+      rules: [rule('a', { target: 'ACCEPT' }, {})],
+      there: [madeRule('a'), madeRule('b-1')],
+      state: {
+        ledger: new Map([
+          ['firewall.sdewan_rule_a', 'FirewallRule'],
+          ['firewall.sdewan_rule_b_1', 'FirewallRule'],
+        ]),
+        before: new Set(['firewall.sdewan_rule_a', 'firewall.sdewan_rule_b_1']),
+      },
+      expected: { set: ['sdewan_rule_a'], remove: ['sdewan_rule_b_1'] },
+    },
+    "is not for a CR that ICN's controller never applied": {
+      rules: [rule('a', { target: 'ACCEPT' }, {})],
+      there: [madeRule('a')],
+      expected: { append: ['sdewan_rule_a'] },
+    },
+    'leaves what comes beside ours': {
+      rules: [rule('a')],
+      there: [madeRule('a'), namedSection('rule', 'sdewan_rule_a', { name: 'a', target: 'DROP' })],
+      expected: {},
+    },
+    'leaves what cannot be put into force as it is': {
+      rules: [rule('a', { target: 'nonsense' }), rule('b', { src: 'nowhere', target: 'DROP' })],
+      there: [madeRule('a'), madeRule('b'), namedSection('rule', 'sdewan_rule_old')],
+      expected: { remove: ['sdewan_rule_old'] },
+    },
+    'moves for an order annotation only': {
+      rules: [
+        rule('a'),
+        rule('b', { target: 'DROP' }, { annotations: { [ORDER_ANNOTATION]: '-1' } }),
+      ],
+      there: [madeZone('lan1'), madeRule('a')],
+      expected: { remove: ['sdewan_rule_a'], append: ['sdewan_rule_b', 'sdewan_rule_a'] },
+    },
+  };
+  it.each(Object.entries(cases))('%s', (_name, { rules, there, state, expected }) => {
+    const { delta } = planOf(rules, firewallOf(...there), state);
+    expect(shape(delta)).toEqual({ remove: [], set: [], append: [], ...expected });
+  });
+
+  it('is of the kind that ICN made it for, whatever else has the name', () => {
+    const redirect = anonymous('redirect', { name: 'a', target: 'DNAT' });
+    const rules = [
+      ruleOf('FirewallSNAT', 'a', {}, ICN),
+      ruleOf('FirewallDNAT', 'a', {}, ICN),
+      rule('a'),
+    ];
+    const { adoption } = planOf(rules, firewallOf(redirect, madeRule('a'), madeZone('a')));
+    expect([...adoption.adopted].map(([key, { uid }]) => [key, uid])).toEqual([
+      ['firewall.sdewan_rule_a', 'FirewallRule-a'],
+      ['firewall.sdewan_dnat_a', 'FirewallDNAT-a'],
+    ]);
+  });
+
+  it('takes parts with what they were made for, and nothing of another type', () => {
+    const observed = new Map([
+      [
+        'mwan3',
+        {
+          name: 'mwan3',
+          sections: [
+            namedSection('interface', 'both'),
+            namedSection('member', 'p_net1', { interface: 'net1' }),
+            namedSection('member', 'somebodys', { interface: 'net2' }),
+            namedSection('policy', 'p', { use_member: ['p_net1', 'somebodys'] }),
+          ],
+        },
+      ],
+    ]);
+    const rules = [ruleOf('Mwan3Policy', 'p', {}, ICN), ruleOf('Mwan3Rule', 'both', {}, ICN)];
+    const { adopted } = adopt({ observed, rules, ...NOTHING });
+    expect([...adopted.keys()]).toEqual(['mwan3.p', 'mwan3.p_net1']);
+  });
+});
+
+const names = ['a', 'b', 'c-1', 'd'];
+const anyCr = fc.record({
+  name: fc.constantFrom(...names),
+  isZone: fc.boolean(),
+  icn: fc.boolean(),
+  deleting: fc.boolean(),
+  target: fc.constantFrom('DROP', 'ACCEPT', 'nonsense'),
+  second: fc.integer({ min: 0, max: 3 }),
+  order: fc.constantFrom(undefined, undefined, '1', '-1'),
+});
+const anyCrs = fc
+  .uniqueArray(anyCr, { selector: ({ name, isZone }) => `${name} ${isZone}`, maxLength: 6 })
+  .map((all) =>
+    all.map(({ name, isZone, icn, deleting, target, second, order }) => {
+      const metadata = {
+        ...(icn ? ICN : {}),
+        ...(deleting ? DELETING : {}),
+        ...(order === undefined ? {} : { annotations: { [ORDER_ANNOTATION]: order } }),
+        creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+      };
+      return isZone ? zone(name, metadata) : rule(name, { target }, metadata);
+    }),
+  );
+const anyMade = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(...names, 'admin').map((name) => madeRule(name)),
+      fc.constantFrom(...names, 'admin').map((name) => madeZone(name)),
+      fc.constantFrom(...names).map((name) => namedSection('rule', `admin_${name}`, { name })),
+    ),
+    { maxLength: 8 },
+  )
+  .map((made) =>
+    firewallOf(
+      ...new Map(
+        made.map((section, at) => ['name' in section ? section.name : at, section]),
+      ).values(),
+    ),
+  );
+
+describe('whatever there is', () => {
+  it("loses nothing of a CR that stays, and leaves everybody else's as and where it is", () => {
+    fc.assert(
+      fc.property(anyCrs, anyMade, (rules, firewall) => {
+        const { adoption, delta } = planOf(rules, firewall);
+        const before = adoption.packages.get('firewall') ?? firewall;
+        const after = applyDelta(before, delta);
+        const isAdopted = ({ name }: UciSection) => adoption.adopted.has(`firewall.${name}`);
+        const staying = new Set(
+          rules
+            .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+            .map(({ metadata }) => metadata.uid),
+        );
+        for (const { uid } of adoption.adopted.values()) {
+          if (!staying.has(uid ?? '')) continue;
+          const isMine = ({ name }: UciSection) =>
+            adoption.adopted.get(`firewall.${name}`)?.uid === uid;
+          expect(after.sections.some(isMine)).toBe(true);
+        }
+        const foreign = (sections: readonly UciSection[]) =>
+          sections.filter((section) => !isAdopted(section) && !section.name.startsWith('sdewan_'));
+        expect(foreign(after.sections)).toEqual(foreign(before.sections));
+      }),
+    );
+  });
+
+  it('comes to rest: what was brought about asks for no further change', () => {
+    fc.assert(
+      fc.property(anyCrs, anyMade, (rules, firewall) => {
+        const first = planOf(rules, firewall);
+        const before = first.adoption.packages.get('firewall') ?? firewall;
+        const { remove, append } = first.delta;
+        const gone = new Set(
+          [...remove, ...append.map(({ name }) => name)].map((name) => `firewall.${name}`),
+        );
+        // As it is read again: adopted ones are still anonymous.
+        const again = applyDelta(before, first.delta).sections.map((section) => {
+          const key = `firewall.${section.name}`;
+          const { found } = gone.has(key) ? {} : (first.adoption.adopted.get(key) ?? {});
+          return found ? { ...section, name: found.name, anonymous: true } : section;
+        });
+        const kept = [...first.adoption.adopted].filter(([key]) => !gone.has(key));
+        const leaving = rules.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+        const { delta } = planOf(
+          rules,
+          { name: 'firewall', sections: again },
+          {
+            ledger: new Map(kept.map(([key, { kind }]) => [key, kind])),
+            before: new Set(kept.map(([key]) => key)),
+            released: new Set(leaving.map(({ metadata }) => metadata.uid)),
+          },
+        );
+        expect(shape(delta)).toEqual({ remove: [], set: [], append: [] });
+      }),
+    );
+  });
+});

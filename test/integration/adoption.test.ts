@@ -1,0 +1,363 @@
+/** A CNF that ICN's controller configured: its sections become ours as they are. The simulator's journal is the witness. */
+import { connectCluster } from 'kind-test-harness';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { readUci } from '../judge/uci.ts';
+import { startAgent } from './support/agent.ts';
+import { startCoordinator } from './support/coordinator.ts';
+import { applyCrds } from './support/crds.ts';
+import { called, icnPost, lastEntry, ofIcn, writesSince } from './support/icn.ts';
+import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { cr, openPass, type TestPass } from './support/pass.ts';
+
+let openwrt: TestOpenwrt;
+let agent: TestPass;
+
+beforeEach(async () => {
+  openwrt = await startOpenwrt();
+  agent = await openPass(openwrt);
+});
+afterEach(async () => {
+  await agent.driver.close();
+  await openwrt.stop();
+});
+
+const DELETED = { deletionTimestamp: '2026-01-02T00:00:00Z' };
+const zoneBody = { name: 'lan1', network: ['net1'], input: 'ACCEPT', masq: '1' };
+const zoneCr = (options: object = {}, metadata: object = ofIcn): RuleObject =>
+  cr(
+    'FirewallZone',
+    'lan1',
+    { network: ['ovn-net1'], input: 'ACCEPT', masq: '1', ...options },
+    metadata,
+  );
+const ruleBody = {
+  name: 'reject-80',
+  src: 'lan1',
+  proto: 'tcp',
+  dest_port: '80',
+  target: 'REJECT',
+};
+const ruleCr = (options: object = {}, metadata: object = ofIcn): RuleObject =>
+  cr(
+    'FirewallRule',
+    'reject-80',
+    { src: 'lan1', proto: 'tcp', dest_port: '80', target: 'REJECT', ...options },
+    metadata,
+  );
+
+/** One object of each kind that ICN's REST keeps in the packages where ours are, and the CRs that they were made from. */
+const configureAll = async (): Promise<RuleObject[]> => {
+  const snat = { src: 'lan1', src_dip: '10.0.0.1', dest: 'wan', proto: 'tcp' };
+  const dnat = {
+    src: 'lan1',
+    src_dport: '22',
+    dest_ip: '10.0.0.2',
+    dest_port: '2222',
+    proto: 'tcp',
+  };
+  const forwarding = { src: 'lan1', dest: 'wan' };
+  const members = [
+    { interface: 'net1', metric: '1', weight: '2' },
+    { interface: 'net2', metric: '2', weight: '1' },
+  ];
+  const mwan3Rule = {
+    policy: 'balance',
+    src_ip: '10.0.0.0/24',
+    dest_ip: '0.0.0.0/0',
+    dest_port: '443',
+    proto: 'tcp',
+    family: 'ipv4',
+    sticky: '0',
+    timeout: '600',
+  };
+  const proposal = {
+    encryption_algorithm: 'aes128',
+    hash_algorithm: 'sha256',
+    dh_group: 'modp3072',
+  };
+  const connection = {
+    name: 'conn1',
+    conn_type: 'tunnel',
+    mode: 'start',
+    local_subnet: '10.1.0.0/24',
+    remote_subnet: '10.2.0.0/24',
+    crypto_proposal: ['prop1'],
+  };
+  const remote = {
+    authentication_method: 'psk',
+    pre_shared_key: 'not-a-secret',
+    local_identifier: 'us',
+    remote_identifier: 'them',
+    crypto_proposal: ['prop1'],
+    connections: [connection],
+  };
+
+  // The order in which retries happened to get through: not that of the CRs' age.
+  await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+  await icnPost(openwrt, 'firewall/v1/forwardings', { name: 'lan1-wan', ...forwarding });
+  await icnPost(openwrt, 'firewall/v1/redirects', { name: 'web', target: 'DNAT', ...dnat });
+  await icnPost(openwrt, 'firewall/v1/rules', { ...ruleBody, name: 'zz-last', dest_port: '81' });
+  await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+  await icnPost(openwrt, 'firewall/v1/redirects', { name: 'out', target: 'SNAT', ...snat });
+  await icnPost(openwrt, 'mwan3/v1/policies', { name: 'balance', members });
+  await icnPost(openwrt, 'mwan3/v1/rules', { name: 'https', ...mwan3Rule });
+  await icnPost(openwrt, 'ipsec/v1/proposals', { name: 'prop1', ...proposal });
+  await icnPost(openwrt, 'ipsec/v1/remotes', { name: 'site1', gateway: '203.0.113.1', ...remote });
+  const at = (second: number) => ({ ...ofIcn, creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+  return [
+    ruleCr({}, at(0)),
+    zoneCr({}, at(1)),
+    cr('FirewallRule', 'zz-last', { ...ruleBody, dest_port: '81' }, at(2)),
+    cr('FirewallForwarding', 'lan1-wan', forwarding, {
+      finalizers: ['forwarding.finalizers.sdewan.akraino.org'],
+    }),
+    cr('FirewallDNAT', 'web', dnat, { finalizers: ['dnat.finalizers.sdewan.akraino.org'] }),
+    cr('FirewallSNAT', 'out', snat, { finalizers: ['snat.finalizers.sdewan.akraino.org'] }),
+    cr(
+      'Mwan3Policy',
+      'balance',
+      {
+        members: [
+          { network: 'ovn-net1', metric: 1, weight: 2 },
+          { network: 'ovn-net2', metric: 2, weight: 1 },
+        ],
+      },
+      ofIcn,
+    ),
+    cr('Mwan3Rule', 'https', mwan3Rule, ofIcn),
+    cr('IpsecProposal', 'prop1', proposal, {
+      finalizers: ['proposal.finalizers.sdewan.akraino.org'],
+    }),
+    cr(
+      'IpsecSite',
+      'site1',
+      { remote: '203.0.113.1', ...remote },
+      { finalizers: ['ipsec.site.finalizers.sdewan.akraino.org'] },
+    ),
+  ];
+};
+
+const everything = (): Record<string, string> =>
+  Object.fromEntries(
+    ['firewall', 'mwan3', 'ipsec', 'network'].map((name) => [name, openwrt.text(name)]),
+  );
+const firewall = () => openwrt.sections('firewall');
+
+describe("what ICN's controller made", () => {
+  it('is taken over without a write when it is as the CRs say, whatever its order', async () => {
+    const rules = await configureAll();
+    const [before, mark] = [everything(), lastEntry(openwrt)];
+    await agent.run(rules);
+    expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
+    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(openwrt.simulator.reloads()).toEqual({});
+    const restarted = await openPass(openwrt);
+    await restarted.run(rules);
+    await restarted.driver.close();
+    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(everything()).toEqual(before);
+  });
+
+  it('is changed in place where it differs, and nothing is missing at any moment', async () => {
+    const rules = await configureAll();
+    const before = firewall();
+    const mark = lastEntry(openwrt);
+    const changed = rules.map((rule) =>
+      rule.metadata.name === 'reject-80' ? ruleCr({ dest_port: '8080' }) : rule,
+    );
+    const added = cr('FirewallRule', 'new', { src: 'lan1', target: 'DROP' });
+    await agent.run([...changed, added]);
+    const writes = writesSince(openwrt, mark);
+    expect(writes.map((write) => write.package)).toEqual(['firewall']);
+    const names = before.flatMap(({ options }) => options['name'] ?? []).map(String);
+    for (const { text } of writes)
+      for (const name of names)
+        expect(called(readUci(text), name)).toHaveLength(called(before, name).length);
+    const expected = before.map((section) =>
+      section.options['name'] === 'reject-80'
+        ? { ...section, options: { ...section.options, dest_port: '8080' } }
+        : section,
+    );
+    expect(firewall().slice(0, -1)).toEqual(expected);
+    expect(firewall().at(-1)?.name).toBe('sdewan_rule_new');
+    expect(await agent.converge([...changed, added])).toBe(1);
+    expect(agent.transactions()).toEqual(['done']);
+  });
+
+  it('goes when its CR is deleted, also after a restart and when the CR is gone already', async () => {
+    const rules = await configureAll();
+    await agent.run(rules);
+    const restarted = await openPass(openwrt);
+    const left = rules.filter(({ metadata }) => metadata.name !== 'out');
+    await restarted.run(
+      left.map((rule) =>
+        rule.metadata.name === 'reject-80' ? ruleCr({}, { ...ofIcn, ...DELETED }) : rule,
+      ),
+    );
+    expect(restarted.states()['reject-80']).toBe('Removed');
+    expect(called(firewall(), 'reject-80')).toEqual([]);
+    expect(called(firewall(), 'out')).toEqual([]);
+    await restarted.run([]);
+    await restarted.driver.close();
+    expect(firewall().filter(({ name }) => name === undefined)).toHaveLength(6);
+    const names = ['mwan3', 'ipsec'].flatMap((name) =>
+      openwrt.sections(name).map((one) => one.name),
+    );
+    for (const gone of ['balance', 'balance_net1', 'https', 'prop1', 'site1', 'conn1'])
+      expect(names).not.toContain(gone);
+    expect(names).toContain('admin_only');
+  });
+
+  it('of which there are doubles is one section afterwards', async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    await icnPost(openwrt, 'firewall/v1/zones', { ...zoneBody, masq: '0' });
+    await icnPost(openwrt, 'firewall/v1/rules', { ...ruleBody, dest_port: '1' });
+    const mark = lastEntry(openwrt);
+    await agent.run([zoneCr(), ruleCr()]);
+    expect(agent.states()).toEqual({ lan1: 'Applied', 'reject-80': 'Applied' });
+    expect(called(firewall(), 'lan1')).toMatchObject([{ options: { masq: '1' } }]);
+    expect(called(firewall(), 'reject-80')).toMatchObject([{ options: { dest_port: '80' } }]);
+    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(await agent.converge([zoneCr(), ruleCr()])).toBe(1);
+    expect(writesSince(openwrt, mark)).toHaveLength(1);
+  });
+
+  it('stays as it is while its CR cannot be put into force, and when the CR says what we refuse', async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    const [before, mark] = [firewall(), lastEntry(openwrt)];
+    await agent.run([zoneCr({ network: ['nowhere'] }), ruleCr({ target: 'MARK' })]);
+    expect(agent.states()).toEqual({
+      lan1: 'Failed: UnknownNetwork',
+      'reject-80': 'Failed: InvalidSpec',
+    });
+    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(firewall()).toEqual(before);
+    await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
+    expect(called(firewall(), 'reject-80')).toEqual([]);
+  });
+
+  it('takes the place that an order annotation asks for', async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    const first = cr(
+      'FirewallRule',
+      'first',
+      { src: 'lan1', target: 'DROP' },
+      { annotations: { 'sdewan.akraino.org/order': '-1' } },
+    );
+    const mark = lastEntry(openwrt);
+    await agent.run([zoneCr(), ruleCr(), first]);
+    expect(
+      firewall()
+        .map(({ name }) => name)
+        .slice(-2),
+    ).toEqual(['sdewan_rule_first', 'sdewan_rule_reject_80']);
+    expect(called(firewall(), 'lan1')[0]?.name).toBeUndefined();
+    expect(called(firewall(), 'reject-80')).toHaveLength(1);
+    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(await agent.converge([zoneCr(), ruleCr(), first])).toBe(1);
+    expect(agent.transactions()).toEqual(['done']);
+  });
+});
+
+describe('what ICN did not make', () => {
+  it("is an administrator's when the CR bears no finalizer of ICN's", async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    const before = firewall();
+    await agent.run([zoneCr({}, {}), ruleCr({}, {})]);
+    expect(agent.states()).toEqual({ lan1: 'Failed: NameTaken', 'reject-80': 'Applied' });
+    expect(firewall().slice(0, -1)).toEqual(before);
+    await agent.run([]);
+    expect(firewall()).toEqual(before);
+  });
+
+  it('cannot be taken by a CR of another type, nor by its name alone', async () => {
+    const before = everything();
+    const net1 = cr('Mwan3Rule', 'net1', { policy: 'admin_only' }, ofIcn);
+    const named = cr('FirewallRule', 'admin-ssh', { src: 'lan', target: 'DROP' }, ofIcn);
+    await agent.run([net1]);
+    expect(agent.states()).toEqual({ net1: 'Failed: NameTaken' });
+    expect(everything()).toEqual(before);
+    await agent.run([named]);
+    expect(called(firewall(), 'admin_ssh')).toHaveLength(1);
+    expect(firewall().at(-1)?.name).toBe('sdewan_rule_admin_ssh');
+  });
+
+  it('is left alone when it comes beside an adopted section later', async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
+    await agent.run([zoneCr(), ruleCr()]);
+    openwrt.write(
+      'firewall',
+      `${openwrt.text('firewall')}\nconfig rule\n\toption name 'reject-80'\n\toption src 'wan'\n`,
+    );
+    await agent.run([zoneCr(), ruleCr()]);
+    expect(called(firewall(), 'reject-80')).toHaveLength(2);
+    await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
+    expect(called(firewall(), 'reject-80')).toMatchObject([{ options: { src: 'wan' } }]);
+  });
+});
+
+it('is done by a running agent: nothing written while all is as it should be, then changed in place, then removed', async () => {
+  const cluster = await connectCluster();
+  await applyCrds(cluster);
+  const namespace = await cluster.createNamespace('adoption');
+  const rules = await configureAll();
+  const [before, mark] = [everything(), lastEntry(openwrt)];
+  const coordinator = await startCoordinator();
+  const objects = rules.map(({ kind, apiVersion, metadata, spec }) => {
+    const { name, finalizers, labels } = metadata;
+    return { apiVersion, kind, metadata: { name, namespace, finalizers, labels }, spec };
+  });
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(list) });
+  const { kubeconfig } = cluster;
+  const running = await startAgent({
+    openwrt,
+    coordinatorUrl: coordinator.url,
+    kubeconfig,
+    namespace,
+  });
+  const SOON = { timeout: 60_000 };
+  try {
+    const states = () => rules.map(({ metadata }) => coordinator.stateOf(metadata.name));
+    await expect.poll(states, SOON).toEqual(rules.map(() => 'Applied'));
+    expect(everything()).toEqual(before);
+    expect(writesSince(openwrt, mark)).toEqual([]);
+
+    const patch = JSON.stringify({ spec: { dest_port: '8080' } });
+    await cluster.kubectl([
+      '-n',
+      namespace,
+      'patch',
+      'firewallrule',
+      'reject-80',
+      '--type=merge',
+      '-p',
+      patch,
+    ]);
+    await expect
+      .poll(() => called(firewall(), 'reject-80')[0]?.options['dest_port'], SOON)
+      .toBe('8080');
+    expect(firewall().map(({ name }) => name)).toEqual(
+      readUci(before['firewall'] ?? '').map(({ name }) => name),
+    );
+
+    await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80', '--wait=false']);
+    await expect.poll(() => coordinator.stateOf('reject-80'), SOON).toBe('Removed');
+    expect(called(firewall(), 'reject-80')).toEqual([]);
+    const lost = writesSince(openwrt, mark).filter(
+      (write) =>
+        write.package === 'firewall' && called(readUci(write.text), 'zz-last').length !== 1,
+    );
+    expect(lost).toEqual([]);
+  } finally {
+    await running.stop();
+    await coordinator.stop();
+  }
+});
