@@ -34,6 +34,7 @@ await runProgram({
         serverName: env.SDEWAN_OPENWRT_SERVER_NAME,
       },
       packages,
+      clock: systemClock,
       log,
     });
     log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent starts');

@@ -8,14 +8,13 @@ import { createUbusDriver, type UbusDriverOptions } from './ubus.ts';
 
 export type DriverOptions = UbusDriverOptions & {
   wanted: 'auto' | 'ubus';
-  log: Logger;
 };
 
 /** The one place where a driver's name becomes a driver. */
-export const createDriver = ({ wanted, log, ...options }: DriverOptions): Driver =>
+export const createDriver = ({ wanted, ...options }: DriverOptions): Driver =>
   wanted === 'ubus'
     ? createUbusDriver(options)
-    : createAutoDriver({ candidates: [createUbusDriver(options)], log });
+    : createAutoDriver({ candidates: [createUbusDriver(options)], log: options.log });
 
 export type DetectDeps = {
   /** In the order of preference: `ubus`, then (when it is there) `icn`. */

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { parsePackage, UciSyntaxError } from '#shared/uci/parse.ts';
-import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';
 import { ACCESS_DENIED, UBUS_STATUS, UbusError, type UbusAnswer, type UbusCall } from './rpc.ts';
 import { checked, type UbusSession } from './session.ts';
+import type { PackageState } from './write-path.ts';
 
 /** `file.read` and the output of `file.exec` fail from 256 KiB (measured); the rights name this block size. */
 const BLOCK_BYTES = 131_072;
@@ -16,11 +16,6 @@ const BLOCK_BYTES = 131_072;
 const MAX_BLOCKS = 100;
 const READ_ATTEMPTS = 3;
 const TOO_LARGE = 8;
-
-export type PackageState =
-  | { state: 'read'; md5: string; content: UciPackage }
-  | { state: 'absent' }
-  | { state: 'unusable'; md5: string; why: string };
 
 const pathOf = (name: string): string => `/etc/config/${name}`;
 const md5Schema = z.object({ md5: z.string() });
@@ -49,11 +44,8 @@ export const md5sOf = async (
   return new Map(packages.map((name, at) => [name, md5Of(md5Call(name), answers[at])]));
 };
 
-/** Calls for a probe that asks more than md5s in one request: the first `packages.length` answers are theirs. */
-export const md5Calls = (packages: readonly string[]): UbusCall[] => packages.map(md5Call);
-
 /** @throws UbusError with ACCESS_DENIED when the session has ended. */
-export const md5Of = (call: UbusCall, answer: UbusAnswer | undefined): string => {
+const md5Of = (call: UbusCall, answer: UbusAnswer | undefined): string => {
   if (answer?.code === UBUS_STATUS.notFound) return 'absent';
   if (answer?.code === UBUS_STATUS.permissionDenied) return 'refused';
   return checked(call, answer, md5Schema).md5;
@@ -88,7 +80,7 @@ const readPackage = async (
     const md5 = md5Of(md5Call(name), md5Answer);
     if (md5 === 'absent') return { state: 'absent' };
     if (md5 === 'refused') {
-      return { state: 'unusable', md5, why: 'the login on OpenWRT may not read it' };
+      return { state: 'unusable', version: md5, why: 'the login on OpenWRT may not read it' };
     }
     const bytes =
       readAnswer?.code === TOO_LARGE
@@ -103,10 +95,14 @@ const readPackage = async (
 
 const parse = (name: string, md5: string, bytes: Buffer): PackageState => {
   try {
-    return { state: 'read', md5, content: parsePackage(name, bytes.toString('utf8')) };
+    return { state: 'read', version: md5, content: parsePackage(name, bytes.toString('utf8')) };
   } catch (error) {
     if (!(error instanceof UciSyntaxError)) throw error;
-    return { state: 'unusable', md5, why: `${pathOf(name)} does not parse: ${error.message}` };
+    return {
+      state: 'unusable',
+      version: md5,
+      why: `${pathOf(name)} does not parse: ${error.message}`,
+    };
   }
 };
 

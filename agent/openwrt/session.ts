@@ -47,6 +47,8 @@ export type UbusSessions = {
    * more from its start in a new one, so it must be safe to repeat.
    */
   within: <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
+  /** The current session is used no more; it ends by itself. */
+  leave: () => void;
   close: () => Promise<void>;
 };
 
@@ -104,6 +106,9 @@ export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusS
         }
       }
       return work(await login(signal));
+    },
+    leave: () => {
+      current = undefined;
     },
     close: async () => {
       const ended = current;

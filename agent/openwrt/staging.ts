@@ -16,6 +16,9 @@ const PART_BYTES = 49_152;
 const SEED_SECTION = 'sdewan_seed';
 const OWNER_ONLY = 0o600;
 export const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
+/** Where rpcd keeps what a session has staged for a package. */
+export const stagingFileOf = ({ id }: Pick<UbusSession, 'id'>, name: string): string =>
+  `/var/run/rpcd/uci-${id}/${name}`;
 /** Where a whole package lies before it is imported. */
 export const importFileOf = (name: string): string => `/tmp/sdewan-${name}`;
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
@@ -30,7 +33,7 @@ export const stageDelta = async (
   const { package: config } = delta;
   const seed = { config, type: 'sdewan', name: SEED_SECTION };
   await session.call({ object: 'uci', method: 'add', args: seed }, nothing, { signal });
-  const path = `/var/run/rpcd/uci-${session.id}/${config}`;
+  const path = stagingFileOf(session, config);
   await writeFile(session, { path, text: formatDeltaFile(delta) }, signal);
 };
 

@@ -1,35 +1,14 @@
 /**
- * One change of an OpenWRT: all or nothing. Staged, applied with rollback armed, read back before any service sees it,
- * reloaded, confirmed. Whatever goes wrong before the confirmation is undone here, by the next login, or by rpcd's own
- * timer, whichever comes first. One per call of `Driver.apply`; the driver serialises them.
+ * One change of an OpenWRT: written, read back, reloaded, kept; or undone. How each step is done, and what a crash between two of
+ * them leaves behind, is the write path's. One per call of `Driver.apply`; the driver serialises them.
  */
-import * as z from 'zod';
 import { applyDelta, isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatDeltaFile } from '#shared/uci/format.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from './driver.ts';
-import { md5sOf, readPackages, type PackageState } from './packages.ts';
-import { reloadService, whyNotReload } from './services.ts';
-import type { UbusSession } from './session.ts';
-import { applyStaged, importPackage, stageDelta, unstage } from './staging.ts';
-
-/** rpcd undoes the change by itself after this time without a confirmation. */
-const ROLLBACK_SECONDS = 30;
-/** A delta of 10,000 rules blocks rpcd for 3.6 to 7.2 s (measured). */
-const APPLY_TIMEOUT_MS = 20_000;
-/** From here on `uci import` is the faster way: 3,000 sections take 0.3 to 0.5 s as a delta, 0.035 s imported (measured). */
-const IMPORT_FROM_SECTIONS = 3_000;
-
-/** What a package was when the deltas were made. */
-export type Base = { md5: string; content: UciPackage };
-
-export type Transaction = {
-  session: UbusSession;
-  deltas: readonly UciDelta[];
-  bases: ReadonlyMap<string, Base>;
-  signal: AbortSignal;
-};
+import { whyNotReload } from './services.ts';
+import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 export type TransactionResult =
@@ -41,27 +20,33 @@ export type TransactionResult =
   | Rejected;
 
 /** @throws OpenwrtError when the outcome is unknown, OpenwrtBlockedError when it is as before */
-export const runTransaction = async (transaction: Transaction): Promise<TransactionResult> => {
+export const runTransaction = async (
+  path: WritePath,
+  transaction: Transaction,
+): Promise<TransactionResult> => {
   const { deltas } = transaction;
-  await assertUnchanged(transaction);
-  const unwritable = findUnwritable(deltas);
+  await assertUnchanged(path, transaction);
+  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, transaction);
   if (unwritable !== undefined) return unwritable;
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
-  if (changes.length > 0) await write(transaction, changes);
-  const written = await readBack(transaction);
-  if ('outcome' in written) return undo(transaction, written);
-  const reloaded = await reload(transaction, written);
-  if ('outcome' in reloaded) return undo(transaction, reloaded);
+  if (changes.length > 0) await path.write(transaction, changes);
+  const written = await readBack(path, transaction);
+  if ('outcome' in written) return undo(path, transaction, written);
+  const reloaded = await reload(path, transaction, written);
+  if ('outcome' in reloaded) return undo(path, transaction, reloaded);
   // Commit-confirm belongs here: before the change is made permanent, see that the API server is still reached.
-  if (changes.length > 0) await confirm(transaction);
+  if (changes.length > 0) await path.keep(transaction);
   return { outcome: 'done', states: written, warnings: reloaded };
 };
 
 /** The deltas were made for the packages as they were read; another writer since then makes them meaningless. */
-const assertUnchanged = async ({ session, deltas, bases, signal }: Transaction): Promise<void> => {
+export const assertUnchanged = async (
+  path: Pick<WritePath, 'versions'>,
+  { session, deltas, bases, signal }: Transaction,
+): Promise<void> => {
   const names = deltas.map((delta) => delta.package);
-  const md5s = await md5sOf(session, names, signal);
-  const changed = names.filter((name) => bases.get(name)?.md5 !== md5s.get(name));
+  const versions = await path.versions(session, names, signal);
+  const changed = names.filter((name) => bases.get(name)?.version !== versions.get(name));
   if (changed.length > 0) {
     throw new OpenwrtBlockedError(
       `change ${changed.join(', ')}`,
@@ -98,27 +83,20 @@ const isWritable = (name: string, section: UciSection): boolean => {
   }
 };
 
-const write = async (transaction: Transaction, changes: readonly UciDelta[]): Promise<void> => {
-  const { session, signal } = transaction;
-  const large = changes.filter(
-    (delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS && !concernsAnonymous(delta, transaction),
-  );
-  for (const delta of changes) {
-    await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
+const findTooMuch = (path: WritePath, { deltas, bases }: Transaction): Rejected | undefined => {
+  for (const delta of deltas) {
+    const content = bases.get(delta.package)?.content;
+    const refused = content && path.refuses(delta, content);
+    if (refused !== undefined) return rejected(delta.package, refused.why, refused.sections);
   }
-  await applyStaged(
-    session,
-    { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_MS },
-    signal,
-  );
-  for (const delta of large) await importRest(transaction, delta);
+  return undefined;
 };
 
-const sizeOf = ({ remove, set, append }: UciDelta): number =>
-  remove.length + set.length + append.length;
-
-/** The first step of an import would give anonymous sections other ids. */
-const concernsAnonymous = (delta: UciDelta, { bases }: Transaction): boolean =>
+/** Anonymous sections have other ids when those before them are gone. */
+export const concernsAnonymous = (
+  delta: UciDelta,
+  { bases }: Pick<Transaction, 'bases'>,
+): boolean =>
   touchedBy(delta, bases.get(delta.package)?.content).some(({ anonymous }) => anonymous);
 
 /** Sections that the delta removes or changes, as they were. */
@@ -130,32 +108,13 @@ const touchedBy = (
   return before?.sections.filter(({ name }) => names.has(name)) ?? [];
 };
 
-/** The smallest real part of a delta: it arms rpcd's rollback, under which the rest can be imported. */
-const firstStep = ({ remove, set, append, ...delta }: UciDelta): UciDelta => {
-  if (remove.length > 0) return { ...delta, remove: remove.slice(0, 1), set: [], append: [] };
-  if (set.length > 0) return { ...delta, remove, set: set.slice(0, 1), append: [] };
-  return { ...delta, remove, set, append: append.slice(0, 1) };
-};
-
-/** Made of what is there right now: an import would undo what somebody else changed since the deltas were made. */
-const importRest = async ({ session, signal }: Transaction, delta: UciDelta): Promise<void> => {
-  const state = (await readPackages(session, [delta.package], signal)).get(delta.package);
-  if (state?.state !== 'read') throw unreadable(delta.package, state);
-  const again = { ...delta, remove: [...delta.remove, ...delta.append.map(({ name }) => name)] };
-  if (await importPackage(session, applyDelta(state.content, again), signal)) return;
-  throw new OpenwrtError(
-    `import ${delta.package}`,
-    `the login on OpenWRT may not import it, as a change of over ${IMPORT_FROM_SECTIONS} sections needs`,
-  );
-};
-
-/** Every section as wanted and in order, before a service sees it: libuci skips bad lines without a word (measured). */
+/** Every section as wanted and in order: libuci skips what it cannot hold without a word (measured). */
 const readBack = async (
-  transaction: Transaction,
+  path: WritePath,
+  { session, deltas, bases, signal }: Transaction,
 ): Promise<ReadonlyMap<string, Base> | Rejected> => {
-  const { session, deltas, bases, signal } = transaction;
   const names = deltas.map((delta) => delta.package);
-  const states = await readPackages(session, names, signal);
+  const states = await path.read(session, names, signal);
   const result = new Map<string, Base>();
   for (const delta of deltas) {
     const state = states.get(delta.package);
@@ -165,7 +124,7 @@ const readBack = async (
     const problem = whyNotReload(state.content, expected.sections.some(isZone));
     if (problem !== undefined) throw new OpenwrtError(`reload ${delta.package}`, problem);
     const lost = [
-      ...differing(state.content, expected, delta),
+      ...sectionsDiffering(state.content, expected, delta),
       ...differingAnonymous(state.content, expected, { delta, before }),
     ];
     if (lost.length > 0) {
@@ -178,14 +137,18 @@ const readBack = async (
 
 const isZone = ({ type }: UciSection): boolean => type === 'zone';
 
-const unreadable = (name: string, state: PackageState | undefined): OpenwrtError =>
+export const unreadable = (name: string, state: PackageState | undefined): OpenwrtError =>
   new OpenwrtError(
     `read ${name} back`,
     state?.state === 'unusable' ? state.why : 'OpenWRT does not have the package any more',
   );
 
 /** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
-const differing = (observed: UciPackage, expected: UciPackage, delta: UciDelta): string[] => {
+export const sectionsDiffering = (
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): string[] => {
   const names = new Set([
     ...delta.remove,
     ...delta.set.map(({ after }) => after.name),
@@ -221,23 +184,19 @@ const differingAnonymous = (
 };
 
 const reload = async (
+  path: WritePath,
   { session, signal }: Transaction,
   written: ReadonlyMap<string, Base>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
   const warnings = new Map<string, ReadonlyMap<string, string>>();
   for (const [name, { content }] of written) {
-    const verdict = await reloadService(session, content, signal);
+    const verdict = await path.reload(session, content, signal);
     if (verdict.refusal !== undefined) {
       return rejected(name, verdict.refusal.message, verdict.refusal.sections);
     }
     warnings.set(name, verdict.warnings);
   }
   return warnings;
-};
-
-const confirm = async ({ session, signal }: Transaction): Promise<void> => {
-  const call = { object: 'uci', method: 'confirm' };
-  await session.call(call, z.unknown(), { signal });
 };
 
 const rejected = (name: string, message: string, sections: readonly string[]): Rejected => ({
@@ -251,7 +210,11 @@ const rejected = (name: string, message: string, sections: readonly string[]): R
  * Back to what was, in the files and in the services. When OpenWRT refuses that too, no rule of this change is to blame.
  * @throws OpenwrtError when it cannot be restored
  */
-const undo = async (transaction: Transaction, verdict: Rejected): Promise<Rejected> => {
+const undo = async (
+  path: WritePath,
+  transaction: Transaction,
+  verdict: Rejected,
+): Promise<Rejected> => {
   const { session, deltas, bases, signal } = transaction;
   const ours = new Set(
     deltas
@@ -260,16 +223,11 @@ const undo = async (transaction: Transaction, verdict: Rejected): Promise<Reject
   );
   const result = { ...verdict, sections: verdict.sections.filter((name) => ours.has(name)) };
   if (deltas.every(isEmptyDelta)) return result;
-  await rollBack(
-    session,
-    deltas.map((delta) => delta.package),
-    signal,
-  );
-  await assertUnchanged(transaction);
+  await path.undo(transaction);
   for (const delta of deltas) {
     const base = bases.get(delta.package);
     if (base === undefined) continue;
-    const { refusal } = await reloadService(session, base.content, signal);
+    const { refusal } = await path.reload(session, base.content, signal);
     if (refusal !== undefined) {
       throw new OpenwrtBlockedError(
         `reload ${delta.package}`,
@@ -278,17 +236,4 @@ const undo = async (transaction: Transaction, verdict: Rejected): Promise<Reject
     }
   }
   return result;
-};
-
-/**
- * Undoes the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured).
- * False when another session's pending apply forbids it.
- */
-export const rollBack = async (
-  session: UbusSession,
-  packages: readonly string[],
-  signal: AbortSignal,
-): Promise<boolean> => {
-  await session.attempt([{ object: 'uci', method: 'rollback' }], { signal });
-  return unstage(session, packages, signal);
 };

@@ -1,72 +1,74 @@
 /**
- * The driver for a stock OpenWRT with uhttpd-mod-ubus and rpcd, and a login of the agent's own (docs/openwrt-login.md):
- * an apply that was left pending is found by the next login of the same user, so the login must not be shared.
- * Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
+ * The driver for a stock OpenWRT with uhttpd-mod-ubus and rpcd. What its login may do decides how it reads and writes
+ * (docs/drivers.md): best is a login of the agent's own, since an apply that was left pending is found by the next login of
+ * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
-import * as z from 'zod';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
-import { md5Calls, md5Of, readPackages, type PackageState } from './packages.ts';
-import { writablePackages } from './rights.ts';
+import { fastPath } from './fast.ts';
+import { rightText, rightsOf, type LoginRights } from './rights.ts';
 import { whyNotReload } from './services.ts';
 import { createUbusSessions, type UbusSession, type UbusTarget } from './session.ts';
-import { rollBack, runTransaction, type Base } from './transaction.ts';
+import { createStagedPath } from './staged.ts';
+import { runTransaction } from './transaction.ts';
+import type { Base, PackageState, WritePath } from './write-path.ts';
 
 export type UbusDriverOptions = {
   target: UbusTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
+  clock: Pick<Clock, 'now'>;
+  log: Logger;
 };
 
-const infoSchema = z.object({ uptime: z.number() });
-
-export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Driver => {
+export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOptions): Driver => {
   const sessions = createUbusSessions({
     target,
     onLogin: async (session, signal) => {
-      writable = await writablePackages(session, packages, signal);
-      await rollBack(session, [...writable], signal);
+      const rights = await rightsOf(session, packages, signal);
+      ({ writable } = rights);
+      const next = rights.lacking.length === 0 ? fastPath : createStagedPath(rights, clock);
+      if (next.name !== path.name || sessions.count() === 1) logPath(log, next, rights);
+      path = next;
+      await path.begin(session, [...writable], signal);
       unsettled = false;
     },
   });
+  let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
-  let uptime = 0;
-  let boots = 0;
   let held: ReadonlyMap<string, PackageState> = new Map();
 
-  const compose = (md5s: readonly string[]): Fingerprint =>
-    [sessions.count(), boots, ...md5s].join('/');
+  /** A restart of OpenWRT ends all sessions. */
+  const compose = (versions: readonly string[]): Fingerprint =>
+    [sessions.count(), ...versions].join('/');
   const heldFingerprint = (): Fingerprint =>
-    compose(packages.map((name) => md5OfState(held.get(name))));
+    compose(packages.map((name) => versionOf(held.get(name))));
 
+  const within = <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => {
+    if (unsettled && path.settle === undefined) sessions.leave();
+    return sessions.within(work, signal);
+  };
   const settle = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
     if (!unsettled) return;
-    unsettled = !(await rollBack(session, [...writable], signal));
+    unsettled = (await path.settle?.(session, [...writable], signal)) === false;
   };
-
   return {
     name: 'ubus',
 
     fingerprint: (signal) =>
-      sessions.within(async (session) => {
-        const calls = [...md5Calls(packages), { object: 'system', method: 'info' }];
-        const answers = await session.attempt(calls, { signal });
-        const md5s = calls.slice(0, -1).map((call, at) => md5Of(call, answers[at]));
-        // A right that the login may lack; a restart shows in its session as well.
-        const info = infoSchema.safeParse(answers.at(-1)?.data);
-        if (info.success) {
-          if (info.data.uptime < uptime) boots += 1;
-          ({ uptime } = info.data);
-        }
-        return compose(md5s);
+      within(async (session) => {
+        const versions = await path.versions(session, packages, signal);
+        return compose(packages.map((name) => versions.get(name) ?? 'absent'));
       }, signal),
 
     read: (signal) =>
-      sessions.within(async (session) => {
+      within(async (session) => {
         await settle(session, signal);
-        held = withoutTraps(await readPackages(session, packages, signal), writable);
+        held = withoutTraps(await path.read(session, packages, signal), writable);
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
@@ -76,7 +78,7 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
       }, signal),
 
     apply: (deltas, signal) =>
-      sessions.within(async (session) => {
+      within(async (session) => {
         await settle(session, signal);
         if (unsettled) {
           throw new OpenwrtBlockedError(
@@ -86,7 +88,7 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
         }
         const bases = new Map(deltas.map((delta) => [delta.package, baseOf(held, delta.package)]));
         unsettled = true;
-        const result = await runTransaction({ session, deltas, bases, signal });
+        const result = await runTransaction(path, { session, deltas, bases, signal });
         unsettled = false;
         if (result.outcome === 'rejected') return result;
         const states = [...result.states].map(([name, base]): [string, PackageState] => [
@@ -106,6 +108,15 @@ export const createUbusDriver = ({ target, packages }: UbusDriverOptions): Drive
   };
 };
 
+const logPath = (log: Logger, { name: path }: WritePath, { lacking }: LoginRights): void => {
+  if (lacking.length === 0) log.info({ path }, 'ubus driver: the login has all rights it can use');
+  else
+    log.info(
+      { path, lacking: lacking.map(rightText) },
+      'ubus driver: the login lacks rights for the fast path',
+    );
+};
+
 /** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */
 const withoutTraps = (
   states: ReadonlyMap<string, PackageState>,
@@ -118,7 +129,10 @@ const withoutTraps = (
         ? whyNotReload(state.content, false)
         : 'the login on OpenWRT may not write it';
       if (why === undefined) return [name, state];
-      return [name, { state: 'unusable', md5: state.md5, why: `/etc/config/${name}: ${why}` }];
+      return [
+        name,
+        { state: 'unusable', version: state.version, why: `/etc/config/${name}: ${why}` },
+      ];
     }),
   );
 
@@ -128,8 +142,8 @@ const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => 
   return state;
 };
 
-const md5OfState = (state: PackageState | undefined): string =>
-  state === undefined || state.state === 'absent' ? 'absent' : state.md5;
+const versionOf = (state: PackageState | undefined): string =>
+  state === undefined || state.state === 'absent' ? 'absent' : state.version;
 
 const contentOf = (name: string, state: PackageState): [string, UciPackage][] =>
   state.state === 'read' ? [[name, state.content]] : [];

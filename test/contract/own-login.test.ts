@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { ensureOwnLogin } from '../../agent/openwrt/own-login.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
@@ -52,6 +54,8 @@ const sections = (count: number): UciSection[] =>
 const exercise = async (pod: Awaited<ReturnType<typeof startPod>>): Promise<void> => {
   const driver = createUbusDriver({
     packages: PACKAGES,
+    clock: systemClock,
+    log: silentLogger,
     target: {
       url: pod.simulator.url,
       usernameFile: join(pod.volume, OWN_LOGIN_FILES.username),

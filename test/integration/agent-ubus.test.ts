@@ -1,6 +1,8 @@
 /** The ubus driver against the simulator: what it writes, and what it leaves when something goes wrong in between. */
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -32,9 +34,11 @@ const append = (...sections: UciSection[]) => ({
   set: [],
   append: sections,
 });
+const surroundings = { clock: systemClock, log: silentLogger };
 const newDriver = (): Driver =>
   createUbusDriver({
     packages: ['firewall', 'mwan3'],
+    ...surroundings,
     target: {
       url: openwrt.simulator.url,
       usernameFile: openwrt.usernameFile,
@@ -190,7 +194,7 @@ describe('https', () => {
       caFile,
       serverName: 'openwrt.test',
     };
-    const client = createUbusDriver({ packages: ['firewall'], target });
+    const client = createUbusDriver({ packages: ['firewall'], target, ...surroundings });
     writeFileSync(caFile, (await createTls()).ca);
     await expect(client.read(signal)).rejects.toThrow(OpenwrtUnreachableError);
     writeFileSync(caFile, tls.ca);

@@ -11,5 +11,10 @@ export const paths: readonly WritePath[] = [
     open: () => simulated(ubusDriver),
     holds: EVERYTHING,
   },
+  {
+    name: 'ubus, as root of a stock LuCI, on the simulator',
+    open: () => simulated(ubusDriver, { login: 'stock' }),
+    holds: { ...EVERYTHING, bigDelta: 200 },
+  },
   ...realOpenwrt(),
 ];

@@ -1,6 +1,8 @@
 /** Targets on the simulator. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
 import { readUci } from '../../judge/uci.ts';
@@ -11,7 +13,7 @@ import type { Target } from './target.ts';
 export type DriverAt = { url: string; usernameFile: string; passwordFile: string };
 
 export const ubusDriver = (target: DriverAt): Driver =>
-  createUbusDriver({ packages: PACKAGES, target });
+  createUbusDriver({ packages: PACKAGES, target, clock: systemClock, log: silentLogger });
 
 /** Nothing listens there: the port is reserved. */
 const NOWHERE = 'http://127.0.0.1:1';

@@ -72,6 +72,7 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
       ...loginFilesOf(env),
     },
     packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
+    clock: systemClock,
     log,
   });
   const stopping = new AbortController();

@@ -45,6 +45,8 @@ export const openPass = async (
     options.driver ??
     createUbusDriver({
       packages: PACKAGES,
+      clock: systemClock,
+      log: silentLogger,
       target: {
         url: openwrt.simulator.url,
         usernameFile: openwrt.usernameFile,
