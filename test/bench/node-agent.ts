@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster, ContainerTarget, RealNode } from 'kind-test-harness';
 import { createCnf } from '../stack/cnf.ts';
+import { coordinatorReady } from '../stack/faults.ts';
 import { installProduct } from '../stack/install.ts';
 import { observePods, until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
@@ -76,12 +77,20 @@ const grow = async (
   });
 };
 
+/** What it would use if it could. */
+const liftLimit = async (cluster: Cluster): Promise<void> => {
+  const coordinator = ['-n', 'sdewan-system', 'deployment/sdewan-coordinator'];
+  await cluster.kubectl(['set', 'env', ...coordinator, 'SDEWAN_AGENT_MEMORY_LIMIT=1Gi']);
+  await coordinatorReady(cluster);
+};
+
 const main = async (sizes: readonly number[]): Promise<void> => {
   const cluster = await startStackCluster({ backend: 'node', say: console.log });
   try {
     const { node } = cluster;
     if (!node) throw new Error('no real node');
     await installProduct(cluster);
+    await liftLimit(cluster);
     const namespace = await cluster.createNamespace('bench');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
     await apply(cluster, namespace, zone('lan1', 'ovn-net1'));
