@@ -1,14 +1,19 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, readFile, readlink } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { startCluster, whyNoNode } from 'kind-test-harness';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { prepareTestImage } from './node/image.ts';
 import { until } from './node/pods.ts';
+
+const execute = promisify(execFile);
+const CLI = join(import.meta.dirname, '../kind-test-harness/src/cli/main.ts');
 
 const reason = await whyNoNode();
 if (reason !== undefined) console.warn(`tests of the real node are skipped: ${reason}`);
@@ -103,5 +108,27 @@ describe.skipIf(reason !== undefined)('a real node goes without a trace', () => 
     const { hostAddress } = record.subnets;
     const node = { ...record, clusterDirectory: directory, hostAddress };
     expect(await traces(node, 'none')).toEqual([]);
+  });
+
+  it('from the command line: up, an image into it, kubectl, down', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'kth-cli-'));
+    const cli = async (...args: string[]): Promise<string> => {
+      const command = [CLI, ...args];
+      const { stdout } = await execute(process.execPath, command, { cwd: folder });
+      return stdout;
+    };
+    const test = await prepareTestImage();
+    expect(await cli('up', '--backend', 'node', '--detach')).toContain('The cluster is up');
+    try {
+      expect(await cli('status')).toContain(`started in ${folder}`);
+      await cli('load-image', test.archive);
+      await cli('kubectl', 'wait', '--for=create', 'serviceaccount/default', '--timeout=30s');
+      await cli('kubectl', 'run', 'web', `--image=${test.name}`, '--', 'sleep', '600');
+      await cli('kubectl', 'wait', '--for=condition=Ready', 'pod/web', '--timeout=60s');
+    } finally {
+      expect(await cli('down')).toContain('is down');
+    }
+    expect(await cli('status')).not.toContain(folder);
+    await rm(folder, { recursive: true });
   });
 });
