@@ -36,7 +36,7 @@ export default defineConfig({
         'unit',
         [
           '{agent,coordinator,shared,deploy}/**/*.test.ts',
-          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run}/**/*.test.ts',
+          'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run,fuzz}/**/*.test.ts',
         ],
         30_000,
       ),

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAdmissionApp, type Webhook } from './app.ts';
 import { requestOf, zone } from './testing/changes.ts';
@@ -54,6 +55,20 @@ describe('the webhooks over HTTP', () => {
     };
     expect(response.patchType).toBe('JSONPatch');
     expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toEqual(patch);
+  });
+
+  it('deny what has not the form of its kind, and say where', async () => {
+    const { post, results } = setUp(() => {
+      z.object({ spec: z.object({ containers: z.array(z.unknown()) }) }).parse({ spec: {} });
+      throw new Error('not reached');
+    });
+    expect(await (await post(review())).json()).toMatchObject({
+      response: {
+        allowed: false,
+        status: { message: expect.stringMatching(/^spec\.containers: /) },
+      },
+    });
+    expect(results).toEqual(['rules denied']);
   });
 
   it('say 500 when a webhook fails, for the failurePolicy to decide', async () => {

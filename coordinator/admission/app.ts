@@ -4,8 +4,10 @@
  */
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { denied } from './decide.ts';
 import { admissionReviewSchema, answerOf, type AdmissionRequest, type Verdict } from './review.ts';
 
 export type Webhook = (
@@ -53,7 +55,7 @@ const answer = async (
   const { request } = review.data;
   const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
-    const verdict = await webhook(request, signal);
+    const verdict = await judge(webhook, request, signal);
     onResult(name, resultOf(verdict));
     if (!verdict.allowed)
       log.info({ ...subjectOf(request, name), reason: verdict.message }, 'denied');
@@ -62,6 +64,24 @@ const answer = async (
     onResult(name, 'failed');
     log.error({ ...subjectOf(request, name), err }, 'review failed');
     return context.text(`${messageOf(err)}\n`, 500);
+  }
+};
+
+/** Mutating webhooks see objects before the API server has validated them. */
+const judge = async (
+  webhook: Webhook,
+  request: AdmissionRequest,
+  signal: AbortSignal,
+): Promise<Verdict> => {
+  try {
+    return await webhook(request, signal);
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error;
+    const [issue] = error.issues;
+    return denied(
+      { reason: 'InvalidSpec' },
+      `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'has not the form of its kind'}`,
+    );
   }
 };
 

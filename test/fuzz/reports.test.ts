@@ -1,0 +1,100 @@
+/** Mutated reports against the intake: always an answer, and nothing kept beyond what one pod may make us keep. */
+import { expect, it } from 'vitest';
+import { kinds } from '#shared/kinds/registry.ts';
+import { ruleStates, type Report } from '#shared/protocol/report.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createIntake } from '../../coordinator/http/intake.ts';
+import { Refusal } from '../../coordinator/http/refusal.ts';
+import { Reports } from '../../coordinator/source/reports.ts';
+import { target } from '../../coordinator/testing/facts.ts';
+import { mutated, type Random } from './mutate.ts';
+import { CASES, count, grows, runRounds, TIMEOUT_MS, type Counts } from './rounds.ts';
+
+const counts: Counts = new Map();
+const PODS = 20;
+const pods = Array.from({ length: PODS }, (_, index) => target(`cnf-1-${index}`));
+const reports = new Reports({ silentAfterMs: 60_000 });
+const app = createIntake({
+  reviewer: {
+    review: async (token) => {
+      const pod = pods.find(({ name }) => name === token);
+      if (!pod) throw new Refusal('bad-token');
+      return { namespace: pod.namespace, pod: pod.name, podUid: pod.uid };
+    },
+  },
+  pods: {
+    byName: (_namespace, name) => pods.find((pod) => pod.name === name),
+    lookAt: async () => {
+      throw new Error('the API server is not reached');
+    },
+  },
+  reports,
+  epoch: 'epoch-1',
+  isReady: () => true,
+  onReport: () => {},
+  onResult: (result) => count(counts, result),
+  clock: systemClock,
+  log: silentLogger,
+});
+
+const report = (some: Partial<Report>): Report => ({
+  version: 1,
+  bootId: 'boot-0001',
+  sequence: 1,
+  page: 0,
+  pages: 1,
+  purpose: 'cnf-1',
+  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+  unwatchedKinds: ['IpsecSite'],
+  rules: kinds.map(({ kind }, index) => ({
+    kind,
+    name: `rule-${index}`,
+    uid: `uid-${index}`,
+    generation: 1,
+    revision: 'abc',
+    state: ruleStates[index % ruleStates.length] ?? 'Applied',
+    reason: 'Applied',
+    message: 'on OpenWRT',
+  })),
+  ...some,
+});
+
+/** As agents report: boots come and go, sequences grow, large reports have pages. */
+const seedOf = (random: Random, index: number): Report => {
+  const shape = random.int(3);
+  const bootId = `boot-${String(Math.floor(index / (10 * PODS))).padStart(5, '0')}`;
+  const sequence = index * 2;
+  if (shape === 0) return report({ bootId, sequence, pages: 3, page: random.int(3) });
+  if (shape === 1) return report({ bootId, sequence, repeats: sequence - PODS * 2, rules: [] });
+  return report({ bootId, sequence });
+};
+const donors = [report({}), report({ pages: 2 }), report({ repeats: 1, rules: [] })];
+
+const once = async (random: Random, index: number): Promise<string | undefined> => {
+  const pod = pods[index % PODS]?.name ?? '';
+  const body = mutated(seedOf(random, index), donors, random);
+  const inPath =
+    random.next() < 0.98 ? pod : random.pick(['%2e%2e', 'x'.repeat(300), '%00', 'a/b']);
+  const token =
+    random.next() < 0.98 ? `Bearer ${pod}` : random.pick(['', 'Bearer', 'Basic x', 'Bearer y']);
+  const answer = await app.request(`/v1/namespaces/edge/pods/${inPath}/report`, {
+    method: 'POST',
+    headers: { authorization: token, 'content-type': 'application/json' },
+    body,
+  });
+  const text = await answer.text();
+  const told: unknown = JSON.parse(text);
+  const isAnswer =
+    typeof told === 'object' && told !== null && ('epoch' in told || 'error' in told);
+  return isAnswer && answer.status !== 503 ? undefined : `${answer.status} ${text}\n${body}`;
+};
+
+it(`answers each of ${CASES} mutated reports`, { timeout: TIMEOUT_MS }, async () => {
+  const rounds = await runRounds('reports', counts, once);
+  expect(rounds.wrong).toEqual([]);
+  expect(grows(rounds)).toBe(false);
+  expect(reports.size).toBeLessThanOrEqual(PODS);
+  const reached = ['news', 'partial', 'bad-report', 'not-json', 'no-token'];
+  expect(reached.filter((what) => !counts.has(what))).toEqual([]);
+});

@@ -1,0 +1,63 @@
+/** Runs many cases, counts what became of each, and looks at memory on the way. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createRandom, type Random } from './mutate.ts';
+
+/** 1 % of what is promised; `npm run fuzz` runs all of it. */
+export const CASES = Number(process.env['SDEWAN_FUZZ_CASES'] ?? 1_000);
+const SEED = Number(process.env['SDEWAN_FUZZ_SEED'] ?? 1);
+export const TIMEOUT_MS = 30_000 + CASES * 20;
+const LOOKS_AT_MEMORY = 10;
+/** What runs of any size may keep: compiled code and caches. */
+const KEPT_BYTES = 32 * 1_048_576;
+
+setFlagsFromString('--expose-gc');
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion
+const collectGarbage = runInNewContext('gc') as () => void;
+
+export type Counts = Map<string, number>;
+
+export const count = (counts: Counts, what: string): void => {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+};
+
+export type Rounds = {
+  /** What was wrong with an answer, with the case that brought it about; at most a few. */
+  wrong: string[];
+  /** Bytes of heap after a collection, first when a tenth of the cases was done. */
+  heap: number[];
+};
+
+const MAX_WRONG = 5;
+
+/** `once` returns what is wrong, undefined when nothing is. */
+export const runRounds = async (
+  title: string,
+  counts: Counts,
+  once: (random: Random, index: number) => Promise<string | undefined>,
+): Promise<Rounds> => {
+  const random = createRandom(SEED);
+  const wrong: string[] = [];
+  const heap: number[] = [];
+  for (let index = 0; index < CASES && wrong.length < MAX_WRONG; index += 1) {
+    // A server's loop turns between requests: their timers end, and what they held is let go.
+    await nextTurn();
+    const problem = await once(random, index);
+    if (problem !== undefined) wrong.push(`case ${index}: ${problem}`);
+    if ((index + 1) % Math.ceil(CASES / LOOKS_AT_MEMORY) === 0) {
+      collectGarbage();
+      heap.push(process.memoryUsage().heapUsed);
+    }
+  }
+  const table = [...counts]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([what, times]) => `  ${String(times).padStart(7)}  ${what}`);
+  const megabytes = heap.map((bytes) => (bytes / 1_048_576).toFixed(0)).join(' ');
+  console.log(`${CASES} ${title}, seed ${SEED}\n${table.join('\n')}\n  heap, MiB: ${megabytes}`);
+  return { wrong, heap };
+};
+
+/** The last look against the first: what grows with the number of cases shows. */
+export const grows = ({ heap }: Rounds): boolean =>
+  (heap.at(-1) ?? 0) - (heap[0] ?? 0) > KEPT_BYTES;
