@@ -9,13 +9,22 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from './command.ts';
 import { injectUsage, runInject, runUninject } from './inject-command.ts';
 
+const uninstallUsage = `sdewan uninstall --yes     take rules, kinds, webhooks, rights and the coordinator out of a cluster
+  --force                  also rules that CNFs do not confirm in time: they stay in OpenWRT until its pod is re-created
+  --timeout SECONDS        for each step; default: 120
+  --kubeconfig FILE        default: KUBECONFIG, or ~/.kube/config; its current context
+`;
+
 const USAGE = `usage: sdewan COMMAND
 
-${injectUsage}`;
+${injectUsage}
+${uninstallUsage}`;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   inject: runInject,
   uninject: runUninject,
+  // What talks to a cluster is only loaded when it has to.
+  uninstall: async (...given) => (await import('./uninstall/command.ts')).runUninstall(...given),
 };
 
 const io: CommandIo = {

@@ -1,0 +1,116 @@
+/** Deletes Kubernetes objects until there are none, whoever makes new ones meanwhile. Knows nothing of this product. */
+import type { KubeClient, Selection } from '#shared/kube/client.ts';
+import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts';
+import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { systemClock, type Clock } from '#shared/runtime/clock.ts';
+
+export type Found = { resource: ResourceType; object: KubeObject };
+
+export type RemovalDeps = {
+  client: Pick<KubeClient, 'list' | 'delete'>;
+  clock: Clock;
+  /** One line to the person. */
+  say: (line: string) => void;
+};
+
+const LOOK_INTERVAL_MS = 500;
+const TELL_INTERVAL_MS = 10_000;
+const AT_ONCE = 16;
+const ATTEMPTS = 20;
+const TOO_MANY_REQUESTS = 429;
+const UNAVAILABLE = 503;
+
+/** Empty where the API server does not know the resource. @throws KubeError */
+export const findAll = async (
+  client: Pick<KubeClient, 'list'>,
+  resources: readonly ResourceType[],
+  selection: Selection & { signal: AbortSignal },
+): Promise<Found[]> => {
+  const lists = await Promise.all(
+    resources.map(async (resource) => {
+      const { items } = await patiently(selection.signal, () =>
+        client.list(resource, selection),
+      ).catch((error: unknown) => {
+        if (isNotFound(error)) return { items: [] };
+        throw error;
+      });
+      return items.map((object) => ({ resource, object }));
+    }),
+  );
+  return lists.flat();
+};
+
+/** An API server that is short of breath, or has just been told of a new kind, asks to come again. */
+const patiently = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof KubeError) || attempt === ATTEMPTS) throw error;
+      if (error.status !== TOO_MANY_REQUESTS && error.status !== UNAVAILABLE) throw error;
+      await systemClock.sleep(error.retryAfterMs ?? LOOK_INTERVAL_MS, signal);
+    }
+  }
+};
+
+export type Clearing = {
+  what: string;
+  find: () => Promise<Found[]>;
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+/** Resolves when `find` finds nothing more, or with what is left after `timeoutMs`. @throws KubeError, or the signal's reason */
+export const clear = async (
+  { client, clock, say }: RemovalDeps,
+  { what, find, timeoutMs, signal }: Clearing,
+): Promise<Found[]> => {
+  const begun = clock.monotonic();
+  let toldAt = begun;
+  for (let first = true; ; first = false) {
+    const found = await find();
+    const now = clock.monotonic();
+    if (found.length === 0) {
+      if (!first) say(`${what}: gone`);
+      return [];
+    }
+    if (now - begun > timeoutMs) return found;
+    if (first || now - toldAt > TELL_INTERVAL_MS) {
+      say(`${what}: ${found.length} to go`);
+      toldAt = now;
+    }
+    await removeEach(client, found, signal);
+    await clock.sleep(LOOK_INTERVAL_MS, signal);
+  }
+};
+
+const removeEach = async (
+  client: Pick<KubeClient, 'delete'>,
+  found: readonly Found[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const waiting = found.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
+  const work = async (): Promise<void> => {
+    for (let next = waiting.pop(); next; next = waiting.pop())
+      await removeOne(client, next, signal);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+};
+
+/** Only what was seen: another object of that name is found by the next look. With its dependents, so that no pod outlives it. */
+const removeOne = async (
+  client: Pick<KubeClient, 'delete'>,
+  { resource, object: { metadata } }: Found,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { namespace, name, uid } = metadata;
+  await client
+    .delete(
+      resource,
+      { namespace, name },
+      { preconditions: { uid }, propagationPolicy: 'Foreground', signal },
+    )
+    .catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+};

@@ -1,0 +1,168 @@
+/**
+ * Takes the product out of a cluster in the one order in which nothing hangs: webhooks, which would hold pods and deletions up once
+ * nobody answers them; rules, while agents and coordinator are there to clean the CNFs and let them go; the coordinator, before
+ * it makes anew what goes next; then what it left in namespaces, the CRDs, and the rest.
+ */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { removeFinalizers } from '#shared/kube/fenced.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, RULE_GROUP } from '#shared/names.ts';
+import { ruleStatusSchema } from '#shared/protocol/status.ts';
+import { MANAGED_BY } from '../../bindings/managed-by.ts';
+import { clear, findAll, type Found, type RemovalDeps } from './removal.ts';
+
+export type UninstallOptions = RemovalDeps & {
+  client: KubeClient;
+  /** Rules that are not confirmed in time go unconfirmed. */
+  force: boolean;
+  /** For each step. */
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+const resource = (group: string, plural: string, kind: string): ResourceType => ({
+  group,
+  version: 'v1',
+  plural,
+  kind,
+});
+const admission = (plural: string, kind: string): ResourceType =>
+  resource('admissionregistration.k8s.io', plural, kind);
+const rbac = (plural: string, kind: string): ResourceType =>
+  resource('rbac.authorization.k8s.io', plural, kind);
+
+const webhooks = [
+  admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
+  admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
+];
+const deployments = [resource('apps', 'deployments', 'Deployment')];
+const leftInNamespaces = [
+  rbac('rolebindings', 'RoleBinding'),
+  resource('', 'configmaps', 'ConfigMap'),
+];
+const crds = [
+  resource('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
+];
+const ofTheCluster = [
+  admission('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
+  admission('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
+  rbac('clusterrolebindings', 'ClusterRoleBinding'),
+  rbac('clusterroles', 'ClusterRole'),
+];
+const namespaces = [resource('', 'namespaces', 'Namespace')];
+
+/** Of everything in deploy/. */
+const PART_OF = 'app.kubernetes.io/part-of=sdewan';
+const KEPT_BY_COORDINATOR = Object.entries(MANAGED_BY)
+  .map((pair) => pair.join('='))
+  .join(',');
+
+/** True when nothing is left. Can be run again wherever it stopped. @throws KubeError, or the signal's reason */
+export const uninstall = async (options: UninstallOptions): Promise<boolean> => {
+  const { client, signal } = options;
+  const labelled = (resources: ResourceType[], labelSelector: string) => (): Promise<Found[]> =>
+    findAll(client, resources, { labelSelector, signal });
+  const step = async (what: string, find: () => Promise<Found[]>): Promise<boolean> => {
+    const left = await clear(options, { ...options, what, find });
+    for (const one of left) options.say(`  still there: ${nameOf(one)}`);
+    return left.length === 0;
+  };
+  return (
+    (await step('webhooks', labelled(webhooks, PART_OF))) &&
+    (await removeRules(options)) &&
+    (await step('coordinator', labelled(deployments, PART_OF))) &&
+    (await step('rights and CAs in namespaces', labelled(leftInNamespaces, KEPT_BY_COORDINATOR))) &&
+    (await step('kinds', () => ownCrds(options))) &&
+    (await step('policies and roles', labelled(ofTheCluster, PART_OF))) &&
+    (await step('namespace of the coordinator', labelled(namespaces, PART_OF)))
+  );
+};
+
+const crdSchema = z.looseObject({
+  spec: z.looseObject({
+    group: z.string(),
+    names: z.looseObject({ plural: z.string(), kind: z.string() }),
+    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+  }),
+});
+
+const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
+
+/** By their group: an older version may have had kinds that this one does not know. */
+const ownCrds = async ({ client, signal }: UninstallOptions): Promise<Found[]> =>
+  (await findAll(client, crds, { signal })).filter((crd) => specOf(crd).group === RULE_GROUP);
+
+const findRules = async (options: UninstallOptions): Promise<Found[]> => {
+  const served = (await ownCrds(options)).flatMap((crd) => {
+    const { group, names, versions } = specOf(crd);
+    const version = versions.find(({ served }) => served)?.name;
+    return version === undefined
+      ? []
+      : [{ group, version, plural: names.plural, kind: names.kind }];
+  });
+  return findAll(options.client, served, { signal: options.signal });
+};
+
+const removeRules = async (options: UninstallOptions): Promise<boolean> => {
+  const { client, force, say, signal } = options;
+  const find = (): Promise<Found[]> => findRules(options);
+  const timeoutMs = (await coordinatorIsThere(options)) ? options.timeoutMs : 0;
+  const clearing = { what: 'rules', find, signal };
+  const left = await clear(options, { ...clearing, timeoutMs });
+  if (left.length === 0) return true;
+  say(
+    timeoutMs === 0
+      ? 'rules: no coordinator runs, so no agent is heard'
+      : 'rules: not confirmed by every CNF',
+  );
+  for (const one of left.slice(0, MAX_NAMED)) say(`  ${nameOf(one)}: ${messageOf(one)}`);
+  if (left.length > MAX_NAMED) say(`  and ${left.length - MAX_NAMED} more`);
+  if (!force) {
+    say('Mend that and run it again, or give up on them with --force: their configuration then');
+    say(
+      'stays in OpenWRT until its pod is re-created. `kubectl apply -k deploy` undoes what was removed.',
+    );
+    return false;
+  }
+  const letGo = async (): Promise<Found[]> => {
+    const found = await find();
+    for (const { resource, object } of found.filter(isDeleting))
+      await removeFinalizers({ client, resource, object }, OURS, { signal }).catch(unlessOvertaken);
+    return found;
+  };
+  return (
+    (await clear(options, { ...clearing, find: letGo, timeoutMs: options.timeoutMs })).length === 0
+  );
+};
+
+const MAX_NAMED = 20;
+const OURS = [AGENTS_FINALIZER, ...ICN_FINALIZERS];
+
+/** The next look tells what became of it. */
+const unlessOvertaken = (error: unknown): void => {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
+};
+
+const deploymentSchema = z.looseObject({
+  status: z.looseObject({ availableReplicas: z.number().default(0) }).optional(),
+});
+
+const coordinatorIsThere = async ({ client, signal }: UninstallOptions): Promise<boolean> => {
+  const found = await findAll(client, deployments, { labelSelector: PART_OF, signal });
+  return found.some(
+    ({ object }) => (deploymentSchema.parse(object).status?.availableReplicas ?? 0) > 0,
+  );
+};
+
+const isDeleting = ({ object }: Found): boolean => object.metadata.deletionTimestamp !== undefined;
+
+const nameOf = ({ object: { kind, metadata } }: Found): string =>
+  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+
+const messageOf = ({ object }: Found): string => {
+  const { status }: RuleObject = object;
+  const parsed = ruleStatusSchema.safeParse(status);
+  return (parsed.success && parsed.data.message) || 'no word of it';
+};

@@ -1,0 +1,103 @@
+/** `sdewan uninstall`, run as an operator does: nothing of the product is left, nothing hangs, CNFs go on without rules. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { coordinatorDown } from '../stack/faults.ts';
+import { installProduct } from '../stack/install.ts';
+import { applyManifest } from '../stack/manifests.ts';
+import { observePods, readCnf } from '../stack/observe.ts';
+import { waitInSync } from '../stack/operator.ts';
+import { zone } from '../stack/rules.ts';
+import { e2eCluster } from './cluster.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const PURPOSE = 'cnf-1';
+
+describe('uninstalling', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('uninstall');
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
+    await applyManifest(cluster, namespace, 'seed-rules.yaml');
+    await waitInSync(cluster, namespace, seedRules);
+  });
+  // The other files of this suite need it.
+  afterAll(() => installProduct(cluster));
+
+  const uninstall = async (...args: string[]): Promise<{ code: number | null; said: string }> => {
+    const program = path.join(ROOT, 'coordinator/cli/main.ts');
+    const child = spawn(process.execPath, [program, 'uninstall', ...args], {
+      env: { PATH: process.env['PATH'], KUBECONFIG: cluster.kubeconfig },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: 150_000,
+    });
+    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    return { said: await text(child.stderr), code: await exit };
+  };
+  const names = async (...args: string[]): Promise<string> =>
+    (await cluster.kubectl(['get', ...args, '-o', 'name'])).stdout.trim();
+  const seedRulesOn = async (pod: string): Promise<string[]> => {
+    const config = await readCnf(cluster, { namespace, pod });
+    return seedRules.filter((rule) => holdsSeedRule(config, rule));
+  };
+
+  it('does nothing before it is meant', async () => {
+    const { code, said } = await uninstall();
+    expect([code, said]).toEqual([2, expect.stringContaining('--yes')]);
+  });
+
+  it('stops before the rules when nobody can confirm that they are gone, and says so', async () => {
+    const restore = await coordinatorDown(cluster);
+    const { code, said } = await uninstall('--yes');
+    expect([code, said]).toEqual([1, expect.stringContaining('no coordinator runs')]);
+    expect(said).toContain(`FirewallZone ${namespace}/lan1`);
+    expect(await names('crd')).toContain('firewallzones.batch.sdewan.akraino.org');
+    await restore();
+  });
+
+  it('leaves nothing of the product, no rule on a CNF, and CNFs that go on', async () => {
+    const before = await observePods(cluster, namespace, PURPOSE);
+    const { code, said } = await uninstall('--yes');
+    expect([code, said]).toEqual([0, expect.stringContaining(`rollout restart -n ${namespace}`)]);
+    expect(await names('crd')).not.toContain('sdewan');
+    const ofTheCluster =
+      'validatingwebhookconfiguration,mutatingwebhookconfiguration,validatingadmissionpolicy,validatingadmissionpolicybinding,clusterrole,clusterrolebinding,namespace';
+    expect(await names(ofTheCluster)).not.toMatch(/\/sdewan/);
+    expect(await names('rolebinding,configmap', '-n', namespace)).not.toContain('/sdewan');
+    for (const { name } of before) expect(await seedRulesOn(name)).toEqual([]);
+    expect(await observePods(cluster, namespace, PURPOSE)).toEqual(before);
+    await cluster.kubectl(['delete', 'namespace', namespace, '--timeout=60s'], {
+      timeoutMs: 65_000,
+    });
+  });
+
+  it('is done at once where nothing is installed', async () => {
+    expect(await uninstall('--yes')).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('done'),
+    });
+  });
+
+  it('with --force lets rules go that nobody will ever confirm', async () => {
+    const forgotten = await cluster.createNamespace('forgotten');
+    await cluster.kubectl(['apply', '-k', path.join(ROOT, 'deploy/crds')]);
+    await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
+    const lan = zone('lan1', 'ovn-net1');
+    const held = {
+      ...lan,
+      metadata: { ...lan.metadata, finalizers: ['sdewan.akraino.org/agents'] },
+    };
+    await cluster.kubectl(['create', '-n', forgotten, '-f', '-'], { stdin: JSON.stringify(held) });
+    const { code, said } = await uninstall('--yes', '--force');
+    expect([code, said]).toEqual([0, expect.stringContaining('done')]);
+    expect(await names('crd')).not.toContain('sdewan');
+    await cluster.kubectl(['delete', 'namespace', forgotten, '--timeout=60s'], {
+      timeoutMs: 65_000,
+    });
+  });
+});
