@@ -37,6 +37,29 @@ export const coordinatorDown = async (cluster: Cluster): Promise<Restore> => {
   };
 };
 
+const CONFIGURATIONS = ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'];
+/** Nothing listens there. */
+const DEAD_PORT = 9;
+
+/** Nobody answers the API server's reviews, while the coordinator goes on with everything else. */
+export const webhooksDown = async (cluster: Cluster): Promise<Restore> => {
+  const redirect = async (port: number): Promise<void> => {
+    for (const configuration of CONFIGURATIONS) {
+      const target = `${configuration}/sdewan-coordinator`;
+      const names = ['get', target, '-o', 'jsonpath={.webhooks[*].name}'];
+      const webhooks = (await cluster.kubectl(names)).stdout.split(' ');
+      const patch = webhooks.map((_, index) => ({
+        op: 'replace',
+        path: `/webhooks/${index}/clientConfig/service/port`,
+        value: port,
+      }));
+      await cluster.kubectl(['patch', target, '--type=json', '-p', JSON.stringify(patch)]);
+    }
+  };
+  await redirect(DEAD_PORT);
+  return () => redirect(8_443);
+};
+
 export const coordinatorReady = async (cluster: Cluster): Promise<void> => {
   await cluster.kubectl(
     ['rollout', 'status', '-n', SYSTEM, 'deployment/sdewan-coordinator', '--timeout=60s'],

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createWorld, eventually, type World } from './world.ts';
 
@@ -34,6 +37,28 @@ it('answers through the real API server: denied, allowed, held, used', async () 
   expect(held.stdout).toContain('sdewan.akraino.org/agents');
   const used = await world.kubectl('delete', 'firewallzone', 'lan1', '-n', namespace);
   expect(used.stderr).toContain('used by FirewallRule reject-80');
+});
+
+it('takes a folder in any order: in two goes, or in one where references only warn', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'folder-'));
+  const write = (file: string, object: object): Promise<void> =>
+    writeFile(join(folder, file), JSON.stringify(object));
+  const src = { src: 'lan2', target: 'REJECT' };
+  await write('a.json', rule('FirewallRule', 'reject-81', src));
+  await write('b.json', rule('FirewallZone', 'lan2', { network: ['a'] }));
+  const first = await world.kubectl('apply', '-f', folder);
+  expect([first.code, first.stderr]).toEqual([1, expect.stringContaining('FirewallZone lan2')]);
+  expect(await world.kubectl('apply', '-f', folder)).toMatchObject({ code: 0 });
+  const warn = { annotations: { 'sdewan.akraino.org/references': 'warn' } };
+  const own = { name: 'reject-82', namespace, labels: { sdewanPurpose: 'cnf-1' }, ...warn };
+  await write('a.json', rule('FirewallRule', 'reject-82', { ...src, src: 'lan3' }, own));
+  await write('b.json', rule('FirewallZone', 'lan3', { network: ['b'] }));
+  const atOnce = await world.kubectl('apply', '-f', folder);
+  expect([atOnce.code, atOnce.stderr]).toEqual([
+    0,
+    expect.stringContaining('Warning: spec.src: FirewallZone lan3 does not exist'),
+  ]);
+  await rm(folder, { recursive: true });
 });
 
 it('injects a pod and serves its namespace', async () => {

@@ -1,0 +1,132 @@
+/** What the webhooks hold up when nobody answers them, what they never hold up, and that all of it catches up. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { coordinatorDown, webhooksDown, type Restore } from '../stack/faults.ts';
+import { CNF_IMAGE } from '../stack/images.ts';
+import { observePods, readCnf, until } from '../stack/observe.ts';
+import { apply, remove, waitForPods, waitGone, waitInSync } from '../stack/operator.ts';
+import { zone } from '../stack/rules.ts';
+import { e2eCluster } from './cluster.ts';
+
+const WAIT_MS = 60_000;
+const lan = zone('lan1', 'ovn-net1');
+
+describe('with the webhooks down', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let going = '';
+  let restore: Restore = async () => {};
+
+  beforeAll(async () => {
+    [namespace, going] = [
+      await cluster.createNamespace('webhook-down'),
+      await cluster.createNamespace('going'),
+    ];
+    for (const each of [namespace, going]) {
+      await createCnf(cluster, { namespace: each, purpose: 'cnf-1', replicas: 1 });
+      await apply(cluster, each, lan);
+      await waitInSync(cluster, each, [lan]);
+    }
+    restore = await webhooksDown(cluster);
+  });
+  afterAll(() => restore());
+
+  it('pods of others start', async () => {
+    await apply(cluster, namespace, otherPod('other'));
+    await waitRunning('other');
+  });
+
+  it('pods of CNFs wait, and say what for', async () => {
+    await createCnf(cluster, { namespace, purpose: 'cnf-2', replicas: 1 }, { wait: false });
+    await until('an Event of the ReplicaSet', WAIT_MS, async () => {
+      const { stdout } = await cluster.kubectl(['get', 'events', '-n', namespace]);
+      return /FailedCreate.*pods\.sdewan\.akraino\.org/.test(stdout) ? true : undefined;
+    });
+    expect(await observePods(cluster, namespace, 'cnf-2')).toEqual([]);
+  });
+
+  it('rules are taken, held and confirmed; only those of a bucket are refused', async () => {
+    const wan = zone('wan1', 'ovn-net2');
+    await apply(cluster, namespace, wan);
+    await waitInSync(cluster, namespace, [wan]);
+    const { stdout } = await cluster.kubectl([
+      'get',
+      '-n',
+      namespace,
+      'firewallzone/wan1',
+      '-o',
+      'jsonpath={.metadata.finalizers}',
+    ]);
+    expect(stdout).toContain('sdewan.akraino.org/agents');
+    await remove(cluster, namespace, wan);
+    await waitGone(cluster, namespace, [wan]);
+    const labels = { ...wan.metadata.labels, 'sdewan-bucket-type': 'basic' };
+    const inBucket = { ...wan, metadata: { ...wan.metadata, labels } };
+    await expect(apply(cluster, namespace, inBucket)).rejects.toThrow(/buckets\.sdewan/);
+  });
+
+  it('a namespace with a CNF and rules is deleted', async () => {
+    await cluster.kubectl(['delete', 'namespace', going, '--timeout=60s'], { timeoutMs: 65_000 });
+  });
+
+  it('the CNFs that waited come up when the webhooks are back', async () => {
+    await restore();
+    restore = async () => {};
+    await waitForPods(cluster, namespace, 'cnf-2', 1);
+  });
+
+  const waitRunning = (name: string): Promise<true> =>
+    until(`pod ${name} runs`, WAIT_MS, async () => {
+      const phase = ['get', 'pod', name, '-n', namespace, '-o', 'jsonpath={.status.phase}'];
+      return (await cluster.kubectl(phase)).stdout === 'Running' ? true : undefined;
+    });
+});
+
+describe('with the coordinator down, too', async () => {
+  const cluster = await e2eCluster();
+
+  it('a rule that nobody could hold is still taken off the CNF, and a namespace goes when it is back', async () => {
+    const namespace = await cluster.createNamespace('all-down');
+    await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 1 });
+    await apply(cluster, namespace, lan);
+    await waitInSync(cluster, namespace, [lan]);
+    const restore = await coordinatorDown(cluster);
+    try {
+      const wan = zone('wan1', 'ovn-net2');
+      await apply(cluster, namespace, wan);
+      await waitForZones(namespace, (zones) => zones.includes('wan1'));
+      await remove(cluster, namespace, wan);
+      await waitGone(cluster, namespace, [wan]);
+      await waitForZones(namespace, (zones) => !zones.includes('wan1'));
+      await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+      await until('no CNF pods', WAIT_MS, async () =>
+        (await observePods(cluster, namespace, 'cnf-1')).length === 0 ? true : undefined,
+      );
+    } finally {
+      await restore();
+    }
+    await cluster.kubectl(['wait', '--for=delete', `namespace/${namespace}`, '--timeout=60s'], {
+      timeoutMs: 65_000,
+    });
+  });
+
+  const waitForZones = async (
+    namespace: string,
+    holds: (zones: readonly unknown[]) => boolean,
+  ): Promise<void> => {
+    const [pod] = await observePods(cluster, namespace, 'cnf-1');
+    await until('the zones of the CNF', WAIT_MS, async () => {
+      const config = await readCnf(cluster, { namespace, pod: pod?.name ?? '' });
+      const zones = (config.get('firewall') ?? []).map(({ options }) => options['name']);
+      return holds(zones) ? true : undefined;
+    });
+  };
+});
+
+/** Stands for whatever else runs in a cluster. */
+const otherPod = (name: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: { containers: [{ name: 'main', image: CNF_IMAGE }], terminationGracePeriodSeconds: 1 },
+});
