@@ -117,6 +117,7 @@ const PLAIN_KEYS = new Set([
   'maxLength',
   'minItems',
   'maxItems',
+  'maxProperties',
   'minimum',
   'maximum',
 ]);
@@ -134,8 +135,9 @@ const structural = (schema: object, path: string): Schema => {
     if (isIntOrString && (key === 'type' || key === 'anyOf')) continue;
     if (isPlain(key, value)) result[key] = value;
     else if (key === 'properties') result[key] = childrenOf(value, path);
-    else if (key === 'items') result[key] = structural(value, `${path}[]`);
-    else if (!isDropped(key, value)) {
+    else if (key === 'items' || isMapValue(schema, key, value))
+      result[key] = structural(value, `${path}[]`);
+    else if (!isDropped(schema, key, value)) {
       throw new Error(`${path}: a CRD cannot say ${key}: ${JSON.stringify(value)}`);
     }
   }
@@ -160,6 +162,15 @@ const childrenOf = (properties: object, path: string): Record<string, Schema> =>
     Object.entries(properties).map(([name, child]) => [name, structural(child, `${path}.${name}`)]),
   );
 
-/** The API server prunes unknown fields by itself, and refuses `additionalProperties: false`. */
-const isDropped = (key: string, value: unknown): boolean =>
-  key === '$schema' || (key === 'additionalProperties' && value === false);
+/** Maps have to be bounded. */
+const isMapValue = (schema: object, key: string, value: unknown): value is object =>
+  key === 'additionalProperties' && 'maxProperties' in schema && typeof value === 'object';
+
+/**
+ * The API server prunes unknown fields by itself, and refuses `additionalProperties: false`. What the keys of a map may be, a
+ * rule has to say.
+ */
+const isDropped = (schema: object, key: string, value: unknown): boolean =>
+  key === '$schema' ||
+  (key === 'additionalProperties' && value === false) ||
+  (key === 'propertyNames' && 'maxProperties' in schema);

@@ -23,6 +23,11 @@ const PREFIX = 'sdewan.akraino.org';
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
 /** `deny`, `warn` or `off`: what admission makes of references of this CR that do not hold, instead of its default. */
 export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
+/**
+ * On CRs that follow pods, written by the coordinator: the addresses of the pods, sorted, separated by commas; empty when there
+ * are none.
+ */
+export const POD_ADDRESSES_ANNOTATION = `${PREFIX}/pod-addresses`;
 /** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */

@@ -126,6 +126,7 @@ const contextOf = (
   const name = uciName(metadata.name);
   return {
     crName: metadata.name,
+    annotations: metadata.annotations ?? {},
     name,
     sectionName: `${kind.uci?.sectionPrefix ?? ''}${name}`,
     interfaceOf: (network) => networks.get(network) ?? '',
@@ -220,7 +221,7 @@ const missingInOpenwrt = (
   const [lack] = uci.lacks?.(spec, context) ?? [];
   return (
     lack && {
-      verdict: lack.reason === 'WaitingForInterface' ? 'pending' : 'failed',
+      verdict: lack.reason.startsWith('Waiting') ? 'pending' : 'failed',
       reason: lack.reason,
       message: `${lack.path}: ${lack.message}`,
     }

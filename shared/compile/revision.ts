@@ -1,13 +1,14 @@
 /** What a rule asks for, as one short text that agent and coordinator compute alike. */
 import { createHash } from 'node:crypto';
 import type { RuleObject } from '../kube/objects.ts';
-import { ORDER_ANNOTATION } from '../names.ts';
+import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '../names.ts';
 
-/** SHA-256 in hex over spec and order annotation; changes with either, unlike `generation`, which annotations do not move. */
+/** SHA-256 in hex over spec and those annotations that shape sections, which do not move `generation`. */
 export const revisionOf = ({ spec, metadata }: RuleObject): string => {
   const order = metadata.annotations?.[ORDER_ANNOTATION] ?? '0';
+  const addresses = metadata.annotations?.[POD_ADDRESSES_ANNOTATION];
   return createHash('sha256')
-    .update(canonicalJson([spec ?? {}, order]))
+    .update(canonicalJson([spec ?? {}, order, ...(addresses === undefined ? [] : [addresses])]))
     .digest('hex');
 };
 

@@ -22,12 +22,20 @@ export type DeviceUse = { path: string; device: string };
 export type Lack = {
   path: string;
   message: string;
-  /** With `WaitingForInterface` the CR is pending, with others failed. */
-  reason: 'WaitingForInterface' | 'UnsupportedByDriver' | 'InvalidSpec';
+  /** With what it waits for the CR is pending, with others failed. */
+  reason: 'WaitingForInterface' | 'WaitingForPods' | 'UnsupportedByDriver' | 'InvalidSpec';
 };
 
 /** A use of a key of a Secret of the same namespace. */
 export type SecretUse = { path: string; name: string; key: string };
+
+/** Pods that the coordinator follows for a CR: it writes their addresses to `POD_ADDRESSES_ANNOTATION`. */
+export type PodSelection = {
+  /** Undefined: of all. */
+  namespace: string | undefined;
+  /** As the API server takes it; empty: all pods. */
+  labelSelector: string;
+};
 
 /** A condition on the spec that the API server checks as CEL and we check in code; a test holds the two together. */
 export type SpecRule<Spec> = {
@@ -56,6 +64,8 @@ export type IpsecDialect = 'classic' | 'swanctl';
 export type RenderContext = {
   /** The CR's own name. */
   crName: string;
+  /** The CR's own; those that shape sections are part of its revision. */
+  annotations: Readonly<Record<string, string>>;
   /** The CR's name as UCI can hold it: `-` and `.` are `_`. */
   name: string;
   /** The UCI section's name that belongs to this CR: `section.prefix` + name. */
@@ -126,6 +136,7 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   networks?: (spec: Spec) => readonly NetworkUse[];
   devices?: (spec: Spec) => readonly DeviceUse[];
   secrets?: (spec: Spec) => readonly SecretUse[];
+  pods?: (spec: Spec) => PodSelection;
   /** Where its sections go. Absent for kinds that only make other CRs. */
   uci?: UciRendering<Spec>;
 };

@@ -17,6 +17,7 @@ import type { KindDefinition } from './kind.ts';
 import { mwan3Policy } from './mwan3-policy.ts';
 import { mwan3Rule } from './mwan3-rule.ts';
 import { networkFirewallRule } from './network-firewall-rule.ts';
+import { sdewanApplication } from './sdewan-application.ts';
 
 export const kinds: readonly KindDefinition[] = [
   firewallZone,
@@ -30,6 +31,7 @@ export const kinds: readonly KindDefinition[] = [
   mwan3Rule,
   cnfRoute,
   cnfRouteRule,
+  sdewanApplication,
   ipsecProposal,
   ipsecHost,
   ipsecSite,

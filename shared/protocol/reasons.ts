@@ -11,6 +11,7 @@ export const reasons = {
     'Needs a device, an address or a default route that the CNF pod does not have (yet).',
   WaitingForSecret:
     'Needs a key of a Secret that does not exist (yet), or that the agent may not read.',
+  WaitingForPods: 'Follows pods, and the coordinator has not said yet which there are.',
   WaitingForPackage: 'OpenWRT lacks the configuration package that the rule belongs to.',
   InvalidSpec: 'The spec breaks a rule of its kind; a last good generation may be in force.',
   UnknownNetwork: 'Names a network that the CNF pod is not attached to.',

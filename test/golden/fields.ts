@@ -194,6 +194,13 @@ const tables: Readonly<Record<string, KindTable>> = {
       table: (value) => ({ lookup: String(value) }),
     },
   },
+  /** One section per address; this is the first. */
+  SdewanApplication: {
+    section: (name) => `sdewan_app_${mapped(name)}_10_244_1_5`,
+    type: 'rule',
+    always: () => ({ src: '10.244.1.5', lookup: '40' }),
+    special: { podSelector: nothing, appNamespace: nothing, servicePort: nothing, cnfPort: nothing },
+  },
   IpsecProposal: {
     section: mapped,
     type: expect.stringMatching(/^(crypto_)?proposal$/),

@@ -24,19 +24,25 @@ const cases = readdirSync(folder)
 const documentSchema = z.object({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()) }),
+  metadata: z.object({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
   spec: z.record(z.string(), z.unknown()),
 });
 
 const rulesOf = (name: string): (RuleObject & { spec: Spec })[] =>
   parseAllDocuments(readFileSync(join(folder, `${name}.yaml`), 'utf8')).map((document, index) => {
     const { metadata, ...rest } = documentSchema.parse(document.toJS());
+    const { annotations, ...named } = metadata;
     const uid = `uid-${index}`;
     const creationTimestamp = `2026-01-01T00:00:${String(index).padStart(2, '0')}Z`;
     return {
       ...rest,
       metadata: {
-        ...metadata,
+        ...named,
+        ...(annotations && { annotations }),
         uid,
         creationTimestamp,
         generation: 1,

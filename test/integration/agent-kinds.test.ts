@@ -101,6 +101,11 @@ const rules: Record<string, { section: string; spec: object; changed: object }> 
     spec: { src: '10.0.0.0/8', table: 40 },
     changed: { src: '10.0.0.0/8', not: true },
   },
+  SdewanApplication: {
+    section: 'network.sdewan_app_r_10_244_1_5',
+    spec: { podSelector: { matchLabels: { app: 'web' } } },
+    changed: { podSelector: { matchLabels: { app: 'shop' } } },
+  },
   IpsecProposal: {
     section: 'ipsec.p_1',
     spec: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256' },
@@ -126,10 +131,21 @@ const nameOf: Record<string, string> = {
   IpsecSite: 'site.r',
 };
 
+/** What the coordinator says of the pods that a rule follows. */
+const followed: Record<string, Record<'spec' | 'changed', string>> = {
+  SdewanApplication: { spec: '10.244.1.5', changed: '10.244.1.6,fd00::6' },
+};
+const annotationsOf = (kind: string, which: 'spec' | 'changed') => {
+  const addresses = followed[kind]?.[which];
+  return addresses === undefined
+    ? {}
+    : { annotations: { 'sdewan.akraino.org/pod-addresses': addresses } };
+};
+
 const everything = (which: 'spec' | 'changed', more: Partial<RuleObject['metadata']> = {}) =>
   Object.entries(rules).map(([kind, rule]) => {
     const object = cr(kind, nameOf[kind] ?? 'r', rule[which]);
-    return { ...object, metadata: { ...object.metadata, ...more } };
+    return { ...object, metadata: { ...object.metadata, ...annotationsOf(kind, which), ...more } };
   });
 
 const sectionsOf = (packageName: string) => openwrt.sections(packageName);
@@ -170,7 +186,8 @@ it('a login that may not write a package costs the rules of that package alone',
   const states = new Map(agent.reports().map(({ kind, state }) => [kind, state]));
   expect(states.get('CNFRoute')).toBe('Pending');
   expect(states.get('CNFRouteRule')).toBe('Pending');
+  expect(states.get('SdewanApplication')).toBe('Pending');
   expect([...states.values()].filter((state) => state === 'Applied')).toHaveLength(
-    kinds.length - 2,
+    kinds.length - 3,
   );
 });

@@ -403,6 +403,21 @@ const cases: Record<string, Case> = {
     },
     server: 'must be 1 to 256 printable ASCII characters',
   },
+  'an application of all pods': {
+    kind: 'SdewanApplication',
+    spec: { podSelector: { matchLabels: {} } },
+    server: 'it would select all pods',
+  },
+  'a label that is none': {
+    kind: 'SdewanApplication',
+    spec: { podSelector: { matchLabels: { 'a b': '1' } } },
+    server: 'must be the key of a label',
+  },
+  'an expression without values': {
+    kind: 'SdewanApplication',
+    spec: { podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: [] }] } },
+    server: 'In and NotIn need values',
+  },
   'two connections of one name': {
     kind: 'IpsecHost',
     spec: {
@@ -471,6 +486,11 @@ const VALUES: readonly unknown[] = [
   { name: 'vpn', key: 'psk' },
   ['p1'],
   [{ name: 'c-1', conn_type: 'tunnel', mode: 'start', crypto_proposal: ['p1'], if_id: 7 }],
+  { matchLabels: { 'example.org/app': 'web' } },
+  { matchExpressions: [{ key: 'tier', operator: 'NotIn', values: ['a', ''] }] },
+  'api.example.com',
+  'Hub',
+  'Device',
 ];
 
 const shapeOf = ({ spec }: KindDefinition): Readonly<Record<string, z.ZodType>> => {

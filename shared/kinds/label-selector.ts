@@ -1,0 +1,84 @@
+/** A label selector in a rule spec, as Deployments have it, and the text by which the API server is asked for what it selects. */
+import * as z from 'zod';
+import { celText, text } from './schema.ts';
+
+const MAX_REQUIREMENTS = 32;
+const NAME = '[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?';
+const KEY_PATTERN = `([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?${NAME}`;
+const VALUE_PATTERN = `(${NAME})?`;
+const KEY_MUST = 'must be the key of a label such as app or example.org/app';
+const VALUE_MUST = 'must be a value that a label can have';
+const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
+
+const key = () => text({ must: KEY_MUST, maxLength: 317, pattern: KEY_PATTERN });
+const value = () => text({ must: VALUE_MUST, maxLength: 63, pattern: VALUE_PATTERN });
+
+const requirement = z.strictObject({
+  key: key().describe('The label.'),
+  operator: z
+    .enum(OPERATORS, { error: `must be one of ${OPERATORS.join(', ')}` })
+    .describe('How it relates to values.'),
+  values: z.array(value()).max(MAX_REQUIREMENTS).optional().describe('For In and NotIn.'),
+});
+type Requirement = z.infer<typeof requirement>;
+
+const needsValues = ({ operator }: Requirement): boolean =>
+  operator === 'In' || operator === 'NotIn';
+const VALUES_MUST = 'In and NotIn need values, and the others cannot have any';
+
+export const labelSelector = () =>
+  z.strictObject({
+    matchLabels: z
+      .record(z.string(), value())
+      .refine((labels) => Object.keys(labels).every((label) => key().safeParse(label).success), {
+        error: KEY_MUST,
+      })
+      .optional()
+      .describe('Labels with these values.')
+      .meta({
+        maxProperties: MAX_REQUIREMENTS,
+        'x-kubernetes-validations': [
+          {
+            rule: `self.all(key, key.matches(${celText(`^(${KEY_PATTERN})$`)}))`,
+            message: KEY_MUST,
+          },
+        ],
+      }),
+    matchExpressions: z
+      .array(
+        requirement
+          .refine((one) => needsValues(one) === (one.values ?? []).length > 0, {
+            error: VALUES_MUST,
+          })
+          .meta({
+            'x-kubernetes-validations': [
+              {
+                rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
+                message: VALUES_MUST,
+              },
+            ],
+          }),
+      )
+      .max(MAX_REQUIREMENTS)
+      .optional()
+      .describe('What else labels must be; all have to hold.'),
+  });
+export type LabelSelector = z.infer<ReturnType<typeof labelSelector>>;
+
+export const isEmptySelector = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
+  Object.keys(matchLabels ?? {}).length === 0 && (matchExpressions ?? []).length === 0;
+
+/** As the API server takes it in a list or watch; the same selector is always the same text. */
+export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string =>
+  [
+    ...Object.entries(matchLabels).map(([label, wanted]) => `${label}=${wanted}`),
+    ...matchExpressions.map(requirementText),
+  ]
+    .sort()
+    .join(',');
+
+const requirementText = ({ key: label, operator, values = [] }: Requirement): string => {
+  if (operator === 'Exists') return label;
+  if (operator === 'DoesNotExist') return `!${label}`;
+  return `${label} ${operator.toLowerCase()} (${[...new Set(values)].sort().join(',')})`;
+};
