@@ -2,6 +2,7 @@
  * Makes CustomResourceDefinitions out of the kinds' zod schemas. What a structural schema cannot say must not vanish silently:
  * every construct that this file does not know is an error that names its place.
  */
+import { generatorStatusSchema } from '#shared/protocol/generator-status.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
@@ -50,16 +51,20 @@ export const crdOf = (kind: KindDefinition) => ({
         served: true,
         storage: true,
         subresources: { status: {} },
-        additionalPrinterColumns: printerColumns,
+        additionalPrinterColumns: printerColumns(kind),
         schema: { openAPIV3Schema: rootSchema(kind) },
       },
     ],
   },
 });
 
-const printerColumns = [
+const printerColumns = ({ generates }: KindDefinition) => [
   { name: 'Purpose', type: 'string', jsonPath: `.metadata.labels.${PURPOSE_LABEL}` },
-  { name: 'Applied', type: 'string', jsonPath: '.status.pods.summary' },
+  {
+    name: 'Applied',
+    type: 'string',
+    jsonPath: generates ? '.status.children.summary' : '.status.pods.summary',
+  },
   { name: 'In Sync', type: 'boolean', jsonPath: '.status.inSync' },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
@@ -87,7 +92,10 @@ const rootSchema = (kind: KindDefinition): Schema => {
       metadata: { type: 'object' },
       spec,
       status: {
-        ...schemaOf(ruleStatusSchema, `${kind.kind}.status`),
+        ...schemaOf(
+          kind.generates ? generatorStatusSchema : ruleStatusSchema,
+          `${kind.kind}.status`,
+        ),
         description: 'Written by the coordinator.',
       },
     },

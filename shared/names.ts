@@ -28,6 +28,18 @@ export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
  * are none.
  */
 export const POD_ADDRESSES_ANNOTATION = `${PREFIX}/pod-addresses`;
+/**
+ * On Services: the purpose of the CNF that exposes them, or namespace/purpose; `none`: not exposed. And the FirewallZone that
+ * clients come from.
+ */
+export const EXPOSE_ANNOTATION = `${PREFIX}/expose`;
+export const EXPOSE_ZONE_ANNOTATION = `${PREFIX}/expose-zone`;
+/** On FirewallDNATs that were made for a Service: which one. */
+export const SERVICE_NAMESPACE_LABEL = `${PREFIX}/service-namespace`;
+export const SERVICE_NAME_LABEL = `${PREFIX}/service-name`;
+export const SERVICE_UID_LABEL = `${PREFIX}/service-uid`;
+/** Bucket type of what is made for Services. */
+export const SERVICE_BUCKET = 'k8s-service';
 /** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */

@@ -72,7 +72,7 @@ export const inputOf = (
       },
       {
         name: 'network',
-        sections: ['eth0', 'net1', 'net2'].map((device) =>
+        sections: ['eth0', 'net1', 'net2', 'vti_10.1.2.3'].map((device) =>
           namedSection('interface', `if_${device}`, { device }),
         ),
       },

@@ -3,7 +3,7 @@
  * UCI option.
  */
 import { isIP, isIPv4 } from 'node:net';
-import { optionalText, optionalTextOrNumber, text } from './schema.ts';
+import { optionalText, optionalTextOrNumber, text, textOrNumber } from './schema.ts';
 import type { TextRule } from './schema.ts';
 
 /** Longest list that a spec may hold; keeps CEL's cost in bounds, and a section within what a person can read. */
@@ -59,6 +59,15 @@ export const networks = () =>
     holds: every(isNetwork),
   });
 
+/** As `network`, without an IPv4 mask: as routes take it. */
+export const plainNetwork = () =>
+  optionalText({
+    must: 'must be an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32',
+    maxLength: 80,
+    pattern: `${ADDRESS}(/[0-9]{1,3})?`,
+    holds: isNetwork,
+  });
+
 /** As `networks`, without negation. */
 export const plainNetworks = () =>
   optionalText({
@@ -109,6 +118,17 @@ export const port = () =>
     must: 'must be a port from 1 to 65535 or a range such as 8000-8100',
     maxLength: 12,
     pattern: PORT,
+    holds: isPort,
+    min: 1,
+    max: MAX_PORT,
+  });
+
+/** One port, which has to be there: no blank, no range. */
+export const onePort = () =>
+  textOrNumber({
+    must: `must be a port from 1 to ${MAX_PORT}`,
+    maxLength: 5,
+    pattern: '[0-9]{1,5}',
     holds: isPort,
     min: 1,
     max: MAX_PORT,

@@ -4,6 +4,7 @@
  */
 import type * as z from 'zod';
 import type { ResourceType } from '../kube/objects.ts';
+import type { Generation } from './generation.ts';
 import type { UciSection } from '../uci/model.ts';
 
 /** A use of another CR of the same namespace and purpose. `path` is where in the spec, e.g. `spec.policy`. */
@@ -139,6 +140,8 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   pods?: (spec: Spec) => PodSelection;
   /** Where its sections go. Absent for kinds that only make other CRs. */
   uci?: UciRendering<Spec>;
+  /** The CRs that the coordinator makes of it. */
+  generates?: Generation<Spec>;
 };
 
 /**

@@ -2,9 +2,12 @@
  * All kinds of rule CRs. The order is part of the product: rules of equal order annotation and age are configured in it,
  * so that what others refer to comes first.
  */
+import { cnfHubSite } from './cnf-hub-site.ts';
+import { cnfLocalService } from './cnf-local-service.ts';
 import { cnfNat } from './cnf-nat.ts';
 import { cnfRouteRule } from './cnf-route-rule.ts';
 import { cnfRoute } from './cnf-route.ts';
+import { cnfService } from './cnf-service.ts';
 import { firewallDnat } from './firewall-dnat.ts';
 import { firewallForwarding } from './firewall-forwarding.ts';
 import { firewallRule } from './firewall-rule.ts';
@@ -35,6 +38,9 @@ export const kinds: readonly KindDefinition[] = [
   ipsecProposal,
   ipsecHost,
   ipsecSite,
+  cnfService,
+  cnfLocalService,
+  cnfHubSite,
 ];
 
 /** Those that agents apply to OpenWRT. The others only make or tell something: no agent reads them or confirms that they are gone. */

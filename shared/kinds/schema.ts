@@ -31,29 +31,44 @@ export const optionalText = (rule: TextRule) => {
     .optional();
 };
 
+type NumberRule = TextRule & { min: number; max: number };
+
 /** As `optionalText`, and a whole number from `min` to `max` is taken as its digits. */
-export const optionalTextOrNumber = (rule: TextRule & { min: number; max: number }) => {
-  const { must, maxLength, min, max } = rule;
+export const optionalTextOrNumber = (rule: NumberRule) => {
   const matches = matcherOf(rule);
-  const inRange = (value: number) => Number.isInteger(value) && value >= min && value <= max;
-  const isText = (value: string) => value === '' || (value.length <= maxLength && matches(value));
-  return z
-    .union([z.string(), z.number()], { error: must })
-    .refine((value) => (typeof value === 'number' ? inRange(value) : isText(value)), {
-      error: must,
-    })
+  return intOrString(rule, (value) => value === '' || matches(value))
     .transform((value) => blankIsAbsent(String(value)))
-    .meta({
-      'x-kubernetes-int-or-string': true,
-      maxLength,
-      // Without the guard, `matches` fails at run time for every integer (measured).
-      ...celRule(
-        `type(self) == int ? self >= ${min} && self <= ${max} : string(self).matches(${celText(`^(${rule.pattern})?$`)})`,
-        must,
-      ),
-    })
+    .meta(intOrStringRule(rule, `^(${rule.pattern})?$`))
     .optional();
 };
+
+/** As `text`, and a whole number from `min` to `max` is taken as its digits. */
+export const textOrNumber = (rule: NumberRule) =>
+  intOrString(rule, matcherOf(rule))
+    .transform(String)
+    .meta(intOrStringRule(rule, `^(${rule.pattern})$`));
+
+const intOrString = (rule: NumberRule, isText: (value: string) => boolean) => {
+  const { must, maxLength, min, max } = rule;
+  const inRange = (value: number) => Number.isInteger(value) && value >= min && value <= max;
+  return z
+    .union([z.string(), z.number()], { error: must })
+    .refine(
+      (value) =>
+        typeof value === 'number' ? inRange(value) : value.length <= maxLength && isText(value),
+      { error: must },
+    );
+};
+
+const intOrStringRule = ({ must, maxLength, min, max }: NumberRule, pattern: string) => ({
+  'x-kubernetes-int-or-string': true,
+  maxLength,
+  // Without the guard, `matches` fails at run time for every integer (measured).
+  ...celRule(
+    `type(self) == int ? self >= ${min} && self <= ${max} : string(self).matches(${celText(pattern)})`,
+    must,
+  ),
+});
 
 /** One of a few words, or blank, which is the same as absent. */
 export const oneOf = <const Word extends string>(words: readonly Word[]) =>

@@ -31,6 +31,9 @@ export const conditionReasons = {
   NotWatching: 'The agent of a pod cannot watch this kind, so it knows of no change.',
   Outdated: 'A pod still has an earlier revision of the rule.',
   NotConfirmed: 'The agent of a pod has not said that the rule is gone.',
+  NotResolved: 'A host name of the CR has no addresses, or the DNS does not answer.',
+  ChildNotInSync: 'A CR that this one makes is not in sync.',
+  ChildRefused: 'A CR that this one makes was refused by the API server.',
 } as const satisfies Record<string, string>;
 export type ConditionReason = keyof typeof conditionReasons;
 

@@ -201,6 +201,42 @@ const tables: Readonly<Record<string, KindTable>> = {
     always: () => ({ src: '10.244.1.5', lookup: '40' }),
     special: { podSelector: nothing, appNamespace: nothing, servicePort: nothing, cnfPort: nothing },
   },
+  /** Of the CNFNAT that is made of it; of several, the first. */
+  CNFService: {
+    section: (name) => `sdewan_nat_${mapped(name)}nat`,
+    type: 'redirect',
+    always: () => ({ target: 'DNAT', proto: 'tcp', src: deviceZone }),
+    special: {
+      fullname: () => ({ dest_ip: '192.0.2.10' }),
+      port: (value) => ({ src_dport: String(value) }),
+      dport: (value) => ({ dest_port: String(value) }),
+      cidr: nothing,
+    },
+  },
+  CNFLocalService: {
+    section: (name) => `sdewan_nat_${mapped(name)}nat0`,
+    type: 'redirect',
+    always: () => ({ target: 'DNAT', proto: 'tcp', src: deviceZone }),
+    special: {
+      localservice: () => ({ dest_ip: '10.9.9.9' }),
+      localport: (value) => ({ dest_port: String(value) }),
+      remoteservice: () => ({ src_dip: '192.0.2.20' }),
+      remoteport: (value) => ({ src_dport: String(value) }),
+    },
+  },
+  CNFHubSite: {
+    section: (name) => `sdewan_route_${mapped(name)}route0`,
+    type: 'route',
+    always: (_name, { type }) =>
+      type === 'Hub' ? { interface: 'if_vti_10.1.2.3' } : { interface: 'if_net1', table: '40' },
+    special: {
+      type: nothing,
+      site: nothing,
+      subnet: (value) => ({ target: value }),
+      hubip: nothing,
+      devicepip: nothing,
+    },
+  },
   IpsecProposal: {
     section: mapped,
     type: expect.stringMatching(/^(crypto_)?proposal$/),

@@ -5,6 +5,7 @@
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkSpec } from '#shared/compile/check.ts';
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -13,6 +14,7 @@ import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
+import { planChildren } from '../../coordinator/generate/children/plan.ts';
 import { readUci } from '../judge/uci.ts';
 import { expectedOptions, type Spec } from './fields.ts';
 
@@ -52,9 +54,38 @@ const rulesOf = (name: string): (RuleObject & { spec: Spec })[] =>
     };
   });
 
+/** What the DNS says. */
+const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
+  'web.example.com': ['192.0.2.10', '192.0.2.11', '2001:db8::10'],
+  'mail.local.example.com': ['10.9.9.9'],
+  'mail.example.com': ['192.0.2.20', '192.0.2.21', '2001:db8::20'],
+  'site.example.com': ['10.30.0.1', '2001:db8::30'],
+};
+
+/** The CRs that the coordinator makes of these. */
+const childrenOf = (rules: readonly RuleObject[]): RuleObject[] =>
+  rules.flatMap((rule) => {
+    const kind = kinds.find((known) => known.kind === rule.kind);
+    const checked = kind?.generates && checkSpec(kind, rule.spec);
+    if (!kind?.generates || !checked || 'problem' in checked) return [];
+    const children = kind.generates.children(checked.spec, (host) => ADDRESSES[host] ?? []);
+    if ('message' in children) throw new Error(children.message);
+    return planChildren(rule.metadata.name, children, []).create.map((child) => ({
+      apiVersion: rule.apiVersion,
+      kind: child.kind,
+      metadata: { ...rule.metadata, name: child.name, uid: `${rule.metadata.uid}-${child.name}` },
+      spec: child.spec,
+    }));
+  });
+
 /** Cases for another dialect of IPsec say so in their name. */
-const inputFor = (name: string) =>
-  inputOf(rulesOf(name), name.includes('swanctl') ? { ipsecDialect: 'swanctl' } : {});
+const inputFor = (name: string) => {
+  const rules = rulesOf(name);
+  return inputOf(
+    [...rules, ...childrenOf(rules)],
+    name.includes('swanctl') ? { ipsecDialect: 'swanctl' } : {},
+  );
+};
 
 const exported = (name: string): string =>
   [...compile(inputFor(name)).desired]
@@ -91,9 +122,9 @@ describe.each(cases)('golden: %s', (name) => {
   });
 });
 
-it('covers every kind that goes to OpenWRT', () => {
+it('covers every kind that goes to OpenWRT, itself or by CRs that are made of it', () => {
   const covered = new Set(cases.flatMap(rulesOf).map(({ kind }) => kind));
-  expect(kinds.filter(({ kind, uci }) => uci && !covered.has(kind)).map(({ kind }) => kind)).toEqual([]);
+  expect(kinds.filter(({ kind, uci, generates }) => (uci ?? generates) && !covered.has(kind)).map(({ kind }) => kind)).toEqual([]);
 });
 
 it('covers every field of every kind that goes to OpenWRT', () => {
@@ -101,7 +132,7 @@ it('covers every field of every kind that goes to OpenWRT', () => {
     cases.flatMap(rulesOf).flatMap(({ kind, spec }) => Object.keys(spec).map((field) => `${kind}.${field}`)),
   );
   const fields = kinds
-    .filter(({ uci }) => uci)
+    .filter(({ uci, generates }) => uci ?? generates)
     .flatMap(({ kind, spec }) =>
       spec instanceof z.ZodObject ? Object.keys(spec.shape).map((field) => `${kind}.${field}`) : [],
     );
