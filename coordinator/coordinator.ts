@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { EventRecorder } from '#shared/kube/events.ts';
+import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -34,6 +34,8 @@ export type CoordinatorOptions = {
   instance: string;
   /** Told of every CNF pod that comes, goes or changes, for those parts that look after its surroundings. */
   onPod: (change: PodChange) => void;
+  /** Told of every rule that came, went or changed, by its uid. */
+  onRule: (uid: string) => void;
   registry: Registry;
   clock: Clock;
   log: Logger;
@@ -51,6 +53,8 @@ export type Coordinator = {
   /** The report intake, for a server. */
   fetch: (request: Request) => Response | Promise<Response>;
   sources: Sources;
+  /** Writes an Event in the background. */
+  record: (event: RecordedEvent) => void;
   /** What is not yet as it should be, one sentence each. */
   notReady: () => readonly string[];
   /** Works until the signal aborts. */
@@ -102,7 +106,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     client,
     clock,
     log,
-    onChange: (uid) => reconciler.markRule(uid),
+    onChange: (uid) => {
+      reconciler.markRule(uid);
+      options.onRule(uid);
+    },
   });
   const facts = new Facts({ pods, reports, awaited, silentAfterMs, clock });
   const record = recorder.record.bind(recorder);
@@ -163,6 +170,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   return {
     fetch: intake.fetch,
     sources: { pods, rules, podsKnown: podsKnown.promise },
+    record,
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
       ...[...rules.unknown].map(([kind, { message }]) => `${kind}: ${message}`),

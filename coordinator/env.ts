@@ -5,6 +5,8 @@ import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
 import { referenceModes } from './admission/decide.ts';
+import type { GeneratorsOptions } from './generate/generate.ts';
+import type { ExposeOptions } from './generate/services/claims.ts';
 import type { CertificatePolicy } from './certificates/plan.ts';
 
 const DAY_MS = 86_400_000;
@@ -107,6 +109,38 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'An agent not heard of for this long is silent: its pod is not in sync. Also the time that agents have after a start of the coordinator before a status is lowered for want of a report. More than three of their heartbeats.',
     ),
+  SDEWAN_EXPOSE_SERVICES: envField
+    .flag()
+    .default(true)
+    .describe(
+      'Whether Services with annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF.',
+    ),
+  SDEWAN_EXPOSE_ALL_TO: envField
+    .text()
+    .optional()
+    .describe(
+      'Purpose, or namespace/purpose, of the CNF that exposes all Services that do not say otherwise; default: none does. Those of `kube-system` and of the own namespace, and `default/kubernetes`, have to ask all the same.',
+    ),
+  SDEWAN_EXPOSE_ZONE: envField
+    .text()
+    .optional()
+    .describe(
+      'FirewallZone that clients of Services come from, where annotation `sdewan.akraino.org/expose-zone` does not say.',
+    ),
+  SDEWAN_DNS_SERVERS: envField
+    .list()
+    .default([])
+    .describe(
+      'DNS servers for the host names of CNFService, CNFLocalService and CNFHubSite, as address or address:port, separated by commas; default: those of the pod.',
+    ),
+  SDEWAN_DNS_MIN_TTL_MS: envField
+    .int(100, 3_600_000)
+    .default(5_000)
+    .describe('An answer of the DNS holds for its TTL, but at least this long.'),
+  SDEWAN_DNS_MAX_TTL_MS: envField
+    .int(1_000, 86_400_000)
+    .default(300_000)
+    .describe('And at most this long.'),
   SDEWAN_WATCH_NAMESPACE: envField
     .text()
     .optional()
@@ -127,6 +161,24 @@ export const coordinatorEnvSchema = z.object({
 });
 
 export type CoordinatorEnv = z.infer<typeof coordinatorEnvSchema>;
+
+export const exposeOptionsOf = (
+  env: CoordinatorEnv,
+  namespace: string,
+): ExposeOptions | undefined =>
+  env.SDEWAN_EXPOSE_SERVICES
+    ? {
+        allTo: env.SDEWAN_EXPOSE_ALL_TO,
+        zone: env.SDEWAN_EXPOSE_ZONE,
+        exceptNamespaces: ['kube-system', namespace],
+      }
+    : undefined;
+
+export const dnsOptionsOf = (env: CoordinatorEnv): GeneratorsOptions['dns'] => ({
+  servers: env.SDEWAN_DNS_SERVERS,
+  minTtlMs: env.SDEWAN_DNS_MIN_TTL_MS,
+  maxTtlMs: env.SDEWAN_DNS_MAX_TTL_MS,
+});
 
 const SERVICE = 'sdewan-coordinator';
 const SERVICE_PORT = 8_443;

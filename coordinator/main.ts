@@ -11,7 +11,8 @@ import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { createCoordinator } from './coordinator.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from './env.ts';
+import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } from './env.ts';
+import { createGenerators, type Generators } from './generate/generate.ts';
 import { createHealth } from './http/health.ts';
 import { createTls } from './tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
@@ -35,7 +36,11 @@ const main = async (signal: AbortSignal): Promise<void> => {
     revisionOf,
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     instance: env.POD_NAME,
-    onPod: (change) => webhooks.onPod(change),
+    onPod: (change) => {
+      webhooks.onPod(change);
+      generators.onPod(change);
+    },
+    onRule: (uid) => generators.onRule(uid),
   });
   const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const tls = await createTls({ ...common, env, namespace: ownNamespace }, signal);
@@ -49,6 +54,14 @@ const main = async (signal: AbortSignal): Promise<void> => {
     caBundle: tls.bundle,
   });
   tls.onBundle(webhooks.onBundle);
+  const generators: Generators = createGenerators({
+    ...common,
+    kinds,
+    expose: exposeOptionsOf(env, ownNamespace),
+    dns: dnsOptionsOf(env),
+    sources: coordinator.sources,
+    record: coordinator.record,
+  });
 
   const health = await serveApp({
     fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
@@ -68,7 +81,12 @@ const main = async (signal: AbortSignal): Promise<void> => {
   });
   log.info({ reportPort: intake.port, httpPort: health.port, server: config.server }, 'started');
 
-  await Promise.all([coordinator.run(signal), webhooks.run(signal), tls.run(signal)]);
+  await Promise.all([
+    coordinator.run(signal),
+    webhooks.run(signal),
+    generators.run(signal),
+    tls.run(signal),
+  ]);
   await Promise.all([intake.close(), health.close()]);
   await client.close();
   log.info('stopped');

@@ -99,6 +99,12 @@ export class Pods {
     return [...(this.#byPurpose.get(keyOf(namespace, purpose))?.values() ?? [])];
   }
 
+  /** Where there are CNF pods of that purpose, whatever their state. */
+  namespacesOf(purpose: string): string[] {
+    const having = this.all().filter((target) => target.purpose === purpose);
+    return [...new Set(having.map(({ namespace }) => namespace))];
+  }
+
   ofNamespace(namespace: string): Target[] {
     return this.all().filter((target) => target.namespace === namespace);
   }

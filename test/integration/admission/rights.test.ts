@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubectlResult } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../golden/rights');
@@ -262,10 +263,45 @@ describe('with the token of the coordinator, nobody can', () => {
       }),
       /cannot create resource "firewallzones"/,
     ],
+    [
+      'make a rule that does not say where it comes from',
+      async () => ({
+        apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+        kind: 'FirewallDNAT',
+        metadata: { name: 'a', namespace: await mine(), labels: { sdewanPurpose: 'x' } },
+        spec: { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' },
+      }),
+      /makes and deletes no rules but those that bear its label/,
+    ],
   ])('%s', async (_what, object, words) => {
     const { code, stderr } = await attempt(await object());
     expect(stderr).toMatch(words);
     expect(code).not.toBe(0);
+  });
+
+  it('change or delete a rule that somebody else made', async () => {
+    const place = await mine();
+    await world.client.create(firewallDnat, {
+      apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+      kind: 'FirewallDNAT',
+      metadata: {
+        name: 'theirs',
+        namespace: place,
+        labels: { sdewanPurpose: 'x' },
+        annotations: { 'sdewan.akraino.org/references': 'off' },
+      },
+      spec: { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' },
+    });
+    const asThief = (...args: string[]) =>
+      world.cluster.kubectl(['--kubeconfig', stolen, '-n', place, ...args], { allowFailure: true });
+    const spec = JSON.stringify({ spec: { dest_ip: '10.0.0.2' } });
+    const changed = await asThief('patch', 'fwdnat', 'theirs', '--type=merge', '-p', spec);
+    expect(changed.stderr).toMatch(/changes the spec of no rules but those that bear its label/);
+    const deleted = await asThief('delete', 'fwdnat', 'theirs');
+    expect(deleted.stderr).toMatch(/makes and deletes no rules but those that bear its label/);
+    const metadata = JSON.stringify({ metadata: { annotations: { a: 'b' } } });
+    const annotated = await asThief('patch', 'fwdnat', 'theirs', '--type=merge', '-p', metadata);
+    expect(annotated.code).toBe(0);
   });
 
   it('change what a binding of its own binds', async () => {

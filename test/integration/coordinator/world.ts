@@ -16,7 +16,8 @@ import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const START_TIMEOUT_MS = 20_000;
+/** Half a second on an idle machine. */
+const START_TIMEOUT_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export type World = {
@@ -50,10 +51,15 @@ export type CoordinatorProcess = {
   stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
-export type WorldOptions = { silentAfterMs?: number };
+export type WorldOptions = {
+  /** Default: that of the run. */
+  cluster?: Cluster;
+  silentAfterMs?: number;
+  env?: Readonly<Record<string, string>>;
+};
 
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
-  const cluster = await connectCluster();
+  const cluster = options.cluster ?? (await connectCluster());
   await applyCrds(cluster);
   const namespace = await cluster.createNamespace('coordinator');
   const client = createKubeClient({
@@ -83,6 +89,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       SDEWAN_TLS_CERT_FILE: files.cert,
       SDEWAN_TLS_KEY_FILE: files.key,
       SDEWAN_SILENT_AFTER_MS: String(options.silentAfterMs ?? 60_000),
+      ...options.env,
     });
   const world: World = {
     cluster,

@@ -1,0 +1,92 @@
+/**
+ * One DNS question, as programs in pods ask it: with the search domains of /etc/resolv.conf, both address families, and how long the
+ * answer holds. Tells a name that does not exist from a server that does not answer.
+ */
+import { isIP } from 'node:net';
+import type { Resolver } from 'node:dns/promises';
+
+export type Answer = {
+  /** Sorted, IPv4 before IPv6. */
+  addresses: readonly string[];
+  ttlSeconds: number;
+  /** The family that nothing is known of, since the server did not answer for it. */
+  unanswered?: 4 | 6;
+};
+
+export type Lookup = (name: string, signal: AbortSignal) => Promise<Answer>;
+
+export class LookupError extends Error {
+  override name = 'LookupError';
+}
+
+export type LookupOptions = {
+  resolver: Pick<Resolver, 'resolve4' | 'resolve6'>;
+  /** Domains to try, in order; from `search` of resolv.conf. */
+  search: readonly string[];
+  /** Names with fewer dots are tried with the domains first. */
+  ndots: number;
+};
+
+/** Positive answers that there is no such name or record; all else is no answer. */
+const NONE = new Set(['ENOTFOUND', 'ENODATA', 'NOTFOUND', 'NODATA']);
+
+/** An address is its own, for ever. @throws LookupError when there is no address, or no answer */
+export const createLookup =
+  ({ resolver, search, ndots }: LookupOptions): Lookup =>
+  async (name, signal) => {
+    if (isIP(name) !== 0) return { addresses: [name], ttlSeconds: Infinity };
+    for (const candidate of candidatesOf(name, search, ndots)) {
+      signal.throwIfAborted();
+      const answer = await ask(resolver, candidate, name);
+      if (answer) return answer;
+    }
+    throw new LookupError(`${name} has no address in the DNS`);
+  };
+
+const candidatesOf = (name: string, search: readonly string[], ndots: number): string[] => {
+  if (name.endsWith('.')) return [name.slice(0, -1)];
+  const searched = search.map((domain) => `${name}.${domain}`);
+  return name.split('.').length - 1 >= ndots ? [name, ...searched] : [...searched, name];
+};
+
+type Found = readonly { address: string; ttl: number }[];
+
+/** Undefined when the name does not exist or has no address. One family that fails does not harm the other. */
+const ask = async (
+  resolver: LookupOptions['resolver'],
+  candidate: string,
+  name: string,
+): Promise<Answer | undefined> => {
+  const [v4, v6] = await Promise.allSettled([
+    resolver.resolve4(candidate, { ttl: true }),
+    resolver.resolve6(candidate, { ttl: true }),
+  ]);
+  const found: Found = [v4, v6].flatMap((result) =>
+    result.status === 'fulfilled' ? result.value : [],
+  );
+  if (found.length > 0)
+    return {
+      addresses: [...addressesOf(v4), ...addressesOf(v6)],
+      ttlSeconds: Math.min(...found.map(({ ttl }) => ttl)),
+      ...(failureOf(v4) ? { unanswered: 4 as const } : {}),
+      ...(failureOf(v6) ? { unanswered: 6 as const } : {}),
+    };
+  const cause = failureOf(v4) ?? failureOf(v6);
+  if (cause) throw new LookupError(`${name} cannot be looked up: ${codeOf(cause)}`, { cause });
+  return undefined;
+};
+
+/** What kept the server from answering. */
+const failureOf = (result: PromiseSettledResult<Found>): unknown =>
+  result.status === 'fulfilled' || NONE.has(codeOf(result.reason)) ? undefined : result.reason;
+
+/** The order of answers means nothing: servers rotate them. */
+const addressesOf = (result: PromiseSettledResult<Found>): string[] =>
+  result.status === 'fulfilled'
+    ? [...new Set(result.value.map(({ address }) => address))].sort()
+    : [];
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : 'the DNS does not answer';

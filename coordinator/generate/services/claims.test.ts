@@ -1,0 +1,148 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { claimsOf, type ExposeOptions } from './claims.ts';
+import type { Service } from './service.ts';
+
+const service = (name: string, changes: Partial<Service> = {}): Service => ({
+  namespace: 'shop',
+  name,
+  uid: `uid-${name}`,
+  createdAt: '2026-01-01T00:00:00Z',
+  expose: 'edge/cnf-1',
+  zone: 'wan',
+  type: 'ClusterIP',
+  clusterIps: ['10.96.0.1'],
+  ports: [{ port: 80, protocol: 'TCP' }],
+  ...changes,
+});
+const OPTIONS: ExposeOptions = {
+  allTo: undefined,
+  zone: undefined,
+  exceptNamespaces: ['kube-system'],
+};
+
+const outcome = (
+  services: Service[],
+  options: Partial<ExposeOptions> = {},
+  cnfs: string[] = [],
+) => {
+  const claims = claimsOf(services, { ...OPTIONS, ...options }, () => cnfs);
+  return {
+    rules: [...claims.wanted.values()].map(({ namespace, purpose, service: of, spec }) =>
+      [`${of.name}:`, namespace, purpose, ...Object.values(spec)].join(' '),
+    ),
+    notes: [...claims.notes].flatMap(([uid, notes]) =>
+      notes.map(({ reason, message }) => `${uid} ${reason}: ${message}`),
+    ),
+    undecided: [...claims.undecided],
+  };
+};
+
+describe('claimsOf', () => {
+  it('gives each port and each family a rule', () => {
+    const dual = service('web', {
+      clusterIps: ['10.96.0.1', 'fd00::1'],
+      ports: [
+        { port: 80, protocol: 'TCP' },
+        { port: 53, protocol: 'UDP' },
+      ],
+    });
+    expect(outcome([dual]).rules).toEqual([
+      'web: edge cnf-1 wan tcp 80 10.96.0.1 80 ipv4',
+      'web: edge cnf-1 wan tcp 80 fd00::1 80 ipv6',
+      'web: edge cnf-1 wan udp 53 10.96.0.1 53 ipv4',
+      'web: edge cnf-1 wan udp 53 fd00::1 53 ipv6',
+    ]);
+  });
+
+  it.each<[string, Partial<Service>, RegExp]>([
+    ['is external', { type: 'ExternalName', clusterIps: [] }, /ExternalName has no cluster IP/],
+    ['is headless', { clusterIps: ['None'] }, /headless Service has no cluster IP/],
+    ['has no ports', { ports: [] }, /it has no ports/],
+    ['has no address yet', { clusterIps: [''] }, /not been given a cluster IP yet/],
+    ['has no zone', { zone: undefined }, /no zone is given/],
+    ['has a zone that cannot be', { zone: 'a b' }, /src: must be the name of a FirewallZone/],
+    ['has an SCTP port', { ports: [{ port: 1, protocol: 'SCTP' }] }, /ports need tcp, udp/],
+  ])('says why a Service is not exposed that %s', (_what, changes, words) => {
+    const { rules, notes } = outcome([service('web', changes)]);
+    expect(rules).toEqual([]);
+    expect(notes).toEqual([expect.stringMatching(words)]);
+  });
+
+  it.each<[string, Partial<Service>, Partial<ExposeOptions>, number]>([
+    ['says nothing', { expose: undefined }, {}, 0],
+    ['says none', { expose: 'none' }, { allTo: 'edge/cnf-1' }, 0],
+    ['says nothing where all are', { expose: undefined }, { allTo: 'edge/cnf-1' }, 1],
+    [
+      'is in a namespace apart',
+      { expose: undefined, namespace: 'kube-system' },
+      { allTo: 'edge/cnf-1' },
+      0,
+    ],
+    ['is in a namespace apart, but asks', { namespace: 'kube-system' }, { allTo: 'edge/cnf-1' }, 1],
+    [
+      'is that of the API server',
+      { expose: undefined, namespace: 'default', name: 'kubernetes' },
+      { allTo: 'edge/cnf-1' },
+      0,
+    ],
+    ['leaves the zone to the default', { zone: undefined }, { zone: 'lan' }, 1],
+  ])('a Service that %s', (_what, changes, options, count) => {
+    expect(outcome([service('web', changes)], options).rules).toHaveLength(count);
+  });
+
+  it.each<[string, string[], string | undefined]>([
+    ['the only namespace that has one', ['edge'], 'edge'],
+    ['its own namespace, of several', ['edge', 'shop'], 'shop'],
+    ['none, of several others', ['edge', 'other'], undefined],
+    ['none, where there is none', [], undefined],
+  ])('a purpose alone means the CNF in %s', (_what, cnfs, namespace) => {
+    const { rules, undecided } = outcome([service('web', { expose: 'cnf-1' })], {}, cnfs);
+    expect(rules.map((rule) => rule.split(' ')[1])).toEqual(
+      namespace === undefined ? [] : [namespace],
+    );
+    expect(undecided).toEqual(namespace === undefined ? ['uid-web'] : []);
+  });
+
+  it('the older of two has the port, the other is told', () => {
+    const old = service('b', { createdAt: '2025-01-01T00:00:00Z' });
+    const { rules, notes } = outcome([service('a'), old]);
+    expect(rules).toEqual(['b: edge cnf-1 wan tcp 80 10.96.0.1 80 ipv4']);
+    expect(notes).toEqual([
+      expect.stringMatching(/^uid-a PortTaken: port 80 tcp .* shop\/b, which is older/),
+    ]);
+  });
+
+  it.each<[string, Partial<Service>]>([
+    ['zone', { zone: 'lan' }],
+    ['protocol', { ports: [{ port: 80, protocol: 'UDP' }] }],
+    ['CNF', { expose: 'edge/cnf-2' }],
+    ['family', { clusterIps: ['fd00::1'] }],
+  ])('another %s is no conflict', (_what, changes) => {
+    expect(outcome([service('a'), service('b', changes)]).rules).toHaveLength(2);
+  });
+
+  it('comes to the same whatever the order, and no claim is granted twice', () => {
+    const services = fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
+        createdAt: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z'),
+        zone: fc.constantFrom('wan', 'lan'),
+        port: fc.constantFrom(80, 81),
+      }),
+      { selector: ({ name }) => name },
+    );
+    fc.assert(
+      fc.property(services, (some) => {
+        const all = some.map(({ port, name, ...rest }) =>
+          service(name, { ...rest, ports: [{ port, protocol: 'TCP' }] }),
+        );
+        const forwards = outcome(all);
+        expect(outcome(all.toReversed())).toEqual(forwards);
+        const claims = forwards.rules.map((rule) => rule.replace(/^\w+: /, ''));
+        expect(new Set(claims).size).toBe(claims.length);
+        expect(forwards.rules.length + forwards.notes.length).toBe(all.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,54 @@
+/** A Service as exposing sees it: the few facts that decide anything. */
+import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { EXPOSE_ANNOTATION, EXPOSE_ZONE_ANNOTATION } from '#shared/names.ts';
+import * as z from 'zod';
+
+export const serviceResource: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+};
+
+export type ServicePort = { port: number; protocol: string };
+
+export type Service = {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** RFC 3339, whole seconds. */
+  createdAt: string;
+  /** What the annotations say; undefined: nothing. */
+  expose: string | undefined;
+  zone: string | undefined;
+  type: string;
+  /** One per address family; `None` for headless Services, empty while none is given. */
+  clusterIps: readonly string[];
+  ports: readonly ServicePort[];
+};
+
+const serviceSchema = z.object({
+  spec: z.object({
+    type: z.string().default('ClusterIP'),
+    clusterIP: z.string().optional(),
+    clusterIPs: z.array(z.string()).optional(),
+    ports: z.array(z.object({ port: z.number(), protocol: z.string().default('TCP') })).default([]),
+  }),
+});
+
+/** @throws ZodError when this is not a Service as the API server writes it. */
+export const serviceOf = (object: KubeObject): Service => {
+  const { spec } = serviceSchema.parse(object);
+  const { namespace, name, uid, creationTimestamp, annotations } = object.metadata;
+  return {
+    namespace,
+    name,
+    uid,
+    createdAt: creationTimestamp,
+    expose: annotations?.[EXPOSE_ANNOTATION],
+    zone: annotations?.[EXPOSE_ZONE_ANNOTATION],
+    type: spec.type,
+    clusterIps: spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]),
+    ports: spec.ports,
+  };
+};

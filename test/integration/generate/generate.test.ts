@@ -1,0 +1,40 @@
+/**
+ * What the coordinator makes of other things, in a cluster of its own: the coordinators of other files look at all namespaces, and
+ * would make the same rules, with another DNS.
+ */
+import { startCluster, type Cluster } from 'kind-test-harness';
+import { afterAll, beforeAll } from 'vitest';
+import { createWorld, type World } from '../coordinator/world.ts';
+import { childrenSuite } from './children.ts';
+import { startDnsServer, type DnsServer } from './dns-server.ts';
+import { podsSuite } from './pods.ts';
+import { servicesSuite } from './services.ts';
+
+let cluster: Cluster;
+let dns: DnsServer;
+let world: World;
+
+beforeAll(async () => {
+  [cluster, dns] = await Promise.all([startCluster({ backend: 'process' }), startDnsServer()]);
+  world = await createWorld({
+    cluster,
+    env: {
+      SDEWAN_EXPOSE_ZONE: 'wan',
+      SDEWAN_DNS_SERVERS: dns.address,
+      SDEWAN_DNS_MIN_TTL_MS: '500',
+    },
+  });
+});
+afterAll(async () => {
+  await world.close();
+  dns.close();
+  await cluster.stop();
+});
+
+podsSuite(() => world);
+// The garbage collector learns of new kinds every 30 s only: what needs it comes last.
+servicesSuite(() => world);
+childrenSuite(
+  () => world,
+  () => dns,
+);

@@ -1,0 +1,234 @@
+/** Services exposed as FirewallDNATs on the real API server, by a coordinator that is killed again and again. */
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { pause } from '../coordinator/eventually.ts';
+import type { World } from '../coordinator/world.ts';
+import { eventually } from './eventually.ts';
+
+const services = { group: '', version: 'v1', plural: 'services', kind: 'Service' };
+const events = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+const EXPOSE = 'sdewan.akraino.org/expose';
+const ZONE = 'sdewan.akraino.org/expose-zone';
+const SERVICES = 200;
+
+const specSchema = z.record(z.string(), z.string());
+
+type Port = { name: string; port: number; protocol: string };
+type Service = KubeObject & {
+  spec: { type?: string; clusterIP?: string; clusterIPs?: string[]; ports?: Port[] };
+};
+
+const port = (number: number, protocol = 'TCP'): Port => ({
+  name: `${protocol.toLowerCase()}-${number}`,
+  port: number,
+  protocol,
+});
+
+const isMade = ({ metadata }: RuleObject): boolean =>
+  metadata.labels?.['app.kubernetes.io/managed-by'] === 'sdewan-coordinator';
+
+/** A sequence that is the same in every run. */
+const sequence = (seed: number) => {
+  let state = seed;
+  return (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+};
+
+/** The coordinator's default zone has to be `wan`. */
+export const servicesSuite = (worldNow: () => World): void => {
+  const createService = (
+    name: string,
+    spec: object,
+    annotations: Record<string, string> = { [EXPOSE]: `${worldNow().namespace}/cnf-1` },
+  ): Promise<Service> =>
+    worldNow().client.create<Service>(services, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: worldNow().namespace, annotations },
+      spec,
+    });
+
+  const patchService = (name: string, body: object): Promise<unknown> =>
+    worldNow().client.patch(
+      services,
+      { namespace: worldNow().namespace, name },
+      { patch: { type: 'merge', body } },
+    );
+
+  const deleteService = (name: string): Promise<void> =>
+    worldNow().client.delete(services, { namespace: worldNow().namespace, name });
+
+  const rulesNow = async (): Promise<RuleObject[]> => {
+    const { items } = await worldNow().client.list<RuleObject>(firewallDnat, {
+      namespace: worldNow().namespace,
+    });
+    return items;
+  };
+  /** `service uid zone port proto address` of each rule, as the Services that are there ask for it. */
+  const askedFor = async (): Promise<string[]> => {
+    const { items } = await worldNow().client.list<Service>(services, {
+      namespace: worldNow().namespace,
+    });
+    return items
+      .flatMap(({ metadata, spec }) => {
+        const { annotations = {}, uid, name } = metadata;
+        if (annotations[EXPOSE] === undefined || annotations[EXPOSE] === 'none') return [];
+        return (spec.ports ?? []).flatMap((one) =>
+          (spec.clusterIPs ?? []).map((address) =>
+            [name, uid, annotations[ZONE] ?? 'wan', one.port, one.protocol, address].join(' '),
+          ),
+        );
+      })
+      .sort();
+  };
+
+  const made = async (): Promise<string[]> =>
+    (await rulesNow())
+      .filter(isMade)
+      .map(({ metadata, spec }) => {
+        const { src, src_dport, proto, dest_ip, dest_port } = specSchema.parse(spec);
+        expect(src_dport).toBe(dest_port);
+        expect(metadata.labels).toMatchObject({
+          'sdewan-bucket-type': 'k8s-service',
+          sdewanPurpose: 'cnf-1',
+          'sdewan.akraino.org/service-namespace': worldNow().namespace,
+        });
+        expect(metadata.ownerReferences).toBeUndefined();
+        const name = metadata.labels?.['sdewan.akraino.org/service-name'];
+        const uid = metadata.labels?.['sdewan.akraino.org/service-uid'];
+        return [name, uid, src, src_dport, proto?.toUpperCase(), dest_ip].join(' ');
+      })
+      .sort();
+
+  const eventsAbout = async (name: string): Promise<string[]> => {
+    const { items } = await worldNow().client.list<
+      KubeObject & { involvedObject: { name: string }; reason: string; message: string }
+    >(events, { namespace: worldNow().namespace });
+    return items
+      .filter(({ involvedObject }) => involvedObject.name === name)
+      .map(({ reason, message }) => `${reason}: ${message}`);
+  };
+
+  describe('a Service', () => {
+    it.each<[string, object, RegExp]>([
+      [
+        'external',
+        { type: 'ExternalName', externalName: 'api.example.com' },
+        /ExternalName has no/,
+      ],
+      ['headless', { clusterIP: 'None', ports: [port(80)] }, /headless Service has no cluster IP/],
+      ['sctp', { ports: [port(38_412, 'SCTP')] }, /ports need tcp, udp or tcpudp/],
+    ])('%s is not exposed, and an Event says why', async (name, spec, words) => {
+      await createService(name, spec);
+      await eventually(() => eventsAbout(name)).toContainEqual(expect.stringMatching(words));
+      expect((await made()).filter((rule) => rule.startsWith(`${name} `))).toEqual([]);
+      await deleteService(name);
+    });
+
+    it('that comes second for a port of a zone gets an Event, and the port when the older has gone', async () => {
+      await createService('first', { ports: [port(8_080)] });
+      await pause(1_100); // age is told in whole seconds
+      await createService('second', { ports: [port(8_080)] });
+      await eventually(() => eventsAbout('second')).toContainEqual(
+        expect.stringMatching(/PortTaken: port 8080 tcp .* belongs to Service .*\/first/),
+      );
+      await eventually(made).toEqual([expect.stringMatching(/^first .* 8080 TCP/)]);
+      await deleteService('first');
+      await eventually(made).toEqual([expect.stringMatching(/^second .* 8080 TCP/)]);
+      await deleteService('second');
+      await eventually(made).toEqual([]);
+    });
+
+    it('whose CNF has no pod waits, and says so', async () => {
+      await createService('early', { ports: [port(80)] }, { [EXPOSE]: 'nowhere' });
+      await eventually(() => eventsAbout('early')).toContainEqual(
+        expect.stringMatching(/NoCnf: there is no pod of a CNF with purpose nowhere/),
+      );
+      await deleteService('early');
+    });
+  });
+
+  it('200 Services made, changed and deleted in random order, the coordinator killed three times: the rules match exactly, and no other is touched', async () => {
+    const foreign = await Promise.all(
+      ['svc-by-hand', 'by-hand'].map((name) =>
+        worldNow().client.create<RuleObject>(firewallDnat, {
+          apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+          kind: 'FirewallDNAT',
+          metadata: {
+            name,
+            namespace: worldNow().namespace,
+            labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'k8s-service' },
+          },
+          spec: { src: 'wan', src_dport: '1', proto: 'tcp', dest_ip: '10.0.0.1' },
+        }),
+      ),
+    );
+    const random = sequence(7);
+    const nameOf = (at: number): string => `s-${at}`;
+    // Ports of their own, so that all are exposed.
+    const portsOf = (at: number): Port[] =>
+      [port(1_000 + 10 * at), port(1_001 + 10 * at, 'UDP')].slice(0, 1 + (at % 2));
+    const order = Array.from({ length: SERVICES }, (_, at) => at);
+    for (const at of order.keys()) {
+      const other = random(SERVICES);
+      [order[at], order[other]] = [order[other] ?? 0, order[at] ?? 0];
+    }
+
+    const change = async (at: number): Promise<void> => {
+      const name = nameOf(at);
+      switch (random(6)) {
+        case 0:
+          return deleteService(name);
+        case 1:
+          await deleteService(name);
+          await createService(name, { ports: portsOf(at) });
+          return undefined;
+        case 2:
+          await patchService(name, { spec: { ports: [port(1_005 + 10 * at)] } });
+          return undefined;
+        case 3:
+          await patchService(name, { metadata: { annotations: { [ZONE]: 'lan' } } });
+          return undefined;
+        case 4:
+          await patchService(name, { metadata: { annotations: { [EXPOSE]: 'none' } } });
+          return undefined;
+        default:
+          return undefined;
+      }
+    };
+    const changes = async (): Promise<void> => {
+      const there: number[] = [];
+      for (const at of order) {
+        await createService(nameOf(at), { ports: portsOf(at) });
+        there.push(at);
+        if (random(2) === 0) continue;
+        const [chosen] = there.splice(random(there.length), 1);
+        if (chosen !== undefined) await change(chosen);
+        await pause(5);
+      }
+    };
+    const kills = async (): Promise<void> => {
+      for (let round = 0; round < 3; round += 1) {
+        await pause(300 + random(700));
+        await worldNow().killCoordinator();
+        await worldNow().startCoordinator();
+      }
+    };
+    await Promise.all([changes(), kills()]);
+
+    const asked = await askedFor();
+    expect(asked.length).toBeGreaterThan(SERVICES / 2);
+    await eventually(made).toEqual(asked);
+    const left = (await rulesNow()).filter((rule) => !isMade(rule));
+    expect(left.map(({ metadata, spec }) => [metadata.uid, metadata.labels, spec])).toEqual(
+      foreign
+        .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+        .map(({ metadata, spec }) => [metadata.uid, metadata.labels, spec]),
+    );
+    expect(left.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined, undefined]);
+  }, 180_000);
+};
