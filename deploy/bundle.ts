@@ -30,6 +30,22 @@ const REQUIRE =
   "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);";
 
 /**
+ * Node reads every export of a built-in module that an ES module imports, also those that it loads when first read. For `node:http`
+ * that is its WebSocket and with it a whole second undici: 16 MB of memory and 60 ms at the start (measured, Node 26.4).
+ */
+const lazyBuiltins: Plugin = {
+  name: 'lazy-builtins',
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined,
+    );
+    bundler.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/**
  * Size of all files in bytes. `others`: further programs beside `main.mjs`, by name; they share what they have in common.
  * @throws when an entry does not bundle, or to more than it should
  */
@@ -52,7 +68,7 @@ export const bundle = async (
     minify: true,
     keepNames: true, // stack traces and error names are read by operators
     banner: { js: REQUIRE },
-    plugins: [undiciPool],
+    plugins: [lazyBuiltins, undiciPool],
     legalComments: 'eof',
     logLevel: 'warning',
   });

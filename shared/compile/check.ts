@@ -5,15 +5,25 @@ import { kindOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION } from '../names.ts';
 import type { Reason } from '../protocol/reasons.ts';
+import { oncePerObject } from '../runtime/memo.ts';
 import { orderOf } from './revision.ts';
 
 export type Problem = { reason: Reason; message: string };
 
-/** The spec as the kind's schema gives it, or what is wrong with it, each with its path. */
-export const checkSpec = (
-  kind: KindDefinition,
-  raw: unknown,
-): { spec: unknown } | { problem: Problem } => {
+export type CheckedSpec = { spec: unknown } | { problem: Problem };
+
+/**
+ * The spec as the kind's schema gives it, or what is wrong with it, each with its path. Once for each spec: a pass looks at all
+ * of them several times, and of a thousand rules' specs at most a few have changed since the last pass.
+ */
+export const checkSpec = (kind: KindDefinition, raw: unknown): CheckedSpec =>
+  typeof raw === 'object' && raw !== null ? checkerOf(kind)(raw) : checkNow(kind, raw);
+
+const checkerOf = oncePerObject((kind: KindDefinition) =>
+  oncePerObject((raw: object) => checkNow(kind, raw)),
+);
+
+const checkNow = (kind: KindDefinition, raw: unknown): CheckedSpec => {
   const parsed = kind.spec.safeParse(raw ?? {});
   if (!parsed.success) return { problem: invalid(parsed.error.issues.map(issueText)) };
   const broken = (kind.specRules ?? []).filter(({ holds }) => !holds(parsed.data));

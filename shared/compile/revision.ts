@@ -2,15 +2,16 @@
 import { createHash } from 'node:crypto';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '../names.ts';
+import { oncePerObject } from '../runtime/memo.ts';
 
 /** SHA-256 in hex over spec and those annotations that shape sections, which do not move `generation`. */
-export const revisionOf = ({ spec, metadata }: RuleObject): string => {
+export const revisionOf = oncePerObject(({ spec, metadata }: RuleObject): string => {
   const order = metadata.annotations?.[ORDER_ANNOTATION] ?? '0';
   const addresses = metadata.annotations?.[POD_ADDRESSES_ANNOTATION];
   return createHash('sha256')
     .update(canonicalJson([spec ?? {}, order, ...(addresses === undefined ? [] : [addresses])]))
     .digest('hex');
-};
+});
 
 /** Objects with sorted keys, so that the same content is the same text. */
 const canonicalJson = (value: unknown): string =>

@@ -41,7 +41,7 @@ const start = (args: readonly string[], env: Record<string, string>): ChildProce
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', process.env['BENCH_OUTPUT'] ? 'inherit' : 'ignore', 'inherit'],
   });
   children.push(child);
   return child;
@@ -125,6 +125,7 @@ const startAgent = (options: {
     SDEWAN_NETWORKS_FILE: file('networks', JSON.stringify(networks)),
     SDEWAN_STATE_DIR: join(folder, 'state'),
     SDEWAN_HTTP_PORT: '0',
+    SDEWAN_LOG_LEVEL: process.env['BENCH_LOG_LEVEL'] ?? 'info',
   });
 };
 

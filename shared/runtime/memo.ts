@@ -1,0 +1,13 @@
+/** `compute`, done once for each object and forgotten with it. For objects that nobody changes, such as what a watch has stored. */
+export const oncePerObject = <Key extends object, Result>(
+  compute: (key: Key) => Result,
+): ((key: Key) => Result) => {
+  const known = new WeakMap<Key, { result: Result }>();
+  return (key) => {
+    const before = known.get(key);
+    if (before) return before.result;
+    const result = compute(key);
+    known.set(key, { result });
+    return result;
+  };
+};
