@@ -3,10 +3,13 @@ import type { RpcError } from './uhttpd/json-rpc.ts';
 import type { Status } from './rpcd/bus.ts';
 
 export type Fault = {
-  /** Which ubus calls; a call has to match all that is given. None given: every call. */
+  /**
+   * Which calls; a call has to match all that is given. None given: every call. Of ubus object and method; of ICN's REST the
+   * object is `rest`, of LuCI's login `luci`, and the method is HTTP's.
+   */
   object?: string;
   method?: string;
-  /** Text that the JSON of the arguments holds. */
+  /** Text that the JSON of the arguments holds; for HTTP of path and body. */
   contains?: string;
   /** How many calls, Infinity when absent. */
   times?: number;
@@ -22,6 +25,8 @@ export type Fault = {
     | { kind: 'error'; error: RpcError }
     /** A ubus status. */
     | { kind: 'status'; status: Status }
+    /** An answer of HTTP; for REST and LuCI only, which know neither `error` nor `status`: there these reset. */
+    | { kind: 'http'; status: number; body: string; contentType?: string }
     /** TCP reset. */
     | { kind: 'reset' }
     /** The container starts anew: factory configuration, no sessions, all connections reset. */

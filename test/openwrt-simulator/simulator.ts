@@ -45,6 +45,8 @@ export type Simulator = {
   reloads: () => Record<string, number>;
   /** What the kernel holds since the last reload that nft took. */
   firewall: () => LoadedFirewall;
+  /** Calls of ICN's REST since the start, as `METHOD path`. */
+  restCalls: () => readonly string[];
   /** What ICN's REST has set by iptables and ip. */
   readonly kernel: Kernel;
   /** As a restarted container: factory configuration, no sessions, connections reset. */
@@ -59,13 +61,14 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
   const device = createDevice(options, stateDirectory);
   const apis = options.apis ?? ['ubus', 'icn'];
   const listeners: Listener[] = [];
+  const restCalls: string[] = [];
   const restart = (connection?: object): void => {
     device.restart();
     for (const listener of listeners) listener.resetConnections(connection);
   };
   await openListeners(options, listeners, [
     ...(apis.includes('ubus') ? [ubusRoute({ ...device, restart })] : []),
-    ...(apis.includes('icn') ? [icnRoute(device)] : []),
+    ...(apis.includes('icn') ? [icnRoute({ ...device, restart }, restCalls)] : []),
     controlRoute({ ...device, restart }),
     { matches: (path) => path === '/', maxBodyBytes: 0, answer: () => READY_PAGE },
   ]);
@@ -80,6 +83,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     journal: () => device.journal.entries(),
     reloads: () => device.services.counts(),
     firewall: () => device.fw4.loaded,
+    restCalls: () => restCalls,
     kernel: device.kernel,
     restart: () => restart(),
     killRpcd: () => device.rpcd.die('asked to'),

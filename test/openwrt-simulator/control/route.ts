@@ -42,6 +42,12 @@ const faultSchema = z.strictObject({
       kind: z.literal('status'),
       status: z.literal(Object.values(STATUS)),
     }),
+    z.strictObject({
+      kind: z.literal('http'),
+      status: z.int(),
+      body: z.string(),
+      contentType: z.string().exactOptional(),
+    }),
     z.strictObject({ kind: z.literal('reset') }),
     z.strictObject({ kind: z.literal('restart') }),
     z.strictObject({ kind: z.literal('rpcd dies') }),

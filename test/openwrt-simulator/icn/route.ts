@@ -5,9 +5,11 @@ import type { Request, Route } from '../uhttpd/server.ts';
 import type { Context } from './fields.ts';
 import { answerPage, sessionOf } from './login.ts';
 import { answerRest, REST_PATH } from './rest.ts';
+import { struck } from './struck.ts';
 import { IcnUci } from './uci.ts';
 
-export const icnRoute = (device: Device): Route => {
+/** `calls`: every call of REST is added to it, as `METHOD path`. */
+export const icnRoute = (device: Device, calls: string[]): Route => {
   const uci = new IcnUci({
     store: device.store,
     stagingDirectory: device.root.path(SHELL_STAGING),
@@ -27,10 +29,12 @@ export const icnRoute = (device: Device): Route => {
   return {
     matches: (path) => /^\/cgi-bin\/luci(?:\/|$)/.test(path),
     maxBodyBytes: MAX_UPLOAD_BYTES,
-    answer: (request) =>
-      request.path.startsWith(`${REST_PATH}/`)
-        ? answerRest(deps, request)
-        : answerPage(device.rpcd, request),
+    answer: (request) => {
+      if (!request.path.startsWith(`${REST_PATH}/`))
+        return struck(device, 'luci', request, () => answerPage(device.rpcd, request));
+      calls.push(`${request.method} ${request.path.slice(REST_PATH.length + 1)}`);
+      return struck(device, 'rest', request, () => answerRest(deps, request));
+    },
   };
 };
 

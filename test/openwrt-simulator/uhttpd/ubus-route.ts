@@ -107,6 +107,7 @@ const carryOut = async (
 ): Promise<Reply | { error: RpcError } | undefined> => {
   if (action.kind === 'error') return { error: action.error };
   if (action.kind === 'status') return { status: action.status };
+  if (action.kind === 'http') return { error: 'parse' };
   if (action.kind === 'delay') {
     await deps.clock.wait(action.ms);
     return undefined;
