@@ -4,6 +4,7 @@
  */
 import { DEFAULT_DEVICE } from '../kinds/device.ts';
 import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
+import { kindOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
@@ -85,6 +86,7 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const references = kind.references?.(spec) ?? [];
   const context = contextOf(rule, kind, input);
   const hindrance =
+    unknownToApi(kind) ??
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
     missingDevice(kind, spec, input) ??
@@ -137,6 +139,16 @@ const contextOf = (
     uciNameOf: uciName,
   };
 };
+
+/** Kinds without a rendering in any dialect only make other CRs. */
+const unknownToApi = ({ kind, uci }: KindDefinition): Hindrance | undefined =>
+  uci === undefined && kindOf(kind)?.uci !== undefined
+    ? {
+        verdict: 'failed',
+        reason: 'UnsupportedByDriver',
+        message: `kind: ICN's REST API has no ${kind}`,
+      }
+    : undefined;
 
 const refusal = ({ rule, revision }: Version, { refused }: CompileInput): Hindrance | undefined => {
   const refusedAs = refused.get(rule.metadata.uid);

@@ -36,10 +36,17 @@ const byAge = (a: Candidate, b: Candidate): number =>
 const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
   const { uci } = kind;
   if (!uci) return [];
-  const names = renderings.flatMap(({ sections }) => sections.map(({ name }) => name));
-  return [...new Set([`${uci.sectionPrefix}${uciName(rule.metadata.name)}`, ...names])].map(
-    (name) => ledgerKey(uci.package, name),
-  );
+  const sections = renderings.flatMap((rendering) => rendering.sections);
+  const names = [
+    `${uci.sectionPrefix}${uciName(rule.metadata.name)}`,
+    ...sections.map(({ name }) => name),
+  ];
+  return [
+    ...new Set([
+      ...names.map((name) => ledgerKey(uci.package, name)),
+      ...sections.flatMap((section) => uci.identities?.(section) ?? []),
+    ]),
+  ];
 };
 
 const conflictWith = ({ rule }: Candidate): Hindrance => ({

@@ -2,7 +2,9 @@
  * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
  * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
  */
-import { kindOf, kinds, placeOf } from '../kinds/registry.ts';
+import { inDialect } from '../kinds/dialect.ts';
+import type { KindDefinition } from '../kinds/kind.ts';
+import { kinds as registry, placeOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
@@ -17,16 +19,18 @@ import { orderOf, revisionOf } from './revision.ts';
 import type { CompileInput, CompileResult, Verdict } from './types.ts';
 
 export const compile = (input: CompileInput): CompileResult => {
+  const kinds = inDialect(registry, input.dialect ?? 'uci');
+  const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
   const all = new Map<RuleObject, Candidate>();
   for (const rule of [...input.rules].sort(byPlace)) {
-    const kind = kindOf(rule.kind);
+    const kind = byName.get(rule.kind);
     if (kind) all.set(rule, candidateOf(rule, kind, input));
   }
   const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
   const needed = [...all.values()].filter(
     ({ rule }) => !isBeingDeleted(rule) || kept.has(rule.metadata.uid),
   );
-  const foreign = foreignOf(input.observed, input.ledger);
+  const foreign = foreignOf(input.observed, input.ledger, kinds);
   const unnamed = nameProblems(needed, foreign);
   const forces = forcesOf(
     needed.filter((candidate) => !unnamed.has(candidate)),
@@ -40,7 +44,7 @@ export const compile = (input: CompileInput): CompileResult => {
   }
   const neededSet = new Set(needed);
   return {
-    desired: desiredOf(forces),
+    desired: desiredOf(forces, kinds),
     verdicts: input.rules.map((rule) => {
       const candidate = all.get(rule);
       if (!candidate) return unknownKind(rule);
@@ -56,7 +60,10 @@ const byPlace = (a: RuleObject, b: RuleObject): number =>
   placeOf(a.kind) - placeOf(b.kind) ||
   compare(a.metadata.name, b.metadata.name);
 
-const desiredOf = ({ inForce }: Forces): ReadonlyMap<string, readonly UciSection[]> => {
+const desiredOf = (
+  { inForce }: Forces,
+  kinds: readonly KindDefinition[],
+): ReadonlyMap<string, readonly UciSection[]> => {
   const desired = new Map<string, UciSection[]>();
   const shared = new Map<string, Map<string, UciSection>>();
   for (const { uci } of kinds) {

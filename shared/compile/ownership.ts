@@ -1,12 +1,13 @@
 /** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
-import { kinds } from '../kinds/registry.ts';
+import type { KindDefinition } from '../kinds/kind.ts';
+import { kinds as registry } from '../kinds/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
 /** Begins every section name of ours where names are free; also those of kinds that a later version no longer has. */
 export const OWN_PREFIX = 'sdewan_';
 
 const prefixed = new Set(
-  kinds.filter(({ uci }) => uci?.ownership === 'prefix').map(({ uci }) => uci?.package),
+  registry.filter(({ uci }) => uci?.ownership === 'prefix').map(({ uci }) => uci?.package),
 );
 
 export const ledgerKey = (packageName: string, sectionName: string): string =>
@@ -21,7 +22,7 @@ export const ownershipOf =
 
 /** What OpenWRT holds that is not ours. */
 export type Foreign = {
-  /** By `ledgerKey`. */
+  /** By `ledgerKey`, and by what else they are. */
   sections: ReadonlyMap<string, UciSection>;
   /** By `Kind/name`: what acts as a CR of that kind. */
   named: ReadonlyMap<string, UciSection>;
@@ -30,6 +31,7 @@ export type Foreign = {
 export const foreignOf = (
   observed: ReadonlyMap<string, UciPackage>,
   ledger: ReadonlySet<string>,
+  kinds: readonly KindDefinition[],
 ): Foreign => {
   const sections = new Map<string, UciSection>();
   const named = new Map<string, UciSection>();
@@ -39,6 +41,7 @@ export const foreignOf = (
     for (const section of all.filter((candidate) => !isOurs(candidate))) {
       sections.set(ledgerKey(packageName, section.name), section);
       for (const { kind, uci } of namers) {
+        for (const identity of uci?.identities?.(section) ?? []) sections.set(identity, section);
         const name = uci?.nameOf?.(section);
         if (name !== undefined) named.set(`${kind}/${name}`, section);
       }

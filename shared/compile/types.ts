@@ -1,4 +1,5 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
+import type { Dialect } from '../kinds/dialect.ts';
 import type { IpsecDialect } from '../kinds/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
@@ -28,6 +29,8 @@ export type CompileInput = {
   devices?: DeviceTable | undefined;
   /** By `secretKey(name, key)`: values of the Secrets that rules refer to. Absent: rules that need one wait. */
   secrets?: ReadonlyMap<string, string> | undefined;
+  /** Absent: `uci`. */
+  dialect?: Dialect | undefined;
   /** Absent: `classic`. */
   ipsecDialect?: IpsecDialect | undefined;
   lastGood: LastGood;

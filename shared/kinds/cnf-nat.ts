@@ -7,6 +7,7 @@ import type { UciSection } from '../uci/model.ts';
 import { deviceUse, deviceZone, optionalNatDevice } from './device.ts';
 import { count, ignored, negatableNetwork, negatablePort, protocols } from './fields.ts';
 import { portsNeedProtocol } from './firewall.ts';
+import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf } from './icn.ts';
 import { defineKind } from './kind.ts';
 import type { RenderContext } from './kind.ts';
 import { label, ruleResource, section, several } from './render.ts';
@@ -158,4 +159,29 @@ export const cnfNat = defineKind({
     ],
     shared: (rule, context) => (isSource(rule) ? [] : [inZone(rule, context).section]),
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'nat/nats',
+    limits: {
+      src_ip: oneNetwork,
+      src_dip: oneNetwork,
+      src_port: onePort,
+      src_dport: onePort,
+      dest_ip: oneNetwork,
+      dest_port: onePort,
+      proto: (proto) =>
+        oneProtocol(proto) ??
+        (protocolOf(proto) === 'tcpudp' ? 'holds tcp or udp here, not both' : undefined),
+    },
+    // Devices by name: what the API makes of #default is wrong while there is no default route, and once it has moved. No
+    // index: iptables refuses one behind the end of the chain without a word.
+    object: (rule, context) => {
+      const { name: _name, index: _index, src, dest, proto, ...options } = rule;
+      return {
+        ...options,
+        src: src && deviceOf(src, rule, context),
+        dest: dest && deviceOf(dest, rule, context),
+        proto: proto === 'any' || proto === 'all' ? undefined : protocolOf(proto),
+      };
+    },
+  }),
 });

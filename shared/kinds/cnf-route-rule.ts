@@ -2,9 +2,13 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { count, mark, network } from './fields.ts';
+import { icnResource, oneNetwork } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource, section } from './render.ts';
 import { optionalTextOrNumber } from './schema.ts';
+
+/** Behind rules that have a place, in front of table main's own. */
+const BEHIND_ALL = '32000';
 
 /** The kernel's range for both. */
 const MAX_U32 = 4_294_967_295;
@@ -68,4 +72,21 @@ export const cnfRouteRule = defineKind({
       }),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'rule/rules',
+    limits: {
+      src: oneNetwork,
+      dst: oneNetwork,
+      fwmark: (mark) => (mark.includes('/') ? 'holds no mask of a mark' : undefined),
+    },
+    object: ({ src, dst, not, prio, fwmark, table = 'main' }) => ({
+      src,
+      dst,
+      flag: not === true ? '1' : undefined,
+      // Without one the kernel puts the rule in front of all others.
+      prio: prio ?? BEHIND_ALL,
+      fwmark,
+      table,
+    }),
+  }),
 });

@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { device, deviceUse } from './device.ts';
 import { address, destination } from './fields.ts';
+import { hostBitsOf, icnResource, inNameSpace, oneAddress, oneNetwork } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { CNF_TABLE, interfaceOn } from './network.ts';
 import { ruleResource, section } from './render.ts';
@@ -63,4 +64,20 @@ export const cnfRoute = defineKind({
       ];
     },
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'route/routes',
+    limits: {
+      dst: (dst) => (dst === 'default' ? undefined : (oneNetwork(dst) ?? hostBitsOf(dst))),
+      gw: oneAddress,
+    },
+    // The second of two routes to one place is not set, and its removal removes the first.
+    identities: ({ options: { dst, table = 'default' } }) =>
+      inNameSpace('route', [`${String(table)} ${String(dst)}`]),
+    object: ({ dst, gw, dev, table }, { deviceOf }) => ({
+      dst: dst.replace(/\/32$/, ''),
+      gw,
+      dev: deviceOf(dev),
+      table: table ?? 'default',
+    }),
+  }),
 });

@@ -8,8 +8,15 @@ import {
   port,
   reference,
 } from './fields.ts';
-import { redirectFields, redirectReferences, renderRedirect } from './firewall-redirect.ts';
+import {
+  icnRedirect,
+  icnRedirectLimits,
+  redirectFields,
+  redirectReferences,
+  renderRedirect,
+} from './firewall-redirect.ts';
 import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
+import { icnResource } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource } from './render.ts';
 
@@ -42,4 +49,9 @@ export const firewallDnat = defineKind({
     icn: icnAnonymous('redirect', 'DNAT'),
     render: (rule, context) => renderRedirect('DNAT', rule, context),
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/redirects',
+    limits: icnRedirectLimits,
+    object: (rule, context) => icnRedirect('DNAT', rule, context),
+  }),
 });

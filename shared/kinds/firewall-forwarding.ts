@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { ignored, referenceOrAny } from './fields.ts';
 import { A_ZONE, family, icnAnonymous, zoneName } from './firewall.ts';
+import { icnResource, oneZone } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section } from './render.ts';
 
@@ -38,4 +39,13 @@ export const firewallForwarding = defineKind({
       }),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/forwardings',
+    limits: { src: oneZone, dest: oneZone },
+    object: ({ src, dest, family: addressFamily }, { uciNameOf }) => ({
+      src: zoneName(src, uciNameOf),
+      dest: zoneName(dest, uciNameOf),
+      family: addressFamily,
+    }),
+  }),
 });

@@ -1,7 +1,8 @@
 /** What FirewallSNAT and FirewallDNAT share: both are `redirect` sections, whose options mean different things to each. */
-import type { UciSection } from '../uci/model.ts';
+import type { UciSection, UciValue } from '../uci/model.ts';
 import { ignored, macs, markMatch, negatableNetwork, negatablePort, protocols } from './fields.ts';
 import { family, zoneName } from './firewall.ts';
+import { oneMac, oneNetwork, onePort, oneProtocol, oneZone, protocolOf } from './icn.ts';
 import type { Reference, RenderContext } from './kind.ts';
 import { label, referenceTo, section, several } from './render.ts';
 
@@ -45,3 +46,28 @@ export const renderRedirect = (
     ...options,
   }),
 ];
+
+export const icnRedirectLimits = {
+  src: oneZone,
+  dest: oneZone,
+  src_ip: oneNetwork,
+  src_dip: oneNetwork,
+  src_mac: oneMac,
+  src_port: onePort,
+  src_dport: onePort,
+  proto: oneProtocol,
+  dest_ip: oneNetwork,
+  dest_port: onePort,
+};
+
+export const icnRedirect = (
+  target: 'SNAT' | 'DNAT',
+  { name: _name, target: _target, src, dest, proto, ...options }: Redirect,
+  { uciNameOf }: RenderContext,
+): Readonly<Record<string, UciValue | undefined>> => ({
+  ...options,
+  target,
+  src: zoneName(src, uciNameOf),
+  dest: zoneName(dest, uciNameOf),
+  proto: protocolOf(proto),
+});

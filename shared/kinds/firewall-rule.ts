@@ -14,6 +14,16 @@ import {
 } from './fields.ts';
 import { A_ZONE, family, icnAnonymous, portsNeedProtocol, zoneName } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
+import {
+  icmpType,
+  icnResource,
+  oneMac,
+  oneNetwork,
+  onePort,
+  oneProtocol,
+  oneZone,
+  protocolOf,
+} from './icn.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section, several } from './render.ts';
 import { oneOf } from './schema.ts';
@@ -98,4 +108,24 @@ export const firewallRule = defineKind({
       }),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/rules',
+    limits: {
+      src: oneZone,
+      dest: oneZone,
+      src_ip: oneNetwork,
+      dest_ip: oneNetwork,
+      src_mac: oneMac,
+      src_port: onePort,
+      dest_port: onePort,
+      proto: oneProtocol,
+      icmp_type: icmpType,
+    },
+    object: ({ name: _name, src, dest, proto, ...options }, { uciNameOf }) => ({
+      ...options,
+      src: zoneName(src, uciNameOf),
+      dest: zoneName(dest, uciNameOf),
+      proto: protocolOf(proto),
+    }),
+  }),
 });

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { MAX_ITEMS, flag, freeText, networkItem, networkName } from './fields.ts';
 import { family, icnAnonymous } from './firewall.ts';
+import { icnResource, negatableNetworkItem, nothing, oneNetwork } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { nameLimit, ruleResource, section } from './render.ts';
 import { oneOf } from './schema.ts';
@@ -91,4 +92,20 @@ export const firewallZone = defineKind({
       }),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/zones',
+    limits: {
+      masq_src: negatableNetworkItem,
+      masq_dest: negatableNetworkItem,
+      subnet: oneNetwork,
+      // It takes etra_dest and stores it under that name, which no firewall reads.
+      extra_dest: nothing('loses it'),
+      etra_dest: nothing('loses it'),
+    },
+    nameOf: ({ name }) => name,
+    object: ({ network, etra_dest: _etra, extra_dest: _extra, ...options }, { interfaceOf }) => ({
+      network: network.map(interfaceOf),
+      ...options,
+    }),
+  }),
 });

@@ -5,6 +5,7 @@ import {
   icnRemote,
   remoteLacks,
   remoteReferences,
+  remoteResource,
   remoteRules,
   remoteSecrets,
   renderRemote,
@@ -39,4 +40,5 @@ export const ipsecHost = defineKind({
     lacks: remoteLacks,
     render: renderRemote,
   },
+  icn: remoteResource,
 });

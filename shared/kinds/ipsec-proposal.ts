@@ -1,5 +1,6 @@
 /** IpsecProposal: a set of algorithms for IPsec. Its name is the name in OpenWRT, so a ledger tells whose it is. */
 import * as z from 'zod';
+import { icnResource, inNameSpace } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource, section } from './render.ts';
 import { optionalText, text } from './schema.ts';
@@ -58,4 +59,11 @@ export const ipsecProposal = defineKind({
       section(ipsecDialect === 'classic' ? 'proposal' : 'crypto_proposal', sectionName, algorithms),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'ipsec/proposals',
+    limits: {},
+    nameOf: ({ name }) => name,
+    identities: ({ name }) => inNameSpace('ipsec', [name]),
+    object: ({ name: _name, ...algorithms }) => algorithms,
+  }),
 });

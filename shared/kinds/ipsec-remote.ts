@@ -2,6 +2,7 @@
 import type { UciSection } from '../uci/model.ts';
 import { parts } from './fields.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
+import { icnResource, inNameSpace, objectText, textsIn, unsupported } from './icn.ts';
 import type { IcnSections, Lack, Reference, RenderContext, SecretUse, SpecRule } from './kind.ts';
 import { listOf, section } from './render.ts';
 
@@ -64,6 +65,18 @@ export const remoteSecrets = ({ pre_shared_key_from: from }: Remote): SecretUse[
   from ? [{ path: 'spec.pre_shared_key_from', ...from }] : [];
 
 export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
+  const lacks = secretLacks(remote, context);
+  if (remote.type === VTI_BASED && !installsNoRoutes(context)) {
+    lacks.push({
+      path: 'spec.type',
+      reason: 'WaitingForInterface',
+      message: `${VTI_BASED} needs option rtinstall_enabled '0' in the section ipsec of OpenWRT's package ipsec`,
+    });
+  }
+  return lacks;
+};
+
+const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
   const lacks: Lack[] = [];
   if (remote.authentication_method === 'pubkey') {
     lacks.push({
@@ -77,13 +90,6 @@ export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
       path: 'spec.pre_shared_key_from',
       reason: 'InvalidSpec',
       message: `the key in the Secret ${KEY_MUST}`,
-    });
-  }
-  if (remote.type === VTI_BASED && !installsNoRoutes(context)) {
-    lacks.push({
-      path: 'spec.type',
-      reason: 'WaitingForInterface',
-      message: `${VTI_BASED} needs option rtinstall_enabled '0' in the section ipsec of OpenWRT's package ipsec`,
     });
   }
   return lacks;
@@ -182,3 +188,47 @@ const swanctlConnection = (
 
 const joined = (networks: string | undefined): string | undefined =>
   networks && parts(networks).join(',');
+
+/** With `type` the API sets the switch for routes, which is one for all remotes, by itself. */
+export const remoteResource = icnResource<Remote>({
+  collection: 'ipsec/remotes',
+  limits: {},
+  identities: ({ name, options }) =>
+    inNameSpace('ipsec', [name, ...textsIn(options.connections).map(nameOfConnection)]),
+  lacks: (remote, context) => [
+    ...secretLacks(remote, context),
+    ...remote.connections.flatMap(({ if_id: id }, index) =>
+      id === undefined ? [] : [unsupported(`spec.connections[${index}].if_id`, 'loses it')],
+    ),
+  ],
+  object: (remote, context) => ({
+    type: remote.type,
+    gateway: remote.remote,
+    authentication_method: remote.authentication_method,
+    pre_shared_key: keyOf(remote, context),
+    local_identifier: remote.local_identifier,
+    remote_identifier: remote.remote_identifier,
+    crypto_proposal: remote.crypto_proposal.map(context.uciNameOf),
+    force_crypto_proposal: remote.force_crypto_proposal,
+    // As the API gives them back: tunnels first.
+    connections: (['tunnel', 'transport'] as const).flatMap((type) =>
+      remote.connections
+        .filter(({ conn_type }) => conn_type === type)
+        .map((connection) => icnConnection(connection, context)),
+    ),
+  }),
+});
+
+const icnConnection = (
+  { name, crypto_proposal, ...options }: Connection,
+  { uciNameOf }: RenderContext,
+): string =>
+  objectText({
+    ...options,
+    name: uciNameOf(name),
+    local_subnet: joined(options.local_subnet),
+    remote_subnet: joined(options.remote_subnet),
+    crypto_proposal: crypto_proposal?.map(uciNameOf),
+  });
+
+const nameOfConnection = (text: string): string => String(JSON.parse(text).name);

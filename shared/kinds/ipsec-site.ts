@@ -6,6 +6,7 @@ import {
   icnRemote,
   remoteLacks,
   remoteReferences,
+  remoteResource,
   remoteRules,
   remoteSecrets,
   renderRemote,
@@ -39,4 +40,5 @@ export const ipsecSite = defineKind({
     lacks: remoteLacks,
     render: renderRemote,
   },
+  icn: remoteResource,
 });

@@ -104,9 +104,11 @@ export type UciRendering<Spec> = {
    * The name under which a section that is not ours acts as one of this kind: rules may refer to it, and no CR can have
    * that name. Undefined for sections that do not.
    */
-  nameOf?: (section: UciSection) => string | undefined;
+  nameOf?: ((section: UciSection) => string | undefined) | undefined;
   /** How to find what ICN's controller made for a CR. Absent where it keeps that in another package. */
   icn?: IcnSections;
+  /** What a section is on OpenWRT beside its name, where only one section, of whatever package, can be it. */
+  identities?: ((section: UciSection) => readonly string[]) | undefined;
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
@@ -139,7 +141,9 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   secrets?: (spec: Spec) => readonly SecretUse[];
   pods?: (spec: Spec) => PodSelection;
   /** Where its sections go. Absent for kinds that only make other CRs. */
-  uci?: UciRendering<Spec>;
+  uci?: UciRendering<Spec> | undefined;
+  /** The same for ICN's REST API: objects as sections, a collection as a package. Made by `icnResource`. */
+  icn?: UciRendering<Spec> | undefined;
   /** The CRs that the coordinator makes of it. */
   generates?: Generation<Spec>;
 };

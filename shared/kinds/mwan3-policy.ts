@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { UciSection } from '../uci/model.ts';
 import { networkName } from './fields.ts';
+import { icnResource, inNameSpace, objectText, textsIn } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
 import { listOf, ruleResource, section } from './render.ts';
@@ -91,6 +92,25 @@ export const mwan3Policy = defineKind({
       return [...memberSections, section('policy', sectionName, { use_member })];
     },
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'mwan3/policies',
+    limits: {},
+    nameOf: ({ name }) => name,
+    identities: ({ name, options }) =>
+      inNameSpace('mwan3', [
+        name,
+        ...textsIn(options.members).map((text) => `${name}_${String(JSON.parse(text).interface)}`),
+      ]),
+    object: ({ members }, { interfaceOf }) => ({
+      members: members.map(({ network, metric, weight }) =>
+        objectText({
+          interface: interfaceOf(network),
+          metric: String(metric),
+          weight: String(weight),
+        }),
+      ),
+    }),
+  }),
 });
 
 /** Those that are the policy's own: `<policy>_<interface>`. */

@@ -1,6 +1,7 @@
 /** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
 import * as z from 'zod';
 import { count, flag, network, parts, plainPorts, reference } from './fields.ts';
+import { icnResource, inNameSpace, oneNetwork, onePort } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
 import { referenceTo, ruleResource, section } from './render.ts';
@@ -61,4 +62,28 @@ export const mwan3Rule = defineKind({
       }),
     ],
   },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'mwan3/rules',
+    limits: {
+      policy: (policy) =>
+        BUILT_IN_POLICIES.includes(policy)
+          ? 'does not know the policies that are built in'
+          : undefined,
+      src_ip: oneNetwork,
+      dest_ip: oneNetwork,
+      src_port: onePort,
+      dest_port: onePort,
+      proto: (proto) =>
+        ['tcp', 'udp', 'icmp', 'all'].includes(proto)
+          ? undefined
+          : 'holds tcp, udp, icmp or all here',
+    },
+    nameOf: ({ name }) => name,
+    identities: ({ name }) => inNameSpace('mwan3', [name]),
+    object: ({ policy, family, ...options }, { uciNameOf }) => ({
+      ...options,
+      policy: uciNameOf(policy),
+      family: family === 'any' ? undefined : family,
+    }),
+  }),
 });

@@ -13,6 +13,8 @@ export type DeltaInput = {
   isOurs: (section: UciSection) => boolean;
   /** Names of sections of `observed` that keep their places, whatever stands before or behind them: changed there when wanted, else left. */
   pinned?: ReadonlySet<string> | undefined;
+  /** The package's service may not have what the file holds. Here reloading it is enough, so it changes nothing. */
+  anew?: boolean;
 };
 
 /**
