@@ -64,7 +64,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const status = createStatus({
     driver,
     source,
-    packageOf: (kind) => kinds.find((known) => known.kind === kind)?.uci?.package,
     onChange: () => onChange(),
     clock,
   });

@@ -5,6 +5,7 @@ import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
+import type { DriverOptions, LoginFiles } from './openwrt/detect.ts';
 
 export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField
@@ -19,9 +20,11 @@ export const agentEnvSchema = z.object({
     .default('http://127.0.0.1:80')
     .describe("OpenWRT's web server, as seen from the pod."),
   SDEWAN_DRIVER: z
-    .enum(['auto', 'ubus'])
+    .enum(['auto', 'ubus', 'icn'])
     .default('auto')
-    .describe('How to talk to OpenWRT; `auto` takes the first that it speaks.'),
+    .describe(
+      "How to talk to OpenWRT: `ubus`, or `icn` for the REST API of ICN's CNF image; `auto` takes the first that it speaks.",
+    ),
   SDEWAN_OPENWRT_USERNAME_FILE: envField
     .text()
     .optional()
@@ -93,6 +96,12 @@ export const agentEnvSchema = z.object({
     .int(1_000, 86_400_000)
     .default(300_000)
     .describe('Between full comparisons that nothing asked for, jittered by a quarter.'),
+  SDEWAN_REASSERT_INTERVAL_MS: envField
+    .int(0, 86_400_000)
+    .default(900_000)
+    .describe(
+      'Driver `icn`: between writing NAT and network firewall rules anew, which a restart of the firewall removes without a trace in the API; 0: never.',
+    ),
   SDEWAN_HEARTBEAT_INTERVAL_MS: envField
     .int(100, 600_000)
     .default(10_000)
@@ -101,19 +110,30 @@ export const agentEnvSchema = z.object({
 
 export type AgentEnv = z.infer<typeof agentEnvSchema>;
 
-/** Where the login on OpenWRT is; the agent's own, if it has one. @throws EnvError when the environment names none */
-export const loginFilesOf = (env: AgentEnv): { usernameFile: string; passwordFile: string } => {
-  const directory = env.SDEWAN_OWN_LOGIN_DIR;
-  if (directory !== undefined)
-    return {
-      usernameFile: join(directory, OWN_LOGIN_FILES.username),
-      passwordFile: join(directory, OWN_LOGIN_FILES.password),
-    };
+/**
+ * Where the login on OpenWRT is, by driver: for ubus the agent's own, if it has one; ICN's REST API has no logins but those that
+ * are named. @throws EnvError when the environment names none for the driver
+ */
+export const loginFilesOf = (env: AgentEnv): DriverOptions['logins'] => {
   const { SDEWAN_OPENWRT_USERNAME_FILE: usernameFile, SDEWAN_OPENWRT_PASSWORD_FILE: passwordFile } =
     env;
-  if (usernameFile !== undefined && passwordFile !== undefined)
-    return { usernameFile, passwordFile };
-  throw new EnvError([
-    'SDEWAN_OPENWRT_USERNAME_FILE and SDEWAN_OPENWRT_PASSWORD_FILE, or SDEWAN_OWN_LOGIN_DIR: required but not set',
-  ]);
+  const directory = env.SDEWAN_OWN_LOGIN_DIR;
+  const named =
+    usernameFile !== undefined && passwordFile !== undefined
+      ? { usernameFile, passwordFile }
+      : undefined;
+  const own = directory === undefined ? undefined : ownLoginIn(directory);
+  const driver = env.SDEWAN_DRIVER;
+  if (named === undefined && (driver === 'icn' || own === undefined)) {
+    const orOwn = driver === 'icn' ? '' : ', or SDEWAN_OWN_LOGIN_DIR';
+    throw new EnvError([
+      `SDEWAN_OPENWRT_USERNAME_FILE and SDEWAN_OPENWRT_PASSWORD_FILE${orOwn}: required but not set`,
+    ]);
+  }
+  return { ubus: own ?? named, icn: named };
 };
+
+const ownLoginIn = (directory: string): LoginFiles => ({
+  usernameFile: join(directory, OWN_LOGIN_FILES.username),
+  passwordFile: join(directory, OWN_LOGIN_FILES.password),
+});

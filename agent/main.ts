@@ -29,11 +29,12 @@ await runProgram({
       wanted: env.SDEWAN_DRIVER,
       target: {
         url: env.SDEWAN_OPENWRT_URL,
-        ...loginFilesOf(env),
         caFile: env.SDEWAN_OPENWRT_CA_FILE,
         serverName: env.SDEWAN_OPENWRT_SERVER_NAME,
       },
+      logins: loginFilesOf(env),
       packages,
+      reassertMs: env.SDEWAN_REASSERT_INTERVAL_MS,
       clock: systemClock,
       log,
     });

@@ -2,22 +2,46 @@
  * `auto`: takes the first driver whose API this OpenWRT speaks, and stays with it, since a pod's containers do not change
  * what they are. Until one is found every call looks again.
  */
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { OpenwrtApiMissingError, OpenwrtUnreachableError, type Driver } from './driver.ts';
-import { createUbusDriver, type UbusDriverOptions } from './ubus.ts';
+import type { OpenwrtTarget } from './credentials.ts';
+import { createIcnDriver } from './icn/driver.ts';
+import { createUbusDriver } from './ubus.ts';
 
-export type DriverOptions = UbusDriverOptions & {
-  wanted: 'auto' | 'ubus';
+export type DriverOptions = {
+  wanted: 'auto' | 'ubus' | 'icn';
+  target: Omit<OpenwrtTarget, keyof LoginFiles>;
+  /** By driver; one without a login cannot be used. At least one is there. */
+  logins: { ubus?: LoginFiles | undefined; icn?: LoginFiles | undefined };
+  /** UCI packages that the agent's rules go to. */
+  packages: readonly string[];
+  /** See `IcnDriverOptions`. */
+  reassertMs: number;
+  clock: Clock;
+  log: Logger;
 };
+export type LoginFiles = Pick<OpenwrtTarget, 'usernameFile' | 'passwordFile'>;
 
 /** The one place where a driver's name becomes a driver. */
-export const createDriver = ({ wanted, ...options }: DriverOptions): Driver =>
-  wanted === 'ubus'
-    ? createUbusDriver(options)
-    : createAutoDriver({ candidates: [createUbusDriver(options)], log: options.log });
+export const createDriver = (options: DriverOptions): Driver => {
+  const { wanted, logins, log } = options;
+  const candidates = [
+    ...(wanted !== 'icn' && logins.ubus ? [ubusDriver(options, logins.ubus)] : []),
+    ...(wanted !== 'ubus' && logins.icn ? [icnDriver(options, logins.icn)] : []),
+  ];
+  const [only] = candidates;
+  return wanted !== 'auto' && only ? only : createAutoDriver({ candidates, log });
+};
+
+const ubusDriver = ({ target, packages, clock, log }: DriverOptions, login: LoginFiles): Driver =>
+  createUbusDriver({ target: { ...target, ...login }, packages, clock, log });
+
+const icnDriver = ({ target, reassertMs, clock }: DriverOptions, login: LoginFiles): Driver =>
+  createIcnDriver({ target: { ...target, ...login }, reassertMs, clock });
 
 export type DetectDeps = {
-  /** In the order of preference: `ubus`, then (when it is there) `icn`. */
+  /** In the order of preference: `ubus`, then `icn`. */
   candidates: readonly Driver[];
   log: Logger;
 };

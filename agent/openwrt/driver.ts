@@ -2,6 +2,7 @@
  * What the reconcile loop needs of an OpenWRT, whatever API it speaks. A driver owns the session with it, serialises
  * its writes, and never changes a section that the deltas do not name.
  */
+import type { Dialect } from '#shared/kinds/dialect.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
@@ -16,6 +17,10 @@ export type ReadResult = {
   fingerprint: Fingerprint;
   /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
   incarnation: string;
+  /** What packages, sections and options mean here. */
+  dialect: Dialect;
+  /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
+  doubtful?: ReadonlySet<string>;
 };
 
 export type ApplyResult =
@@ -27,14 +32,25 @@ export type ApplyResult =
       fingerprint: Fingerprint;
       /** Per package reloaded: OpenWRT's own words per section that it left out or did not fully understand. */
       warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+      /** Package -> sections that were to be removed, and that OpenWRT does not let go. */
+      stuck?: ReadonlyMap<string, ReadonlySet<string>>;
     }
   | {
-      /** OpenWRT refuses the set as it is; everything is as before. `sections`: the culprits where it names them, else empty. */
+      /** OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty. */
       outcome: 'rejected';
       package: string;
       message: string;
       sections: readonly string[];
+      partly?: PartlyWritten;
     };
+
+/** What a driver without transactions leaves when it is refused on the way. */
+export type PartlyWritten = {
+  observed: ReadonlyMap<string, UciPackage>;
+  fingerprint: Fingerprint;
+  /** Packages whose service does not have the latest contents yet. */
+  unsettled: ReadonlySet<string>;
+};
 
 export type Driver = {
   readonly name: 'ubus' | 'icn' | 'auto';

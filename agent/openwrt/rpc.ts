@@ -3,7 +3,7 @@
  * an id on, and never puts an argument or an id into an error: they hold passwords and session ids.
  */
 import * as z from 'zod';
-import { post as postTo } from '../post.ts';
+import { exchange } from '../exchange.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 
 /** uhttpd answers a longer body with -32700 and closes the connection (measured). */
@@ -82,7 +82,8 @@ export const createRpc = ({ url, ca, serverName }: RpcTarget): Rpc => {
     }
     const deadline = AbortSignal.timeout(options.timeoutMs ?? CALL_TIMEOUT_MS);
     try {
-      const answer = await postTo({
+      const answer = await exchange({
+        method: 'POST',
         url: endpoint,
         headers: { 'content-type': 'application/json' },
         body,

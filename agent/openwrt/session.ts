@@ -2,9 +2,8 @@
  * The login on rpcd. Owns the session id: it goes into requests and staging paths, never into a log or an error.
  * Credentials are read from their files at each login, so a rotated password needs no restart.
  */
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { readText, readUsername, type OpenwrtTarget } from './credentials.ts';
 import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 import {
   ACCESS_DENIED,
@@ -15,17 +14,6 @@ import {
   type RpcOptions,
   type UbusCall,
 } from './rpc.ts';
-
-export type UbusTarget = {
-  /** Of the web server, e.g. `http://127.0.0.1:80`. */
-  url: string;
-  usernameFile: string;
-  passwordFile: string;
-  /** PEM of the CA that signed OpenWRT's certificate; only with https. */
-  caFile?: string | undefined;
-  /** Name in that certificate, where it differs from the URL's host. */
-  serverName?: string | undefined;
-};
 
 /** One session, from its login until it ends. */
 export type UbusSession = {
@@ -53,7 +41,7 @@ export type UbusSessions = {
 };
 
 export type UbusSessionsDeps = {
-  target: UbusTarget;
+  target: OpenwrtTarget;
   /** Called in each new session before anything else, to deal with what an earlier one left behind. */
   onLogin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
 };
@@ -147,16 +135,4 @@ export const checked = <T>(
     );
   }
   return parsed.data;
-};
-
-/** ICN's Secrets hold root's password and no name. */
-const readUsername = async (path: string): Promise<string> =>
-  existsSync(path) ? readText(path) : 'root';
-
-const readText = async (path: string): Promise<string> => {
-  try {
-    return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
-  } catch (error) {
-    throw new OpenwrtUnreachableError('log in to OpenWRT', `cannot read ${path}`, error);
-  }
 };

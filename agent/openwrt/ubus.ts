@@ -10,13 +10,14 @@ import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from
 import { fastPath } from './fast.ts';
 import { rightText, rightsOf, type LoginRights } from './rights.ts';
 import { whyNotReload } from './services.ts';
-import { createUbusSessions, type UbusSession, type UbusTarget } from './session.ts';
+import type { OpenwrtTarget } from './credentials.ts';
+import { createUbusSessions, type UbusSession } from './session.ts';
 import { createStagedPath } from './staged.ts';
 import { runTransaction } from './transaction.ts';
 import type { Base, PackageState, WritePath } from './write-path.ts';
 
 export type UbusDriverOptions = {
-  target: UbusTarget;
+  target: OpenwrtTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
   clock: Pick<Clock, 'now'>;
@@ -74,6 +75,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: compose([]),
+          dialect: 'uci',
         };
       }, signal),
 

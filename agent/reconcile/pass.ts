@@ -3,7 +3,7 @@
  * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
-import { isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
+import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import {
   OpenwrtBlockedError,
@@ -76,11 +76,8 @@ const driftIn = (
   work: Work,
   reached: ReadonlyMap<string, readonly UciSection[]>,
 ): readonly string[] => {
-  const { deltas, desired } = work.plan();
-  return deltas
-    .filter((delta) => !isEmptyDelta(delta))
-    .map((delta) => delta.package)
-    .filter((name) => areSame(reached.get(name), desired.get(name)));
+  const { differing, desired } = work.plan();
+  return [...differing].filter((name) => areSame(reached.get(name), desired.get(name)));
 };
 
 const areSame = (

@@ -4,10 +4,12 @@ import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type { Dialect } from '#shared/kinds/dialect.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
-import type { UciDelta } from '#shared/uci/model.ts';
+import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { icnDeltaOf } from '../openwrt/icn/delta.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 export type PlanInput = {
@@ -22,28 +24,41 @@ export type PlanInput = {
   ownership: Ownership;
   /** Packages whose service may lag behind the file. */
   unsettled: ReadonlySet<string>;
+  dialect: Dialect;
+  /** `package.section` of what OpenWRT does not let go. */
+  stuck: ReadonlySet<string>;
 };
 
 export type Plan = CompileResult & {
   /** Per package that has to be written or reloaded. */
   deltas: readonly UciDelta[];
+  /** Packages whose contents are not as desired. */
+  differing: ReadonlySet<string>;
 };
 
+const deltasIn = { uci: deltaOf, icn: icnDeltaOf } as const;
+
 export const makePlan = (input: PlanInput): Plan => {
-  const { rules, networks, devices, lastGood, refused, adoption, ownership, unsettled } = input;
+  const { adoption, ownership, unsettled, dialect, stuck } = input;
   const observed = adoption.packages;
   const ledger = new Set(ownership.ledger.keys());
-  const compiled = compile({ rules, networks, devices, lastGood, observed, ledger, refused });
+  const compiled = compile({ ...input, observed, ledger });
   const deltas: UciDelta[] = [];
+  const differing = new Set<string>();
   for (const [name, desired] of compiled.desired) {
     const there = observed.get(name);
     if (there === undefined) continue;
     const isOurs = isOursIn(name, ownership);
+    const isFree = (section: UciSection): boolean =>
+      isOurs(section) && !stuck.has(ledgerKey(name, section.name));
     const pinned = pinnedIn(name, adoption, compiled);
-    const delta = deltaOf({ observed: there, desired, isOurs, pinned });
-    if (!isEmptyDelta(delta) || unsettled.has(name)) deltas.push(delta);
+    const changes = { observed: there, desired, isOurs: isFree, pinned };
+    const delta = deltasIn[dialect](changes);
+    if (!isEmptyDelta(delta)) differing.add(name);
+    if (unsettled.has(name)) deltas.push(deltasIn[dialect]({ ...changes, anew: true }));
+    else if (!isEmptyDelta(delta)) deltas.push(delta);
   }
-  return { ...compiled, deltas };
+  return { ...compiled, deltas, differing };
 };
 
 /** Names that the plan may write and that nothing but the ledger can mark as ours: `package.section` -> kind. */

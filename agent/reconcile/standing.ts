@@ -17,6 +17,8 @@ export type Standing = {
   warnings: ReadonlyMap<string, string>;
   /** Packages that OpenWRT has, and that cannot be read or written to; why. */
   unusable: ReadonlyMap<string, string>;
+  /** Kind -> the package that its sections go to. */
+  packages: ReadonlyMap<string, string>;
 };
 
 export const NOTHING_KNOWN: Standing = {
@@ -25,6 +27,7 @@ export const NOTHING_KNOWN: Standing = {
   strays: new Set(),
   warnings: new Map(),
   unusable: new Map(),
+  packages: new Map(),
 };
 
 export type StandingInput = {
@@ -56,7 +59,12 @@ export const standingOf = (input: StandingInput): Standing => {
       if (warning !== undefined) warnings.set(key, warning);
     }
   }
-  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable };
+  const packages = new Map(
+    ownership.kinds.flatMap(({ kind, uci }): [string, string][] =>
+      uci ? [[kind, uci.package]] : [],
+    ),
+  );
+  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages };
 };
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */

@@ -3,6 +3,7 @@ import { adopt } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
+import { inDialect } from '#shared/kinds/dialect.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
@@ -52,7 +53,8 @@ export type Work = {
 };
 
 export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): Work => {
-  const { kinds, ledger, lastGood, refusals } = deps;
+  const { ledger, lastGood, refusals } = deps;
+  const kinds = inDialect(deps.kinds, read.dialect);
   const search = createSearch();
   const adoptionOf = (observed: ReadonlyMap<string, UciPackage>, before: ReadonlySet<string>) =>
     adopt({ observed, rules: input.rules, ledger: ledger.owned(), before, released });
@@ -63,6 +65,8 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   let found = read.packages;
   let adoption = adoptionOf(found, ledger.adopted());
   let { fingerprint } = read;
+  let { doubtful = new Set<string>() } = read;
+  let stuck: ReadonlySet<string> = new Set();
 
   const ownership = (): Ownership => ({
     kinds,
@@ -76,7 +80,9 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
       refused: new Map([...heldBack(input.rules, search), ...refusals.current()]),
       adoption,
       ownership: ownership(),
-      unsettled: ledger.unsettled(),
+      unsettled: new Set([...ledger.unsettled(), ...doubtful]),
+      dialect: read.dialect,
+      stuck,
     });
   let plan = planNow();
   const replan = (): void => {
@@ -129,14 +135,26 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
         deltas.map((delta) => deltaForOpenwrt(delta, adoption)),
         signal,
       );
+      const isUntouched = (name: string): boolean => !touched().includes(name);
       if (result.outcome === 'rejected') {
-        // The driver has put everything back, but it cannot settle what was unsettled before.
-        const packages = touched().filter((name) => !unsettledBefore.has(name));
+        const { partly } = result;
+        if (partly) {
+          doubtful = new Set([...doubtful].filter(isUntouched));
+          await ledger.begin(new Map(), [...partly.unsettled]);
+          found = new Map([...found, ...partly.observed]);
+          ({ fingerprint } = partly);
+          adoption = adoptionOf(found, without(ledger.adopted(), deltas));
+        }
+        // Where the driver has put everything back, it cannot have settled what was unsettled before.
+        const unsettled = partly?.unsettled ?? unsettledBefore;
+        const packages = touched().filter((name) => !unsettled.has(name));
         await settle(packages, new Map());
         return rejectedByOurNames(result, adoption);
       }
       found = new Map([...found, ...result.observed]);
       ({ fingerprint } = result);
+      doubtful = new Set([...doubtful].filter(isUntouched));
+      stuck = new Set([...stuck, ...keysOf(result.stuck)]);
       released = new Set([...released, ...leavingIn(plan, adoption)]);
       adoption = adoptionOf(found, without(ledger.adopted(), deltas));
       const warnings = warningsByOurNames(result, adoption);
@@ -162,6 +180,9 @@ const heldBack = (
       },
     ]);
 };
+
+const keysOf = (sections: ReadonlyMap<string, ReadonlySet<string>> = new Map()): string[] =>
+  [...sections].flatMap(([name, names]) => [...names].map((each) => ledgerKey(name, each)));
 
 /** What cannot be read may still be there. */
 const isPresent = (observed: ReadonlyMap<string, UciPackage>, key: string): boolean => {

@@ -30,6 +30,7 @@ const standing = (change: Partial<Standing> = {}): Standing => ({
   ...NOTHING_KNOWN,
   verdicts: [verdict()],
   inForce: new Set(['firewall.sdewan_rule_a']),
+  packages: new Map([['FirewallRule', 'firewall']]),
   ...change,
 });
 
@@ -38,7 +39,6 @@ const outcome = (change: Partial<BuildInput>) => {
     standing: standing(),
     reachable: true,
     hindrance: '',
-    packageOf: () => 'firewall',
     ...change,
   });
   return [report?.state, report?.reason, report?.message];
@@ -52,7 +52,6 @@ describe('what is said of a rule', () => {
       standing: standing(),
       reachable: true,
       hindrance: '',
-      packageOf: () => 'firewall',
     });
     expect(report).toEqual({
       kind: 'FirewallRule',

@@ -10,8 +10,6 @@ export type BuildInput = {
   reachable: boolean;
   /** Why the last attempt to change it did not get through; '' when it did. */
   hindrance: string;
-  /** The package that a kind's sections go to. */
-  packageOf: (kind: string) => string | undefined;
 };
 
 type Outcome = { state: RuleState; reason: Reason; message: string };
@@ -47,7 +45,7 @@ const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Ou
 
 /** A package that OpenWRT does not have holds nothing of ours. */
 const removedOrNot = ({ rule }: Verdict, input: BuildInput): Outcome => {
-  const name = input.packageOf(rule.kind);
+  const name = input.standing.packages.get(rule.kind);
   return name !== undefined && input.standing.strays.has(name)
     ? { state: 'Pending', reason: 'Removing', message: input.hindrance }
     : { state: 'Removed', reason: 'Removed', message: '' };
@@ -58,7 +56,8 @@ const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined =>
   if (!input.reachable) {
     return { state: 'Pending', reason: 'OpenwrtUnreachable', message: input.hindrance };
   }
-  const why = input.standing.unusable.get(input.packageOf(rule.kind) ?? '');
+  const { unusable, packages } = input.standing;
+  const why = unusable.get(packages.get(rule.kind) ?? '');
   return why === undefined
     ? undefined
     : { state: 'Pending', reason: 'WaitingForPackage', message: why };

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { reportAnswerSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
-import { post } from '../post.ts';
+import { exchange } from '../exchange.ts';
 
 export type ReportClientOptions = {
   /** Base URL of the coordinator. */
@@ -35,7 +35,8 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
   const ca = options.caFile === undefined ? undefined : createRotatedFile(options.caFile, rotated);
   return {
     post: async (report, signal) => {
-      const { status, body } = await post({
+      const { status, body } = await exchange({
+        method: 'POST',
         url: endpoint,
         ca: await ca?.read(),
         serverName: options.serverName,

@@ -10,7 +10,6 @@ const start = () => {
       unknownKinds: () => world.unknownKinds,
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
-    packageOf: () => 'firewall',
     onChange: () => {
       world.changes += 1;
     },

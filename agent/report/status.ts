@@ -26,7 +26,6 @@ export type AgentStatus = {
 export type StatusDeps = {
   driver: Pick<Driver, 'name'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
-  packageOf: (kind: string) => string | undefined;
   /** Something that a snapshot or readiness shows may have changed. */
   onChange: () => void;
   clock: Clock;
@@ -36,7 +35,7 @@ export type StatusDeps = {
 const UNREACHABLE_AFTER_MS = 5_000;
 
 export const createStatus = (deps: StatusDeps): AgentStatus => {
-  const { driver, source, packageOf, onChange, clock } = deps;
+  const { driver, source, onChange, clock } = deps;
   let standing: Standing = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
@@ -69,7 +68,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         driftRepairs,
       },
       unwatchedKinds: [...source.unwatchedKinds().keys()],
-      rules: buildReports({ standing, reachable, hindrance, packageOf }),
+      rules: buildReports({ standing, reachable, hindrance }),
     }),
     notReady: () => {
       const parts = new Map<string, string>();

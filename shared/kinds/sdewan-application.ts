@@ -6,6 +6,7 @@ import { isIP, isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { POD_ADDRESSES_ANNOTATION } from '../names.ts';
 import { uciName } from '../uci/names.ts';
+import { icnResource, unsupported } from './icn.ts';
 import { defineKind } from './kind.ts';
 import type { Lack, RenderContext } from './kind.ts';
 import { isEmptySelector, labelSelector, selectorText } from './label-selector.ts';
@@ -40,6 +41,24 @@ const spec = z.strictObject({
 const addressesIn = ({ annotations }: RenderContext): string[] | undefined =>
   annotations[POD_ADDRESSES_ANNOTATION]?.split(',').filter((one) => isIP(one) !== 0);
 
+/** Without addresses there is no object: the API fails on an empty list. */
+const icnApplication = icnResource<z.infer<typeof spec>>({
+  collection: 'application/applications',
+  limits: {},
+  lacks: (_spec, context) => {
+    const addresses = addressesIn(context);
+    return addresses?.some(isIPv6)
+      ? [
+          unsupported(
+            'spec.podSelector',
+            'holds IPv4 addresses only, and selected pods have others',
+          ),
+        ]
+      : lacksOf(addresses);
+  },
+  object: (_spec, context) => ({ iplist: (addressesIn(context) ?? []).join(',') }),
+});
+
 export const sdewanApplication = defineKind({
   ...ruleResource,
   kind: 'SdewanApplication',
@@ -73,6 +92,11 @@ export const sdewanApplication = defineKind({
           lookup: CNF_TABLE,
         }),
       ),
+  },
+  icn: {
+    ...icnApplication,
+    render: (rule, context) =>
+      addressesIn(context)?.length ? icnApplication.render(rule, context) : [],
   },
 });
 

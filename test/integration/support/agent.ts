@@ -67,12 +67,11 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
   const kube = createKubeClient({ config: await loadKubeConfig({ kubeconfig }) });
   const driver = createDriver({
     wanted: env.SDEWAN_DRIVER,
-    target: {
-      url: env.SDEWAN_OPENWRT_URL,
-      ...loginFilesOf(env),
-    },
-    packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
+    target: { url: env.SDEWAN_OPENWRT_URL },
+    logins: loginFilesOf(env),
+    reassertMs: env.SDEWAN_REASSERT_INTERVAL_MS,
     clock: systemClock,
+    packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
     log,
   });
   const stopping = new AbortController();

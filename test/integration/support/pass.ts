@@ -78,7 +78,6 @@ export const openPass = async (
       standing,
       reachable: true,
       hindrance: '',
-      packageOf: (kind) => kinds.find((known) => known.kind === kind)?.uci?.package,
     });
   return {
     driver,

@@ -1,14 +1,21 @@
 /**
- * One POST on a connection of its own, for OpenWRT and for reports. node:http instead of undici, whose parser for HTTP/1
+ * One HTTP exchange on a connection of its own, for OpenWRT and for reports. node:http instead of undici, whose parser for HTTP/1
  * costs 8 MB of memory per agent (measured, Node 26); the watches on the API server use undici's HTTP/2.
  */
-import { request as requestHttp, type IncomingMessage, type RequestOptions } from 'node:http';
+import {
+  request as requestHttp,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
 
-export type Post = {
+export type Exchange = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   url: URL;
   headers: Readonly<Record<string, string>>;
-  body: string;
+  /** Absent: none. */
+  body?: string | undefined;
   /** PEM; only with https. Absent: the roots that Node ships. */
   ca?: string | undefined;
   /** Name in the certificate, where it differs from the URL's host. */
@@ -19,19 +26,22 @@ export type Post = {
   signal: AbortSignal;
 };
 
-export type PostAnswer = { status: number; body: Buffer };
+export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 /** @throws Error when there is no complete answer, or the signal aborts */
-export const post = (options: Post): Promise<PostAnswer> =>
+export const exchange = (options: Exchange): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { url, body, ca, serverName, signal } = options;
+    const { method, url, body, ca, serverName, signal } = options;
     const tls = {
       ...(ca !== undefined && { ca }),
       ...(serverName !== undefined && { servername: serverName }),
     };
     const settings: RequestOptions = {
-      method: 'POST',
-      headers: { ...options.headers, 'content-length': Buffer.byteLength(body) },
+      method,
+      headers: {
+        ...options.headers,
+        ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+      },
       // No pool: uhttpd takes 23 to 44 ms for a call on a kept connection, and 0.8 ms on a new one (measured).
       agent: false,
       signal,
@@ -42,8 +52,9 @@ export const post = (options: Post): Promise<PostAnswer> =>
         : requestHttp(url, settings);
     request.on('error', reject);
     request.on('response', (response) => {
+      const { statusCode: status = 0, headers } = response;
       read(response, options.maxBytes).then(
-        (bytes) => resolve({ status: response.statusCode ?? 0, body: bytes }),
+        (bytes) => resolve({ status, headers, body: bytes }),
         reject,
       );
     });

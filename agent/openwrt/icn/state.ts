@@ -1,0 +1,127 @@
+/**
+ * What the collections hold, as last listed. Each listing costs OpenWRT a process, so between passes only two collections are
+ * looked at: one that tells of a restart, since something of ours would be gone from it, and one of the others in turn.
+ */
+import { createHash } from 'node:crypto';
+import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { OpenwrtApiMissingError, OpenwrtError, type Fingerprint } from '../driver.ts';
+import { COLLECTIONS, type Collection } from './collections.ts';
+import { expectStatus, type RestCall, type RestClient } from './client.ts';
+import { isDoubled, listSchema, sectionsOf } from './objects.ts';
+
+/** Undefined: this OpenWRT does not have the collection. */
+type Listed = { content: UciPackage; hash: string } | undefined;
+
+export type IcnState = {
+  /** Lists the collections anew. @throws OpenwrtError */
+  list: (collections: readonly Collection[], signal: AbortSignal) => Promise<void>;
+  /** @throws OpenwrtApiMissingError when nothing of the API is there */
+  probe: (signal: AbortSignal) => Promise<Fingerprint>;
+  fingerprint: () => Fingerprint;
+  packages: () => ReadonlyMap<string, UciPackage>;
+  section: (packageName: string, name: string) => UciSection | undefined;
+  /** We have put something there: whether it still is tells of a restart. */
+  watch: (packageName: string) => void;
+  /** We remove it. */
+  forget: (packageName: string, name: string) => void;
+  /** Rules in iptables may be gone or left over: something of the firewall happened that was not ours. */
+  isFirewallDoubtful: () => boolean;
+  trustFirewall: () => void;
+};
+
+export const createIcnState = (client: RestClient): IcnState => {
+  let listed: ReadonlyMap<string, Listed> = new Map();
+  let watched: string | undefined;
+  let turn = 0;
+  let doubts = 0;
+  let doubtful = false;
+
+  const listOne = async (collection: Collection, signal: AbortSignal): Promise<Listed> => {
+    const call: RestCall = { method: 'GET', path: collection.path };
+    const answer = await client.call(call, signal);
+    if (answer.status === 404) return undefined;
+    const list = listSchema(collection.key).safeParse(expectStatus(call, answer, 200).json);
+    if (!list.success)
+      throw new OpenwrtError(`list ${collection.package}`, 'the answer is no list');
+    const content = { name: collection.package, sections: sectionsOf(collection, list.data) };
+    return { content, hash: hashOf(content) };
+  };
+
+  const doubt = (): void => {
+    if (!doubtful) doubts += 1;
+    doubtful = true;
+  };
+  const compose = (now: ReadonlyMap<string, Listed>): Fingerprint =>
+    [
+      client.losses(),
+      doubts,
+      ...COLLECTIONS.map(({ package: name }) => now.get(name)?.hash ?? '-'),
+    ].join('/');
+
+  return {
+    list: async (collections, signal) => {
+      for (const collection of collections) {
+        const before = listed.get(collection.package);
+        const now = await listOne(collection, signal);
+        if (collection.inIptables && (hasLost(before, now) || hasDoubled(before, now))) doubt();
+        listed = new Map([...listed, [collection.package, now]]);
+      }
+    },
+    probe: async (signal) => {
+      if (listed.size === 0) {
+        const call: RestCall = { method: 'GET', path: 'v1/services' };
+        const { status, json } = await client.call(call, signal);
+        if (status !== 200 || json === undefined)
+          throw new OpenwrtApiMissingError("look for ICN's REST API", `HTTP status ${status}`);
+        return 'not read';
+      }
+      turn += 1;
+      const next = COLLECTIONS[turn % COLLECTIONS.length];
+      const looked = COLLECTIONS.filter((each) => each === next || each.package === watched);
+      const now = new Map(listed);
+      for (const collection of looked)
+        now.set(collection.package, await listOne(collection, signal));
+      return compose(now);
+    },
+    fingerprint: () => compose(listed),
+    packages: () =>
+      new Map(
+        [...listed].flatMap(([name, each]): [string, UciPackage][] =>
+          each ? [[name, each.content]] : [],
+        ),
+      ),
+    section: (packageName, name) =>
+      listed.get(packageName)?.content.sections.find((section) => section.name === name),
+    watch: (packageName) => {
+      watched = packageName;
+    },
+    forget: (packageName, name) => {
+      const before = listed.get(packageName);
+      if (before === undefined) return;
+      const sections = before.content.sections.filter((section) => section.name !== name);
+      const content = { ...before.content, sections };
+      listed = new Map([...listed, [packageName, { content, hash: hashOf(content) }]]);
+    },
+    isFirewallDoubtful: () => doubtful,
+    trustFirewall: () => {
+      doubtful = false;
+    },
+  };
+};
+
+/** An object that went without us took its rule along, or left it there: a container that restarted does the latter. */
+const hasLost = (before: Listed, now: Listed): boolean => {
+  const left = new Set(now?.content.sections.map(({ name }) => name));
+  return before?.content.sections.some(({ name }) => !left.has(name)) ?? false;
+};
+
+/** Its rule is there twice, and removing the object removes one. */
+const hasDoubled = (before: Listed, now: Listed): boolean => {
+  const known = new Set(before?.content.sections.filter(isDoubled).map(({ name }) => name));
+  return (
+    now?.content.sections.some((section) => isDoubled(section) && !known.has(section.name)) ?? false
+  );
+};
+
+const hashOf = (content: UciPackage): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 16);

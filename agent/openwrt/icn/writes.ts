@@ -1,0 +1,130 @@
+/**
+ * The calls that bring collections to what is wanted, one after the other, and what each of them really did: the API answers
+ * 201 for what it did not store, and a PUT that fails has removed the object.
+ */
+import * as z from 'zod';
+import { sectionsEqual } from '#shared/uci/delta.ts';
+import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { COLLECTIONS, collectionOf, type Collection } from './collections.ts';
+import type { RestAnswer, RestClient } from './client.ts';
+import { bodyOf, sectionOf } from './objects.ts';
+
+export type Write =
+  | { verb: 'POST' | 'PUT'; collection: Collection; section: UciSection; before?: UciSection }
+  | { verb: 'DELETE'; collection: Collection; name: string };
+
+/**
+ * First what nobody refers to goes, then all that is wanted comes, what others refer to first, then what nobody refers to any
+ * more goes: REST refuses both references to what is not there and removing what is in use.
+ */
+export const writesOf = (
+  deltas: readonly UciDelta[],
+  there: (packageName: string, name: string) => UciSection | undefined,
+): readonly Write[] => {
+  const byPackage = new Map(deltas.map((delta) => [delta.package, delta]));
+  const inOrder = COLLECTIONS.flatMap((collection) => {
+    const delta = byPackage.get(collection.package);
+    return delta ? [{ collection, delta }] : [];
+  });
+  const removals = inOrder.flatMap(({ collection, delta }) => {
+    const kept = new Set(delta.append.map(({ name }) => name));
+    return delta.remove
+      .filter((name) => !kept.has(name))
+      .map((name): Write => ({ verb: 'DELETE', collection, name }));
+  });
+  const puts = inOrder.flatMap(({ collection, delta }) =>
+    delta.append.map((section): Write => {
+      const before = there(collection.package, section.name);
+      // Never PUT what is not there: by the name it could find, and replace, a section with that id.
+      return before === undefined
+        ? { verb: 'POST', collection, section }
+        : { verb: 'PUT', collection, section, before };
+    }),
+  );
+  const isReferredTo = ({ collection }: Write): boolean => collection.isReferredTo === true;
+  return [
+    ...removals.filter((write) => !isReferredTo(write)),
+    ...puts,
+    ...removals.filter(isReferredTo).reverse(),
+  ];
+};
+
+/** Undefined: done. A DELETE that is refused leaves the object: `stuck`. */
+export type Refusal = { message: string; stuck: boolean };
+
+/** @throws OpenwrtError when it is not known what the call did */
+export const carryOut = async (
+  client: RestClient,
+  write: Write,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> => {
+  const { collection } = write;
+  if (write.verb === 'DELETE') {
+    const path = `${collection.path}/${write.name}`;
+    const answer = await client.call({ method: 'DELETE', path }, signal);
+    if (answer.status === 200 || answer.status === 404) return undefined;
+    return { message: told(collection, answer), stuck: true };
+  }
+  const { section } = write;
+  const isNew = write.verb === 'POST';
+  const path = isNew ? collection.path : `${collection.path}/${section.name}`;
+  const call = { method: write.verb, path, body: bodyOf(collection, section) };
+  const answer = await client.call(call, signal);
+  const refusal = whyNot(collection, section, answer, isNew ? 201 : 200);
+  if (refusal === undefined) return undefined;
+  await takeBack(client, write, signal);
+  return { message: refusal, stuck: false };
+};
+
+const storedSchema = z.looseObject({ name: z.string() });
+
+const whyNot = (
+  collection: Collection,
+  section: UciSection,
+  answer: RestAnswer,
+  success: number,
+): string | undefined => {
+  if (answer.status !== success) return told(collection, answer);
+  const stored = storedSchema.safeParse(answer.json);
+  if (!stored.success) return 'it answers that it stored the object, and did not';
+  return sectionsEqual(sectionOf(collection, stored.data), section)
+    ? undefined
+    : 'it did not store the object as it was sent';
+};
+
+/** Of IPsec only the field's name: what is wrong with it may be a key. */
+const told = (collection: Collection, { status, message }: RestAnswer): string => {
+  const isSecret = collection.package.startsWith('ipsec/');
+  const shown = isSecret ? (/Field\[\w+\]|Conflict/.exec(message)?.[0] ?? '') : message;
+  return `HTTP status ${status}${shown && `: ${shown}`}`;
+};
+
+/** A refused call can leave half an object, and a refused PUT leaves none: what was there before comes back. */
+const takeBack = async (
+  client: RestClient,
+  write: Exclude<Write, { verb: 'DELETE' }>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { collection, section } = write;
+  const path = `${collection.path}/${section.name}`;
+  const left = await client.call({ method: 'GET', path }, signal);
+  if (left.status === 200) {
+    const isAsBefore =
+      write.before !== undefined &&
+      sectionsEqual(sectionOf(collection, storedSchema.parse(left.json)), write.before);
+    if (isAsBefore) return;
+    await client.call({ method: 'DELETE', path }, signal);
+  }
+  if (write.before === undefined) return;
+  const body = bodyOf(collection, write.before);
+  await client.call({ method: 'POST', path: collection.path, body }, signal);
+};
+
+/** @throws Error for a package that is none of the dialect */
+export const servicesOf = (packages: Iterable<string>): ReadonlySet<string> =>
+  new Set(
+    [...packages].flatMap((name) => {
+      const { service } = collectionOf(name);
+      return service === undefined ? [] : [service];
+    }),
+  );

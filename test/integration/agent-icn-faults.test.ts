@@ -1,0 +1,127 @@
+/** Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass ends right, in the files and in the kernel. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Fault } from '../openwrt-simulator/faults.ts';
+import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
+import type { TestOpenwrt } from './support/openwrt.ts';
+import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
+
+const nat = (name: string, options: object): RuleObject =>
+  cr('CNFNAT', name, { target: 'SNAT', src_dip: '172.16.30.10', dest: 'net1', ...options });
+const networkRule = (name: string, options: object): RuleObject =>
+  cr('NetworkFirewallRule', name, { src: 'net1', proto: 'tcp', target: 'DROP', ...options });
+const policy = cr('Mwan3Policy', 'p', { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] });
+
+const before: RuleObject[] = [
+  zone('lan1', 'ovn-net1'),
+  firewallRule('changes', { dest_port: '2' }),
+  firewallRule('goes', { dest_port: '3' }),
+  nat('nat-changes', { src_ip: '10.1.0.0/16' }),
+  networkRule('net-goes', { dest_port: 22 }),
+  networkRule('net-stays', { dest_port: 23 }),
+];
+const after: RuleObject[] = [
+  ...before.filter(({ metadata }) => ['lan1', 'net-stays'].includes(metadata.name)),
+  firewallRule('changes', { dest_port: '20' }, { generation: 2 }),
+  nat('nat-changes', { src_ip: '10.2.0.0/16' }),
+  policy,
+  cr('Mwan3Rule', 'comes', { policy: 'p' }),
+];
+/** Listings at the start of a pass: nothing has been written then. */
+const LISTINGS = 13;
+
+let openwrt: TestOpenwrt;
+let wanted: { files: unknown; kernel: unknown };
+
+const open = (): Promise<TestPass> => openPass(openwrt, { driver: icnDriver(openwrt) });
+const found = () => ({ files: filesOf(openwrt), kernel: kernelOf(openwrt) });
+const close = (agent: TestPass): Promise<void> => agent.driver.close();
+
+beforeEach(async () => {
+  openwrt = await startIcn();
+  const agent = await open();
+  await agent.converge(after);
+  wanted = found();
+  await agent.converge([]);
+  await close(agent);
+});
+afterEach(() => openwrt.stop());
+
+/** The firewall took in the last change of its file, and put its own chains behind what is in iptables. */
+const isReloaded = (): boolean => {
+  const events = openwrt.simulator.journal();
+  const lastWrite = events.findLastIndex(
+    (entry) => entry.event === 'write' && entry.package.startsWith('firewall'),
+  );
+  return events
+    .slice(lastWrite)
+    .some((entry) => entry.event === 'reload' && entry.service === 'firewall');
+};
+
+const faults: Record<string, Pick<Fault, 'action' | 'when'>> = {
+  'is reset before it is carried out': { action: { kind: 'reset' } },
+  'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'is carried out, and a gateway answers instead': {
+    action: { kind: 'http', status: 502, body: 'Bad Gateway' },
+    when: 'after',
+  },
+  'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
+};
+
+describe.each(Object.entries(faults))('when a call %s', (_what, fault) => {
+  it('converges, whichever call it is', async () => {
+    let calls = 0;
+    for (let skip = LISTINGS; ; skip += 1) {
+      const agent = await open();
+      await agent.converge(before);
+      openwrt.simulator.faults.add({ object: 'rest', ...fault, skip, times: 1 });
+      await agent.converge(after);
+      const hit = openwrt.simulator.faults.list().length === 0;
+      openwrt.simulator.faults.clear();
+      await agent.converge(after);
+      expect(found(), `after call ${skip}`).toEqual(wanted);
+      expect(isReloaded(), `reloaded after call ${skip}`).toBe(true);
+      expect(new Set(Object.values(agent.states()))).toEqual(new Set(['Applied']));
+      await close(agent);
+      if (hit) continue;
+      calls = skip;
+      break;
+    }
+    expect(calls).toBeGreaterThan(LISTINGS + 12);
+  });
+});
+
+describe.each(['before', 'after'] as const)('an agent killed %s a call is carried out', (when) => {
+  it('leaves nothing that the next one does not mend, whatever call was the last', async () => {
+    let calls = 0;
+    for (let skip = LISTINGS; ; skip += 1) {
+      const settled = await open();
+      await settled.converge(before);
+      await close(settled);
+
+      const killed = await open();
+      const death = new AbortController();
+      const fault = { object: 'rest', skip, times: 1, when, action: { kind: 'hang' } } as const;
+      const off = openwrt.simulator.faults.add(fault);
+      const poll = setInterval(() => {
+        if (openwrt.simulator.faults.list().length === 0) death.abort(new Error('killed'));
+      }, 1);
+      const survived = await killed.run(after, death.signal).then(
+        () => true,
+        () => false,
+      );
+      clearInterval(poll);
+      off();
+
+      const next = await open();
+      await next.converge(after);
+      expect(found(), `after a death at call ${skip}`).toEqual(wanted);
+      expect(isReloaded(), `reloaded after a death at call ${skip}`).toBe(true);
+      await close(next);
+      if (!survived) continue;
+      calls = skip;
+      break;
+    }
+    expect(calls).toBeGreaterThan(LISTINGS + 12);
+  });
+});

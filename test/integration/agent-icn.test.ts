@@ -1,0 +1,363 @@
+/** Passes over ICN's REST: all kinds, in the files and in the kernel, with no more calls than there are changes. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
+import type { TestOpenwrt } from './support/openwrt.ts';
+import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
+
+let openwrt: TestOpenwrt;
+let agent: TestPass;
+
+beforeEach(async () => {
+  openwrt = await startIcn();
+  agent = await openPass(openwrt, { driver: icnDriver(openwrt) });
+});
+afterEach(async () => {
+  await agent.driver.close();
+  await openwrt.stop();
+});
+
+const COLLECTIONS = 13;
+
+const callsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const before = openwrt.simulator.restCalls().length;
+  await work();
+  return openwrt.simulator.restCalls().slice(before);
+};
+const writesIn = (calls: readonly string[]): string[] =>
+  calls.filter((call) => !call.startsWith('GET '));
+
+/** An administrator, or somebody else's program, on the same API. */
+const rest = async (method: string, path: string, body?: object): Promise<Response> =>
+  fetch(`${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`, {
+    method,
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+const namesIn = (uciPackage: string, type: string): unknown[] =>
+  openwrt
+    .sections(uciPackage)
+    .filter((section) => section.type === type)
+    .map(({ options }) => options['name']);
+const applied = (rules: readonly RuleObject[]): Record<string, string> =>
+  Object.fromEntries(rules.map(({ metadata }) => [metadata.name, 'Applied']));
+
+const psk = { authentication_method: 'psk', pre_shared_key: 's3cret', crypto_proposal: ['prop-1'] };
+const nat = (name: string, options: object = {}): RuleObject =>
+  cr('CNFNAT', name, { target: 'SNAT', src_dip: '172.16.30.10', dest: 'net1', ...options });
+const networkRule = (name: string, options: object = {}): RuleObject =>
+  cr('NetworkFirewallRule', name, { src: 'net1', proto: 'tcp', target: 'DROP', ...options });
+const inIptables = [
+  nat('nat-a', { src_ip: '10.1.0.0/16' }),
+  nat('nat-b', { src_ip: '10.2.0.0/16' }),
+  networkRule('deny-22', { dest_port: 22 }),
+];
+const all = [
+  zone('lan1', 'ovn-net1'),
+  zone('wan1', 'ovn-net2', { masq: '1' }),
+  cr('FirewallForwarding', 'lan-to-wan', { src: 'lan1', dest: 'wan1' }),
+  firewallRule('reject-80'),
+  cr('FirewallDNAT', 'dnat', { src: 'wan1', src_dport: 80, dest_ip: '192.168.1.2', proto: 'tcp' }),
+  cr('FirewallSNAT', 'snat', { src: 'lan1', dest: 'wan1', src_dip: '1.2.3.4', proto: 'icmp' }),
+  ...inIptables,
+  cr('Mwan3Policy', 'balance1', {
+    members: [
+      { network: 'ovn-net1', metric: 1, weight: 2 },
+      { network: 'ovn-net2', metric: 1, weight: 3 },
+    ],
+  }),
+  cr('Mwan3Rule', 'http-rule', { policy: 'balance1', proto: 'tcp', dest_port: '80' }),
+  cr('CNFRoute', 'to-hub', { dst: '10.99.0.0/16', gw: '172.16.30.1', dev: 'net1', table: 'cnf' }),
+  cr('CNFRouteRule', 'by-cnf', { src: '10.5.0.0/16', table: '40', not: true }),
+  cr(
+    'SdewanApplication',
+    'app-1',
+    { podSelector: { matchLabels: { app: 'a' } } },
+    { annotations: { [POD_ADDRESSES_ANNOTATION]: '10.6.0.1,10.6.0.2' } },
+  ),
+  cr('IpsecProposal', 'prop-1', { encryption_algorithm: 'aes128', hash_algorithm: 'sha256' }),
+  cr('IpsecSite', 'site-a', {
+    remote: '203.0.113.1',
+    ...psk,
+    connections: [
+      { name: 'c-2', conn_type: 'transport', mode: 'route' },
+      { name: 'c-1', conn_type: 'tunnel', mode: 'start', local_subnet: '10.1.0.0/16, 10.2.0.0/16' },
+    ],
+  }),
+  cr('IpsecHost', 'host-b', {
+    remote: '203.0.113.2',
+    ...psk,
+    connections: [{ name: 'c-3', conn_type: 'tunnel', mode: 'start', local_sourceip: '%config' }],
+  }),
+];
+
+describe('all kinds', () => {
+  it('are applied with a call each and an action per service, and removed without a trace', async () => {
+    const files = filesOf(openwrt);
+    const kernel = kernelOf(openwrt);
+    const calls = await callsOf(() => agent.run(all));
+    expect(agent.states()).toEqual(applied(all));
+    expect(writesIn(calls)).toHaveLength(all.length + 3);
+    expect(calls).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
+    expect(await callsOf(() => agent.run(all))).toHaveLength(COLLECTIONS);
+    await agent.run([]);
+    expect(filesOf(openwrt)).toEqual(files);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+  });
+
+  it('are as they were after a restart of the agent, and after one of OpenWRT', async () => {
+    await agent.run(all);
+    const [files, kernel] = [filesOf(openwrt), kernelOf(openwrt)];
+    await agent.driver.close();
+    agent = await openPass(openwrt, { driver: icnDriver(openwrt) });
+    expect(writesIn(await callsOf(() => agent.run(all)))).toEqual([]);
+    openwrt.simulator.restart();
+    await agent.converge(all);
+    expect(agent.states()).toEqual(applied(all));
+    expect([filesOf(openwrt), kernelOf(openwrt)]).toEqual([files, kernel]);
+  });
+
+  it('of one that cannot be held name the field, and harm no other', async () => {
+    const ranges = firewallRule('range', { dest_port: '8000-8100' });
+    const v6 = cr('CNFRoute', 'v6', { dst: '2001:db8::/32', dev: 'net1' });
+    const site = cr('IpsecSite', 'xfrm', {
+      remote: '203.0.113.9',
+      ...psk,
+      connections: [{ name: 'x', conn_type: 'tunnel', mode: 'start', if_id: 7 }],
+    });
+    await agent.run([...all, ranges, v6, site]);
+    expect(agent.states()).toMatchObject({
+      ...applied(all),
+      range: 'Failed: UnsupportedByDriver',
+      v6: 'Failed: UnsupportedByDriver',
+      xfrm: 'Failed: UnsupportedByDriver',
+    });
+    const messages = agent.reports().map(({ message }) => message);
+    expect(messages).toContain("spec.dest_port: ICN's REST API holds one port here");
+    expect(messages).toContain("spec.connections[0].if_id: ICN's REST API loses it");
+  });
+});
+
+describe('order', () => {
+  const rules = [zone('lan1', 'ovn-net1')];
+  const deny = (name: string, order: string, options: object = {}): RuleObject =>
+    firewallRule(name, options, { annotations: { 'sdewan.akraino.org/order': order } });
+
+  it('is rewritten from the change on, as far as it matters', async () => {
+    const a = deny('a', '1', { target: 'DROP' });
+    const b = deny('b', '2', { target: 'ACCEPT' });
+    const elsewhere = deny('c', '3', { dest_port: '443' });
+    const after = deny('d', '4');
+    await agent.run([...rules, a, b, elsewhere, after]);
+    const changed = deny('a', '1', { target: 'DROP', src_ip: '10.0.0.1' });
+    const calls = await callsOf(() => agent.run([...rules, changed, b, elsewhere, after]));
+    // b decides otherwise on what a matches, and d on what b does; c is about another port.
+    expect(writesIn(calls)).toEqual([
+      'PUT firewall/v1/rules/a',
+      'PUT firewall/v1/rules/b',
+      'PUT firewall/v1/rules/d',
+      'PUT v1/service/firewall',
+    ]);
+    expect(namesIn('firewall', 'rule').slice(-4)).toEqual(['c', 'a', 'b', 'd']);
+    const untouched = await callsOf(() => agent.run([...rules, changed, b, elsewhere, after]));
+    expect(writesIn(untouched)).toEqual([]);
+  });
+
+  it('of rules in iptables is that of the rules after every action of the firewall', async () => {
+    const [first, second] = [
+      networkRule('n-1', { dest_port: 22, target: 'ACCEPT' }),
+      networkRule('n-2'),
+    ];
+    const wanted = [
+      '-A INPUT -i net1 -p tcp -m tcp --dport 22 -j ACCEPT',
+      '-A INPUT -i net1 -p tcp -m tcp -j DROP',
+    ];
+    const input = (): string[] =>
+      openwrt.simulator.kernel.iptables('filter').filter((rule) => rule.includes('INPUT'));
+    await agent.run([...rules, first, second]);
+    expect(input().map((rule) => rule.replace(' -m tcp -j DROP', ' -j DROP'))).toEqual(
+      wanted.map((rule) => rule.replace(' -m tcp -j DROP', ' -j DROP')),
+    );
+    const before = input();
+    await agent.run([...rules, first, second, deny('more', '1')]);
+    expect(input()).toEqual(before);
+    const changed = networkRule('n-1', { dest_port: 23, target: 'ACCEPT' });
+    await agent.run([...rules, changed, second, deny('more', '1')]);
+    expect(input().map((rule) => /ACCEPT|DROP/.exec(rule)?.[0])).toEqual(['ACCEPT', 'DROP']);
+  });
+});
+
+describe('rules in iptables', () => {
+  it('survive what the firewall does for other rules', async () => {
+    await agent.run(inIptables);
+    const kernel = kernelOf(openwrt);
+    await agent.run([...inIptables, zone('lan1', 'ovn-net1'), firewallRule('another')]);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+  });
+
+  it('come back after a restart of the firewall by somebody else', async () => {
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now };
+    const driver = icnDriver(openwrt, { reassertMs: 60_000, clock });
+    agent = await openPass(openwrt, { driver });
+    await agent.run(inIptables);
+    const kernel = kernelOf(openwrt);
+    const left = await driver.fingerprint(new AbortController().signal);
+    await rest('PUT', 'v1/service/firewall', { action: 'restart' });
+    expect(kernelOf(openwrt)).not.toEqual(kernel);
+    now += 60_000;
+    expect(await driver.fingerprint(new AbortController().signal)).not.toBe(left);
+    await agent.run(inIptables);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+    expect(agent.driftRepairs()).toBe(0);
+    expect(agent.states()).toEqual(applied(inIptables));
+  });
+
+  it('that were left behind by objects which are gone are flushed', async () => {
+    await agent.run(inIptables);
+    const kernel = kernelOf(openwrt);
+    openwrt.write('firewall-nat', '');
+    await agent.run(inIptables);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+  });
+
+  it('name the device that #default stands for, since it moves', async () => {
+    const masquerade = cr('CNFNAT', 'out', { target: 'MASQUERADE', dest: '#default' });
+    await agent.run([masquerade]);
+    expect(agent.states()).toEqual({ out: 'Applied' });
+    expect(openwrt.sections('firewall-nat')[0]?.options['dest']).toBe('eth0');
+  });
+});
+
+describe('what is not ours', () => {
+  it('is never changed, and its names are taken', async () => {
+    await rest('POST', 'firewall/v1/rules', { name: 'theirs', src: 'lan', target: 'ACCEPT' });
+    const files = filesOf(openwrt);
+    const mine = firewallRule('theirs', { src: 'lan' });
+    await agent.run([mine]);
+    expect(agent.states()).toEqual({ theirs: 'Failed: NameTaken' });
+    await agent.run([]);
+    expect(filesOf(openwrt)).toEqual(files);
+  });
+
+  it('keeps an id from a rule that would have its name', async () => {
+    await agent.run([firewallRule('admin_ssh', { src: 'lan' }), firewallRule('cfg0492bd')]);
+    expect(agent.states()).toEqual({
+      admin_ssh: 'Failed: RefusedByOpenwrt',
+      cfg0492bd: 'Failed: UnsupportedByDriver',
+    });
+  });
+
+  it('keeps a zone that it still uses, and the rest goes on', async () => {
+    const lan = zone('lan1', 'ovn-net1');
+    await agent.run([lan]);
+    await rest('POST', 'firewall/v1/rules', { name: 'theirs', src: 'lan1', target: 'ACCEPT' });
+    const leaving = {
+      ...lan,
+      metadata: { ...lan.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
+    };
+    const another = zone('lan2', 'ovn-net2');
+    await agent.run([leaving, another]);
+    expect(agent.states()).toEqual({ lan1: 'Pending: Removing', lan2: 'Applied' });
+    await rest('DELETE', 'firewall/v1/rules/theirs');
+    await agent.run([leaving, another]);
+    expect(agent.states()).toEqual({ lan1: 'Removed', lan2: 'Applied' });
+  });
+});
+
+describe('what the API does wrong', () => {
+  it('is noticed: a second object of the name', async () => {
+    const rules = [zone('lan1', 'ovn-net1'), firewallRule('one'), nat('twice')];
+    await agent.run(rules);
+    const files = filesOf(openwrt);
+    const kernel = kernelOf(openwrt);
+    await rest('POST', 'firewall/v1/rules', { name: 'one', src: 'lan1', target: 'ACCEPT' });
+    await rest('POST', 'nat/v1/nats', {
+      name: 'twice',
+      target: 'SNAT',
+      src_dip: '172.16.30.10',
+      dest: 'net1',
+    });
+    await agent.converge(rules);
+    expect(filesOf(openwrt)).toEqual(files);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+  });
+
+  it('is noticed: success for what is not stored', async () => {
+    const lan = zone('lan1', 'ovn-net1');
+    openwrt.simulator.faults.add({
+      object: 'rest',
+      method: 'POST',
+      contains: 'firewall/v1/rules',
+      times: 1,
+      action: { kind: 'http', status: 201, body: 'null' },
+    });
+    await agent.run([lan, firewallRule('lost')]);
+    expect(agent.states()).toEqual({ lan1: 'Applied', lost: 'Failed: RefusedByOpenwrt' });
+    expect(namesIn('firewall', 'zone')).toContain('lan1');
+    expect(openwrt.simulator.reloads()['firewall']).toBeGreaterThan(0);
+  });
+
+  it('is mended: a PUT that removes the object and then fails', async () => {
+    const remote = (connections: readonly string[]): RuleObject =>
+      cr(
+        'IpsecSite',
+        'site-a',
+        {
+          remote: '203.0.113.1',
+          ...psk,
+          connections: connections.map((name) => ({ name, conn_type: 'tunnel', mode: 'add' })),
+        },
+        { generation: connections.length },
+      );
+    const proposal = cr('IpsecProposal', 'prop-1', { encryption_algorithm: 'aes128' });
+    await agent.run([proposal, remote(['one'])]);
+    // Somebody's section of that name, which only UCI shows.
+    openwrt.write('ipsec', `${openwrt.text('ipsec')}\nconfig other 'two'\n\toption x '1'\n`);
+    await agent.converge([proposal, remote(['one', 'two'])]);
+    expect(agent.states()).toMatchObject({ 'site-a': 'Failed: RefusedByOpenwrt' });
+    const names = openwrt.sections('ipsec').map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['site_a', 'one', 'two']));
+    expect(JSON.stringify(agent.reports())).not.toContain('s3cret');
+  });
+
+  it('is not believed: an error that is no JSON, with half an object left', async () => {
+    openwrt.simulator.faults.add({
+      object: 'rest',
+      method: 'POST',
+      contains: 'nat/v1/nats',
+      times: 1,
+      when: 'after',
+      action: { kind: 'http', status: 500, body: 'fw_rest.lua:187: attempt to concatenate\nstack' },
+    });
+    await agent.run([nat('half'), nat('whole', { src_ip: '10.3.0.0/16' })]);
+    expect(agent.states()).toEqual({ half: 'Failed: RefusedByOpenwrt', whole: 'Applied' });
+    expect(namesIn('firewall-nat', 'nat')).toEqual(['whole']);
+    expect(agent.reports()[0]?.message).toContain('attempt to concatenate');
+    expect(agent.reports()[0]?.message).not.toContain('stack');
+  });
+});
+
+describe('the login', () => {
+  const html = '<!DOCTYPE html><h2>Authorization Required</h2>';
+  const forbid = (times: number): void => {
+    const action = { kind: 'http', status: 403, body: html, contentType: 'text/html' } as const;
+    openwrt.simulator.faults.add({ object: 'rest', times, action });
+  };
+
+  it('is renewed when the session has ended', async () => {
+    await agent.run([nat('a')]);
+    forbid(1);
+    await agent.run([nat('a'), nat('b', { src_ip: '10.0.0.0/8' })]);
+    expect(agent.states()).toEqual({ a: 'Applied', b: 'Applied' });
+  });
+
+  it('that does not help is no success', async () => {
+    await agent.run([nat('a')]);
+    forbid(2);
+    await expect(agent.run([])).rejects.toThrow('403');
+    expect(namesIn('firewall-nat', 'nat')).toEqual(['a']);
+  });
+});
