@@ -68,4 +68,46 @@ describe("the seed's rules on a CNF with two replicas", async () => {
     expect(stdout).toMatch(/NAME\s+PURPOSE\s+APPLIED\s+IN SYNC\s+AGE/);
     expect(stdout).toMatch(/lan1\s+cnf-1\s+2\/2\s+true/);
   });
+
+  /** Names of the Ready pods, and how many of them lack a rule at that moment. */
+  const look = async (): Promise<{ ready: string[]; unconfigured: string[] }> => {
+    const pods = await observePods(cluster, namespace, 'cnf-1');
+    const ready = pods.filter((pod) => pod.ready && !pod.terminating).map(({ name }) => name);
+    const holds = await Promise.all(
+      ready.map(async (pod) => {
+        const config = await readCnf(cluster, { namespace, pod });
+        return seedRules.every((rule) => holdsSeedRule(config, rule));
+      }),
+    );
+    return { ready, unconfigured: ready.filter((_, index) => !holds[index]) };
+  };
+
+  it('keeps both replicas configured at every moment of a rolling update', async () => {
+    const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
+    const template = { metadata: { annotations: { 'test/rollout': 'second' } } };
+    const before = new Set(
+      (await observePods(cluster, namespace, 'cnf-1')).map(({ name }) => name),
+    );
+    const patch = JSON.stringify({ spec: { strategy, template } });
+    await cluster.kubectl(['patch', '-n', namespace, 'deployment/cnf-1', '-p', patch]);
+    const rollout = cluster.kubectl(
+      ['rollout', 'status', '-n', namespace, 'deployment/cnf-1', '--timeout=90s'],
+      { timeoutMs: 95_000 },
+    );
+    const over = new AbortController();
+    void rollout.finally(() => over.abort()).catch(() => undefined);
+    const fewest: number[] = [];
+    while (!over.signal.aborted) {
+      const { ready, unconfigured } = await look();
+      // A pod that began to end between the two looks has no files any more.
+      const stillReady = new Set((await look()).ready);
+      expect(unconfigured.filter((pod) => stillReady.has(pod))).toEqual([]);
+      fewest.push(ready.length);
+    }
+    await rollout;
+    expect(Math.min(...fewest)).toBeGreaterThanOrEqual(2);
+    const after = await waitForPods(cluster, namespace, 'cnf-1', 2);
+    expect(after.filter(({ name }) => before.has(name))).toEqual([]);
+    expect((await look()).unconfigured).toEqual([]);
+  });
 });

@@ -74,7 +74,7 @@ export const clear = async (
       if (!first) say(`${what}: gone`);
       return [];
     }
-    if (now - begun > timeoutMs) return found;
+    if (now - begun >= timeoutMs) return found;
     if (first || now - toldAt > TELL_INTERVAL_MS) {
       say(`${what}: ${found.length} to go`);
       toldAt = now;

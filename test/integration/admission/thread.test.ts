@@ -2,6 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { injectManifest } from '../../../coordinator/cli/inject.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from '../../../coordinator/env.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 let world: World;
@@ -75,4 +77,79 @@ it('injects a pod and serves its namespace', async () => {
   await eventually(
     async () => (await world.kubectl('get', 'rolebinding,configmap', '-n', namespace)).stdout,
   ).toMatch(/rolebinding.*sdewan-agent[\s\S]*sdewan-coordinator-ca/);
+});
+
+const cnf = (name: string, purpose: string, templateLabels: object, annotations = {}): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace, labels: { sdewanPurpose: purpose } },
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name, ...templateLabels }, annotations },
+      spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'none' }] },
+    },
+  },
+});
+
+it('labels the pod template of a CNF, says so, and takes no second one', async () => {
+  const first = await world.apply([cnf('one', 'cnf-2', {})]);
+  expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('had no label')]);
+  const template = '{.spec.template.metadata.labels.sdewanPurpose}';
+  const path = ['deployment', 'one', '-n', namespace, '-o', `jsonpath=${template}`];
+  expect((await world.kubectl('get', ...path)).stdout).toBe('cnf-2');
+  const second = await world.apply([cnf('two', 'cnf-2', {})]);
+  expect([second.code, second.stderr]).toEqual([
+    1,
+    expect.stringContaining('served by Deployment one'),
+  ]);
+  const wrong = { 'sdewan.akraino.org/agent-driver': 'telnet' };
+  const told = await world.apply([cnf('three', 'cnf-3', { sdewanPurpose: 'cnf-3' }, wrong)]);
+  expect(told.stderr).toContain('pods will be denied: annotation sdewan.akraino.org/agent-driver');
+});
+
+it('reports and counts pods of a purpose that have no agent', async () => {
+  const metadata = {
+    name: 'bare',
+    namespace,
+    labels: { sdewanPurpose: 'cnf-4' },
+    annotations: { 'sdewan.akraino.org/inject': 'false' },
+  };
+  const spec = { containers: [{ name: 'openwrt', image: 'none' }] };
+  expect(await world.apply([{ apiVersion: 'v1', kind: 'Pod', metadata, spec }])).toMatchObject({
+    code: 0,
+  });
+  await eventually(
+    async () => (await world.kubectl('get', 'events', '-n', namespace)).stdout,
+  ).toMatch(/AgentMissing.*pod\/bare/);
+  const metrics = await (await fetch(`${world.httpUrl()}/metrics`)).text();
+  expect(metrics).toMatch(/sdewan_coordinator_pods\{state="without_agent"\} [1-9]/);
+});
+
+it('takes what sdewan inject made, and leaves it as it is', async () => {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'by-hand', namespace, labels: { sdewanPurpose: 'cnf-5' } },
+    spec: { serviceAccountName: 'default', containers: [{ name: 'openwrt', image: 'none' }] },
+  };
+  const defaults = injectOptionsOf(
+    coordinatorEnvSchema.parse({ SDEWAN_AGENT_IMAGE: 'by-hand:1' }),
+    'sdewan-system',
+  );
+  const made = injectManifest(JSON.stringify(pod), { defaults, keyKinds: ['IpsecSite'] });
+  const injected: unknown = 'text' in made ? JSON.parse(made.text) : {};
+  expect(await world.apply([Object(injected)])).toMatchObject({ code: 0, stderr: '' });
+  const image = '{.spec.initContainers[*].image}';
+  const seen = await world.kubectl(
+    'get',
+    'pod',
+    'by-hand',
+    '-n',
+    namespace,
+    '-o',
+    `jsonpath=${image}`,
+  );
+  expect(seen.stdout).toBe('by-hand:1');
 });

@@ -19,7 +19,7 @@ import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 
 const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 const ROOT = join(import.meta.dirname, '../../..');
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const COORDINATOR = 'sdewan-coordinator';
 
 export type World = {
@@ -48,7 +48,7 @@ export type World = {
 
 /** What has to become true by itself; the real thing takes milliseconds, a loaded machine longer. */
 export const eventually = <T>(read: () => T) => {
-  return expect.poll(read, { timeout: 20_000, interval: 50 });
+  return expect.poll(read, { timeout: 45_000, interval: 50 });
 };
 
 export const createWorld = async (env: Record<string, string> = {}): Promise<World> => {
