@@ -46,6 +46,8 @@ describe('transformManifest', () => {
     expect(transformManifest(text, list)).toBe(`${text}d:\n    e:\n        - f\n`);
     const flat = 'a:\n  b:\n  - c\n';
     expect(transformManifest(flat, list)).toBe(`${flat}d:\n  e:\n  - f\n`);
+    const padded = 'a: { b: { c: d } }\n';
+    expect(transformManifest(padded, list)).toBe(`${padded}d:\n  e:\n    - f\n`);
   });
 
   it('changes one document of several, and leaves the others alone', () => {

@@ -91,12 +91,12 @@ const startOf = (documents: readonly Document.Parsed[], index: number): number |
 /** A list that is not indented below its key, as kubectl writes it. */
 const FLAT_LIST = /^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n(?:[ \t]*(?:#[^\n]*)?\n)*\1- /m;
 const FIRST_INDENT = /:[ \t]*\n( +)[^\s#-]/;
-const TIGHT_FLOW = /[{[][^\s}\]]/;
+const PADDED_MAP = /\{ /;
 
 /** As the author indents. */
 const styleOf = (source: string): ToStringOptions => ({
   lineWidth: 0,
   indent: FIRST_INDENT.exec(source)?.[1]?.length ?? 2,
   indentSeq: !FLAT_LIST.test(source),
-  flowCollectionPadding: !TIGHT_FLOW.test(source),
+  flowCollectionPadding: PADDED_MAP.test(source),
 });
