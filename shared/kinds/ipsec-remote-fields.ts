@@ -32,6 +32,13 @@ export const virtualAddress = () =>
     maxLength: 80,
     pattern: '%config[46]?|[0-9a-fA-F:.]+(/[0-9]{1,3})?',
   });
+/** What the other side gets its address from. */
+const addressPool = () =>
+  optionalText({
+    must: 'must be an address, %config, a network, or a range such as 10.0.0.30-10.0.0.45',
+    maxLength: 96,
+    pattern: '%config[46]?|[0-9a-fA-F:.]+(/[0-9]{1,3}|-[0-9a-fA-F:.]+)?',
+  });
 const certificate = () =>
   optionalText({
     must: 'must be base64 of PEM, several parts joined by ___',
@@ -56,7 +63,7 @@ export const connectionFields = () => ({
     'Whether strongSwan opens the firewall on this side.',
   ),
   remote_subnet: plainNetworks().describe('Networks of the other side.'),
-  remote_sourceip: virtualAddress().describe('Address or pool that the other side gets.'),
+  remote_sourceip: addressPool().describe('Address or pool that the other side gets.'),
   remote_updown: command().describe('Program for the other side.'),
   remote_firewall: oneOf(['yes', 'no']).describe('The same on the other side.'),
   crypto_proposal: z

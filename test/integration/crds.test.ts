@@ -5,11 +5,14 @@ import { kindOf, kinds } from '#shared/kinds/registry.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
+const ICN_SAMPLES = new URL('../golden/cases/icn-samples.yaml', import.meta.url).pathname;
 const CRDS = new URL('../../deploy/crds', import.meta.url).pathname;
 
 let cluster: Cluster;
@@ -403,6 +406,26 @@ const cases: Record<string, Case> = {
     },
     server: 'must be 1 to 256 printable ASCII characters',
   },
+  'a hub whose device Linux could not name': {
+    kind: 'CNFHubSite',
+    spec: { type: 'Hub', subnet: '10.0.0.0/8', hubip: '192.168.100.1' },
+    server: 'at most 11 characters long: Linux takes at most 15 characters',
+  },
+  'a hub site without destination': {
+    kind: 'CNFHubSite',
+    spec: { type: 'Device', site: '', devicepip: '10.0.0.1' },
+    server: 'site or subnet is required',
+  },
+  'a service without a port': {
+    kind: 'CNFService',
+    spec: { fullname: 'web.example.com', port: '', dport: 80 },
+    server: 'must be a port from 1 to 65535',
+  },
+  'a service without a host': {
+    kind: 'CNFService',
+    spec: { fullname: 'web example', port: 80, dport: 80 },
+    server: 'must be a host name',
+  },
   'an application of all pods': {
     kind: 'SdewanApplication',
     spec: { podSelector: { matchLabels: {} } },
@@ -498,7 +521,24 @@ const shapeOf = ({ spec }: KindDefinition): Readonly<Record<string, z.ZodType>> 
   return spec.shape;
 };
 
+const sampleSchema = z.object({
+  kind: z.string(),
+  metadata: z.object({ name: z.string() }),
+  spec: z.unknown(),
+});
+
 describe('the CRDs', () => {
+  it("accept CRs as ICN's platform has them, of every kind", async () => {
+    const samples = parseAllDocuments(readFileSync(ICN_SAMPLES, 'utf8')).map((document) =>
+      sampleSchema.parse(document.toJS()),
+    );
+    const found = new Set(samples.map(({ kind }) => kind));
+    // CNFStatus has nothing to ask for.
+    expect(kinds.filter(({ kind }) => !found.has(kind) && kind !== 'CNFStatus')).toEqual([]);
+    for (const { kind, metadata, spec } of samples)
+      expect([kind, await answerTo(kind, metadata.name, spec)]).toEqual([kind, 'accepted']);
+  });
+
   /** What the API server says of each case. */
   let answers: Map<string, string>;
 
