@@ -31,7 +31,8 @@ const kindSection = (kind: KindDefinition): string[] => [
   '',
 ];
 
-const whereIn = ({ uci }: KindDefinition): string => {
+const whereIn = ({ uci, generates }: KindDefinition): string => {
+  if (generates) return ' Other rules are made of it: see [services](services.md).';
   if (!uci) return '';
   const names =
     uci.ownership === 'prefix'

@@ -3,12 +3,15 @@
  * would make the same rules, with another DNS.
  */
 import { startCluster, type Cluster } from 'kind-test-harness';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, vi } from 'vitest';
 import { createWorld, type World } from '../coordinator/world.ts';
 import { childrenSuite } from './children.ts';
 import { startDnsServer, type DnsServer } from './dns-server.ts';
 import { podsSuite } from './pods.ts';
 import { servicesSuite } from './services.ts';
+
+/** Starts of coordinators and the garbage collector are part of some, on a machine that does much else. */
+vi.setConfig({ testTimeout: 180_000 });
 
 let cluster: Cluster;
 let dns: DnsServer;
