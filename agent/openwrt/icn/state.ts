@@ -76,6 +76,7 @@ export const createIcnState = (client: RestClient): IcnState => {
         return 'not read';
       }
       turn += 1;
+      watched ??= largestIn(listed);
       const next = COLLECTIONS[turn % COLLECTIONS.length];
       const looked = COLLECTIONS.filter((each) => each === next || each.package === watched);
       const now = new Map(listed);
@@ -107,6 +108,12 @@ export const createIcnState = (client: RestClient): IcnState => {
       doubtful = false;
     },
   };
+};
+
+/** The best guess where something of ours is, after a restart of the agent. */
+const largestIn = (listed: ReadonlyMap<string, Listed>): string | undefined => {
+  const size = (each: Listed): number => each?.content.sections.length ?? 0;
+  return [...listed].toSorted(([, a], [, b]) => size(b) - size(a))[0]?.[0];
 };
 
 /** An object that went without us took its rule along, or left it there: a container that restarted does the latter. */

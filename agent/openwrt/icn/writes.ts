@@ -1,6 +1,7 @@
 /**
  * The calls that bring collections to what is wanted, one after the other, and what each of them really did: the API answers
- * 201 for what it did not store, and a PUT that fails has removed the object.
+ * 201 for what it did not store. What a refused call leaves, half an object or after a PUT none, the next listing shows, and
+ * the pass mends it like any other difference.
  */
 import * as z from 'zod';
 import { sectionsEqual } from '#shared/uci/delta.ts';
@@ -71,9 +72,7 @@ export const carryOut = async (
   const call = { method: write.verb, path, body: bodyOf(collection, section) };
   const answer = await client.call(call, signal);
   const refusal = whyNot(collection, section, answer, isNew ? 201 : 200);
-  if (refusal === undefined) return undefined;
-  await takeBack(client, write, signal);
-  return { message: refusal, stuck: false };
+  return refusal === undefined ? undefined : { message: refusal, stuck: false };
 };
 
 const storedSchema = z.looseObject({ name: z.string() });
@@ -97,27 +96,6 @@ const told = (collection: Collection, { status, message }: RestAnswer): string =
   const isSecret = collection.package.startsWith('ipsec/');
   const shown = isSecret ? (/Field\[\w+\]|Conflict/.exec(message)?.[0] ?? '') : message;
   return `HTTP status ${status}${shown && `: ${shown}`}`;
-};
-
-/** A refused call can leave half an object, and a refused PUT leaves none: what was there before comes back. */
-const takeBack = async (
-  client: RestClient,
-  write: Exclude<Write, { verb: 'DELETE' }>,
-  signal: AbortSignal,
-): Promise<void> => {
-  const { collection, section } = write;
-  const path = `${collection.path}/${section.name}`;
-  const left = await client.call({ method: 'GET', path }, signal);
-  if (left.status === 200) {
-    const isAsBefore =
-      write.before !== undefined &&
-      sectionsEqual(sectionOf(collection, storedSchema.parse(left.json)), write.before);
-    if (isAsBefore) return;
-    await client.call({ method: 'DELETE', path }, signal);
-  }
-  if (write.before === undefined) return;
-  const body = bodyOf(collection, write.before);
-  await client.call({ method: 'POST', path: collection.path, body }, signal);
 };
 
 /** @throws Error for a package that is none of the dialect */
