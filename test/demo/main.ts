@@ -20,14 +20,18 @@ import { createScreen, type Screen } from './screen.ts';
 const { values: options } = parseArgs({
   options: {
     on: { type: 'string', default: 'process' },
+    driver: { type: 'string', default: 'ubus' },
     once: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
-const USAGE = `npm run demo [-- --on process|node|kind] [--once]
+const USAGE = `npm run demo [-- --on process|node|kind] [--driver ubus|icn] [--once]
   --on     what runs the pods: local processes (default), a real node (root on Linux), kind (Docker)
+  --driver which API of OpenWRT the agents use: ubus (default), or icn, the REST API of ICN's image
   --once   end after the last step instead of leaving the cluster up (also without a terminal)`;
+
+const cnfOptions = options.driver === 'icn' ? ({ driver: 'icn' } as const) : {};
 
 const main = async (signal: AbortSignal): Promise<void> => {
   const screen = createScreen(process.stdout);
@@ -42,7 +46,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     const scenario: Scenario = { screen, cluster, namespace };
     await screen.step(
       `A CNF with two replicas (Deployment ${PURPOSE}), the agent beside each`,
-      () => createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 }),
+      () => createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2, ...cnfOptions }),
     );
     await screen.step('Eight rules of seven kinds, applied with kubectl', async () => {
       await applyManifest(cluster, namespace, 'seed-rules.yaml');
@@ -89,7 +93,7 @@ The cluster stays up until Ctrl-C. In another terminal:
   });
 };
 
-if (options.help) {
+if (options.help || !['ubus', 'icn'].includes(options.driver)) {
   process.stdout.write(`${USAGE}\n`);
 } else {
   const abort = new AbortController();

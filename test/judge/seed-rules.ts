@@ -4,7 +4,12 @@
  */
 import type { JudgedSection } from './uci.ts';
 
-type Expectation = { package: string; type: string; options: Record<string, string | string[]> };
+/** A section that is to be there once, with at least these options. */
+export type Expectation = {
+  package: string;
+  type: string;
+  options: Record<string, string | string[]>;
+};
 
 const expectations: Record<string, readonly Expectation[]> = {
   'Mwan3Policy/balance1': [
@@ -105,9 +110,13 @@ export type CnfConfig = ReadonlyMap<string, readonly JudgedSection[]>;
 
 /** Whether each section that the rule stands for is there, exactly once. */
 export const holdsSeedRule = (config: CnfConfig, rule: string): boolean =>
-  (expectations[rule] ?? []).every(
-    (expected) => (config.get(expected.package) ?? []).filter(matches(expected)).length === 1,
-  );
+  holdsOnce(config, expectations[rule] ?? []);
+
+export const holdsOnce = (config: CnfConfig, expected: readonly Expectation[]): boolean =>
+  expected.every((each) => timesIn(config, each) === 1);
+
+export const timesIn = (config: CnfConfig, expected: Expectation): number =>
+  (config.get(expected.package) ?? []).filter(matches(expected)).length;
 
 const matches =
   ({ type, options }: Expectation) =>

@@ -5,16 +5,25 @@ import type { Cluster } from 'kind-test-harness';
 import { readManifest } from './manifests.ts';
 import { apply, waitForPods } from './operator.ts';
 
-export type Cnf = { namespace: string; purpose: string; replicas: number };
+export type Cnf = {
+  namespace: string;
+  purpose: string;
+  replicas: number;
+  /** What the agent is told, and all that its OpenWRT speaks. Absent: nothing is told, and it speaks everything. */
+  driver?: 'ubus' | 'icn';
+};
 
 const deploymentSchema = z.looseObject({
   metadata: z.looseObject({}),
   spec: z.looseObject({
-    template: z.looseObject({ metadata: z.looseObject({}), spec: z.looseObject({}) }),
+    template: z.looseObject({
+      metadata: z.looseObject({ annotations: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({ containers: z.array(z.looseObject({})) }),
+    }),
   }),
 });
 
-const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
+const deployment = async ({ purpose, replicas, driver }: Cnf): Promise<object> => {
   const { metadata, spec, ...rest } = deploymentSchema.parse(
     parse(await readManifest('seed-cnf.yaml')),
   );
@@ -28,16 +37,46 @@ const deployment = async ({ purpose, replicas }: Cnf): Promise<object> => {
       replicas,
       selector: { matchLabels: labels },
       template: {
-        metadata: { ...templateMetadata, labels },
-        spec: { ...podSpec, serviceAccountName: 'cnf' },
+        metadata: {
+          ...templateMetadata,
+          labels: { ...labels, ...(driver === 'icn' && { 'cnf-account-secret': ACCOUNT }) },
+          annotations: {
+            ...templateMetadata.annotations,
+            ...(driver && { 'sdewan.akraino.org/agent-driver': driver }),
+          },
+        },
+        spec: {
+          ...podSpec,
+          serviceAccountName: 'cnf',
+          containers: podSpec.containers.map((container) => ({
+            ...container,
+            ...(driver && { env: environmentOf(driver) }),
+          })),
+        },
       },
     },
   };
 };
 
-/** What a namespace of CNFs has anyway: a service account for them, and the script that their image starts. */
+/** ICN's Secret for root's login. */
+const ACCOUNT = 'cnf-account';
+const ROOT_PASSWORD = 'root-for-tests-only';
+
+/** Of the simulator that stands for the CNF's image. */
+const environmentOf = (driver: 'ubus' | 'icn'): object[] => [
+  { name: 'SIMULATOR_APIS', value: driver },
+  { name: 'SIMULATOR_ROOT_PASSWORD', value: ROOT_PASSWORD },
+];
+
+/** What a namespace of CNFs has anyway: a service account for them, root's login, and the script that their image starts. */
 const prerequisites: readonly object[] = [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: ACCOUNT },
+    stringData: { password: ROOT_PASSWORD },
+  },
   {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -54,6 +93,15 @@ export const createCnf = async (
 ): Promise<void> => {
   await apply(cluster, cnf.namespace, ...prerequisites, await deployment(cnf));
   if (wait) await waitForPods(cluster, cnf.namespace, cnf.purpose, cnf.replicas);
+};
+
+/** As an operator changes the CNF's template: a rolling update, at whose end all pods are Ready. */
+export const updateCnf = async (cluster: Cluster, cnf: Cnf): Promise<void> => {
+  const { namespace, purpose, replicas } = cnf;
+  await apply(cluster, namespace, await deployment(cnf));
+  const timeout = ['--timeout=90s', `deployment/${purpose}`];
+  await cluster.kubectl(['rollout', 'status', '-n', namespace, ...timeout], { timeoutMs: 100_000 });
+  await waitForPods(cluster, namespace, purpose, replicas);
 };
 
 export const deleteCnf = async (

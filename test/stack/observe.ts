@@ -8,7 +8,7 @@ import type { CnfConfig } from '../judge/seed-rules.ts';
 import { readUci } from '../judge/uci.ts';
 
 const CNF_CONTAINER = 'sdewan';
-const PACKAGES = ['firewall', 'mwan3'];
+const PACKAGES = ['firewall', 'mwan3', 'ipsec'];
 
 const ruleList = z.object({
   items: z.array(
