@@ -1,9 +1,16 @@
 /** Passes over ICN's REST: all kinds, in the files and in the kernel, with no more calls than there are changes. */
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { loginFilesOf, agentEnvSchema } from '../../agent/env.ts';
+import { createDriver } from '../../agent/openwrt/detect.ts';
+import { OpenwrtUnreachableError } from '../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
+import { makeCertificate } from '../openwrt-simulator/uhttpd/certificate.ts';
+import { filesOf, ICN_PACKAGES, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import type { TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
 
@@ -101,6 +108,9 @@ describe('all kinds', () => {
     expect(agent.states()).toEqual(applied(all));
     expect(writesIn(calls)).toHaveLength(all.length + 3);
     expect(calls).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
+    for (const name of ICN_PACKAGES) {
+      await expect(openwrt.text(name)).toMatchFileSnapshot(`../golden/icn/${name}`);
+    }
     expect(await callsOf(() => agent.run(all))).toHaveLength(COLLECTIONS);
     await agent.run([]);
     expect(filesOf(openwrt)).toEqual(files);
@@ -359,5 +369,64 @@ describe('the login', () => {
     forbid(2);
     await expect(agent.run([])).rejects.toThrow('403');
     expect(namesIn('firewall-nat', 'nat')).toEqual(['a']);
+  });
+});
+
+describe('the driver', () => {
+  const NEVER = new AbortController().signal;
+  const envWith = (more: Record<string, string>) =>
+    agentEnvSchema.parse({
+      SDEWAN_PURPOSE: 'p',
+      SDEWAN_NAMESPACE: 'n',
+      SDEWAN_POD_NAME: 'pod',
+      SDEWAN_COORDINATOR_URL: 'https://localhost',
+      SDEWAN_COORDINATOR_TOKEN_FILE: '/token',
+      ...more,
+    });
+  const namedLogin = (): Record<string, string> => ({
+    SDEWAN_OPENWRT_USERNAME_FILE: openwrt.usernameFile,
+    SDEWAN_OPENWRT_PASSWORD_FILE: openwrt.passwordFile,
+  });
+
+  it('is found by auto where ubus does not answer, and uses the login of the Secret', async () => {
+    const logins = loginFilesOf(envWith({ ...namedLogin(), SDEWAN_OWN_LOGIN_DIR: '/nowhere' }));
+    expect(logins).toMatchObject({ ubus: { passwordFile: '/nowhere/password' } });
+    const driver = createDriver({
+      wanted: 'auto',
+      target: { url: openwrt.simulator.url },
+      logins: { ubus: logins.icn, icn: logins.icn },
+      packages: ['firewall'],
+      reassertMs: 0,
+      clock: systemClock,
+      log: silentLogger,
+    });
+    expect(driver.name).toBe('auto');
+    await driver.read(NEVER);
+    expect(driver.name).toBe('icn');
+    await driver.close();
+  });
+
+  it('has to be given a login', () => {
+    const env = envWith({ SDEWAN_DRIVER: 'icn', SDEWAN_OWN_LOGIN_DIR: '/nowhere' });
+    expect(() => loginFilesOf(env)).toThrow('SDEWAN_OPENWRT_PASSWORD_FILE');
+  });
+
+  it('trusts the CA that it is given, and no other', async () => {
+    const { certificate, key } = await makeCertificate('openwrt.test');
+    const secured = await startIcn({ httpPort: null, https: { certificate, key } });
+    const caFile = `${secured.folder}/ca.crt`;
+    const { usernameFile, passwordFile } = secured;
+    const url = secured.simulator.httpsUrl ?? '';
+    const over = (target: object) =>
+      createIcnDriver({
+        target: { url, usernameFile, passwordFile, serverName: 'openwrt.test', ...target },
+        reassertMs: 0,
+        clock: systemClock,
+      });
+    writeFileSync(caFile, certificate);
+    const { packages } = await over({ caFile }).read(NEVER);
+    expect(packages.has('firewall/zones')).toBe(true);
+    await expect(over({}).read(NEVER)).rejects.toBeInstanceOf(OpenwrtUnreachableError);
+    await secured.stop();
   });
 });
