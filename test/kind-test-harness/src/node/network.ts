@@ -42,6 +42,10 @@ const connect = async (link: string, initPid: number, subnets: Subnets): Promise
   const { hostAddress, nodeAddress, linkPrefix, pods, services } = subnets;
   const inNode = [
     'ip link set lo up',
+    // A Service without pods refuses connections, each at once: kube-proxy's rule for that comes after routing, and the kernel's limit of one
+    // refusal a second would let the API server wait seconds for every webhook call.
+    `ip route add ${services} dev lo`,
+    'echo 0 >/proc/sys/net/ipv4/icmp_ratelimit',
     `ip address add ${nodeAddress}/${linkPrefix} dev ${UPLINK}`,
     `ip link set ${UPLINK} up`,
     'echo 1 >/proc/sys/net/ipv4/ip_forward',
