@@ -19,10 +19,14 @@ const project = (
   },
 });
 
+type Project = ReturnType<typeof project>;
+
 /** Outages of the coordinator are part of these tests, and all files share it. */
-const inOneRow = ({ test }: ReturnType<typeof project>) => ({
-  test: { ...test, fileParallelism: false },
+const inOneRow = ({ test }: Project, groupOrder = 0) => ({
+  test: { ...test, fileParallelism: false, sequence: { groupOrder } },
 });
+
+const inParallel = ({ test }: Project) => ({ test: { ...test, maxWorkers: 2 } });
 
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
@@ -51,14 +55,21 @@ export default defineConfig({
           globalSetup: ['test/e2e/global-setup.ts'],
         }),
       ),
-      inOneRow(
-        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], 180_000, {
+      // On one node: first those that leave each other alone, two at once, since they wait more than they compute.
+      inParallel(
+        project('e2e-node', ['test/e2e-node/*.test.ts'], 400_000, {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
       ),
+      inOneRow(
+        project('e2e-node-outages', ['test/{e2e,e2e-node/outages}/*.test.ts'], 400_000, {
+          globalSetup: ['test/e2e-node/global-setup.ts'],
+        }),
+        1,
+      ),
       // Minutes of waiting: not part of `npm run test:node`.
       inOneRow(
-        project('e2e-node-slow', ['test/e2e-node/slow/*.test.ts'], 900_000, {
+        project('slow-e2e-node', ['test/e2e-node/slow/*.test.ts'], 900_000, {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
       ),

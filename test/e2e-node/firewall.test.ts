@@ -26,7 +26,7 @@ describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', (chai
 
   it(
     'the agent lives, keeps the rules, says what it misses, and recovers',
-    { timeout: 300_000 },
+    { timeout: 900_000 },
     async () => {
       const cluster = await nodeCluster();
       const namespace = await cluster.createNamespace(`drop-${chain.toLowerCase()}`);
@@ -47,7 +47,7 @@ describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', (chai
 
       await firewall('-I');
       const blockedAt = Date.now();
-      await until('status says that the pod is not in sync', 60_000, async () => {
+      await until('status says that the pod is not in sync', 180_000, async () => {
         const [first] = await observeRules(cluster, namespace);
         return first?.status?.inSync === false ? true : undefined;
       });

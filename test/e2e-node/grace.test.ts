@@ -38,7 +38,7 @@ describe('pods that use up their grace period while rules change', async () => {
       '-p',
       JSON.stringify({ spec: { template } }),
     ]);
-    await until('the old pod gone', 90_000, async () => {
+    await until('the old pod gone', 180_000, async () => {
       const { stdout } = await cluster.kubectl([
         'get',
         'pods',

@@ -3,7 +3,7 @@ import type { Cluster } from 'kind-test-harness';
 import { observePods, until } from './observe.ts';
 
 const SYSTEM = 'sdewan-system';
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 
 export type Restore = () => Promise<void>;
 
@@ -62,7 +62,14 @@ export const webhooksDown = async (cluster: Cluster): Promise<Restore> => {
 
 export const coordinatorReady = async (cluster: Cluster): Promise<void> => {
   await cluster.kubectl(
-    ['rollout', 'status', '-n', SYSTEM, 'deployment/sdewan-coordinator', '--timeout=60s'],
+    [
+      'rollout',
+      'status',
+      '-n',
+      SYSTEM,
+      'deployment/sdewan-coordinator',
+      `--timeout=${WAIT_MS / 1000}s`,
+    ],
     { timeoutMs: WAIT_MS + 5_000 },
   );
 };

@@ -3,7 +3,8 @@ import type { Cluster } from 'kind-test-harness';
 import { observePods, observeRules, ruleId, until, type ObservedRule } from './observe.ts';
 import { idOf, type Rule } from './rules.ts';
 
-const WAIT_MS = 60_000;
+/** Containers take longer to start than processes, and a node's daemons share the machine with them. */
+const patienceMs = ({ backend }: Cluster): number => (backend === 'process' ? 60_000 : 180_000);
 
 export const apply = async (
   cluster: Cluster,
@@ -48,7 +49,7 @@ export const waitInSync = (
   cluster: Cluster,
   namespace: string,
   rules: readonly (Rule | string)[],
-  timeoutMs = WAIT_MS,
+  timeoutMs = patienceMs(cluster),
 ): Promise<ObservedRule[]> => {
   const wanted = rules.map((each) => (typeof each === 'string' ? each : idOf(each)));
   return waitForRules(
@@ -66,7 +67,7 @@ export const waitGone = async (
   cluster: Cluster,
   namespace: string,
   rules: readonly Rule[],
-  timeoutMs = WAIT_MS,
+  timeoutMs = patienceMs(cluster),
 ): Promise<void> => {
   const ids = new Set(rules.map(idOf));
   await waitForRules(
@@ -81,7 +82,7 @@ export const waitGone = async (
 export const waitForRules = async (
   cluster: Cluster,
   namespace: string,
-  { what, timeoutMs = WAIT_MS }: { what: string; timeoutMs?: number },
+  { what, timeoutMs = patienceMs(cluster) }: { what: string; timeoutMs?: number },
   holds: (rules: ObservedRule[]) => boolean,
 ): Promise<ObservedRule[]> => {
   let last: ObservedRule[] = [];
@@ -98,7 +99,7 @@ export const waitForRules = async (
 
 /** Exactly `count` pods of the purpose, all Ready and none terminating. */
 export const waitForPods = (cluster: Cluster, namespace: string, purpose: string, count: number) =>
-  until(`${count} ready pods of ${purpose}`, WAIT_MS, async () => {
+  until(`${count} ready pods of ${purpose}`, patienceMs(cluster), async () => {
     const pods = await observePods(cluster, namespace, purpose);
     return pods.length === count && pods.every(({ ready, terminating }) => ready && !terminating)
       ? pods

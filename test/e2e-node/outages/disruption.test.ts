@@ -1,8 +1,8 @@
 /** What happens to pods, daemons and the coordinator on a cluster: rules and statuses are right after each. */
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createCnf } from '../stack/cnf.ts';
-import { coordinatorReady } from '../stack/faults.ts';
-import { observePods, until } from '../stack/observe.ts';
+import { createCnf } from '../../stack/cnf.ts';
+import { coordinatorReady } from '../../stack/faults.ts';
+import { observePods, until } from '../../stack/observe.ts';
 import {
   apply,
   remove,
@@ -11,9 +11,9 @@ import {
   waitForRules,
   waitGone,
   waitInSync,
-} from '../stack/operator.ts';
-import { firstPod, nodeCluster, PURPOSE, waitForRulesOnAll, zoneAndRules } from './cluster.ts';
-import { measured } from './figures.ts';
+} from '../../stack/operator.ts';
+import { firstPod, nodeCluster, PURPOSE, waitForRulesOnAll, zoneAndRules } from '../cluster.ts';
+import { measured } from '../figures.ts';
 
 const RULES = 20;
 const SYSTEM = 'sdewan-system';
@@ -139,7 +139,7 @@ describe('a CNF with twenty rules', async () => {
   });
 
   const goneAway = (pod: string): Promise<true> =>
-    until(`${pod} gone`, 60_000, async () => {
+    until(`${pod} gone`, 180_000, async () => {
       const pods = await observePods(cluster, namespace, PURPOSE);
       return pods.some(({ name }) => name === pod) ? undefined : true;
     });

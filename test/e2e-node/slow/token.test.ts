@@ -19,7 +19,7 @@ describe('a renewed token', () => {
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
     const template = await getPod(cluster, namespace, await firstPod(cluster, namespace));
     await cluster.kubectl(['delete', 'deployment', PURPOSE, '-n', namespace]);
-    await until('the first pod gone', 60_000, async () => {
+    await until('the first pod gone', 120_000, async () => {
       const { stdout } = await cluster.kubectl(['get', 'pods', '-n', namespace, '-o', 'name']);
       return stdout.trim() === '' ? true : undefined;
     });
