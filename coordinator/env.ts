@@ -95,7 +95,8 @@ export const coordinatorEnvSchema = z.object({
     .default(true)
     .describe('Whether they make a login of their own on OpenWRT.'),
   SDEWAN_AGENT_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least level that they log.'),
-  SDEWAN_AGENT_CPU_REQUEST: quantity('10m').describe('CPU request of their containers.'),
+  // From test/bench/node-agent.ts; the figures are in docs/development.md.
+  SDEWAN_AGENT_CPU_REQUEST: quantity('20m').describe('CPU request of their containers.'),
   SDEWAN_AGENT_MEMORY_REQUEST: quantity('64Mi').describe('Memory request of their containers.'),
   SDEWAN_AGENT_MEMORY_LIMIT: quantity('128Mi').describe('Memory limit of their containers.'),
   SDEWAN_HTTP_HOST: envField
