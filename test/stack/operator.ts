@@ -12,7 +12,10 @@ export const apply = async (
   ...objects: readonly object[]
 ): Promise<void> => {
   const list = { apiVersion: 'v1', kind: 'List', items: objects };
-  await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], { stdin: JSON.stringify(list) });
+  await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], {
+    stdin: JSON.stringify(list),
+    timeoutMs: patienceMs(cluster),
+  });
 };
 
 export const remove = async (
