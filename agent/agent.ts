@@ -25,6 +25,7 @@ import { createStatus } from './report/status.ts';
 import { followDevices } from './source/devices.ts';
 import { followNetworks } from './source/networks.ts';
 import { createRuleSource } from './source/rules.ts';
+import { createSecretSource } from './source/secrets.ts';
 
 export type AgentOptions = {
   env: AgentEnv;
@@ -55,9 +56,18 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     namespace: env.SDEWAN_NAMESPACE,
     purpose: env.SDEWAN_PURPOSE,
     onChange: () => {
+      secrets.follow(source.rules(), lastGood.current());
       loop.mark();
       onChange();
     },
+    log,
+    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
+  });
+  const secrets = createSecretSource({
+    client: kube,
+    kinds,
+    namespace: env.SDEWAN_NAMESPACE,
+    onChange: () => loop.mark(),
     log,
     ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });
@@ -123,6 +133,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     },
     refusals,
     source,
+    secrets,
     networks,
     devices,
     onAttempt: (attempt) => {
@@ -149,6 +160,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     await Promise.all([
       probeFiles.run(signal),
       source.run(signal),
+      secrets.run(signal),
       loop.run(signal),
       publisher.run(signal),
     ]);

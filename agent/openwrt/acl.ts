@@ -2,6 +2,7 @@
  * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls, and nothing of other
  * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
  */
+import { INIT_SCRIPTS } from './ipsec-dialect.ts';
 import { DD_PATHS } from './packages.ts';
 import { reloadersOf } from './services.ts';
 import { importFileOf, UCI_PATHS } from './staging.ts';
@@ -17,11 +18,9 @@ export const aclFor = (packages: readonly string[]): object => ({
     read: {
       ubus: {
         session: ['access', 'destroy'],
-        file: ['read', 'md5'],
-        system: ['info'],
+        file: ['read', 'md5', 'list'],
       },
-      uci: packages,
-      file: merge(packages.map(reading)),
+      file: merge([{ [INIT_SCRIPTS]: ['list'] }, ...packages.map(reading)]),
     },
     write: {
       ubus: {

@@ -3,6 +3,7 @@
  * its writes, and never changes a section that the deltas do not name.
  */
 import type { Dialect } from '#shared/kinds/dialect.ts';
+import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
@@ -21,6 +22,8 @@ export type ReadResult = {
   dialect: Dialect;
   /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
+  /** Absent: `classic`. */
+  ipsecDialect?: IpsecDialect;
 };
 
 export type ApplyResult =

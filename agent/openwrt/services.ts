@@ -1,4 +1,4 @@
-/** Reloads the service behind a package, and reads what it says. A package's init script bears its name; fw4 is the exception. */
+/** Reloads the service behind a package, and reads what it says. Most init scripts bear their package's name. */
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError } from './driver.ts';
@@ -9,12 +9,16 @@ import { checked, type UbusSession } from './session.ts';
 /** rpcd cuts `file.exec` at 30 s; fw4 takes 6.2 s for 10,000 named rules (measured). */
 const RELOAD_TIMEOUT_MS = 35_000;
 
-/** In the order of preference: images differ in where fw4 is, and those before 22.03 have firewall3. */
-const FIREWALL_RELOADS = ['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall'];
+/** In the order of preference: images differ in where fw4 is, those before 22.03 have firewall3, and IPsec has two services. */
+const RELOADS: Readonly<Record<string, readonly string[]>> = {
+  firewall: ['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall'],
+  // The same order as in ipsec-dialect.ts.
+  ipsec: ['/etc/init.d/ipsec', '/etc/init.d/swanctl'],
+};
 
 /** Programs that reload the service behind a package when called with `reload`. */
 export const reloadersOf = (name: string): readonly string[] =>
-  name === 'firewall' ? FIREWALL_RELOADS : [`/etc/init.d/${name}`];
+  RELOADS[name] ?? [`/etc/init.d/${name}`];
 
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
 

@@ -3,10 +3,12 @@
  * (docs/drivers.md): best is a login of the agent's own, since an apply that was left pending is found by the next login of
  * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
+import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
+import { ipsecDialectOf } from './ipsec-dialect.ts';
 import { fastPath } from './fast.ts';
 import { rightText, rightsOf, type LoginRights } from './rights.ts';
 import { whyNotReload } from './services.ts';
@@ -33,12 +35,14 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       const next = rights.lacking.length === 0 ? fastPath : createStagedPath(rights, clock);
       if (next.name !== path.name || sessions.count() === 1) logPath(log, next, rights);
       path = next;
+      ipsecDialect = await ipsecDialectOf(session, signal);
       await path.begin(session, [...writable], signal);
       unsettled = false;
     },
   });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
+  let ipsecDialect: IpsecDialect = 'classic';
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let held: ReadonlyMap<string, PackageState> = new Map();
@@ -76,6 +80,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           fingerprint: heldFingerprint(),
           incarnation: compose([]),
           dialect: 'uci',
+          ipsecDialect,
         };
       }, signal),
 

@@ -43,6 +43,7 @@ const start = (changes: { unknownKinds?: string[]; probeIntervalMs?: number } = 
         world.running -= 1;
       }
     },
+    secrets: { values: () => new Map(), unknown: () => [] },
     refusals: {
       current: () => new Map(),
       add: () => undefined,

@@ -15,6 +15,7 @@ import {
   type Fingerprint,
 } from '../openwrt/driver.ts';
 import type { RuleSource } from '../source/rules.ts';
+import type { SecretSource } from '../source/secrets.ts';
 import type { Pass } from './pass.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -23,6 +24,7 @@ export type LoopDeps = {
   pass: Pass;
   refusals: Refusals;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
+  secrets: Pick<SecretSource, 'values' | 'unknown'>;
   networks: () => NetworkTable;
   devices: () => DeviceTable;
   /** The outcome of the latest attempt to reach or change OpenWRT. */
@@ -60,7 +62,7 @@ const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 const LAST_MOMENT_MS = 1_500;
 
 export const createLoop = (deps: LoopDeps): Loop => {
-  const { driver, pass, refusals, source, onAttempt, timings, clock, log } = deps;
+  const { driver, pass, refusals, source, secrets, onAttempt, timings, clock, log } = deps;
   let dirty = true;
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
@@ -69,7 +71,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
   const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
 
   const isNeeded = async (signal: AbortSignal): Promise<boolean> => {
-    const known = source.unknownKinds().length === 0;
+    const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
     const isDue = (): boolean => clock.monotonic() >= fullPassAt || refusals.releaseDue();
     if (known && (dirty || isDue())) return true;
     return (await driver.fingerprint(signal)) !== left && known;
@@ -81,6 +83,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
       left = await pass(
         {
           rules: source.rules(),
+          secrets: secrets.values(),
           networks: deps.networks(),
           devices: deps.devices(),
           unservedKinds: source.unservedKinds(),

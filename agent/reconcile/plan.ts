@@ -5,7 +5,7 @@ import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import type { Dialect } from '#shared/kinds/dialect.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { IpsecDialect, KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
@@ -16,6 +16,8 @@ export type PlanInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
   devices: DeviceTable;
+  secrets: ReadonlyMap<string, string>;
+  ipsecDialect: IpsecDialect | undefined;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;

@@ -28,6 +28,8 @@ export type PassInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
   devices: DeviceTable;
+  /** By `secretKey(name, key)`. */
+  secrets: ReadonlyMap<string, string>;
   /** Kinds that the API server does not serve. */
   unservedKinds: readonly string[];
 };
@@ -76,6 +78,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   const planNow = (): Plan =>
     makePlan({
       ...input,
+      ipsecDialect: read.ipsecDialect,
       lastGood: lastGood.current(),
       refused: new Map([...heldBack(input.rules, search), ...refusals.current()]),
       adoption,

@@ -9,6 +9,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
+import { ledgerKey } from './ownership.ts';
 import type { Problem } from './check.ts';
 import { revisionOf } from './revision.ts';
 import { secretKey } from './types.ts';
@@ -50,14 +51,13 @@ export const candidateOf = (
     last && last.revision !== revision ? attempt({ rule, kind, ...last }, input) : undefined;
   const inMetadata = checkMetadata(kind, rule);
   const hindrance = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.hindrance;
+  const best = inMetadata ? undefined : current.rendering;
   return {
     rule,
     kind,
     revision,
     hindrance,
-    renderings: [hindrance ? undefined : current.rendering, older?.rendering].filter(
-      (rendering) => rendering !== undefined,
-    ),
+    renderings: [best, older?.rendering].filter((rendering) => rendering !== undefined),
     references: [...current.references, ...(older?.references ?? [])],
   };
 };
@@ -72,6 +72,7 @@ type Version = {
 
 type Attempt = {
   references: readonly Reference[];
+  /** With a hindrance: what of it is on OpenWRT already, and stays. */
   rendering?: Rendering;
   hindrance?: Hindrance;
 };
@@ -92,6 +93,9 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
     missingDevice(kind, spec, input) ??
     missingSecret(kind, spec, input) ??
     missingInOpenwrt(kind, spec, context, input);
+  if (hindrance?.reason === 'WaitingForSecret') {
+    return { references, hindrance, ...asItIs({ ...version, spec }, context, input, references) };
+  }
   if (hindrance) return { references, hindrance };
   return { references, ...rendered(kind, spec, context, { generation, references }) };
 };
@@ -106,6 +110,27 @@ const rendered = (
   const shared = uci?.shared?.(spec, context) ?? [];
   const hindrance = sectionTwice(sections);
   return hindrance ? { hindrance } : { rendering: { ...of, sections, shared } };
+};
+
+/**
+ * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted by mistake, must not end a
+ * tunnel: our sections for it stay as they are.
+ */
+const asItIs = (
+  { kind, spec, generation }: Version,
+  context: RenderContext,
+  { observed, ledger }: CompileInput,
+  references: readonly Reference[],
+): Pick<Attempt, 'rendering'> => {
+  const { uci } = kind;
+  if (!uci) return {};
+  const names = new Set(uci.render(spec, context).map(({ name }) => name));
+  const sections = (observed.get(uci.package)?.sections ?? []).filter(
+    ({ name }) => names.has(name) && ledger.has(ledgerKey(uci.package, name)),
+  );
+  return sections.length === 0
+    ? {}
+    : { rendering: { generation, sections, shared: [], references } };
 };
 
 const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {

@@ -358,6 +358,23 @@ describe('IPsec', () => {
     });
   });
 
+  it('keeps what OpenWRT has of ours while the Secret cannot be read', () => {
+    const before = compile(inputOf([site({}), proposal])).desired.get('ipsec') ?? [];
+    const observed = new Map([['ipsec', { name: 'ipsec', sections: before }]]);
+    const ledger = new Set(before.map(({ name }) => `ipsec.${name}`));
+    const input = inputOf([site({ remote: 'elsewhere.example.com' }), proposal], {
+      secrets: new Map(),
+      observed,
+      ledger,
+    });
+    const { desired, verdicts } = compile(input);
+    expect(desired.get('ipsec')).toEqual(before);
+    expect(verdicts[0]).toMatchObject({ verdict: 'pending', reason: 'WaitingForSecret' });
+    // Somebody else's sections are not ours to keep.
+    const foreign = compile({ ...input, ledger: new Set<string>() }).desired.get('ipsec');
+    expect(foreign?.some(({ type }) => type === 'remote')).toBe(false);
+  });
+
   it('refuses a key in a Secret that would break out of its file, and does not tell it', () => {
     const verdict = verdictFor({}, { secrets: new Map([['vpn/psk', 'geheim" : PSK "x']]) });
     expect(verdict).toMatchObject({ verdict: 'failed', reason: 'InvalidSpec' });

@@ -1,6 +1,6 @@
 /**
  * The agent's own login against the simulator, which enforces rights as rpcd does: everything that the ubus driver does works with
- * the files as the kubelet mounts them, and hardly a right in them can be missed.
+ * the files as the kubelet mounts them. Whether a right in them can be missed: acl.test.ts.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -163,66 +163,4 @@ describe('the own login', () => {
     expect(passed).toEqual([]);
     await pod.simulator.stop();
   });
-});
-
-/**
- * Without the other places at which images have a program, and without what only matters when something went wrong before
- * (`uci revert`, `uci rollback`) or is merely nice to know (`session access`, `session destroy`, `system info`).
- */
-const rights: ['read' | 'write', 'ubus' | 'uci' | 'file', string, string][] = [
-  ['read', 'ubus', 'file', 'read'],
-  ['read', 'ubus', 'file', 'md5'],
-  ['read', 'file', '/etc/config/firewall', 'read'],
-  ['read', 'file', 'dd', 'exec'],
-  ['write', 'ubus', 'uci', 'add'],
-  ['write', 'ubus', 'uci', 'apply'],
-  ['write', 'ubus', 'uci', 'confirm'],
-  ['write', 'ubus', 'file', 'write'],
-  ['write', 'ubus', 'file', 'exec'],
-  ['write', 'uci', 'firewall', ''],
-  ['write', 'file', '/var/run/rpcd/uci-*/firewall', 'write'],
-  ['write', 'file', '/tmp/sdewan-firewall', 'read'],
-  ['write', 'file', '/tmp/sdewan-firewall', 'write'],
-  ['write', 'file', 'import', 'exec'],
-  ['write', 'file', 'reload', 'exec'],
-];
-
-describe('each right is needed', () => {
-  it.each(rights.map((right, index) => [...right, index] as const))(
-    '%s %s %s %s',
-    async (permission, scope, object, name, index) => {
-      const without = (acl: string): string => {
-        const parsed = aclSchema.parse(JSON.parse(acl));
-        const { ubus, file, ...granted } = parsed['sdewan-agent'][permission];
-        const isMeant = (key: string): boolean =>
-          key === object || (scope === 'file' && name === 'exec' && key.includes(object));
-        const reduce = (objects: Record<string, string[]>): Record<string, string[]> =>
-          Object.fromEntries(
-            Object.entries(objects).map(([key, functions]) => [
-              key,
-              isMeant(key) ? functions.filter((right) => right !== name) : functions,
-            ]),
-          );
-        parsed['sdewan-agent'][permission] = {
-          uci: scope === 'uci' ? granted.uci.filter((config) => config !== object) : granted.uci,
-          ubus: scope === 'ubus' ? reduce(ubus) : ubus,
-          file: scope === 'file' ? reduce(file) : file,
-        };
-        return JSON.stringify(parsed);
-      };
-      const pod = await startPod(`without-${index}`, without);
-      await expect(exercise(pod)).rejects.toThrow(/./);
-      await pod.simulator.stop();
-    },
-  );
-});
-
-const functionLists = z.record(z.string(), z.array(z.string()));
-const permissionSchema = z.object({
-  ubus: functionLists,
-  uci: z.array(z.string()),
-  file: functionLists,
-});
-const aclSchema = z.object({
-  'sdewan-agent': z.looseObject({ read: permissionSchema, write: permissionSchema }),
 });

@@ -24,6 +24,7 @@ export const createDeviceRoot = (directory: string): DeviceRoot => {
     ACL_DIRECTORY,
     '/tmp',
     '/etc/luci-uploads',
+    '/etc/init.d',
   ])
     mkdirSync(root.path(needed), { recursive: true });
   return root;

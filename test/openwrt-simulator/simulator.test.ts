@@ -1,6 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createManualClock, type ManualClock } from './clock.ts';
@@ -10,9 +18,28 @@ import { logIn, type TestClient } from './test-client.ts';
 
 let simulator: Simulator;
 const AGENT = { username: 'sdewan', password: 'pw' };
+
+/** These tests look at more than the agent may. */
+const MORE = {
+  'sdewan-agent': {
+    read: {
+      ubus: { system: ['info'], uci: ['get', 'changes'] },
+      uci: ['firewall', 'mwan3', 'ipsec', 'network'],
+    },
+  },
+};
+const filesIn = (folder: string): [string, string][] =>
+  readdirSync(join(import.meta.dirname, folder)).map((name) => [
+    name,
+    readFileSync(join(import.meta.dirname, folder, name), 'utf8'),
+  ]);
+const aclFiles = {
+  ...Object.fromEntries([...filesIn('factory/acl'), ...filesIn('acl')]),
+  'more.json': JSON.stringify(MORE),
+};
 const start = async (options: SimulatorOptions = {}): Promise<TestClient> => {
   simulator = await startSimulator({
-    factory: { rootPassword: 'root-pw', agent: AGENT },
+    factory: { rootPassword: 'root-pw', agent: AGENT, aclFiles },
     ...options,
   });
   return logIn(simulator.url, AGENT.username, AGENT.password);
@@ -111,7 +138,7 @@ describe('rights', () => {
 
   test('are read at each login', async () => {
     await start();
-    const file = `${simulator.rootDirectory}/usr/share/rpcd/acl.d/sdewan-agent.json`;
+    const file = `${simulator.rootDirectory}/usr/share/rpcd/acl.d/more.json`;
     writeFileSync(file, readFileSync(file, 'utf8').replace('"get",', ''));
     const agent = await logIn(simulator.url, AGENT.username, AGENT.password);
     expect(await agent.call('uci', 'get', { config: 'firewall' })).toBe(-32002);

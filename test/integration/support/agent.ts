@@ -6,7 +6,7 @@ import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
-import { createLogger } from '#shared/runtime/log.ts';
+import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/openwrt/detect.ts';
@@ -21,6 +21,8 @@ export type TestAgentOptions = {
   /** Contents of the pod's nfn-network annotation. */
   networks?: string;
   env?: Record<string, string>;
+  /** Silent when absent, unless TEST_LOG_LEVEL says otherwise. */
+  log?: Logger;
 };
 
 export type TestAgent = {
@@ -63,7 +65,9 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
     SDEWAN_HEARTBEAT_INTERVAL_MS: '500',
     ...options.env,
   });
-  const log = createLogger({ name: 'agent', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
+  const log =
+    options.log ??
+    createLogger({ name: 'agent', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
   const kube = createKubeClient({ config: await loadKubeConfig({ kubeconfig }) });
   const driver = createDriver({
     wanted: env.SDEWAN_DRIVER,

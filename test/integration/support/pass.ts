@@ -33,13 +33,14 @@ export type TestPass = {
 };
 
 const DEVICES = { defaultRoute: 'eth0', byAddress: new Map([['172.16.20.10', 'net0']]) };
+const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NEVER = new AbortController().signal;
 const MOST_TRIES = 8;
 
 /** A second one in the same folder is the agent after a restart of its container. */
 export const openPass = async (
   openwrt: TestOpenwrt,
-  options: { networks?: string; driver?: Driver } = {},
+  options: { networks?: string; driver?: Driver; secrets?: ReadonlyMap<string, string> } = {},
 ): Promise<TestPass> => {
   const driver =
     options.driver ??
@@ -72,7 +73,16 @@ export const openPass = async (
   });
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
-    pass({ rules, networks, devices: DEVICES, unservedKinds: [] }, signal);
+    pass(
+      {
+        rules,
+        networks,
+        devices: DEVICES,
+        secrets: options.secrets ?? NO_SECRETS,
+        unservedKinds: [],
+      },
+      signal,
+    );
   const reports = (): RuleReport[] =>
     buildReports({
       standing,

@@ -2,6 +2,7 @@
  * The device without its network: file system, UCI, rpcd and the other bus objects, programs, journal and faults, wired
  * together. Every front end (uhttpd's /ubus, ICN's REST) stands on this.
  */
+import { writeBytes } from '../bytes.ts';
 import { createClock, type Clock } from '../clock.ts';
 import { mountedFiles, writeFactory, type Factory } from '../factory/factory.ts';
 import { createFaults, type Faults } from '../faults.ts';
@@ -39,6 +40,8 @@ export type DeviceOptions = {
    * `uci add` take 4 s; measured: 2.9 to 7.5 s.
    */
   uciMsPerKilobyte?: number;
+  /** The init script of IPsec: that of ICN's image, or that of OpenWRT 22.03 and later; `ipsec` when absent. */
+  ipsecScript?: 'ipsec' | 'swanctl';
   /** Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false when absent. */
   procdReloads?: boolean;
   /** iptables commands of /etc/sdewan.user, without the first word; ICN's masquerading on eth0 when absent. */
@@ -83,16 +86,21 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const reloadMsPerRule = options.reloadMsPerRule ?? 0;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule });
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
+  const scripts = Object.keys(INIT_SCRIPTS).map((name) =>
+    name === 'ipsec' ? (options.ipsecScript ?? name) : name,
+  );
   const boot = (why: string): void => {
     journal.add({ event: 'start', why });
     writeFactory(root, store, { ...options.factory, mounted });
+    for (const name of scripts)
+      writeBytes(root.path(`/etc/init.d/${name}`), '#!/bin/sh /etc/rc.common\n');
     fw4.boot();
   };
   boot('process');
   const kernel = createKernel(store, options.userRules);
   const programs = new ProgramRunner({
     clock,
-    programs: { ...deviceProgramsOf({ root, store, services, fw4 }), ...options.programs },
+    programs: { ...deviceProgramsOf({ root, store, services, fw4 }, scripts), ...options.programs },
   });
   const bus = new Bus();
   bus.add('system', createSystemObject(clock));
@@ -138,12 +146,10 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
 
 const deviceProgramsOf = (
   deps: Pick<Device, 'root' | 'store' | 'services' | 'fw4'>,
+  scripts: readonly string[],
 ): Record<string, Program> => ({
   ...Object.fromEntries(
-    Object.keys(INIT_SCRIPTS).map((service) => [
-      `/etc/init.d/${service}`,
-      createInitScript(service, deps.services),
-    ]),
+    scripts.map((service) => [`/etc/init.d/${service}`, createInitScript(service, deps.services)]),
   ),
   '/etc/init.d/firewall': deps.fw4.program,
   '/sbin/fw4': deps.fw4.program,
@@ -151,8 +157,10 @@ const deviceProgramsOf = (
   '/bin/dd': createDd(deps.root),
 });
 
-/** procd's trigger on `config.change`; the service bears the package's name. */
+/** procd's trigger on `config.change`; all services but one bear their package's name. */
 const reloadByProcd = (programs: ProgramRunner, packageName: string): void => {
-  const script = programs.find(`/etc/init.d/${packageName}`);
+  const script =
+    programs.find(`/etc/init.d/${packageName}`) ??
+    (packageName === 'ipsec' ? programs.find('/etc/init.d/swanctl') : undefined);
   if (script !== undefined) void programs.run(script, ['reload'], { call: 'procd' });
 };

@@ -1,0 +1,258 @@
+/**
+ * The rights that operators give to the agent's login (`test/openwrt-simulator/acl/sdewan-agent.json`, printed in docs/drivers.md):
+ * without any one of them, something that the ubus driver promises does not work. The simulator enforces rights as rpcd does.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { createLogger } from '#shared/runtime/log.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { aclFor } from '../../agent/openwrt/acl.ts';
+import type { Driver } from '../../agent/openwrt/driver.ts';
+import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+
+const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
+const NEVER = new AbortController().signal;
+/** Over 3,000 sections are imported. */
+const MANY = 3_001;
+
+const objects = z.record(z.string(), z.array(z.string()));
+const permission = z.object({
+  ubus: objects,
+  uci: z.array(z.string()).default([]),
+  file: objects,
+});
+const aclSchema = z.object({
+  'sdewan-agent': z.object({ description: z.string(), read: permission, write: permission }),
+});
+type Acl = z.infer<typeof aclSchema>;
+const acl = aclSchema.parse(
+  JSON.parse(readFileSync(join(SIMULATOR, 'acl/sdewan-agent.json'), 'utf8')),
+);
+
+type Right = { in: 'read' | 'write'; scope: 'ubus' | 'uci' | 'file'; object: string; name: string };
+const textOf = ({ in: side, scope, object, name }: Right): string =>
+  [side, scope, object, name].join(' ').trim();
+
+const rightsOf = (from: Acl): Right[] =>
+  (['read', 'write'] as const).flatMap((side) => [
+    ...(['ubus', 'file'] as const).flatMap((scope) =>
+      Object.entries(from['sdewan-agent'][side][scope]).flatMap(([object, names]) =>
+        names.map((name) => ({ in: side, scope, object, name })),
+      ),
+    ),
+    ...from['sdewan-agent'][side].uci.map((object): Right => ({
+      in: side,
+      scope: 'uci',
+      object,
+      name: '',
+    })),
+  ]);
+
+const without = (missing: Right): Acl => {
+  const less = structuredClone(acl);
+  const side = less['sdewan-agent'][missing.in];
+  if (missing.scope === 'uci') side.uci = side.uci.filter((name) => name !== missing.object);
+  else {
+    const names = side[missing.scope][missing.object] ?? [];
+    side[missing.scope][missing.object] = names.filter((name) => name !== missing.name);
+  }
+  return less;
+};
+
+let openwrt: TestOpenwrt;
+let driver: Driver;
+let logged: string;
+afterEach(async () => {
+  await driver.close();
+  await openwrt.stop();
+});
+
+const start = async (rights: Acl, ipsecScript: 'ipsec' | 'swanctl' = 'ipsec'): Promise<void> => {
+  const stock = join(SIMULATOR, 'factory/acl');
+  openwrt = await startOpenwrt({
+    ipsecScript,
+    factory: {
+      aclFiles: {
+        ...Object.fromEntries(
+          readdirSync(stock).map((name) => [name, readFileSync(join(stock, name), 'utf8')]),
+        ),
+        'sdewan-agent.json': JSON.stringify(rights),
+      },
+    },
+  });
+  logged = '';
+  const { usernameFile, passwordFile } = openwrt;
+  driver = createUbusDriver({
+    packages: ['firewall', 'mwan3', 'ipsec', 'network'],
+    target: { url: openwrt.simulator.url, usernameFile, passwordFile },
+    clock: systemClock,
+    log: createLogger({
+      name: 'acl',
+      level: 'info',
+      destination: { write: (line: string) => (logged += line) },
+    }),
+  });
+};
+
+const append = async (config: string, count: number): Promise<void> => {
+  await driver.read(NEVER);
+  const sections = Array.from({ length: count }, (_, index): UciSection => ({
+    name: `s${index}`,
+    anonymous: false,
+    type: 'sdewan',
+    options: { name: String(index) },
+  }));
+  const delta = { package: config, remove: [], set: [], append: sections };
+  expect(await driver.apply([delta], NEVER)).toMatchObject({ outcome: 'done' });
+  expect(logged).toContain('"path":"fast"');
+};
+
+/** Comments, so that there is more to read than to understand. */
+const readLarge = async (kilobytes: number): Promise<void> => {
+  const comment = `# ${'x'.repeat(1_021)}\n`;
+  openwrt.write('firewall', `${comment.repeat(kilobytes)}${openwrt.text('firewall')}`);
+  const { packages } = await driver.read(NEVER);
+  expect(packages.has('firewall')).toBe(true);
+};
+
+/** What the driver promises, and would not keep. */
+const promises = {
+  'takes the fast path': async (rights) => {
+    await start(rights);
+    const { unusable } = await driver.read(NEVER);
+    assert.deepEqual([...unusable], []);
+    assert.match(logged, /"path":"fast"/);
+  },
+  'knows what it may not write': async (rights) => {
+    const less = structuredClone(rights);
+    less['sdewan-agent'].write.uci = ['firewall', 'mwan3', 'ipsec'];
+    await start(less);
+    assert.deepEqual([...(await driver.read(NEVER)).unusable.keys()], ['network']);
+  },
+  'ends its session': async (rights) => {
+    await start(rights);
+    await append('firewall', 1);
+    const written = openwrt.simulator
+      .journal()
+      .flatMap((entry) => (entry.event === 'write' ? [entry.by.session ?? ''] : []));
+    await driver.close();
+    const session = written.at(-1) ?? '';
+    assert.match(session, /^\w{32}$/);
+    // Only that session itself may ask.
+    const answer = await fetch(`${openwrt.simulator.url}/ubus`, {
+      method: 'POST',
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'call',
+        params: [session, 'session', 'access', {}],
+      }),
+    });
+    assert.match(await answer.text(), /-32002/);
+  },
+  'sees which IPsec service there is': async (rights) => {
+    await start(rights, 'swanctl');
+    assert.equal((await driver.read(NEVER)).ipsecDialect, 'swanctl');
+  },
+  'changes package firewall': async (rights) => {
+    await start(rights);
+    await append('firewall', 1);
+  },
+  'changes package mwan3': async (rights) => {
+    await start(rights);
+    await append('mwan3', 1);
+  },
+  'changes package network': async (rights) => {
+    await start(rights);
+    await append('network', 1);
+  },
+  'changes package ipsec': async (rights) => {
+    await start(rights);
+    await append('ipsec', 1);
+  },
+  'changes package ipsec for swanctl': async (rights) => {
+    await start(rights, 'swanctl');
+    await append('ipsec', 1);
+  },
+  'makes a large change': async (rights) => {
+    await start(rights);
+    await append('firewall', MANY);
+  },
+  'reads a large package': async (rights) => {
+    await start(rights);
+    await readLarge(300);
+  },
+  'reads a very large package': async (rights) => {
+    await start(rights);
+    await readLarge(1_400);
+  },
+} satisfies Record<string, (rights: Acl) => Promise<void>>;
+
+type PromiseName = keyof typeof promises;
+
+/** The first that fits: which promise needs the right. */
+const needs: [RegExp, PromiseName][] = [
+  [/session access/, 'knows what it may not write'],
+  [/session destroy/, 'ends its session'],
+  [/file list|init\.d list/, 'sees which IPsec service there is'],
+  [/swanctl reload/, 'changes package ipsec for swanctl'],
+  [/uci add|uci apply|fw4 reload|write uci/, 'changes package firewall'],
+  [/tmp|import/, 'makes a large change'],
+  [/skip=\[0-9\]\[0-9\]/, 'reads a very large package'],
+  [/skip/, 'reads a large package'],
+  [/./, 'takes the fast path'],
+];
+
+const promiseFor = (right: Right): PromiseName => {
+  const text = textOf(right);
+  const service =
+    /init\.d\/(\w+) reload/.exec(text)?.[1] ?? (right.scope === 'uci' ? right.object : '');
+  if (service === 'mwan3' || service === 'network' || service === 'ipsec')
+    return `changes package ${service}`;
+  return needs.find(([pattern]) => pattern.test(text))?.[1] ?? 'takes the fast path';
+};
+
+const isAboutOther = ({ scope, object }: Right): boolean =>
+  scope === 'file' && /\b(mwan3|ipsec|network)\b/.test(object) && !object.endsWith(' reload');
+
+describe('with all rights the ubus driver', () => {
+  it.each(Object.entries(promises))('%s', async (_name, keeps) => {
+    await expect(keeps(acl)).resolves.toBeUndefined();
+  });
+});
+
+describe('is needed:', () => {
+  const cases = rightsOf(acl)
+    .filter((right) => !isAboutOther(right))
+    .map((right) => ({ right, text: textOf(right), promise: promiseFor(right) }));
+  it.each(cases)('$text ($promise)', async ({ right, promise }) => {
+    await expect(promises[promise](without(right))).rejects.toThrow(/./);
+  });
+});
+
+it('grants for each package what it grants for firewall', () => {
+  const about = (name: string): string[] =>
+    rightsOf(acl)
+      .filter(({ object }) => new RegExp(String.raw`\b${name}\b`).test(object))
+      .filter(({ object }) => !object.endsWith(' reload'))
+      .map((right) => textOf(right).replaceAll(name, 'PACKAGE'))
+      .sort();
+  for (const name of ['mwan3', 'ipsec', 'network']) expect(about(name)).toEqual(about('firewall'));
+});
+
+it('is what the agent gives itself, less the other places at which images have a program', () => {
+  const own = rightsOf(aclSchema.parse(aclFor(['firewall', 'mwan3', 'ipsec', 'network'])));
+  const texts = new Set(own.map(textOf));
+  expect(
+    rightsOf(acl)
+      .map(textOf)
+      .filter((text) => !texts.has(text)),
+  ).toEqual([]);
+  const more = own.map(textOf).filter((text) => !rightsOf(acl).map(textOf).includes(text));
+  expect(more.filter((text) => !/ \/(usr|etc\/init\.d\/firewall)/.test(text))).toEqual([]);
+});

@@ -1,0 +1,59 @@
+/** IPsec rules in the words of the service that the OpenWRT has, with either login. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { secretKey } from '#shared/compile/types.ts';
+import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+import { cr, openPass } from '../integration/support/pass.ts';
+
+let openwrt: TestOpenwrt;
+afterEach(() => openwrt.stop());
+
+const connection = (name: string, options: object = {}) => ({
+  name,
+  conn_type: 'tunnel',
+  mode: 'start',
+  local_subnet: '10.1.0.0/16',
+  remote_subnet: '10.2.0.0/16, 10.3.0.0/16',
+  if_id: 7,
+  ...options,
+});
+const rules = [
+  cr('IpsecProposal', 'p1', { encryption_algorithm: 'aes256', hash_algorithm: 'sha256' }),
+  cr('IpsecSite', 'hub', {
+    remote: '203.0.113.9',
+    authentication_method: 'psk',
+    crypto_proposal: ['p1'],
+    pre_shared_key_from: { name: 'vpn', key: 'psk' },
+    connections: [connection('one'), connection('two', { if_id: 8 })],
+  }),
+];
+const secrets = new Map([[secretKey('vpn', 'psk'), 'K3y']]);
+
+describe.each(['own', 'stock'] as const)('with the login %s', (login) => {
+  it.each([
+    ['ipsec', 'proposal', { if_id: '7', mode: 'start', remote_subnet: '10.2.0.0/16,10.3.0.0/16' }],
+    [
+      'swanctl',
+      'crypto_proposal',
+      { if_id: '7', startaction: 'start', remote_subnet: ['10.2.0.0/16', '10.3.0.0/16'] },
+    ],
+  ] as const)('for /etc/init.d/%s', async (ipsecScript, proposal, tunnel) => {
+    openwrt = await startOpenwrt({ login, ipsecScript });
+    const pass = await openPass(openwrt, { secrets });
+    await pass.run(rules);
+    expect(pass.states()).toEqual({ p1: 'Applied', hub: 'Applied' });
+    const section = (name: string) =>
+      openwrt.sections('ipsec').find((candidate) => candidate.name === name);
+    expect(section('p1')?.type).toBe(proposal);
+    expect(section('hub')?.options).toMatchObject({
+      pre_shared_key: 'K3y',
+      tunnel: ['one', 'two'],
+    });
+    expect(section('one')).toMatchObject({ type: 'tunnel', options: tunnel });
+    expect(section('two')?.options['if_id']).toBe('8');
+    const reloads = () => Object.keys(openwrt.simulator.reloads());
+    await expect.poll(reloads, { timeout: 10_000 }).toEqual([ipsecScript]);
+    await pass.run([]);
+    expect(openwrt.sections('ipsec').map(({ name }) => name)).toEqual(['ipsec']);
+    await pass.driver.close();
+  });
+});
