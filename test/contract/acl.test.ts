@@ -72,7 +72,10 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-const start = async (rights: Acl, ipsecScript: 'ipsec' | 'swanctl' = 'ipsec'): Promise<void> => {
+const start = async (
+  rights: unknown,
+  ipsecScript: 'ipsec' | 'swanctl' = 'ipsec',
+): Promise<void> => {
   const stock = join(SIMULATOR, 'factory/acl');
   openwrt = await startOpenwrt({
     ipsecScript,
@@ -109,7 +112,6 @@ const append = async (config: string, count: number): Promise<void> => {
   }));
   const delta = { package: config, remove: [], set: [], append: sections };
   expect(await driver.apply([delta], NEVER)).toMatchObject({ outcome: 'done' });
-  expect(logged).toContain('"path":"fast"');
 };
 
 /** Comments, so that there is more to read than to understand. */
@@ -233,6 +235,25 @@ describe('is needed:', () => {
   it.each(cases)('$text ($promise)', async ({ right, promise }) => {
     await expect(promises[promise](without(right))).rejects.toThrow(/./);
   });
+});
+
+/** The JSON files that docs/drivers.md prints. */
+const printed = (
+  readFileSync(join(import.meta.dirname, '../../docs/drivers.md'), 'utf8').match(
+    /(?<=```json\n)[^`]*(?=```)/g,
+  ) ?? []
+).map((text): unknown => JSON.parse(text));
+
+it('is printed in the documentation', () => {
+  expect(aclSchema.parse(printed[0])).toEqual(acl);
+});
+
+it('is not needed for the staged path, with the lesser rights that are printed too', async () => {
+  await start(printed[1]);
+  const { unusable } = await driver.read(NEVER);
+  expect([...unusable]).toEqual([]);
+  for (const config of ['firewall', 'mwan3', 'ipsec', 'network']) await append(config, 2);
+  expect(logged).toContain('"path":"staged"');
 });
 
 it('grants for each package what it grants for firewall', () => {

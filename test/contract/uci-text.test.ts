@@ -2,6 +2,8 @@
  * Our reading and writing of UCI against the simulator's, which was written apart from it after libuci: whatever we write
  * reads there as we meant it, and texts that nobody wrote on purpose are read or refused alike. `FC_RUNS` sets the cases.
  */
+import { compile } from '#shared/compile/compile.ts';
+import { inputOf, ruleOf } from '#shared/compile/testing.ts';
 import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
@@ -104,4 +106,77 @@ it('texts that are nearly UCI are read or refused alike', () => {
     ),
     RUNS,
   );
+});
+
+/** Whatever a user can put into a CR: text of any kind in fields that take text, and in those that do not. */
+const hostile = fc.oneof(
+  fc.string({ maxLength: 40 }),
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(
+          "'",
+          '"',
+          '\\',
+          '\n',
+          '\0',
+          '$(reboot)',
+          '`',
+          ';',
+          '#',
+          ' ',
+          '\t',
+          '{',
+          '}',
+        ),
+        fc.constantFrom(
+          '\nconfig rule evil\n',
+          "'\n\toption target ACCEPT\n",
+          'firewall.x=y',
+          '🦔',
+        ),
+        fc.string({ maxLength: 6 }),
+      ),
+      { maxLength: 8 },
+    )
+    .map((parts) => parts.join('')),
+);
+
+it("a CR's values stay in their options, whatever they hold", () => {
+  let applied = 0;
+  fc.assert(
+    fc.property(hostile, hostile, hostile, (first, second, third) => {
+      const rules = [
+        ruleOf('FirewallRule', 'rule', { src: '*', target: 'DROP', extra: first, name: second }),
+        ruleOf('FirewallRule', 'marks', { src: '*', target: 'MARK', set_mark: third }),
+        ruleOf('IpsecProposal', 'p', { encryption_algorithm: 'aes256', hash_algorithm: 'sha256' }),
+        ruleOf('IpsecHost', 'host', {
+          remote: 'vpn.example.com',
+          authentication_method: 'psk',
+          crypto_proposal: ['p'],
+          pre_shared_key: first,
+          local_identifier: second,
+          connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start', local_updown: third }],
+        }),
+      ];
+      for (const [name, sections] of compile(inputOf(rules)).desired) {
+        applied += sections.length;
+        const text = formatPackage({ name, sections });
+        const theirs = fromBytes(
+          simulator.formatPackage(simulator.parsePackage(name, toBytes(text))),
+        );
+        expect(readUci(theirs)).toEqual(judged({ name, sections }));
+        const delta = { package: name, remove: [], set: [], append: sections };
+        const staged = simulator.parsePackage(name, toBytes('\nconfig foreign\n'));
+        applyStaged(staged, toBytes(formatDeltaFile(delta)));
+        const [foreign, ...others] = readUci(fromBytes(simulator.formatPackage(staged)));
+        expect(foreign).toEqual({ name: undefined, type: 'foreign', options: {} });
+        expect(others).toEqual(judged({ name, sections }));
+      }
+    }),
+    RUNS,
+  );
+  // Else everything was refused, and nothing was tried.
+  expect(applied).toBeGreaterThan(RUNS.numRuns);
 });

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, openPass, PACKAGES, type TestPass } from './support/pass.ts';
 
 const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
@@ -156,7 +156,17 @@ const optionsOf = (path: string) => {
 const statesOf = () =>
   agent.reports().map(({ kind, state, message }) => `${kind} ${state} ${message}`.trim());
 
-it('every kind that agents apply comes to OpenWRT, changes there, and goes without a trace', async () => {
+const startWith = async (options: OpenwrtOptions): Promise<void> => {
+  await agent.driver.close();
+  await openwrt.stop();
+  openwrt = await startOpenwrt(options);
+  agent = await openPass(openwrt);
+};
+
+const everyKind =
+  'every kind that agents apply comes to OpenWRT, changes there, and goes without a trace';
+it.each(['own', 'stock'] as const)(`${everyKind}: login %s`, async (login) => {
+  await startWith({ login });
   expect(Object.keys(rules).sort()).toEqual(agentKinds.map(({ kind }) => kind).sort());
   const atFirst = PACKAGES.map(sectionsOf);
 
@@ -177,10 +187,7 @@ it('every kind that agents apply comes to OpenWRT, changes there, and goes witho
 });
 
 it('a login that may not write a package costs the rules of that package alone', async () => {
-  await agent.driver.close();
-  await openwrt.stop();
-  openwrt = await startOpenwrt({ factory: { aclFiles: aclWithoutNetwork() } });
-  agent = await openPass(openwrt);
+  await startWith({ factory: { aclFiles: aclWithoutNetwork() } });
 
   await agent.run(everything('spec'));
   const states = new Map(agent.reports().map(({ kind, state }) => [kind, state]));
