@@ -44,6 +44,8 @@ const fileSchema = z.object({
   inode: z.number().optional(),
 });
 type File = z.infer<typeof fileSchema>;
+/** `at`: when it was asked for. `files` is undefined for a login that may not ask. */
+type Listing = { at: number; files: ReadonlyMap<string, File> | undefined };
 const listSchema = z.object({ entries: z.array(fileSchema) });
 const LIST: UbusCall = { object: 'file', method: 'list', args: { path: CONFIG_DIRECTORY } };
 
@@ -51,25 +53,17 @@ export const createUciReader = ({ mayListFiles, now }: UciReaderDeps): UciReader
   /** What a file looked like when its package was read, and what was read. */
   const known = new Map<string, { look: string; version: string }>();
 
-  const list = async (
-    session: UbusSession,
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, File> | undefined> => {
-    if (!mayListFiles) return undefined;
+  const list = async (session: UbusSession, signal: AbortSignal): Promise<Listing> => {
+    const at = now();
+    if (!mayListFiles) return { at, files: undefined };
     const { entries } = await session.call(LIST, listSchema, { signal });
-    return new Map(entries.map((file) => [file.name, file]));
-  };
-
-  const remember = (name: string, file: File | undefined, state: PackageState): void => {
-    if (file !== undefined && now() - file.mtime * 1_000 >= SETTLED_MS)
-      known.set(name, { look: lookOf(file), version: versionOf(state) });
-    else known.delete(name);
+    return { at, files: new Map(entries.map((file) => [file.name, file])) };
   };
 
   const readListed = async (
     session: UbusSession,
     packages: readonly string[],
-    files: ReadonlyMap<string, File> | undefined,
+    { at, files }: Listing,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, PackageState>> => {
     const states = new Map<string, PackageState>();
@@ -79,7 +73,9 @@ export const createUciReader = ({ mayListFiles, now }: UciReaderDeps): UciReader
         file !== undefined && file.size > MAX_PACKAGE_BYTES
           ? tooLarge(file)
           : await getPackage(session, name, signal);
-      remember(name, file, state);
+      if (file !== undefined && at - file.mtime * 1_000 >= SETTLED_MS) {
+        known.set(name, { look: lookOf(file), version: versionOf(state) });
+      } else known.delete(name);
       states.set(name, state);
     }
     return states;
@@ -87,17 +83,17 @@ export const createUciReader = ({ mayListFiles, now }: UciReaderDeps): UciReader
 
   return {
     versions: async (session, packages, signal) => {
-      const files = await list(session, signal);
+      const listing = await list(session, signal);
       const unchanged = new Map(
         packages.flatMap((name) => {
-          const [file, before] = [files?.get(name), known.get(name)];
+          const [file, before] = [listing.files?.get(name), known.get(name)];
           return file !== undefined && before?.look === lookOf(file)
             ? [[name, before.version] as const]
             : [];
         }),
       );
       const others = packages.filter((name) => !unchanged.has(name));
-      const read = await readListed(session, others, files, signal);
+      const read = await readListed(session, others, listing, signal);
       return new Map([
         ...unchanged,
         ...[...read].map(([name, state]) => [name, versionOf(state)] as const),
