@@ -20,6 +20,7 @@ import { createLoop } from './reconcile/loop.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { createReportClient } from './report/client.ts';
+import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
 import { followDevices } from './source/devices.ts';
@@ -71,9 +72,17 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     log,
     ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });
+  const information = createInformationSource({
+    driver,
+    intervalMs: env.SDEWAN_INFORMATION_INTERVAL_MS,
+    onChange: () => publisher.mark(),
+    clock,
+    log,
+  });
   const status = createStatus({
     driver,
     source,
+    information: information.current,
     onChange: () => onChange(),
     clock,
   });
@@ -163,6 +172,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       secrets.run(signal),
       loop.run(signal),
       publisher.run(signal),
+      information.run(signal),
     ]);
   } finally {
     await Promise.all([server?.close(), driver.close()]);

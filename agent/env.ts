@@ -106,6 +106,12 @@ export const agentEnvSchema = z.object({
     .int(100, 600_000)
     .default(10_000)
     .describe('Between reports when nothing changes, jittered by a quarter.'),
+  SDEWAN_INFORMATION_INTERVAL_MS: envField
+    .int(100, 3_600_000)
+    .default(15_000)
+    .describe(
+      'Between looks at interfaces, tunnels and WANs for the CNFStatus, jittered by a quarter.',
+    ),
 });
 
 export type AgentEnv = z.infer<typeof agentEnvSchema>;

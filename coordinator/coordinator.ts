@@ -10,6 +10,8 @@ import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { knowledgeOf } from './cnf-status/knowledge.ts';
+import { createCnfStatusLoop } from './cnf-status/loop.ts';
 import { createIntake } from './http/intake.ts';
 import { createTokenReviewer } from './http/token-reviewer.ts';
 import { createMetrics, exposeSources } from './metrics.ts';
@@ -32,6 +34,8 @@ export type CoordinatorOptions = {
   silentAfterMs: number;
   /** Name of this replica, in Events. */
   instance: string;
+  /** Where ICN's CNFStatus is; undefined: it is not kept. */
+  classicStatusNamespace: string | undefined;
   /** Told of every CNF pod that comes, goes or changes, for those parts that look after its surroundings. */
   onPod: (change: PodChange) => void;
   /** Told of every rule that came, went or changed, by its uid. */
@@ -82,7 +86,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const onPod = (change: PodChange): void => {
     const { before, now } = change;
     options.onPod(change);
-    for (const target of [before, now]) if (target) reconciler.markPod(target);
+    for (const target of [before, now]) {
+      if (!target) continue;
+      reconciler.markPod(target);
+      markStatus(target);
+    }
     if (before && !now) {
       reports.forget(before.uid);
       awaited.settle(before.uid);
@@ -111,6 +119,17 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       options.onRule(uid);
     },
   });
+  const cnfStatuses = createCnfStatusLoop({
+    client,
+    pods: (of) => knowledgeOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs }),
+    classicNamespace: options.classicStatusNamespace,
+    namespace,
+    clock,
+    log,
+  });
+  const markStatus = ({ namespace: where, purpose }: Target): void => {
+    if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose });
+  };
   const facts = new Facts({ pods, reports, awaited, silentAfterMs, clock });
   const record = recorder.record.bind(recorder);
   const reconciler = new Reconciler({ client, rules, reports, facts, record, metrics, clock, log });
@@ -129,9 +148,12 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     onReport: (target, acceptance) => {
       if (acceptance.outcome !== 'news') return;
       awaited.settle(target.uid);
-      if (acceptance.whole) reconciler.markPod(target);
-      else reconciler.markRules(acceptance.rules);
+      if (acceptance.whole) {
+        reconciler.markPod(target);
+        markStatus(target);
+      } else reconciler.markRules(acceptance.rules);
     },
+    onInformation: markStatus,
     onResult: (result) => metrics.reports.inc({ result }),
     clock,
     log,
@@ -149,7 +171,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       await clock.sleep(SILENCE_SWEEP_MS, signal).catch(() => undefined);
       for (const uid of reports.newlySilent(clock.monotonic())) {
         const target = pods.byUid(uid);
-        if (target) reconciler.markPod(target);
+        if (target) {
+          reconciler.markPod(target);
+          markStatus(target);
+        }
         // Without a label the watch does not tell when it goes.
         else reports.forget(uid);
       }
@@ -163,7 +188,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       clock,
       onTimeUp: () => reconciler.markAll(),
     });
-    await reconciler.run(signal);
+    await Promise.all([reconciler.run(signal), cnfStatuses.run(signal)]);
     callOff();
   };
 

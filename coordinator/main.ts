@@ -30,6 +30,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     clock: systemClock,
     log,
   };
+  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const coordinator = createCoordinator({
     ...common,
     kinds: agentKinds,
@@ -41,8 +42,9 @@ const main = async (signal: AbortSignal): Promise<void> => {
       generators.onPod(change);
     },
     onRule: (uid) => generators.onRule(uid),
+    // One that looks after one namespace does not know all CNFs.
+    classicStatusNamespace: env.SDEWAN_WATCH_NAMESPACE === undefined ? ownNamespace : undefined,
   });
-  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const tls = await createTls({ ...common, env, namespace: ownNamespace }, signal);
   const webhooks: Webhooks = createWebhooks({
     ...common,

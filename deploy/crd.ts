@@ -110,7 +110,7 @@ const rootSchema = (kind: KindDefinition): Schema => {
 const withRules = (schema: Schema, rules: readonly ValidationRule[]): Schema =>
   rules.length === 0 ? schema : { ...schema, 'x-kubernetes-validations': rules };
 
-const schemaOf = (schema: z.ZodType, path: string): Schema =>
+export const schemaOf = (schema: z.ZodType, path: string): Schema =>
   structural(z.toJSONSchema(schema, { io: 'input' }), path);
 
 /** Taken over as they are. */

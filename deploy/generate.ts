@@ -5,8 +5,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { agentKinds, kinds } from '#shared/kinds/registry.ts';
+import { cnfStatusResource } from '#shared/protocol/cnf-status.ts';
 import { stringify } from 'yaml';
 import { agentRoles } from './agent-roles.ts';
+import { cnfStatusCrd } from './cnf-status-crd.ts';
 import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
 import { kindsPage } from './kinds-page.ts';
@@ -23,12 +25,13 @@ const yaml = (...documents: unknown[]): string => {
 };
 
 const generated = (): ReadonlyMap<string, string> => {
-  const names = kinds.map(({ plural }) => `${plural}.yaml`);
+  const names = [...kinds, cnfStatusResource].map(({ plural }) => `${plural}.yaml`);
   return new Map([
     ...kinds.map((kind): [string, string] => [
       join(crdFolder, `${kind.plural}.yaml`),
       yaml(crdOf(kind)),
     ]),
+    [join(crdFolder, `${cnfStatusResource.plural}.yaml`), yaml(cnfStatusCrd())],
     [
       join(crdFolder, 'kustomization.yaml'),
       yaml({

@@ -2,6 +2,7 @@
  * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls, and nothing of other
  * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
  */
+import { IPSEC_STATUS } from './information.ts';
 import { INIT_SCRIPTS } from './ipsec-dialect.ts';
 import { DD_PATHS } from './packages.ts';
 import { reloadersOf } from './services.ts';
@@ -19,8 +20,14 @@ export const aclFor = (packages: readonly string[]): object => ({
       ubus: {
         session: ['access', 'destroy'],
         file: ['read', 'md5', 'list'],
+        'network.interface': ['dump'],
+        mwan3: ['status'],
       },
-      file: merge([{ [INIT_SCRIPTS]: ['list'] }, ...packages.map(reading)]),
+      file: merge([
+        { [INIT_SCRIPTS]: ['list'] },
+        ...packages.map(reading),
+        executable([[IPSEC_STATUS.command, ...IPSEC_STATUS.params].join(' ')]),
+      ]),
     },
     write: {
       ubus: {

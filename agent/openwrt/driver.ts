@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '#shared/kinds/dialect.ts';
 import type { IpsecDialect } from '#shared/kinds/kind.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
@@ -67,6 +68,11 @@ export type Driver = {
    * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
    */
   apply: (deltas: readonly UciDelta[], signal: AbortSignal) => Promise<ApplyResult>;
+  /**
+   * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no session, since it makes none.
+   * Absent where the API tells nothing. @throws OpenwrtError
+   */
+  information?: (signal: AbortSignal) => Promise<Information | undefined>;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };

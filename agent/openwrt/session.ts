@@ -37,6 +37,8 @@ export type UbusSessions = {
   within: <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** The current session is used no more; it ends by itself. */
   leave: () => void;
+  /** The session as it is, if there is one: for what must not cause a login. */
+  peek: () => UbusSession | undefined;
   close: () => Promise<void>;
 };
 
@@ -83,6 +85,7 @@ export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusS
 
   return {
     count: () => logins,
+    peek: () => current,
     within: async (work, signal) => {
       const known = current;
       if (known !== undefined) {

@@ -10,6 +10,7 @@ import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
 import { ipsecDialectOf } from './ipsec-dialect.ts';
 import { fastPath } from './fast.ts';
+import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './rights.ts';
 import { whyNotReload } from './services.ts';
 import type { OpenwrtTarget } from './credentials.ts';
@@ -110,6 +111,13 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           warnings: result.warnings,
         };
       }, signal),
+
+    information: async (signal) => {
+      const session = sessions.peek();
+      const ipsec = held.get('ipsec');
+      const configured = ipsec?.state === 'read' ? ipsec.content.sections : [];
+      return session && readInformation(session, configured, signal);
+    },
 
     close: sessions.close,
   };

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Information } from '#shared/protocol/information.ts';
 import type { Report, ReportAnswer, RuleReport } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -21,7 +22,11 @@ afterEach(() => {
 });
 
 /** A publisher that runs, with a coordinator whose answers the test decides. */
-type World = { rules: RuleReport[]; answer: (report: Report) => ReportAnswer };
+type World = {
+  rules: RuleReport[];
+  information?: Information;
+  answer: (report: Report) => ReportAnswer;
+};
 
 const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
@@ -32,6 +37,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],
       rules: world.rules,
+      information: world.information,
     }),
     client: {
       post: async (report) => {
@@ -59,6 +65,26 @@ describe('publisher', () => {
     expect(outcomes.slice(0, 3)).toEqual(['full', 'heartbeat', 'heartbeat']);
     expect(sent[0]?.rules).toHaveLength(1);
     expect(sent[1]).toMatchObject({ repeats: 1, rules: [], sequence: 2 });
+  });
+
+  it('tells what OpenWRT is like once, to a coordinator that takes it, and again after its restart', async () => {
+    const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+    const told = () => sent.map((report) => report.information?.leftOut);
+    const { sent, outcomes, world, publisher } = start({ information });
+    await expect.poll(() => outcomes).toEqual(['full']);
+    expect(told()).toEqual([undefined]);
+    world.answer = () => ({ epoch: 'one', takesInformation: true });
+    publisher.mark();
+    await expect.poll(told).toEqual([undefined, undefined, 0]);
+    world.information = { ...information, leftOut: 1 };
+    publisher.mark();
+    await expect.poll(told).toEqual([undefined, undefined, 0, 1]);
+    publisher.mark();
+    await expect.poll(() => sent.length).toBe(5);
+    world.answer = () => ({ epoch: 'two', takesInformation: true });
+    publisher.mark();
+    await expect.poll(() => told().at(-1)).toBe(1);
+    expect(told().slice(4, 5)).toEqual([undefined]);
   });
 
   it('makes one report of many changes', async () => {

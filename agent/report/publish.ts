@@ -2,7 +2,8 @@
  * Keeps the coordinator told: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
  * may be down for as long as it likes: nothing waits for it.
  */
-import type { Report } from '#shared/protocol/report.ts';
+import type { Information } from '#shared/protocol/information.ts';
+import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -40,16 +41,36 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   let sequence = 0;
   /** What the coordinator holds: the last full report of this boot, the answer to it, and its rules. */
   let held: { sequence: number; epoch: string; rules: string } | undefined;
+  /** By the epoch of the coordinator that takes it: the last information that it has, as JSON; undefined: none yet. */
+  let taker: { epoch: string; has: string | undefined } | undefined;
   let failing = false;
 
+  /** The coordinator gets what it does not have yet. */
+  const postWith = async (
+    report: Report,
+    information: Information | undefined,
+    signal: AbortSignal,
+  ): Promise<ReportAnswer> => {
+    const text = information && JSON.stringify(information);
+    const isNews = taker !== undefined && text !== taker.has;
+    const answer = await client.post(isNews ? { ...report, information } : report, signal);
+    const { epoch, takesInformation } = answer;
+    if (takesInformation !== true) taker = undefined;
+    else if (taker?.epoch !== epoch) taker = { epoch, has: undefined };
+    else if (isNews && answer.wantsFull !== true) taker = { epoch, has: text };
+    if (taker !== undefined && taker.has !== text) trigger.mark();
+    return answer;
+  };
+
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules, ...state } = snapshot();
+    const { rules, information, ...state } = snapshot();
     const text = JSON.stringify(rules);
     sequence += 1;
     const head = { version: REPORT_VERSION, bootId, sequence, purpose, ...state } as const;
+    const post = (report: Report): Promise<ReportAnswer> => postWith(report, information, signal);
     if (held?.rules === text) {
       const heartbeat: Report = { ...head, page: 0, pages: 1, repeats: held.sequence, rules: [] };
-      const { epoch, wantsFull } = await client.post(heartbeat, signal);
+      const { epoch, wantsFull } = await post(heartbeat);
       if (epoch === held.epoch && wantsFull !== true) return 'heartbeat';
       held = undefined;
       return send(signal);
@@ -58,7 +79,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const epochs = new Set<string>();
     for (const [page, part] of pages.entries()) {
       const report: Report = { ...head, page, pages: pages.length, rules: part };
-      epochs.add((await client.post(report, signal)).epoch);
+      epochs.add((await post(report)).epoch);
     }
     const [epoch, ...others] = epochs;
     // It restarted between two pages, and has only some of them.

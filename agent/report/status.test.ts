@@ -10,6 +10,7 @@ const start = () => {
       unknownKinds: () => world.unknownKinds,
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
+    information: () => undefined,
     onChange: () => {
       world.changes += 1;
     },

@@ -1,6 +1,7 @@
 /** What the agent knows of itself right now: collected from its parts, told to the coordinator, to `/readyz` and to metrics. */
 import { isDeepStrictEqual } from 'node:util';
 import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../openwrt/driver.ts';
 import type { Attempt } from '../reconcile/loop.ts';
@@ -12,6 +13,8 @@ export type Snapshot = {
   openwrt: OpenwrtState;
   unwatchedKinds: string[];
   rules: readonly RuleReport[];
+  /** Undefined until it was seen. */
+  information?: Information | undefined;
 };
 
 export type AgentStatus = {
@@ -26,6 +29,7 @@ export type AgentStatus = {
 export type StatusDeps = {
   driver: Pick<Driver, 'name'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
+  information: () => Information | undefined;
   /** Something that a snapshot or readiness shows may have changed. */
   onChange: () => void;
   clock: Clock;
@@ -69,6 +73,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       },
       unwatchedKinds: [...source.unwatchedKinds().keys()],
       rules: buildReports({ standing, reachable, hindrance }),
+      information: deps.information(),
     }),
     notReady: () => {
       const parts = new Map<string, string>();

@@ -29,6 +29,7 @@ let known: Target | undefined;
 let live: () => Promise<Target>;
 let looks: number;
 let told: string[];
+let informed: string[];
 let results: string[];
 let ready: boolean;
 
@@ -51,6 +52,7 @@ const app = () => {
     epoch: 'epoch-1',
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
+    onInformation: ({ name }) => informed.push(name),
     onResult: (result) => results.push(result),
     clock: systemClock,
     log: silentLogger,
@@ -68,13 +70,17 @@ beforeEach(() => {
   live = async () => pod;
   looks = 0;
   told = [];
+  informed = [];
   results = [];
   ready = true;
 });
 
 it('takes a report, tells of it, and answers with its epoch', async () => {
   const answer = await app()(JSON.stringify(report()));
-  expect([answer.status, await answer.json()]).toEqual([200, { epoch: 'epoch-1' }]);
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { epoch: 'epoch-1', takesInformation: true },
+  ]);
   expect(told).toEqual(['news']);
   expect(results).toEqual(['news']);
   expect(looks).toBe(0);
@@ -82,7 +88,18 @@ it('takes a report, tells of it, and answers with its epoch', async () => {
 
 it('asks for a full report when it does not know what is repeated', async () => {
   const answer = await app()(JSON.stringify(report({ repeats: 0 })));
-  expect(await answer.json()).toEqual({ epoch: 'epoch-1', wantsFull: true });
+  expect(await answer.json()).toMatchObject({ epoch: 'epoch-1', wantsFull: true });
+});
+
+it('keeps what is told of OpenWRT, but not with a report that it cannot take', async () => {
+  const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+  const send = app();
+  await send(JSON.stringify(report({ information, repeats: 0, sequence: 2 })));
+  expect(informed).toEqual([]);
+  await send(JSON.stringify(report({ information, sequence: 3 })));
+  expect(informed).toEqual(['cnf-1-a']);
+  await send(JSON.stringify(report({ information, sequence: 3 })));
+  expect(informed).toEqual(['cnf-1-a']);
 });
 
 it('refuses an earlier boot', async () => {

@@ -17,6 +17,8 @@ export type IntakeDeps = IdentifyDeps & {
   /** Whether the pods are known, so that a report can be told from a spoofed one. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
+  /** What an OpenWRT is like was told anew. */
+  onInformation: (target: Target) => void;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   clock: Clock;
   log: Logger;
@@ -62,8 +64,16 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
       deps.onResult(acceptance.outcome);
       deps.onReport(target, acceptance);
-      const answer: ReportAnswer =
-        acceptance.outcome === 'unknown-base' ? { epoch, wantsFull: true } : { epoch };
+      const wantsFull = acceptance.outcome === 'unknown-base';
+      if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
+        reports.inform(target.uid, report.information, at);
+        deps.onInformation(target);
+      }
+      const answer: ReportAnswer = {
+        epoch,
+        takesInformation: true,
+        ...(wantsFull && { wantsFull }),
+      };
       return context.json(answer);
     },
   );

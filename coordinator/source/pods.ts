@@ -10,7 +10,7 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
-import { podFactsOf, podResource, type PodFacts } from './workload.ts';
+import { placeOf, podFactsOf, podResource, type Place, type PodFacts } from './workload.ts';
 
 /** Those who ask within this time share one list. */
 const SHARE_MS = 25;
@@ -29,7 +29,7 @@ export type PodsOptions = {
 };
 
 /** `account` and `networks` matter to others than roll-up: see `podFactsOf`. */
-type CnfPod = KubeObject & { target: Target } & PodFacts;
+type CnfPod = KubeObject & { target: Target } & PodFacts & Place;
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -76,6 +76,11 @@ export class Pods {
 
   byUid(uid: string): Target | undefined {
     return this.#reflector.store.byUid(uid)?.target;
+  }
+
+  placeOf(uid: string): Place {
+    const { node, ip } = this.#reflector.store.byUid(uid) ?? {};
+    return { node, ip };
   }
 
   /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
@@ -157,4 +162,5 @@ const toCnfPod = (object: KubeObject): CnfPod => ({
   },
   target: targetOf(object),
   ...podFactsOf(object),
+  ...placeOf(object),
 });

@@ -3,6 +3,7 @@
  * older boot never overwrites a newer one, and a heartbeat costs nothing but a time. Memory is bounded by the pods that live.
  */
 import { isDeepStrictEqual } from 'node:util';
+import type { Information } from '#shared/protocol/information.ts';
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import { isSilent } from '../rollup/pod-verdict.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
@@ -40,7 +41,11 @@ type Entry = {
     | undefined;
   partial: { bootId: string; sequence: number; parts: Map<number, RuleReport[]> } | undefined;
   retired: string[];
+  information: Told | undefined;
 };
+
+/** What was told of OpenWRT itself, and when that was first heard, wall-clock milliseconds. */
+export type Told = { information: Information; since: number };
 
 export class Reports {
   readonly #entries = new Map<string, Entry>();
@@ -56,6 +61,16 @@ export class Reports {
 
   of(podUid: string): PodReport | undefined {
     return this.#entries.get(podUid)?.current;
+  }
+
+  /** What the agent told last of its OpenWRT, whichever boot it was. */
+  informationOf(podUid: string): Told | undefined {
+    return this.#entries.get(podUid)?.information;
+  }
+
+  /** Only with a report that was accepted. */
+  inform(podUid: string, information: Information, { wall }: Moment): void {
+    this.#entryOf(podUid).information = { information, since: wall };
   }
 
   /** The pod is gone, and its uid never comes back. */
@@ -93,7 +108,7 @@ export class Reports {
   #entryOf(podUid: string): Entry {
     let entry = this.#entries.get(podUid);
     if (!entry) {
-      entry = { current: undefined, partial: undefined, retired: [] };
+      entry = { current: undefined, partial: undefined, retired: [], information: undefined };
       this.#entries.set(podUid, entry);
     }
     return entry;

@@ -93,6 +93,20 @@ export type PodFacts = {
   networks: string | undefined;
 };
 
+const placedSchema = z.looseObject({
+  spec: z.looseObject({ nodeName: z.string().nullish() }).nullish(),
+  status: z.looseObject({ podIP: z.string().nullish() }).nullish(),
+});
+
+/** Where a Pod runs, once it does. */
+export type Place = { node: string | undefined; ip: string | undefined };
+
+/** @throws ZodError when this is no Pod */
+export const placeOf = (object: unknown): Place => {
+  const { spec, status } = placedSchema.parse(object);
+  return { node: spec?.nodeName || undefined, ip: status?.podIP || undefined };
+};
+
 /** What admission and the namespace loop want to know of a Pod. @throws ZodError when this is none */
 export const podFactsOf = (object: unknown): PodFacts => {
   const { metadata, spec } = podTemplateSchema.parse(object);

@@ -5,6 +5,7 @@
  * A report never holds a secret: messages name fields, not values of secret fields.
  */
 import * as z from 'zod';
+import { informationSchema } from './information.ts';
 
 export const REPORT_VERSION = 1;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
@@ -54,6 +55,8 @@ export const reportSchema = z.strictObject({
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
   unwatchedKinds: z.array(z.string().max(63)).max(64),
+  /** On any report, when it has changed and the coordinator has said that it takes it; what was told before holds otherwise. */
+  information: informationSchema.optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;
@@ -63,5 +66,7 @@ export const reportAnswerSchema = z.object({
   epoch: z.string(),
   /** The coordinator does not have the report that `repeats` names: report in full at once. */
   wantsFull: z.boolean().optional(),
+  /** Older ones refuse reports with fields that they do not know. */
+  takesInformation: z.boolean().optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

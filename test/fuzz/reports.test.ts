@@ -33,6 +33,7 @@ const app = createIntake({
   epoch: 'epoch-1',
   isReady: () => true,
   onReport: () => {},
+  onInformation: () => undefined,
   onResult: (result) => count(counts, result),
   clock: systemClock,
   log: silentLogger,

@@ -91,4 +91,26 @@ describe('agent', () => {
     await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80']);
     await expect.poll(names, SOON).toEqual(['sdewan_zone_lan1']);
   });
+
+  it('tells how OpenWRT is to a coordinator that takes it, and again when that changes', async () => {
+    const mwan3 = () => coordinator.information()?.wans.map(({ interface: name }) => name);
+    await start();
+    await expect.poll(mwan3, SOON).toEqual(['net1', 'net2']);
+    expect(coordinator.information()).toMatchObject({
+      interfaces: expect.arrayContaining([
+        { name: 'net1', device: 'net1', up: true, addresses: ['172.16.30.10/24'] },
+      ]),
+      routes: [
+        { target: '0.0.0.0/0', gateway: '172.16.30.1', interface: 'net1', metric: 10 },
+        { target: '0.0.0.0/0', gateway: '172.16.40.1', interface: 'net2', metric: 20 },
+      ],
+      tunnels: [],
+    });
+    const remote = "\nconfig remote 'site1'\n\toption enabled '1'\n\tlist tunnel 'c1'\n";
+    openwrt.write('ipsec', `${openwrt.text('ipsec')}${remote}`);
+    await expect
+      .poll(() => coordinator.information()?.tunnels, SOON)
+      .toEqual([{ name: 'site1-c1', up: true, state: 'ESTABLISHED' }]);
+    expect(openwrt.simulator.reloads()).toEqual({});
+  });
 });

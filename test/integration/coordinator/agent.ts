@@ -4,6 +4,7 @@ import { Agent, request } from 'undici';
 import * as z from 'zod';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_RULES_PER_PAGE,
   type Report,
@@ -26,6 +27,8 @@ export type SimulatedAgent = {
   says: (
     ...rules: readonly (readonly [RuleObject, RuleState, Partial<RuleReport>?])[]
   ) => Promise<Answer>;
+  /** A full report without rules, with what OpenWRT is like. */
+  tells: (information: Information) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
   /** As after a restart of the agent's container. */
@@ -111,6 +114,11 @@ export const createAgent = async (
       for (let page = 0; page < pages - 1; page += 1)
         await send({ page, pages, rules: rules.slice(...pageAt(page)) });
       return send({ page: pages - 1, pages, rules: rules.slice(...pageAt(pages - 1)) });
+    },
+    tells: (information) => {
+      sequence += 1;
+      full = sequence;
+      return send({ information });
     },
     beats: () => {
       sequence += 1;

@@ -63,6 +63,7 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
     SDEWAN_HTTP_PORT: '0',
     SDEWAN_PROBE_INTERVAL_MS: '200',
     SDEWAN_HEARTBEAT_INTERVAL_MS: '500',
+    SDEWAN_INFORMATION_INTERVAL_MS: '500',
     ...options.env,
   });
   const log =

@@ -1,5 +1,6 @@
 /** A coordinator that only listens: checks each report against the schema and keeps the last one of each rule. */
 import { Hono } from 'hono';
+import type { Information } from '#shared/protocol/information.ts';
 import { reportSchema, type Report, type RuleReport } from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
@@ -11,6 +12,8 @@ export type ListeningCoordinator = {
   rules: () => readonly RuleReport[];
   /** `Applied`, `Failed: NameTaken` …; undefined when it is not in the last full report. */
   stateOf: (name: string) => string | undefined;
+  /** What was told last of OpenWRT. */
+  information: () => Information | undefined;
   /** As if it had restarted. */
   forget: () => void;
   stop: () => Promise<void>;
@@ -27,13 +30,17 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
     reports.push(report);
     if (report.repeats !== undefined) {
       const wantsFull = report.repeats !== complete?.sequence;
-      return context.json({ epoch: String(epoch), ...(wantsFull && { wantsFull }) });
+      return context.json({
+        epoch: String(epoch),
+        takesInformation: true,
+        ...(wantsFull && { wantsFull }),
+      });
     }
     pages = [...pages.filter(({ sequence }) => sequence === report.sequence), report];
     if (pages.length === report.pages) {
       complete = { sequence: report.sequence, rules: pages.flatMap(({ rules }) => rules) };
     }
-    return context.json({ epoch: String(epoch) });
+    return context.json({ epoch: String(epoch), takesInformation: true });
   });
   const server = await serveApp({
     fetch: app.fetch,
@@ -50,6 +57,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       if (rule === undefined) return undefined;
       return rule.state === rule.reason ? rule.state : `${rule.state}: ${rule.reason}`;
     },
+    information: () => reports.findLast((report) => report.information)?.information,
     forget: () => {
       epoch += 1;
       complete = undefined;

@@ -1,0 +1,42 @@
+/** Gathers what is known of pods at one moment. */
+import { isSilent, type RollupContext } from '../rollup/pod-verdict.ts';
+import type { Pods } from '../source/pods.ts';
+import type { Reports } from '../source/reports.ts';
+import type { Target } from '../source/target.ts';
+import type { PodKnowledge } from './make.ts';
+
+type Sources = { pods: Pods; reports: Reports } & Pick<
+  RollupContext,
+  'monotonic' | 'silentAfterMs'
+>;
+
+/** Of pods that may still run: those of one purpose, or all. */
+export const knowledgeOf = (
+  of: { namespace: string; purpose: string } | undefined,
+  sources: Sources,
+): PodKnowledge[] => {
+  const { pods, reports } = sources;
+  const targets = of ? pods.ofPurpose(of.namespace, of.purpose) : pods.all();
+  return targets
+    .filter(({ finished }) => !finished)
+    .flatMap((target) => {
+      const { name, namespace, purpose, ready, uid } = target;
+      if (purpose === undefined) return [];
+      const told = reports.informationOf(uid);
+      const trouble = troubleOf(target, sources);
+      return [{ name, namespace, purpose, ...pods.placeOf(uid), ready, trouble, told }];
+    });
+};
+
+const troubleOf = (
+  { agent, uid }: Target,
+  { reports, ...context }: Sources,
+): string | undefined => {
+  if (agent.state === 'missing') return 'the pod was made without the agent';
+  const report = reports.of(uid);
+  if (!report) return 'its agent has not reported yet';
+  if (isSilent(report, context)) return 'its agent has stopped reporting';
+  const { reachable, message } = report.openwrt;
+  if (!reachable) return `OpenWRT does not answer its agent: ${message}`.slice(0, 1_024);
+  return undefined;
+};

@@ -1,0 +1,191 @@
+/**
+ * Keeps the CNFStatus objects: one for each purpose that has pods, and ICN's. Whatever happens only marks one; it is made anew
+ * from what is known then, and written when it differs, not more often than the limits below. Removes only what it made.
+ */
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { CLASSIC_NAME, cnfStatusResource, type CnfStatus } from '#shared/protocol/cnf-status.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { WorkQueue } from '#shared/runtime/work-queue.ts';
+import { MANAGED_BY } from '../bindings/managed-by.ts';
+import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
+
+type Cnf = { namespace: string; purpose: string };
+
+export type CnfStatusDeps = {
+  client: KubeClient;
+  /** Of one purpose, or all. */
+  pods: (of?: Cnf) => readonly PodKnowledge[];
+  /** Where ICN's object is; undefined: it is not kept. */
+  classicNamespace: string | undefined;
+  /** The only namespace that is looked after; undefined: all. */
+  namespace: string | undefined;
+  clock: Clock;
+  log: Logger;
+};
+
+export type CnfStatusLoop = {
+  /** Something about the pods of the purpose has changed. */
+  mark: (cnf: Cnf) => void;
+  /** Not to be called before the pods are known: what is unknown would be taken away. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+type CnfStatusObject = KubeObject & { status?: CnfStatus };
+
+/** What comes together, e.g. the reports of all pods, is written once. */
+const COALESCE_MS = 1_000;
+/** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
+const WRITE_INTERVAL_MS = 5_000;
+/** Of all pods, so it changes most often; ICN's controller writes it as often. */
+const CLASSIC_INTERVAL_MS = 30_000;
+const CONCURRENCY = 2;
+const CLASSIC = '';
+
+export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
+  const { client, classicNamespace, clock, log, namespace: only } = deps;
+  const writtenAt = new Map<string, number>();
+
+  const placeOf = (cnf: Cnf | undefined) => ({
+    namespace: cnf?.namespace ?? classicNamespace ?? '',
+    name: cnf === undefined ? CLASSIC_NAME : objectNameOf(cnf.purpose),
+  });
+
+  const waitOf = (key: string): number => {
+    const interval = key === CLASSIC ? CLASSIC_INTERVAL_MS : WRITE_INTERVAL_MS;
+    return (writtenAt.get(key) ?? -Infinity) + interval - clock.monotonic();
+  };
+
+  const work = async (key: string, signal: AbortSignal): Promise<number | undefined> => {
+    const wait = waitOf(key);
+    if (wait > 0) return wait;
+    const cnf = key === CLASSIC ? undefined : cnfOf(key);
+    const pods = deps.pods(cnf);
+    const place = placeOf(cnf);
+    const there = await client
+      .get<CnfStatusObject>(cnfStatusResource, place, { signal })
+      .catch(orNothing);
+    if (pods.length > 0) {
+      const object = there ?? (await create(place, cnf?.purpose, signal));
+      const written = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
+      if (written) writtenAt.set(key, clock.monotonic());
+    } else if (there && cnf) await remove(there, signal);
+    else if (there) await say(there, classicStatusOf([]), signal);
+    return undefined;
+  };
+
+  /** True when it had to be written. */
+  const say = async (
+    object: CnfStatusObject,
+    status: CnfStatus,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    if (isDeepStrictEqual(status, withoutTime(object.status))) return false;
+    const appliedTime = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const { generation: appliedGeneration } = object.metadata;
+    const stamped = { ...status, appliedTime, ...(appliedGeneration && { appliedGeneration }) };
+    await replaceStatus({ client, resource: cnfStatusResource, object }, stamped, { signal });
+    return true;
+  };
+
+  const create = (
+    { namespace, name }: { namespace: string; name: string },
+    purpose: string | undefined,
+    signal: AbortSignal,
+  ): Promise<CnfStatusObject> => {
+    const { group, version, kind } = cnfStatusResource;
+    const labels = {
+      ...MANAGED_BY,
+      ...(purpose === undefined ? {} : { [PURPOSE_LABEL]: purpose }),
+    };
+    const metadata = { namespace, name, labels };
+    const body = { apiVersion: `${group}/${version}`, kind, metadata, spec: {} };
+    return client.create<CnfStatusObject>(cnfStatusResource, body, { signal });
+  };
+
+  /** Somebody else's stays. */
+  const remove = async (object: KubeObject, signal: AbortSignal): Promise<void> => {
+    if (!isOurs(object)) return;
+    const { metadata } = object;
+    const { uid } = metadata;
+    const options = { signal, preconditions: { uid } };
+    await client.delete(cnfStatusResource, metadata, options).catch(orNothing);
+  };
+
+  const queue = new WorkQueue<string>({
+    work: async (key, signal) => {
+      try {
+        return await work(key, signal);
+      } catch (error) {
+        // It changed meanwhile: looked at anew.
+        if (isConflict(error)) return COALESCE_MS;
+        throw error;
+      }
+    },
+    concurrency: CONCURRENCY,
+    clock,
+    onError: (cnf, err, retryInMs) => log.warn({ cnf, err, retryInMs }, 'CNFStatus not kept'),
+  });
+
+  const mark: CnfStatusLoop['mark'] = ({ namespace, purpose }) => {
+    queue.add(`${namespace}/${purpose}`, COALESCE_MS);
+    if (classicNamespace !== undefined) queue.add(CLASSIC, COALESCE_MS);
+  };
+
+  /** Those of CNFs that went while no coordinator was there. */
+  const markLeftOvers = async (signal: AbortSignal): Promise<void> => {
+    const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
+    const selection = { namespace: only, labelSelector: labels, signal };
+    const { items } = await client.list<KubeObject>(cnfStatusResource, selection);
+    for (const { metadata } of items) {
+      const purpose = metadata.labels?.[PURPOSE_LABEL];
+      if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });
+    }
+  };
+
+  return {
+    mark,
+    run: async (signal) => {
+      for (const pod of deps.pods()) mark(pod);
+      await markLeftOvers(signal).catch((error: unknown) => {
+        if (!signal.aborted) log.warn({ err: error }, 'left-over CNFStatuses not found');
+      });
+      await queue.run(signal);
+    },
+  };
+};
+
+const cnfOf = (key: string): Cnf => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), purpose: key.slice(at + 1) };
+};
+
+/** Label values can have capitals and `_`, names of objects cannot; a hash keeps those apart that become alike. */
+export const objectNameOf = (purpose: string): string => {
+  const name = purpose
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]/g, '-')
+    .replaceAll(/\.+/g, '.');
+  if (name === purpose) return name;
+  const hash = createHash('sha256').update(purpose).digest('hex').slice(0, 8);
+  return `${name.replaceAll('.', '-')}-${hash}`;
+};
+
+const isOurs = ({ metadata }: KubeObject): boolean =>
+  Object.entries(MANAGED_BY).every(([key, value]) => metadata.labels?.[key] === value);
+
+const withoutTime = (status: CnfStatus | undefined): CnfStatus => {
+  const { appliedTime: _time, appliedGeneration: _generation, ...rest } = status ?? {};
+  return rest;
+};
+
+const orNothing = (error: unknown): undefined => {
+  if (isNotFound(error)) return undefined;
+  throw error;
+};

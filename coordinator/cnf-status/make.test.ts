@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import type { Information } from '#shared/protocol/information.ts';
+import { cnfStatusSchema } from '#shared/protocol/cnf-status.ts';
+import { objectNameOf } from './loop.ts';
+import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
+
+const information: Information = {
+  interfaces: [
+    { name: 'net1', device: 'net1', up: true, addresses: ['10.0.0.1/24', 'fd00::1/64'] },
+  ],
+  routes: [{ target: '0.0.0.0/0', gateway: '10.0.0.254', interface: 'net1' }],
+  tunnels: [
+    { name: 'site1-c1', up: true, state: 'ESTABLISHED' },
+    { name: 'site1-c2', up: false, state: 'DOWN' },
+  ],
+  wans: [{ interface: 'net1', up: true, status: 'online' }],
+  leftOut: 0,
+};
+const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge => ({
+  name,
+  namespace: 'edge',
+  purpose: 'cnf-1',
+  node: 'node-1',
+  ip: '10.1.1.1',
+  ready: true,
+  trouble: undefined,
+  told: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
+  ...changes,
+});
+
+describe('the status of a CNF', () => {
+  it('counts what is up over all pods, and lists them by name', () => {
+    const status = statusOf([pod('b'), pod('a', { trouble: 'its agent has stopped reporting' })]);
+    expect(status).toMatchObject({
+      pods: { up: 1, total: 2, summary: '1/2' },
+      tunnels: { summary: '1/2' },
+      wans: { summary: '1/1' },
+      message: 'a: its agent has stopped reporting',
+    });
+    expect(status.information?.map(({ name, status: word }) => [name, word])).toEqual([
+      ['a', 'Not Available'],
+      ['b', 'Available'],
+    ]);
+    expect(status.information?.[1]).toMatchObject({
+      node: 'node-1',
+      ip: '10.1.1.1',
+      observedTime: '2026-01-02T03:04:05Z',
+      interfaces: information.interfaces,
+      routes: information.routes,
+    });
+  });
+
+  it("is JSON text of ICN's modules in the object for all", () => {
+    const [first, second] =
+      classicStatusOf([pod('a'), pod('b', { told: undefined })]).information ?? [];
+    const modules: { name: string; status: unknown }[] = JSON.parse(first?.status ?? '');
+    expect(modules.map(({ name }) => name)).toEqual(['interface', 'ipsec', 'route', 'wan']);
+    expect(modules[0]?.status).toEqual([
+      { name: 'net1', ip_address: ['10.0.0.1'], ip6_address: ['fd00::1/64'], status: 'UP' },
+    ]);
+    expect(modules[1]?.status).toMatchObject({ InitConnection: 'fail' });
+    expect(second?.status).toBe('Not Available');
+  });
+
+  it('stays within bounds, however many pods there are and whatever they tell', () => {
+    const much = {
+      ...information,
+      routes: Array.from({ length: 128 }, () => ({ target: 'x'.repeat(48), interface: 'net1' })),
+    };
+    const pods = Array.from({ length: 500 }, (_, at) =>
+      pod(`pod-${at}`, {
+        told: { information: much, since: 0 },
+        trouble: at % 2 ? 'x'.repeat(900) : undefined,
+      }),
+    );
+    for (const status of [statusOf(pods), classicStatusOf(pods)]) {
+      expect(cnfStatusSchema.safeParse(status).success).toBe(true);
+      expect(JSON.stringify(status).length).toBeLessThan(600_000);
+      expect(status.pods?.summary).toBe('250/500');
+    }
+  });
+});
+
+it.each([
+  ['cnf-1', 'cnf-1'],
+  ['CNF_1', 'cnf-1-e45b19f6'],
+])('the object of purpose %s can be named %s', (purpose, name) => {
+  expect(objectNameOf(purpose)).toMatch(new RegExp(`^${name.slice(0, 5)}`));
+  expect(objectNameOf(purpose)).toMatch(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+});

@@ -1,0 +1,111 @@
+/** The status of CNFStatus objects out of what the agents told. Pure; the same pods give the same status. */
+import type { Information } from '#shared/protocol/information.ts';
+import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/protocol/cnf-status.ts';
+import { icnModules } from './icn-modules.ts';
+
+/** What is known of one pod. */
+export type PodKnowledge = {
+  name: string;
+  namespace: string;
+  purpose: string;
+  node: string | undefined;
+  ip: string | undefined;
+  ready: boolean;
+  /** Why what was told last may not hold any more; undefined when it does. */
+  trouble: string | undefined;
+  told: { information: Information; since: number } | undefined;
+};
+
+/** etcd takes 1.5 MiB; nobody wants to read that. */
+const MAX_BYTES = 393_216;
+const MAX_TROUBLES = 5;
+
+/** For one purpose. Without `appliedTime`. */
+export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
+  ...summaryOf(pods),
+  information: listed(pods, (pod, hasRoom) => ({
+    ...headOf(pod),
+    status: isAvailable(pod) ? 'Available' : 'Not Available',
+    ready: pod.ready,
+    ...(pod.trouble === undefined ? {} : { message: pod.trouble }),
+    ...(pod.told && hasRoom ? toldOf(pod.told) : {}),
+  })),
+});
+
+/** ICN's object for all purposes, `status` as its controller writes it. Without `appliedTime`. */
+export const classicStatusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
+  ...summaryOf(pods),
+  information: listed(pods, (pod, hasRoom) => ({
+    ...headOf(pod),
+    status:
+      pod.told && isAvailable(pod) && hasRoom
+        ? JSON.stringify(icnModules(pod.told.information))
+        : 'Not Available',
+  })),
+});
+
+const isAvailable = ({ told, trouble }: PodKnowledge): boolean =>
+  told !== undefined && trouble === undefined;
+
+const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
+  name,
+  namespace,
+  ...(node === undefined ? {} : { node }),
+  purpose,
+  ...(ip === undefined ? {} : { ip }),
+});
+
+const toldOf = ({ information, since }: NonNullable<PodKnowledge['told']>) => ({
+  observedTime: new Date(since).toISOString().replace(/\.\d+Z$/, 'Z'),
+  interfaces: information.interfaces,
+  wans: information.wans,
+  tunnels: information.tunnels,
+  routes: information.routes,
+  ...(information.leftOut > 0 ? { leftOut: information.leftOut } : {}),
+});
+
+const listed = (
+  pods: readonly PodKnowledge[],
+  entryOf: (pod: PodKnowledge, hasRoom: boolean) => PodStatus,
+): PodStatus[] => {
+  let bytes = 0;
+  return inOrder(pods)
+    .slice(0, MAX_STATUS_PODS)
+    .map((pod) => {
+      const whole = entryOf(pod, true);
+      const size = Buffer.byteLength(JSON.stringify(whole));
+      const hasRoom = bytes + size <= MAX_BYTES;
+      bytes += hasRoom ? size : 0;
+      return hasRoom ? whole : entryOf(pod, false);
+    });
+};
+
+const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
+  const told = pods
+    .filter(isAvailable)
+    .flatMap(({ told: known }) => (known ? [known.information] : []));
+  const troubles = inOrder(pods)
+    .filter(({ trouble }) => trouble !== undefined)
+    .map(({ name, trouble }) => `${name}: ${trouble}`);
+  const more = troubles.length - MAX_TROUBLES;
+  const message = [
+    ...troubles.slice(0, MAX_TROUBLES),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join('; ');
+  return {
+    pods: share(told.length, pods.length),
+    wans: shareUp(told.flatMap(({ wans }) => wans)),
+    tunnels: shareUp(told.flatMap(({ tunnels }) => tunnels)),
+    ...(message === '' ? {} : { message: message.slice(0, 2_048) }),
+  };
+};
+
+const shareUp = (all: readonly { up: boolean }[]) =>
+  share(all.filter(({ up }) => up).length, all.length);
+
+const share = (up: number, total: number) => ({ up, total, summary: `${up}/${total}` });
+
+const inOrder = (pods: readonly PodKnowledge[]): PodKnowledge[] =>
+  [...pods].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+
+const keyOf = ({ namespace, name }: PodKnowledge): string => `${namespace}/${name}`;

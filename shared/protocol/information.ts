@@ -1,0 +1,64 @@
+/**
+ * What an OpenWRT tells of itself, beyond the rules: for people who look at a CNF, never for a decision. Bounded, and without
+ * counters and times, so that it changes only when something happens. Never holds a secret.
+ */
+import * as z from 'zod';
+
+/** As JSON. A few kilobytes for a site with some interfaces and tunnels. */
+export const MAX_INFORMATION_BYTES = 16_384;
+
+const name = (max: number) => z.string().max(max);
+
+export const interfaceSchema = z.strictObject({
+  name: name(64).describe('As OpenWRT calls it.'),
+  device: name(64).optional().describe('Network device.'),
+  up: z.boolean(),
+  addresses: z.array(name(64)).max(16).describe('With prefix length.'),
+});
+
+export const routeSchema = z.strictObject({
+  target: name(64).describe('Address and prefix length.'),
+  gateway: name(64).optional(),
+  interface: name(64),
+  metric: z.int().optional(),
+});
+
+export const tunnelSchema = z.strictObject({
+  name: name(128).describe("As strongSwan calls it: the remote's name and the connection's."),
+  up: z.boolean().describe('Its IKE connection is established.'),
+  state: name(32).describe("strongSwan's word, or `DOWN` when it does not mention the tunnel."),
+});
+
+export const wanSchema = z.strictObject({
+  interface: name(64),
+  up: z.boolean(),
+  status: name(32).describe("mwan3's word: online, offline, disabled …"),
+});
+
+export const informationSchema = z.strictObject({
+  interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
+  routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
+  tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),
+  wans: z.array(wanSchema).max(64).describe('Interfaces that mwan3 tracks.'),
+  leftOut: z.int().min(0).describe('Entries of these lists that were too many to be told.'),
+});
+export type Information = z.infer<typeof informationSchema>;
+
+const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64 } as const;
+
+/** At most what the schema and the size allow; routes, of which there can be most, go first. */
+export const bounded = (all: Omit<Information, 'leftOut'>): Information => {
+  const told = {
+    interfaces: all.interfaces.slice(0, LIMITS.interfaces),
+    wans: all.wans.slice(0, LIMITS.wans),
+    tunnels: all.tunnels.slice(0, LIMITS.tunnels),
+    routes: all.routes.slice(0, LIMITS.routes),
+  };
+  for (const list of [told.routes, told.tunnels, told.interfaces, told.wans])
+    while (list.length > 0 && Buffer.byteLength(JSON.stringify(told)) > MAX_INFORMATION_BYTES - 64)
+      list.pop();
+  return { ...told, leftOut: countOf(all) - countOf(told) };
+};
+
+const countOf = ({ interfaces, routes, tunnels, wans }: Omit<Information, 'leftOut'>): number =>
+  interfaces.length + routes.length + tunnels.length + wans.length;

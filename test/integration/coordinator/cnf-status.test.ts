@@ -1,0 +1,95 @@
+/** CNFStatus against the real API server: written from what agents tell, gone with its CNF. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Information } from '#shared/protocol/information.ts';
+import { cnfStatusResource, type CnfStatus } from '#shared/protocol/cnf-status.ts';
+import { isNotFound } from '#shared/kube/errors.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { createAgent } from './agent.ts';
+import { createPod, removePod, setPodState } from './pods.ts';
+import { createWorld, type World } from './world.ts';
+
+/** Up to five seconds lie between two writes. */
+const eventually = <T>(read: () => T) => {
+  return expect.poll(read, { timeout: 60_000, interval: 100 });
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+const information = (changes: Partial<Information> = {}): Information => ({
+  interfaces: [{ name: 'net1', device: 'net1', up: true, addresses: ['10.0.0.1/24'] }],
+  routes: [{ target: '0.0.0.0/0', gateway: '10.0.0.254', interface: 'net1' }],
+  tunnels: [{ name: 'site1-c1', up: false, state: 'CONNECTING' }],
+  wans: [{ interface: 'net1', up: true, status: 'online' }],
+  leftOut: 0,
+  ...changes,
+});
+
+type Stored = KubeObject & { status?: CnfStatus };
+const read = async (name: string): Promise<Stored | undefined> => {
+  const key = { namespace: world.namespace, name };
+  return world.client.get<Stored>(cnfStatusResource, key).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
+};
+
+it('tells how the pods of a CNF are, follows them, and goes with them', async () => {
+  const pod = await createPod(world, { name: 'cnf-1-a' });
+  await setPodState(world, pod, {});
+  await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
+    pods: { summary: '0/1' },
+    message: 'cnf-1-a: its agent has not reported yet',
+  });
+
+  const agent = await createAgent(world, pod);
+  await agent.tells(information());
+  await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
+    pods: { summary: '1/1' },
+    wans: { summary: '1/1' },
+    tunnels: { summary: '0/1' },
+    information: [{ name: 'cnf-1-a', status: 'Available', routes: [{ gateway: '10.0.0.254' }] }],
+  });
+  const { stdout } = await world.cluster.kubectl(['get', 'cnfst', '-n', world.namespace]);
+  expect(stdout).toMatch(
+    /^NAME +PURPOSE +PODS +WANS +TUNNELS +CHANGED\s+cnf-1 +cnf-1 +1\/1 +1\/1 +0\/1 /,
+  );
+
+  const up = information({ tunnels: [{ name: 'site1-c1', up: true, state: 'ESTABLISHED' }] });
+  await agent.tells(up);
+  await eventually(async () => (await read('cnf-1'))?.status?.tunnels?.summary).toBe('1/1');
+  const settled = (await read('cnf-1'))?.metadata.resourceVersion;
+  await agent.tells(up);
+  await agent.beats();
+
+  await world.killCoordinator();
+  await world.startCoordinator();
+  await agent.tells(up);
+  await eventually(async () => (await read('cnf-1'))?.status?.message).toBeUndefined();
+  expect(Number((await read('cnf-1'))?.metadata.resourceVersion) >= Number(settled)).toBe(true);
+
+  await removePod(world, pod);
+  await eventually(() => read('cnf-1')).toBeUndefined();
+  await agent.close();
+});
+
+it('leaves an object of that name that somebody else made, but for its status', async () => {
+  const { group, version, kind } = cnfStatusResource;
+  await world.client.create(cnfStatusResource, {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: { namespace: world.namespace, name: 'cnf-2' },
+  });
+  const pod = await createPod(world, { name: 'cnf-2-a', purpose: 'cnf-2' });
+  await eventually(async () => (await read('cnf-2'))?.status?.pods?.summary).toBe('0/1');
+  await removePod(world, pod);
+  // The coordinator comes to its end with it by the time that another CNF's is gone.
+  const other = await createPod(world, { name: 'cnf-3-a', purpose: 'cnf-3' });
+  await eventually(() => read('cnf-3')).toBeDefined();
+  await removePod(world, other);
+  await eventually(() => read('cnf-3')).toBeUndefined();
+  expect(await read('cnf-2')).toBeDefined();
+});
