@@ -69,6 +69,25 @@ describe("the seed's rules on a CNF with two replicas", async () => {
     expect(stdout).toMatch(/lan1\s+cnf-1\s+2\/2\s+true/);
   });
 
+  it('tells how the CNF is in its CNFStatus, and in the one for all', async () => {
+    const summary = async () => {
+      const get = ['get', 'cnfstatus', 'cnf-1', '-n', namespace, '--ignore-not-found', '-o'];
+      const { stdout } = await cluster.kubectl([
+        ...get,
+        'jsonpath={.status.pods.summary} {.status.wans.summary}',
+      ]);
+      return stdout;
+    };
+    await expect.poll(summary, { timeout: 60_000 }).toBe('2/2 4/4');
+    const all = async () => {
+      const get = ['get', 'cnfstatus', 'cnf-status', '-n', 'sdewan-system', '--ignore-not-found'];
+      const path = 'jsonpath={range .status.information[*]}{.name} {.status}{"\\n"}{end}';
+      const { stdout } = await cluster.kubectl([...get, '-o', path]);
+      return stdout.split('\n').filter((line) => pods.some((pod) => line.startsWith(`${pod} [`)));
+    };
+    await expect.poll(all, { timeout: 120_000 }).toHaveLength(2);
+  });
+
   /** Names of the Ready pods, and how many of them lack a rule at that moment. */
   const look = async (): Promise<{ ready: string[]; unconfigured: string[] }> => {
     const pods = await observePods(cluster, namespace, 'cnf-1');
