@@ -59,7 +59,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   const kinds = inDialect(deps.kinds, read.dialect);
   const search = createSearch();
   const adoptionOf = (observed: ReadonlyMap<string, UciPackage>, before: ReadonlySet<string>) =>
-    adopt({ observed, rules: input.rules, ledger: ledger.owned(), before, released });
+    adopt({ observed, rules: input.rules, kinds, ledger: ledger.owned(), before, released });
   const uids = new Set(input.rules.map(({ metadata }) => metadata.uid));
   let released: ReadonlySet<string> = new Set(
     [...ledger.released()].filter((uid) => uids.has(uid)),

@@ -3,7 +3,7 @@
  * ours would have, so that all else speaks of them by one name; on OpenWRT they stay anonymous and where they are, and are
  * written only to change or remove them. Pure.
  */
-import { kindOf, placeOf as placeOfKind } from '../kinds/registry.ts';
+import { kinds, placeOf as placeOfKind } from '../kinds/registry.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import { label } from '../kinds/render.ts';
 import type { RuleObject } from '../kube/objects.ts';
@@ -32,6 +32,8 @@ export type AdoptionInput = {
   /** As read. */
   observed: ReadonlyMap<string, UciPackage>;
   rules: readonly RuleObject[];
+  /** Each with the rendering of the API that OpenWRT is spoken to by. Default: those of the registry. */
+  kinds?: readonly KindDefinition[];
   /** `ledgerKey` -> kind: all that is ours, what was adopted earlier included. */
   ledger: ReadonlyMap<string, string>;
   /** `ledgerKey`s of what was adopted earlier, under the names that it got. */
@@ -59,7 +61,7 @@ export const adopt = (input: AdoptionInput): Adoption => {
       const hasOurs = there.has(claim.sectionName);
       const found = find(claim).filter((section) => !names.has(section));
       for (const section of upTo(key, found)) {
-        const own = section.anonymous ? free(claim.sectionName, taken) : section.name;
+        const own = ownNameOf(section, claim, taken);
         const ownKey = ledgerKey(name, own);
         const isNew = claim.isIcns && !(section.anonymous ? hasOurs : input.ledger.has(ownKey));
         if (!isNew && !input.before.has(ownKey)) continue;
@@ -85,9 +87,11 @@ type Claim = {
 };
 
 /** Older CRs first, as names are given away. */
-const claimsOn = (packageName: string, { rules, before, released }: AdoptionInput): Claim[] =>
-  rules
-    .map((rule) => ({ rule, kind: kindOf(rule.kind) }))
+const claimsOn = (packageName: string, input: AdoptionInput): Claim[] => {
+  const { rules, before, released } = input;
+  const byName = kindsByName(input);
+  return rules
+    .map((rule) => ({ rule, kind: byName.get(rule.kind) }))
     .sort(
       ({ rule: { metadata: a, kind: one } }, { rule: { metadata: b, kind: other } }) =>
         compare(a.creationTimestamp, b.creationTimestamp) ||
@@ -103,16 +107,22 @@ const claimsOn = (packageName: string, { rules, before, released }: AdoptionInpu
       if (!isIcns && before.size === 0) return [];
       return [{ kind, uid, sectionName, names: [name, uciName(name), label(name)], isIcns }];
     });
+};
 
-/** Adopted earlier; when no CR claims them any more, they are still ours. Named ones are by the ledger alone. */
-const orphansOn = (packageName: string, { before, ledger }: AdoptionInput): Claim[] =>
-  [...before].flatMap((key) => {
-    const kind = kindOf(ledger.get(key) ?? '');
-    if (kind?.uci?.package !== packageName || kind.uci.ownership !== 'prefix') return [];
+/** Adopted earlier; when no CR claims them any more, they are still ours. */
+const orphansOn = (packageName: string, { before, ledger, ...input }: AdoptionInput): Claim[] => {
+  const byName = kindsByName(input);
+  return [...before].flatMap((key) => {
+    const kind = byName.get(ledger.get(key) ?? '');
+    if (kind?.uci?.package !== packageName) return [];
     const sectionName = key.slice(ledgerKey(packageName, '').length);
     const names = [sectionName.slice(kind.uci.sectionPrefix.length)];
     return [{ kind, uid: undefined, sectionName, names, isIcns: false }];
   });
+};
+
+const kindsByName = (input: Pick<AdoptionInput, 'kinds'>): ReadonlyMap<string, KindDefinition> =>
+  new Map((input.kinds ?? kinds).map((kind) => [kind.kind, kind]));
 
 /** Sections that ICN's controller could have made for a CR, those of the CR's own name first. */
 const finderIn = (sections: readonly UciSection[]) => {
@@ -153,6 +163,14 @@ const free = (name: string, taken: ReadonlySet<string>): string => {
   let count = 2;
   while (taken.has(`${name}${DOUBLE}${count}`)) count += 1;
   return `${name}${DOUBLE}${count}`;
+};
+
+/** Anonymous sections, and objects whose names ours cannot be, get ours; parts have names of their own. */
+const ownNameOf = (section: UciSection, claim: Claim, taken: ReadonlySet<string>): string => {
+  const isPart = claim.kind.uci?.icn?.nameOf(section) === undefined;
+  return isPart || section.name === claim.sectionName
+    ? section.name
+    : free(claim.sectionName, taken);
 };
 
 const renamed =

@@ -51,6 +51,7 @@ export const firewallDnat = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'firewall/redirects',
+    isKind: ({ options }) => options.target === 'DNAT',
     limits: icnRedirectLimits,
     object: (rule, context) => icnRedirect('DNAT', rule, context),
   }),

@@ -63,6 +63,7 @@ export const firewallSnat = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'firewall/redirects',
+    isKind: ({ options }) => options.target === 'SNAT',
     limits: icnRedirectLimits,
     object: (rule, context) => icnRedirect('SNAT', rule, context),
   }),

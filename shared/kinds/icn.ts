@@ -2,7 +2,7 @@
  * What the kinds have in common on ICN's REST API: what its fields can hold, and how an object is written as a section. Each
  * of its collections is a package here; a list of objects is a list of their JSON texts.
  */
-import type { UciValue } from '../uci/model.ts';
+import type { UciSection, UciValue } from '../uci/model.ts';
 import type { Lack, RenderContext, UciRendering } from './kind.ts';
 import { section } from './render.ts';
 
@@ -19,6 +19,8 @@ type IcnRendering<Spec> = {
   object: (spec: Spec, context: RenderContext) => Readonly<Record<string, UciValue | undefined>>;
   nameOf?: UciRendering<Spec>['nameOf'];
   identities?: UciRendering<Spec>['identities'];
+  /** Whether an object of the collection is of this kind; default: all are. */
+  isKind?: (object: UciSection) => boolean;
 };
 
 export const icnResource = <Spec extends object>(
@@ -29,6 +31,7 @@ export const icnResource = <Spec extends object>(
   sectionPrefix: '',
   nameOf: resource.nameOf,
   identities: resource.identities,
+  icn: { nameOf: (object) => (resource.isKind?.(object) === false ? undefined : object.name) },
   lacks: (spec, context) => [
     ...nameLacks(context),
     ...limitLacks(spec, resource.limits),

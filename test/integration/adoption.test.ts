@@ -6,6 +6,7 @@ import { readUci } from '../judge/uci.ts';
 import { startAgent } from './support/agent.ts';
 import { startCoordinator } from './support/coordinator.ts';
 import { applyCrds } from './support/crds.ts';
+import { icnDriver, startIcn } from './support/icn-rest.ts';
 import { called, icnPost, lastEntry, ofIcn, writesSince } from './support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, openPass, type TestPass } from './support/pass.ts';
@@ -261,6 +262,41 @@ describe("what ICN's controller made", () => {
     expect(writesSince(openwrt, mark)).toHaveLength(1);
     expect(await agent.converge([zoneCr(), ruleCr(), first])).toBe(1);
     expect(agent.transactions()).toEqual(['done']);
+  });
+});
+
+describe("over ICN's REST", () => {
+  beforeEach(async () => {
+    await agent.driver.close();
+    await openwrt.stop();
+    openwrt = await startIcn();
+    agent = await openPass(openwrt, { driver: icnDriver(openwrt) });
+  });
+
+  it('what it made is taken over without a write, changed, and removed', async () => {
+    const rules = await configureAll();
+    const [before, mark] = [everything(), lastEntry(openwrt)];
+    await agent.run(rules);
+    expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
+    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(everything()).toEqual(before);
+
+    const changed = rules.map((rule) =>
+      rule.metadata.name === 'reject-80' ? ruleCr({ dest_port: '8080' }) : rule,
+    );
+    await agent.converge(changed);
+    expect(called(firewall(), 'reject-80')).toEqual([]);
+    expect(called(firewall(), 'reject_80')).toMatchObject([{ options: { dest_port: '8080' } }]);
+    expect(called(firewall(), 'zz-last')).toHaveLength(1);
+
+    await agent.converge([]);
+    expect(called(firewall(), 'zz-last')).toHaveLength(0);
+  });
+
+  it("what it did not make is an administrator's", async () => {
+    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
+    await agent.run([zoneCr({}, {})]);
+    expect(agent.states()).toEqual({ lan1: 'Failed: NameTaken' });
   });
 });
 

@@ -26,7 +26,7 @@ export const writesSince = (
   openwrt.simulator
     .journal()
     .flatMap((entry) =>
-      entry.event === 'write' && entry.seq > after
+      entry.event === 'write' && entry.seq > after && entry.by.call !== 'factory'
         ? [{ package: entry.package, call: entry.by.call, text: entry.text ?? '' }]
         : [],
     );
