@@ -1,12 +1,21 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { CLUSTER_MARK, findMarked, isAlive } from '../processes.ts';
 import { createGuardedDirectory } from './start.ts';
+
+/** Other runs on this machine sweep what was left in the folder that all share. */
+let own: string;
+beforeAll(async () => {
+  own = await mkdtemp(join(tmpdir(), 'guardian-'));
+  process.env['TMPDIR'] = own;
+});
+afterAll(() => rm(own, { recursive: true, force: true }));
 
 /** For processes to end on a machine that is busy. */
 const POLL = { timeout: 30_000 };
