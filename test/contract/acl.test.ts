@@ -122,6 +122,13 @@ const readLarge = async (kilobytes: number): Promise<void> => {
   expect(packages.has('firewall')).toBe(true);
 };
 
+const TUNNEL = "config remote 'hub'\n\toption enabled '1'\n\tlist tunnel 'one'\n";
+
+const inform = async () => {
+  await driver.read(NEVER);
+  return driver.information?.(NEVER);
+};
+
 /** What the driver promises, and would not keep. */
 const promises = {
   'takes the fast path': async (rights) => {
@@ -181,6 +188,22 @@ const promises = {
     await start(rights, 'swanctl');
     await append('ipsec', 1);
   },
+  'tells how interfaces are': async (rights) => {
+    await start(rights);
+    assert.notDeepEqual((await inform())?.interfaces, []);
+  },
+  'tells how WANs are': async (rights) => {
+    await start(rights);
+    openwrt.write('mwan3', "config interface 'wan'\n\toption enabled '1'\n");
+    assert.notDeepEqual((await inform())?.wans, []);
+  },
+  'tells how tunnels are': async (rights) => {
+    await start(rights);
+    openwrt.write('ipsec', TUNNEL);
+    assert.deepEqual((await inform())?.tunnels, [
+      { name: 'hub-one', up: true, state: 'ESTABLISHED' },
+    ]);
+  },
   'makes a large change': async (rights) => {
     await start(rights);
     await append('firewall', MANY);
@@ -201,6 +224,9 @@ type PromiseName = keyof typeof promises;
 const needs: [RegExp, PromiseName][] = [
   [/session access/, 'knows what it may not write'],
   [/session destroy/, 'ends its session'],
+  [/network\.interface dump/, 'tells how interfaces are'],
+  [/mwan3 status/, 'tells how WANs are'],
+  [/ipsec status/, 'tells how tunnels are'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],
   [/swanctl reload/, 'changes package ipsec for swanctl'],
   [/uci add|uci apply|fw4 reload|write uci/, 'changes package firewall'],
@@ -220,7 +246,7 @@ const promiseFor = (right: Right): PromiseName => {
 };
 
 const isAboutOther = ({ scope, object }: Right): boolean =>
-  scope === 'file' && /\b(mwan3|ipsec|network)\b/.test(object) && !object.endsWith(' reload');
+  scope === 'file' && /\b(mwan3|ipsec|network)\b/.test(object) && !/ (reload|status)$/.test(object);
 
 describe('with all rights the ubus driver', () => {
   it.each(Object.entries(promises))('%s', async (_name, keeps) => {
@@ -260,7 +286,7 @@ it('grants for each package what it grants for firewall', () => {
   const about = (name: string): string[] =>
     rightsOf(acl)
       .filter(({ object }) => new RegExp(String.raw`\b${name}\b`).test(object))
-      .filter(({ object }) => !object.endsWith(' reload'))
+      .filter(({ scope, object }) => scope !== 'ubus' && !/ (reload|status)$/.test(object))
       .map((right) => textOf(right).replaceAll(name, 'PACKAGE'))
       .sort();
   for (const name of ['mwan3', 'ipsec', 'network']) expect(about(name)).toEqual(about('firewall'));
