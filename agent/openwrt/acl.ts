@@ -2,11 +2,11 @@
  * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls, and nothing of other
  * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
  */
-import { IPSEC_STATUS } from './information.ts';
 import { INIT_SCRIPTS } from './ipsec-dialect.ts';
 import { DD_PATHS } from './packages.ts';
 import { reloadersOf } from './services.ts';
 import { importFileOf, UCI_PATHS } from './staging.ts';
+import { TUNNEL_STATUS } from './tunnels.ts';
 
 /** Name of the ACL group, which the login section grants. */
 export const ACL_GROUP = 'sdewan-agent';
@@ -26,7 +26,9 @@ export const aclFor = (packages: readonly string[]): object => ({
       file: merge([
         { [INIT_SCRIPTS]: ['list'] },
         ...packages.map(reading),
-        executable([[IPSEC_STATUS.command, ...IPSEC_STATUS.params].join(' ')]),
+        executable(
+          Object.values(TUNNEL_STATUS).map(({ command, params }) => [command, ...params].join(' ')),
+        ),
       ]),
     },
     write: {

@@ -1,30 +1,29 @@
 /** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is told as nothing. */
 import * as z from 'zod';
+import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { UbusAnswer, UbusCall } from './rpc.ts';
 import type { UbusSession } from './session.ts';
+import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
 
-/** The one command that the rights name, and where images have it. */
-export const IPSEC_STATUS = { command: '/usr/sbin/ipsec', params: ['status'] };
-
-const CALLS: readonly UbusCall[] = [
+const callsFor = (ipsec: IpsecDialect): UbusCall[] => [
   { object: 'network.interface', method: 'dump' },
   { object: 'mwan3', method: 'status' },
-  { object: 'file', method: 'exec', args: IPSEC_STATUS },
+  { object: 'file', method: 'exec', args: TUNNEL_STATUS[ipsec] },
 ];
 
-/** `ipsec`: what is configured, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
+/** `sections`: what is configured, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
 export const readInformation = async (
   session: UbusSession,
-  ipsec: readonly UciSection[],
+  ipsec: { dialect: IpsecDialect; sections: readonly UciSection[] },
   signal: AbortSignal,
 ): Promise<Information> => {
-  const [interfaces, mwan3, status] = await session.attempt(CALLS, { signal });
+  const [interfaces, mwan3, status] = await session.attempt(callsFor(ipsec.dialect), { signal });
   return bounded({
     ...interfacesOf(interfaces),
     wans: wansOf(mwan3),
-    tunnels: tunnelsOf(ipsec, status),
+    tunnels: tunnelsOf(ipsec.dialect, ipsec.sections, status),
   });
 };
 
@@ -96,38 +95,3 @@ export const wansOf = (answer: UbusAnswer | undefined): Information['wans'] =>
       status: status.slice(0, 32),
     }))
     .sort((a, b) => (a.interface < b.interface ? -1 : 1));
-
-const execSchema = z.object({ stdout: z.string().default('') });
-/** `  site1-conn1[1]: ESTABLISHED 5 minutes ago, …`: the IKE connection, of which there can be several while it is renewed. */
-const IKE_LINE = /^\s*(\S+)\[\d+\]:\s+([A-Z_]+)/;
-const UP = 'ESTABLISHED';
-
-export const tunnelsOf = (
-  ipsec: readonly UciSection[],
-  answer: UbusAnswer | undefined,
-): Information['tunnels'] => {
-  const states = new Map(configuredIn(ipsec).map((name) => [name, 'DOWN']));
-  const { stdout } = execSchema.safeParse(answer?.data).data ?? { stdout: '' };
-  for (const line of stdout.split('\n')) {
-    const [, name, state] = IKE_LINE.exec(line) ?? [];
-    if (name === undefined || state === undefined || states.get(name) === UP) continue;
-    states.set(name, state);
-  }
-  return [...states]
-    .map(([name, state]) => ({
-      name: name.slice(0, 128),
-      up: state === UP,
-      state: state.slice(0, 32),
-    }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-};
-
-/** ICN's init script and OpenWRT's name a tunnel alike: after the remote, a dash, the connection. */
-const configuredIn = (ipsec: readonly UciSection[]): string[] =>
-  ipsec
-    .filter(({ type, options }) => type === 'remote' && options['enabled'] !== '0')
-    .flatMap(({ name, options }) =>
-      [options['tunnel'] ?? [], options['transport'] ?? []]
-        .flat()
-        .map((connection) => `${name}-${connection}`),
-    );

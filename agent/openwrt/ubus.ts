@@ -115,8 +115,8 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     information: async (signal) => {
       const session = sessions.peek();
       const ipsec = held.get('ipsec');
-      const configured = ipsec?.state === 'read' ? ipsec.content.sections : [];
-      return session && readInformation(session, configured, signal);
+      const sections = ipsec?.state === 'read' ? ipsec.content.sections : [];
+      return session && readInformation(session, { dialect: ipsecDialect, sections }, signal);
     },
 
     close: sessions.close,

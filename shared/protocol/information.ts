@@ -24,8 +24,10 @@ export const routeSchema = z.strictObject({
 });
 
 export const tunnelSchema = z.strictObject({
-  name: name(128).describe("As strongSwan calls it: the remote's name and the connection's."),
-  up: z.boolean().describe('Its IKE connection is established.'),
+  name: name(128).describe("The remote's name, a dash, and the connection's."),
+  up: z
+    .boolean()
+    .describe('Its IKE connection is established; with swanctl its CHILD_SA is installed.'),
   state: name(32).describe("strongSwan's word, or `DOWN` when it does not mention the tunnel."),
 });
 

@@ -122,7 +122,8 @@ const readLarge = async (kilobytes: number): Promise<void> => {
   expect(packages.has('firewall')).toBe(true);
 };
 
-const TUNNEL = "config remote 'hub'\n\toption enabled '1'\n\tlist tunnel 'one'\n";
+const TUNNEL =
+  "config remote 'hub'\n\toption enabled '1'\n\tlist tunnel 'one'\n\tlist child 'one'\n";
 
 const inform = async () => {
   await driver.read(NEVER);
@@ -204,6 +205,13 @@ const promises = {
       { name: 'hub-one', up: true, state: 'ESTABLISHED' },
     ]);
   },
+  'tells how tunnels of swanctl are': async (rights) => {
+    await start(rights, 'swanctl');
+    openwrt.write('ipsec', TUNNEL);
+    assert.deepEqual((await inform())?.tunnels, [
+      { name: 'hub-one', up: true, state: 'INSTALLED' },
+    ]);
+  },
   'makes a large change': async (rights) => {
     await start(rights);
     await append('firewall', MANY);
@@ -227,6 +235,7 @@ const needs: [RegExp, PromiseName][] = [
   [/network\.interface dump/, 'tells how interfaces are'],
   [/mwan3 status/, 'tells how WANs are'],
   [/ipsec status/, 'tells how tunnels are'],
+  [/list-sas/, 'tells how tunnels of swanctl are'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],
   [/swanctl reload/, 'changes package ipsec for swanctl'],
   [/uci add|uci apply|fw4 reload|write uci/, 'changes package firewall'],

@@ -11,7 +11,7 @@ import type { Kernel } from '../icn/kernel/kernel.ts';
 import { createJournal, type Journal } from '../journal.ts';
 import { createDd } from '../programs/dd.ts';
 import { Fw4 } from '../programs/fw4.ts';
-import { createIpsec } from '../programs/ipsec.ts';
+import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
 import { ProgramRunner, type Program } from '../programs/runner.ts';
 import { createUci } from '../programs/uci.ts';
@@ -156,7 +156,9 @@ const deviceProgramsOf = (
   '/sbin/fw4': deps.fw4.program,
   '/sbin/uci': createUci(deps),
   '/bin/dd': createDd(deps.root),
-  '/usr/sbin/ipsec': createIpsec(deps.store),
+  ...(scripts.includes('swanctl')
+    ? { '/usr/sbin/swanctl': createSwanctl(deps.store) }
+    : { '/usr/sbin/ipsec': createIpsec(deps.store) }),
 });
 
 /** procd's trigger on `config.change`; all services but one bear their package's name. */
