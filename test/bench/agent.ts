@@ -18,7 +18,8 @@ const RULES = Number(process.argv[2] ?? 1_000);
 const IDLE_SECONDS = Number(process.argv[3] ?? 60);
 /** As in Dockerfile.agent; BENCH_NODE_FLAGS to try others. */
 const NODE_FLAGS = (
-  process.env['BENCH_NODE_FLAGS'] ?? '--max-semi-space-size=1 --optimize-for-size'
+  process.env['BENCH_NODE_FLAGS'] ??
+  '--max-semi-space-size=1 --optimize-for-size --no-opt --no-maglev'
 )
   .split(' ')
   .filter((flag) => flag !== '');
