@@ -13,8 +13,9 @@ if (!rest || !more)
   console.log('the transcripts are absent (SDEWAN_SHARED, ../shared): nothing is replayed');
 
 describe.runIf(rest)('icn-rest.json', () => {
+  if (!rest) return;
   let simulator: Simulator;
-  const exchanges = rest?.exchanges ?? [];
+  const { exchanges } = rest;
   beforeAll(async () => {
     simulator = await startSimulator({
       apis: ['icn'],
@@ -41,8 +42,9 @@ describe.runIf(rest)('icn-rest.json', () => {
 });
 
 describe.runIf(more)('icn-rest-more.json', () => {
+  if (!more) return;
   let simulator: Simulator;
-  const exchanges = more?.exchanges ?? [];
+  const { exchanges } = more;
   beforeAll(async () => {
     simulator = await startSimulator({
       apis: ['icn'],
