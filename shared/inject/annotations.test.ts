@@ -35,7 +35,6 @@ describe('annotations of a CNF', () => {
     ['openwrt-url', 'https://127.0.0.1:443', { openwrtUrl: 'https://127.0.0.1:443' }],
     ['openwrt-server-name', 'cnf.example', { openwrtServerName: 'cnf.example' }],
     ['openwrt-container', 'sdewan', { openwrtContainer: 'sdewan' }],
-    ['own-login', 'false', { ownLogin: false }],
     ['login-secret', 'cnf-login', { loginSecret: 'cnf-login' }],
     ['ca-secret', 'cnf-ca', { openwrtCaSecret: 'cnf-ca' }],
     ['log-level', 'debug', { logLevel: 'debug' }],
@@ -115,8 +114,30 @@ describe("ICN's labels of a CNF", () => {
   });
 });
 
-it('gives no login of its own to the icn driver, which knows only root', () => {
-  expect(readOptions(template({ [agent('driver')]: 'icn' }), defaults)).toEqual({
-    options: { ...defaults, driver: 'icn', ownLogin: false },
+describe('the login', () => {
+  const named = (annotations: Record<string, string>) =>
+    template({ ...annotations, [agent('login-secret')]: 'root' });
+
+  it('of a Secret can take the place of its own', () => {
+    expect(readOptions(named({ [agent('own-login')]: 'false' }), defaults)).toEqual({
+      options: { ...defaults, loginSecret: 'root', ownLogin: false },
+    });
+  });
+
+  it('of its own is not for the icn driver, which knows only root', () => {
+    expect(readOptions(named({ [agent('driver')]: 'icn' }), defaults)).toEqual({
+      options: { ...defaults, driver: 'icn', loginSecret: 'root', ownLogin: false },
+    });
+  });
+
+  it.each([
+    ['driver', 'icn', "icn needs root's login"],
+    ['own-login', 'false', '"false" needs another login'],
+  ])('that is lacking with %s: %s is told, with where to name it', (name, value, why) => {
+    expect(readOptions(template({ [agent(name)]: value }), defaults)).toEqual({
+      problems: [
+        `annotation ${agent(name)}: ${why}: name its Secret in annotation ${agent('login-secret')} or label cnf-account-secret`,
+      ],
+    });
   });
 });

@@ -68,7 +68,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   }),
   driver: setting(z.enum(drivers), {
     allowed: listed(drivers),
-    meaning: 'how the agent talks to OpenWRT',
+    meaning: 'how the agent talks to OpenWRT; icn needs a login Secret',
     set: (driver) => ({ driver }),
   }),
   'openwrt-url': setting(z.url({ protocol: /^https?$/ }), {
@@ -88,7 +88,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   }),
   'own-login': setting(z.enum(booleans), {
     allowed: listed(booleans),
-    meaning: 'whether the agent makes a login of its own on OpenWRT',
+    meaning: 'whether the agent makes a login of its own on OpenWRT; false needs a login Secret',
     set: (value) => ({ ownLogin: value === 'true' }),
   }),
   'login-secret': setting(objectName, {
@@ -128,9 +128,22 @@ export const readOptions = (template: PodTemplate, defaults: InjectOptions): Rea
     if (changed) options = changed;
     else problems.push(annotationProblem(annotation, value, known));
   }
-  if (problems.length > 0) return { problems };
   // ICN's REST has no logins beside root's.
-  return { options: options.driver === 'icn' ? { ...options, ownLogin: false } : options };
+  if (options.driver === 'icn') options = { ...options, ownLogin: false };
+  problems.push(...loginProblems(options));
+  return problems.length > 0 ? { problems } : { options };
+};
+
+/** Without a login the agent would end at its start, and the pod would never be Ready. */
+const loginProblems = ({ driver, ownLogin, loginSecret }: InjectOptions): string[] => {
+  if (ownLogin || loginSecret !== undefined) return [];
+  const why =
+    driver === 'icn'
+      ? `${AGENT_PREFIX}driver: icn needs root's login`
+      : `${AGENT_PREFIX}own-login: "false" needs another login`;
+  return [
+    `annotation ${why}: name its Secret in annotation ${AGENT_PREFIX}login-secret or label ${CNF_ACCOUNT_LABEL}`,
+  ];
 };
 
 const withIcnLabels = (labels: Record<string, string>, defaults: InjectOptions): InjectOptions => ({

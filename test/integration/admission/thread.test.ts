@@ -109,6 +109,27 @@ it('labels the pod template of a CNF, says so, and takes no second one', async (
   expect(told.stderr).toContain('pods will be denied: annotation sdewan.akraino.org/agent-driver');
 });
 
+it('denies a pod whose driver icn has no login, and takes it with one', async () => {
+  const pod = (annotations: object): object => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'rest', namespace, labels: { sdewanPurpose: 'cnf-5' }, annotations },
+    spec: { containers: [{ name: 'openwrt', image: 'none' }] },
+  });
+  const agent = 'sdewan.akraino.org/agent';
+  const icn = { [`${agent}-driver`]: 'icn' };
+  const denied = await world.apply([pod(icn)]);
+  expect([denied.code, denied.stderr]).toEqual([
+    1,
+    expect.stringContaining(
+      `annotation ${agent}-driver: icn needs root's login: name its Secret in annotation ${agent}-login-secret`,
+    ),
+  ]);
+  expect(await world.apply([pod({ ...icn, [`${agent}-login-secret`]: 'root' })])).toMatchObject({
+    code: 0,
+  });
+});
+
 it('reports and counts pods of a purpose that have no agent', async () => {
   const metadata = {
     name: 'bare',
