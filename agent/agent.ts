@@ -19,6 +19,7 @@ import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop } from './reconcile/loop.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
+import { leftOverTeller } from './report/left-overs.ts';
 import { createReportClient } from './report/client.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
@@ -86,7 +87,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onChange: () => onChange(),
     clock,
   });
-  const metrics = createAgentMetrics(registry, status.snapshot);
+  const metrics = createAgentMetrics(registry, status);
   const client = createReportClient({
     url: env.SDEWAN_COORDINATOR_URL,
     caFile: env.SDEWAN_COORDINATOR_CA_FILE,
@@ -117,6 +118,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     log,
   });
   const devices = await followDevices({ onChange: () => loop.mark(), signal, clock, log });
+  const tellLeftOvers = leftOverTeller(log);
   const refusals = createRefusals(clock, revisionOf);
   const pass = createPass({
     driver,
@@ -124,7 +126,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     ledger,
     lastGood,
     refusals,
-    onStanding: status.setStanding,
+    onStanding: (standing) => {
+      status.setStanding(standing);
+      tellLeftOvers(standing.leftOvers);
+    },
     onDrift: (packages) => {
       log.warn({ packages }, 'drift: OpenWRT was changed by somebody else, repairing');
       status.addDrift();

@@ -1,7 +1,7 @@
 /** The agent's own figures for Prometheus; `/metrics` shows them. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
-import type { Snapshot } from './report/status.ts';
+import type { AgentStatus } from './report/status.ts';
 
 export type AgentMetrics = {
   passes: Counter<'outcome'>;
@@ -14,7 +14,10 @@ export type AgentMetrics = {
 /** From a read that finds nothing to do to a reload of 10,000 rules. */
 const PASS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export const createAgentMetrics = (registry: Registry, snapshot: () => Snapshot): AgentMetrics => {
+export const createAgentMetrics = (
+  registry: Registry,
+  { snapshot, leftOvers }: Pick<AgentStatus, 'snapshot' | 'leftOvers'>,
+): AgentMetrics => {
   const registers = [registry];
   const counter = <Label extends string>(
     name: string,
@@ -38,6 +41,15 @@ export const createAgentMetrics = (registry: Registry, snapshot: () => Snapshot)
     help: '1 while OpenWRT answers.',
     registers,
     collect: () => reachable.set(Number(snapshot().openwrt.reachable)),
+  });
+  const left: Gauge = new Gauge({
+    name: 'sdewan_agent_left_overs',
+    help: "What ICN's controller made for rules that do not exist here.",
+    labelNames: ['package'],
+    registers,
+    collect: () => {
+      for (const [name, count] of leftOvers()) left.set({ package: name }, count);
+    },
   });
   return {
     passes: counter('sdewan_agent_passes_total', 'Passes, by how they ended.', 'outcome'),

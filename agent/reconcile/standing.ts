@@ -1,6 +1,8 @@
 /** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
+import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
 import type { Verdict } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
@@ -19,6 +21,8 @@ export type Standing = {
   unusable: ReadonlyMap<string, string>;
   /** Kind -> the package that its sections go to. */
   packages: ReadonlyMap<string, string>;
+  /** What ICN's controller made, and no rule stands for. */
+  leftOvers: readonly LeftOver[];
 };
 
 export const NOTHING_KNOWN: Standing = {
@@ -28,9 +32,11 @@ export const NOTHING_KNOWN: Standing = {
   warnings: new Map(),
   unusable: new Map(),
   packages: new Map(),
+  leftOvers: [],
 };
 
 export type StandingInput = {
+  rules: readonly RuleObject[];
   plan: Plan;
   observed: ReadonlyMap<string, UciPackage>;
   unusable: ReadonlyMap<string, string>;
@@ -40,7 +46,7 @@ export type StandingInput = {
 };
 
 export const standingOf = (input: StandingInput): Standing => {
-  const { plan, observed, unusable, ownership, unsettled, warningOf } = input;
+  const { rules, plan, observed, unusable, ownership, unsettled, warningOf } = input;
   const inForce = new Set<string>();
   const strays = new Set([...unsettled, ...unusable.keys()]);
   const warnings = new Map<string, string>();
@@ -64,7 +70,10 @@ export const standingOf = (input: StandingInput): Standing => {
       uci ? [[kind, uci.package]] : [],
     ),
   );
-  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages };
+  const { kinds, unserved } = ownership;
+  const isOurs = (name: string) => isOursIn(name, ownership);
+  const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
+  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages, leftOvers };
 };
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */

@@ -121,6 +121,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
     search,
     standing: () =>
       standingOf({
+        rules: input.rules,
         plan,
         observed: adoption.packages,
         unusable: read.unusable,

@@ -1,16 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import { informationSchema, type Information } from '#shared/protocol/information.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
+import { NOTHING_KNOWN } from '../reconcile/standing.ts';
 import { createStatus } from './status.ts';
 
 const start = () => {
-  const world = { now: 0, unknownKinds: [] as string[], changes: 0 };
+  const world = {
+    now: 0,
+    unknownKinds: [] as string[],
+    changes: 0,
+    information: undefined as Information | undefined,
+  };
   const status = createStatus({
     driver: { name: 'ubus' },
     source: {
       unknownKinds: () => world.unknownKinds,
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
-    information: () => undefined,
+    information: () => world.information,
     onChange: () => {
       world.changes += 1;
     },
@@ -78,6 +85,30 @@ describe('agent status', () => {
     status.addDrift();
     expect(status.snapshot().unwatchedKinds).toEqual(['FirewallRule']);
     expect(status.snapshot().openwrt.driftRepairs).toBe(1);
+  });
+
+  it("tells what ICN's controller left beside how OpenWRT is, within the same bounds", () => {
+    const { world, status } = start();
+    const name = 'x'.repeat(200);
+    const leftOvers = Array.from({ length: 40 }, (_, at) => ({
+      package: 'firewall',
+      type: 'forwarding',
+      name: `${at}${name}`,
+    }));
+    const packages = new Map([
+      ['FirewallRule', 'firewall'],
+      ['Mwan3Rule', 'mwan3'],
+    ]);
+    status.setStanding({ ...NOTHING_KNOWN, leftOvers, packages });
+    expect(status.snapshot().information).toBeUndefined();
+    world.information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 1 };
+    const { information } = status.snapshot();
+    expect(informationSchema.safeParse(information).success).toBe(true);
+    expect(information).toMatchObject({ leftOvers: { length: 32 }, leftOut: 9 });
+    expect([...status.leftOvers()]).toEqual([
+      ['firewall', 40],
+      ['mwan3', 0],
+    ]);
   });
 
   it('tells of changes only', () => {

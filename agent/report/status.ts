@@ -1,7 +1,7 @@
 /** What the agent knows of itself right now: collected from its parts, told to the coordinator, to `/readyz` and to metrics. */
 import { isDeepStrictEqual } from 'node:util';
 import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
-import type { Information } from '#shared/protocol/information.ts';
+import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../openwrt/driver.ts';
 import type { Attempt } from '../reconcile/loop.ts';
@@ -22,6 +22,8 @@ export type AgentStatus = {
   addAttempt: (attempt: Attempt) => void;
   addDrift: () => void;
   snapshot: () => Snapshot;
+  /** How many left-overs each package of our kinds holds. */
+  leftOvers: () => ReadonlyMap<string, number>;
   /** The parts that keep the agent from being ready, each with its reason. A failing rule is none. */
   notReady: () => ReadonlyMap<string, string>;
 };
@@ -73,8 +75,14 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       },
       unwatchedKinds: [...source.unwatchedKinds().keys()],
       rules: buildReports({ standing, reachable, hindrance }),
-      information: deps.information(),
+      information: informationWith(standing, deps.information()),
     }),
+    leftOvers: () => {
+      const counts = new Map([...standing.packages.values()].map((name) => [name, 0]));
+      for (const leftOver of standing.leftOvers)
+        counts.set(leftOver.package, (counts.get(leftOver.package) ?? 0) + 1);
+      return counts;
+    },
     notReady: () => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
@@ -85,3 +93,17 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     },
   };
 };
+
+const informationWith = (
+  { leftOvers }: Standing,
+  information: Information | undefined,
+): Information | undefined =>
+  information &&
+  bounded({
+    ...information,
+    leftOvers: leftOvers.map(({ package: uciPackage, type, name }) => ({
+      package: uciPackage.slice(0, 64),
+      type: type.slice(0, 64),
+      name: name.slice(0, 128),
+    })),
+  });

@@ -48,6 +48,14 @@ describe('the status of a CNF', () => {
       interfaces: information.interfaces,
       routes: information.routes,
     });
+    expect(status.information?.[1]).not.toHaveProperty('leftOvers');
+  });
+
+  it("lists what ICN's controller left", () => {
+    const leftOvers = [{ package: 'mwan3', type: 'policy', name: 'balance' }];
+    const told = { information: { ...information, leftOvers }, since: 0 };
+    const status = statusOf([pod('a', { told })]);
+    expect(cnfStatusSchema.parse(status).information?.[0]?.leftOvers).toEqual(leftOvers);
   });
 
   it("is JSON text of ICN's modules in the object for all", () => {

@@ -61,6 +61,7 @@ const toldOf = ({ information, since }: NonNullable<PodKnowledge['told']>) => ({
   wans: information.wans,
   tunnels: information.tunnels,
   routes: information.routes,
+  ...(information.leftOvers ? { leftOvers: information.leftOvers } : {}),
   ...(information.leftOut > 0 ? { leftOut: information.leftOut } : {}),
 });
 

@@ -7,7 +7,7 @@ import type { UciSection } from '../uci/model.ts';
 import { deviceUse, deviceZone, optionalNatDevice } from './device.ts';
 import { count, ignored, negatableNetwork, negatablePort, protocols } from './fields.ts';
 import { portsNeedProtocol } from './firewall.ts';
-import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf } from './icn.ts';
+import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf, inOwnPackage } from './icn.ts';
 import { defineKind } from './kind.ts';
 import type { RenderContext } from './kind.ts';
 import { label, ruleResource, section, several } from './render.ts';
@@ -161,6 +161,7 @@ export const cnfNat = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'nat/nats',
+    ...inOwnPackage,
     limits: {
       src_ip: oneNetwork,
       src_dip: oneNetwork,

@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { count, mark, network } from './fields.ts';
-import { icnResource, oneNetwork } from './icn.ts';
+import { icnResource, oneNetwork, inOwnPackage } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { ruleResource, section } from './render.ts';
 import { optionalTextOrNumber } from './schema.ts';
@@ -74,6 +74,7 @@ export const cnfRouteRule = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'rule/rules',
+    ...inOwnPackage,
     limits: {
       src: oneNetwork,
       dst: oneNetwork,

@@ -3,7 +3,14 @@ import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { device, deviceUse } from './device.ts';
 import { address, destination } from './fields.ts';
-import { hostBitsOf, icnResource, inNameSpace, oneAddress, oneNetwork } from './icn.ts';
+import {
+  hostBitsOf,
+  icnResource,
+  inNameSpace,
+  oneAddress,
+  oneNetwork,
+  inOwnPackage,
+} from './icn.ts';
 import { defineKind } from './kind.ts';
 import { CNF_TABLE, interfaceOn } from './network.ts';
 import { ruleResource, section } from './render.ts';
@@ -66,6 +73,7 @@ export const cnfRoute = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'route/routes',
+    ...inOwnPackage,
     limits: {
       dst: (dst) => (dst === 'default' ? undefined : (oneNetwork(dst) ?? hostBitsOf(dst))),
       gw: oneAddress,

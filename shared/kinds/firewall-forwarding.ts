@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { ignored, referenceOrAny } from './fields.ts';
 import { A_ZONE, family, icnAnonymous, zoneName } from './firewall.ts';
-import { icnResource, oneZone } from './icn.ts';
+import { icnResource, isSectionId, oneZone } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { label, referenceTo, ruleResource, section } from './render.ts';
 
@@ -29,7 +29,8 @@ export const firewallForwarding = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_fwd_',
-    icn: icnAnonymous('forwarding'),
+    // Neither OpenWRT nor LuCI names a forwarding.
+    icn: { ...icnAnonymous('forwarding'), isOnlyIcns: () => true },
     render: ({ src, dest, family: addressFamily }, { crName, sectionName, uciNameOf }) => [
       section('forwarding', sectionName, {
         name: label(crName),
@@ -42,6 +43,8 @@ export const firewallForwarding = defineKind({
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'firewall/forwardings',
     limits: { src: oneZone, dest: oneZone },
+    // What has no name is listed by its id.
+    isOnlyIcns: ({ name }) => !isSectionId(name),
     object: ({ src, dest, family: addressFamily }, { uciNameOf }) => ({
       src: zoneName(src, uciNameOf),
       dest: zoneName(dest, uciNameOf),

@@ -77,7 +77,8 @@ export const firewallZone = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_zone_',
-    icn: icnAnonymous('zone'),
+    // The misspelling is its own.
+    icn: { ...icnAnonymous('zone'), isOnlyIcns: ({ options }) => 'etra_dest' in options },
     nameOf: ({ type, options }) =>
       type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
     render: (

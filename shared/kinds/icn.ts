@@ -21,6 +21,7 @@ type IcnRendering<Spec> = {
   identities?: UciRendering<Spec>['identities'];
   /** Whether an object of the collection is of this kind; default: all are. */
   isKind?: (object: UciSection) => boolean;
+  isOnlyIcns?: NonNullable<UciRendering<Spec>['icn']>['isOnlyIcns'];
 };
 
 export const icnResource = <Spec extends object>(
@@ -31,7 +32,10 @@ export const icnResource = <Spec extends object>(
   sectionPrefix: '',
   nameOf: resource.nameOf,
   identities: resource.identities,
-  icn: { nameOf: (object) => (resource.isKind?.(object) === false ? undefined : object.name) },
+  icn: {
+    nameOf: (object) => (resource.isKind?.(object) === false ? undefined : object.name),
+    ...(resource.isOnlyIcns && { isOnlyIcns: resource.isOnlyIcns }),
+  },
   lacks: (spec, context) => [
     ...nameLacks(context),
     ...limitLacks(spec, resource.limits),
@@ -52,9 +56,15 @@ export const unsupported = (path: string, why: string): Lack => ({
   message: `ICN's REST API ${why}`,
 });
 
+/** Whether it is how UCI calls a section that has no name. */
+export const isSectionId = (name: string): boolean => /^cfg[0-9a-f]{6}$/.test(name);
+
+/** Collections whose UCI package no program but the API reads or writes. */
+export const inOwnPackage = { isOnlyIcns: () => true } as const;
+
 /** REST looks for an id first: by such a name it would find, and remove, somebody else's anonymous section. */
 const nameLacks = ({ name }: RenderContext): Lack[] =>
-  /^cfg[0-9a-f]{6}$/.test(name)
+  isSectionId(name)
     ? [unsupported('metadata.name', 'takes such a name for the id of a section')]
     : [];
 

@@ -64,6 +64,10 @@ export const mwan3Policy = defineKind({
     icn: {
       nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
       partsOf: (policy, there) => ownMembersOf(policy, there),
+      isOnlyIcns: (policy, there) => {
+        const used = listOf(policy.options['use_member']);
+        return used.length > 0 && ownMembersOf(policy, there).length === used.length;
+      },
     },
     lacks: ({ members }, { interfaceOf, observed }) => {
       const isKnown = (name: string) =>

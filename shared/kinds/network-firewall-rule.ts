@@ -29,6 +29,7 @@ import {
   plainMark,
   protocolOf,
   unsupported,
+  inOwnPackage,
 } from './icn.ts';
 import { defineKind } from './kind.ts';
 import { label, ruleResource, section, several } from './render.ts';
@@ -139,6 +140,7 @@ export const networkFirewallRule = defineKind({
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'networkfirewall/rules',
+    ...inOwnPackage,
     limits: {
       src_ip: oneNetwork,
       dest_ip: oneNetwork,

@@ -6,7 +6,7 @@ import { isIP, isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { POD_ADDRESSES_ANNOTATION } from '../names.ts';
 import { uciName } from '../uci/names.ts';
-import { icnResource, unsupported } from './icn.ts';
+import { icnResource, unsupported, inOwnPackage } from './icn.ts';
 import { defineKind } from './kind.ts';
 import type { Lack, RenderContext } from './kind.ts';
 import { isEmptySelector, labelSelector, selectorText } from './label-selector.ts';
@@ -44,6 +44,7 @@ const addressesIn = ({ annotations }: RenderContext): string[] | undefined =>
 /** Without addresses there is no object: the API fails on an empty list. */
 const icnApplication = icnResource<z.infer<typeof spec>>({
   collection: 'application/applications',
+  ...inOwnPackage,
   limits: {},
   lacks: (_spec, context) => {
     const addresses = addressesIn(context);

@@ -5,7 +5,13 @@
 import * as z from 'zod';
 import type { ResourceType } from '../kube/objects.ts';
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
-import { interfaceSchema, routeSchema, tunnelSchema, wanSchema } from './information.ts';
+import {
+  interfaceSchema,
+  leftOverSchema,
+  routeSchema,
+  tunnelSchema,
+  wanSchema,
+} from './information.ts';
 
 export const cnfStatusResource: ResourceType = {
   group: RULE_GROUP,
@@ -38,6 +44,11 @@ const podSchema = z.object({
   wans: z.array(wanSchema).max(64).optional().describe('Interfaces that mwan3 tracks.'),
   tunnels: z.array(tunnelSchema).max(128).optional().describe('IPsec tunnels.'),
   routes: z.array(routeSchema).max(128).optional().describe('Routes that OpenWRT keeps.'),
+  leftOvers: z
+    .array(leftOverSchema)
+    .max(32)
+    .optional()
+    .describe("What ICN's controller made for rules that do not exist here."),
   leftOut: z.int().optional().describe('Entries of these lists that were too many.'),
 });
 export type PodStatus = z.infer<typeof podSchema>;

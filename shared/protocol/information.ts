@@ -37,30 +37,45 @@ export const wanSchema = z.strictObject({
   status: name(32).describe("mwan3's word: online, offline, disabled …"),
 });
 
+export const leftOverSchema = z.strictObject({
+  package: name(64).describe("Of UCI, or the collection of ICN's REST."),
+  type: name(64),
+  name: name(128).describe("As ICN's REST knows it: the name of the rule that it was made for."),
+});
+
 export const informationSchema = z.strictObject({
   interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
   routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
   tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),
   wans: z.array(wanSchema).max(64).describe('Interfaces that mwan3 tracks.'),
+  leftOvers: z
+    .array(leftOverSchema)
+    .max(32)
+    .optional()
+    .describe("What ICN's controller made for rules that do not exist here."),
   leftOut: z.int().min(0).describe('Entries of these lists that were too many to be told.'),
 });
 export type Information = z.infer<typeof informationSchema>;
 
-const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64 } as const;
+type Lists = Omit<Information, 'leftOut'>;
 
-/** At most what the schema and the size allow; routes, of which there can be most, go first. */
-export const bounded = (all: Omit<Information, 'leftOut'>): Information => {
+const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers: 32 } as const;
+
+/** At most what the schema and the size allow; routes, of which there can be most, go first. `leftOut`: entries that went before. */
+export const bounded = ({ leftOut = 0, ...all }: Lists & { leftOut?: number }): Information => {
+  const leftOvers = all.leftOvers?.slice(0, LIMITS.leftOvers) ?? [];
   const told = {
     interfaces: all.interfaces.slice(0, LIMITS.interfaces),
     wans: all.wans.slice(0, LIMITS.wans),
     tunnels: all.tunnels.slice(0, LIMITS.tunnels),
     routes: all.routes.slice(0, LIMITS.routes),
+    ...(leftOvers.length > 0 && { leftOvers }),
   };
-  for (const list of [told.routes, told.tunnels, told.interfaces, told.wans])
+  for (const list of [told.routes, leftOvers, told.tunnels, told.interfaces, told.wans])
     while (list.length > 0 && Buffer.byteLength(JSON.stringify(told)) > MAX_INFORMATION_BYTES - 64)
       list.pop();
-  return { ...told, leftOut: countOf(all) - countOf(told) };
+  return { ...told, leftOut: leftOut + countOf(all) - countOf(told) };
 };
 
-const countOf = ({ interfaces, routes, tunnels, wans }: Omit<Information, 'leftOut'>): number =>
-  interfaces.length + routes.length + tunnels.length + wans.length;
+const countOf = ({ interfaces, routes, tunnels, wans, leftOvers = [] }: Lists): number =>
+  interfaces.length + routes.length + tunnels.length + wans.length + leftOvers.length;

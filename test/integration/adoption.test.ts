@@ -186,6 +186,17 @@ describe("what ICN's controller made", () => {
     expect(agent.transactions()).toEqual(['done']);
   });
 
+  it('is left alone and told when its CR is gone, as far as nobody else makes such sections', async () => {
+    const rules = await configureAll();
+    const [before, mark] = [everything(), lastEntry(openwrt)];
+    await agent.run([]);
+    expect(agent.leftOvers()).toEqual(['firewall lan1-wan', 'mwan3 balance']);
+    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(everything()).toEqual(before);
+    await agent.run(rules);
+    expect(agent.leftOvers()).toEqual([]);
+  });
+
   it('goes when its CR is deleted, also after a restart and when the CR is gone already', async () => {
     const rules = await configureAll();
     await agent.run(rules);
@@ -291,6 +302,20 @@ describe("over ICN's REST", () => {
 
     await agent.converge([]);
     expect(called(firewall(), 'zz-last')).toHaveLength(0);
+  });
+
+  it('what it keeps in packages of its own is told when the CR is gone', async () => {
+    await configureAll();
+    await icnPost(openwrt, 'nat/v1/nats', { name: 'snat', target: 'MASQUERADE', dest: 'net1' });
+    await icnPost(openwrt, 'application/v1/applications', { name: 'app', iplist: '10.1.1.1' });
+    const mark = lastEntry(openwrt);
+    await agent.run([]);
+    expect(agent.leftOvers()).toEqual([
+      'application/applications app',
+      'firewall/forwardings lan1-wan',
+      'nat/nats snat',
+    ]);
+    expect(writesSince(openwrt, mark)).toEqual([]);
   });
 
   it("what it did not make is an administrator's", async () => {

@@ -28,6 +28,8 @@ export type TestPass = {
   reports: () => RuleReport[];
   /** `Applied`, `Failed: NameTaken` … by name of the rule. */
   states: () => Record<string, string>;
+  /** `package name` of what ICN's controller has left. */
+  leftOvers: () => string[];
   driftRepairs: () => number;
   transactions: () => string[];
 };
@@ -113,6 +115,8 @@ export const openPass = async (
           state === reason ? state : `${state}: ${reason}`,
         ]),
       ),
+    leftOvers: () =>
+      standing.leftOvers.map(({ package: uciPackage, name }) => `${uciPackage} ${name}`),
     driftRepairs: () => drift,
     transactions: () => transactions,
   };

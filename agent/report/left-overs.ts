@@ -1,0 +1,21 @@
+/** Says in the log what ICN's controller has left, once whenever that changes: nothing else shows it in `kubectl logs`. */
+import { isDeepStrictEqual } from 'node:util';
+import type { LeftOver } from '#shared/compile/left-over.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+
+/** Names in one line of the log. */
+const MAX_NAMES = 32;
+
+export const leftOverTeller = (
+  log: Pick<Logger, 'info'>,
+): ((leftOvers: readonly LeftOver[]) => void) => {
+  let told: readonly LeftOver[] = [];
+  return (leftOvers) => {
+    if (isDeepStrictEqual(leftOvers, told)) return;
+    told = leftOvers;
+    const sections = leftOvers
+      .slice(0, MAX_NAMES)
+      .map(({ package: uciPackage, type, name }) => `${uciPackage} ${type} ${name}`);
+    log.info({ count: leftOvers.length, sections }, "left over from ICN's controller");
+  };
+};
