@@ -78,7 +78,7 @@ export const createAutoDriver = ({ candidates, log }: DetectDeps): Driver => {
     fingerprint: async (signal) => (await use(signal)).fingerprint(signal),
     read: async (signal) => (await use(signal)).read(signal),
     apply: async (deltas, signal) => (await use(signal)).apply(deltas, signal),
-    information: async (signal) => chosen?.information?.(signal),
+    information: async (signal) => chosen?.information(signal),
     close: async () => {
       await Promise.all(candidates.map((candidate) => candidate.close()));
     },

@@ -70,9 +70,9 @@ export type Driver = {
   apply: (deltas: readonly UciDelta[], signal: AbortSignal) => Promise<ApplyResult>;
   /**
    * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no session, since it makes none.
-   * Absent where the API tells nothing. @throws OpenwrtError
+   * @throws OpenwrtError
    */
-  information?: (signal: AbortSignal) => Promise<Information | undefined>;
+  information: (signal: AbortSignal) => Promise<Information | undefined>;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };

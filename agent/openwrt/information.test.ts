@@ -35,7 +35,7 @@ describe('what OpenWRT tells', () => {
 
   it('of WANs, in order of their names', () => {
     const interfaces = { net2: { status: 'offline', up: false }, net1: { status: 'online' } };
-    expect(wansOf(ok({ interfaces }))).toEqual([
+    expect(wansOf({ interfaces })).toEqual([
       { interface: 'net1', up: true, status: 'online' },
       { interface: 'net2', up: false, status: 'offline' },
     ]);
@@ -47,7 +47,7 @@ describe('what OpenWRT tells', () => {
     ['no answer', undefined],
   ])('is nothing where there is %s', (_what, answer) => {
     expect(interfacesOf(answer)).toEqual({ interfaces: [], routes: [] });
-    expect(wansOf(answer)).toEqual([]);
+    expect(wansOf(answer?.data)).toEqual([]);
   });
 
   it('is cut where there is too much of it, routes first, and says so', () => {

@@ -22,7 +22,7 @@ export const readInformation = async (
   const [interfaces, mwan3, status] = await session.attempt(callsFor(ipsec.dialect), { signal });
   return bounded({
     ...interfacesOf(interfaces),
-    wans: wansOf(mwan3),
+    wans: wansOf(mwan3?.data),
     tunnels: tunnelsOf(ipsec.dialect, ipsec.sections, status),
   });
 };
@@ -87,8 +87,9 @@ const mwan3Schema = z.object({
   ),
 });
 
-export const wansOf = (answer: UbusAnswer | undefined): Information['wans'] =>
-  Object.entries(mwan3Schema.safeParse(answer?.data).data?.interfaces ?? {})
+/** `status`: what `ubus call mwan3 status` answers. */
+export const wansOf = (status: unknown): Information['wans'] =>
+  Object.entries(mwan3Schema.safeParse(status).data?.interfaces ?? {})
     .map(([name, { status, up }]) => ({
       interface: name.slice(0, 64),
       up: up ?? status === 'online',

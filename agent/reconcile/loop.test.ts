@@ -29,6 +29,7 @@ const start = (changes: { unknownKinds?: string[]; probeIntervalMs?: number } = 
     fingerprint: () => world.probe(),
     read: notAsked,
     apply: notAsked,
+    information: async () => undefined,
     close: async () => undefined,
   };
   const loop = createLoop({

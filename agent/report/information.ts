@@ -26,33 +26,36 @@ export type InformationSource = {
 
 const JITTER = 0.25;
 const LOOK_TIMEOUT_MS = 10_000;
-/** The first pass has made the session by then, as a rule. */
-const FIRST_LOOK_MS = 1_000;
+/** Until the first pass has made a session: asking for one costs nothing. */
+const NO_SESSION_MS = 1_000;
 
 export const createInformationSource = (deps: InformationDeps): InformationSource => {
   const { driver, intervalMs, onChange, clock, log } = deps;
   let current: Information | undefined;
 
-  const look = async (signal: AbortSignal): Promise<void> => {
+  /** When to look again, in milliseconds. */
+  const look = async (signal: AbortSignal): Promise<number> => {
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
-      const seen = await driver.information?.(deadline);
-      if (seen === undefined || isDeepStrictEqual(seen, current)) return;
-      current = seen;
-      onChange();
+      const seen = await driver.information(deadline);
+      if (seen === undefined) return Math.min(NO_SESSION_MS, intervalMs);
+      if (!isDeepStrictEqual(seen, current)) {
+        current = seen;
+        onChange();
+      }
     } catch (error) {
       // Whether OpenWRT is reached, the passes tell.
       if (!signal.aborted) log.debug({ reason: messageOf(error) }, 'OpenWRT not looked at');
     }
+    return jittered(intervalMs, JITTER);
   };
 
   return {
     current: () => current,
     run: async (signal) => {
-      await clock.sleep(Math.min(FIRST_LOOK_MS, intervalMs), signal).catch(() => undefined);
       while (!signal.aborted) {
-        await look(signal);
-        await clock.sleep(jittered(intervalMs, JITTER), signal).catch(() => undefined);
+        const againInMs = await look(signal);
+        await clock.sleep(againInMs, signal).catch(() => undefined);
       }
     },
   };

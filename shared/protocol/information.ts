@@ -13,7 +13,7 @@ export const interfaceSchema = z.strictObject({
   name: name(64).describe('As OpenWRT calls it.'),
   device: name(64).optional().describe('Network device.'),
   up: z.boolean(),
-  addresses: z.array(name(64)).max(16).describe('With prefix length.'),
+  addresses: z.array(name(64)).max(16).describe('With prefix length, where OpenWRT tells it.'),
 });
 
 export const routeSchema = z.strictObject({
@@ -28,7 +28,9 @@ export const tunnelSchema = z.strictObject({
   up: z
     .boolean()
     .describe('Its IKE connection is established; with swanctl its CHILD_SA is installed.'),
-  state: name(32).describe("strongSwan's word, or `DOWN` when it does not mention the tunnel."),
+  state: name(32).describe(
+    "strongSwan's word, `DOWN` when it does not mention the tunnel, `UNKNOWN` when nobody tells.",
+  ),
 });
 
 export const wanSchema = z.strictObject({

@@ -127,7 +127,7 @@ const TUNNEL =
 
 const inform = async () => {
   await driver.read(NEVER);
-  return driver.information?.(NEVER);
+  return driver.information(NEVER);
 };
 
 /** What the driver promises, and would not keep. */

@@ -184,6 +184,9 @@ const changed = cases.map(({ rule: { kind, metadata }, changed: spec }) =>
   rule(kind, metadata.name, spec),
 );
 
+const timesOf = (word: string, words: readonly string[]): number =>
+  words.filter((each) => each === word).length;
+
 describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   const cluster = await e2eCluster();
   let cnf: Cnf;
@@ -230,6 +233,15 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
       )
       .toEqual(rules.map(() => '2'));
     await expectHeld(true);
+  });
+
+  it('leave the CNFStatus told by both pods', async () => {
+    const { namespace, purpose } = cnf;
+    const devices = '{range .status.information[*]}{.interfaces[?(@.up)].device} {end}';
+    const kubectl = ['-n', namespace, 'get', 'cnfstatus', purpose, `-o=jsonpath=${devices}`];
+    const told = async () => (await cluster.kubectl(kubectl)).stdout.trim().split(/ +/);
+    const WITHIN = { timeout: 60_000, interval: 500 };
+    await expect.poll(async () => timesOf('net1', await told()), WITHIN).toBe(2);
   });
 
   it.each(['ubus', 'icn'] as const)(

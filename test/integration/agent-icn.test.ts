@@ -26,6 +26,7 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
+const NEVER = new AbortController().signal;
 const COLLECTIONS = 13;
 
 const callsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
@@ -373,7 +374,6 @@ describe('the login', () => {
 });
 
 describe('the driver', () => {
-  const NEVER = new AbortController().signal;
   const envWith = (more: Record<string, string>) =>
     agentEnvSchema.parse({
       SDEWAN_PURPOSE: 'p',
@@ -428,5 +428,38 @@ describe('the driver', () => {
     expect(packages.has('firewall/zones')).toBe(true);
     await expect(over({}).read(NEVER)).rejects.toBeInstanceOf(OpenwrtUnreachableError);
     await secured.stop();
+  });
+});
+
+describe('what is told of OpenWRT over the API', () => {
+  it('is its devices, routes, WANs and tunnels; nothing while it does not answer', async () => {
+    expect(await agent.driver.information(NEVER)).toBeUndefined();
+    const proposal = { encryption_algorithm: 'aes128', hash_algorithm: 'sha256' };
+    const networks = { local_subnet: '10.1.0.0/24', remote_subnet: '10.2.0.0/24' };
+    const connection = { name: 'conn-1', conn_type: 'tunnel', mode: 'start', ...networks };
+    const rules = [
+      cr('IpsecProposal', 'prop-1', { ...proposal, dh_group: 'modp3072' }),
+      cr('IpsecSite', 'site-1', { ...psk, remote: '203.0.113.1', connections: [connection] }),
+      cr('CNFRoute', 'route-1', { dst: '10.99.0.0/16', gw: '172.16.30.1', dev: 'net1' }),
+    ];
+    await agent.run(rules);
+    expect(agent.states()).toEqual(applied(rules));
+    const before = await agent.driver.fingerprint(NEVER);
+    const calls = await callsOf(async () => {
+      const told = await agent.driver.information(NEVER);
+      expect(told?.interfaces).toContainEqual(
+        expect.objectContaining({ device: 'net1', up: true, addresses: ['172.16.30.10'] }),
+      );
+      const route = { target: '10.99.0.0/16', gateway: '172.16.30.1', interface: 'net1' };
+      expect(told?.routes).toContainEqual(route);
+      expect(told?.tunnels).toEqual([{ name: 'site_1-conn_1', up: true, state: 'ESTABLISHED' }]);
+      expect(told?.wans).toMatchObject([{ interface: 'net1' }, { interface: 'net2' }]);
+    });
+    const modules = ['interface', 'route', 'wan', 'ipsec'];
+    expect(calls).toEqual(modules.map((name) => `GET v1/status/${name}`));
+    openwrt.simulator.faults.add({ object: 'rest', action: { kind: 'reset' } });
+    await expect(agent.driver.information(NEVER)).rejects.toThrow(OpenwrtUnreachableError);
+    openwrt.simulator.faults.clear();
+    expect(await agent.driver.fingerprint(NEVER)).toBe(before);
   });
 });

@@ -35,6 +35,13 @@ export type RestAnswer = {
 export type RestClient = {
   /** Every status comes back as it is. @throws OpenwrtUnreachableError, OpenwrtApiMissingError, OpenwrtError */
   call: (call: RestCall, signal: AbortSignal) => Promise<RestAnswer>;
+  /** Whether somebody has called, so that `look` has a session. */
+  hasSession: () => boolean;
+  /**
+   * GETs something for people to read, beside the calls: makes no session, and its failing is not taken for a loss. Undefined when the
+   * API does not tell it. @throws OpenwrtUnreachableError
+   */
+  look: (path: string, signal: AbortSignal) => Promise<unknown>;
   /** Changes when OpenWRT was lost and found again. */
   losses: () => number;
   /** Ends the session. Never throws. */
@@ -46,18 +53,18 @@ export const createRestClient = (target: OpenwrtTarget): RestClient => {
   let losses = 0;
   let lost = false;
 
-  const send = async (
+  const sendOnce = async (
     call: RestCall,
     url: URL,
     headers: Record<string, string>,
     signal: AbortSignal,
-  ) => {
+  ): Promise<Answer> => {
     const attempted = attemptOf(call);
     const deadline = AbortSignal.timeout(call.timeoutMs ?? CALL_TIMEOUT_MS);
     // Read for each call, so a replaced CA takes effect at once.
     const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
     try {
-      const answer = await exchange({
+      return await exchange({
         method: call.method,
         url,
         headers,
@@ -67,14 +74,23 @@ export const createRestClient = (target: OpenwrtTarget): RestClient => {
         maxBytes: MAX_ANSWER_BYTES,
         signal: AbortSignal.any([signal, deadline]),
       });
+    } catch (error) {
+      signal.throwIfAborted();
+      const reason = deadline.aborted ? 'no answer in time' : reasonOf(error);
+      throw new OpenwrtUnreachableError(attempted, reason, error);
+    }
+  };
+
+  const send: typeof sendOnce = async (call, url, headers, signal) => {
+    try {
+      const answer = await sendOnce(call, url, headers, signal);
       if (lost) losses += 1;
       lost = false;
       return answer;
     } catch (error) {
       signal.throwIfAborted();
       lost = true;
-      const reason = deadline.aborted ? 'no answer in time' : reasonOf(error);
-      throw new OpenwrtUnreachableError(attempted, reason, error);
+      throw error;
     }
   };
 
@@ -109,6 +125,16 @@ export const createRestClient = (target: OpenwrtTarget): RestClient => {
 
   return {
     losses: () => losses,
+    hasSession: () => cookie !== undefined,
+    look: async (path, signal) => {
+      const call: RestCall = { method: 'GET', path };
+      const url = new URL(REST_PATH + path, target.url);
+      const headers = cookie === undefined ? {} : { cookie };
+      const answer = await sendOnce(call, url, headers, signal);
+      if (answer.status === 403 || answer.status >= 502)
+        throw new OpenwrtUnreachableError(attemptOf(call), `HTTP status ${answer.status}`);
+      return answer.status === 200 ? readAnswer(answer).json : undefined;
+    },
     call: async (call, signal) => {
       if (call.body !== undefined && Buffer.byteLength(call.body) > MAX_BODY_BYTES) {
         return { status: 413, json: undefined, message: `it is over ${MAX_BODY_BYTES} bytes` };

@@ -10,6 +10,7 @@ import type { OpenwrtTarget } from '../credentials.ts';
 import { OpenwrtError, type ApplyResult, type Driver } from '../driver.ts';
 import { createRestClient, expectStatus, type RestCall } from './client.ts';
 import { COLLECTIONS, collectionOf, type Service } from './collections.ts';
+import { readIcnInformation } from './information.ts';
 import { createIcnState } from './state.ts';
 import { carryOut, servicesOf, writesOf, type Write } from './writes.ts';
 
@@ -135,6 +136,12 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         warnings: new Map(deltas.map((delta) => [delta.package, new Map()])),
         stuck,
       };
+    },
+
+    information: async (signal) => {
+      if (!client.hasSession()) return undefined;
+      const remotes = state.packages().get('ipsec/remotes')?.sections ?? [];
+      return readIcnInformation(client, remotes, signal);
     },
 
     close: client.close,

@@ -1,0 +1,75 @@
+/** What the real API answered (icn-rest-more.json), and how it is told. */
+import { describe, expect, it } from 'vitest';
+import type { Information } from '#shared/protocol/information.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { interfacesOf, readIcnInformation, routesOf, tunnelsOf } from './information.ts';
+
+const NEVER = new AbortController().signal;
+
+const remote = (name: string, ...connections: object[]): UciSection => ({
+  name,
+  anonymous: false,
+  type: 'remotes',
+  options: { connections: connections.map((connection) => JSON.stringify(connection)) },
+});
+const [local_subnet, remote_subnet] = ['192.168.1.0/24', '192.168.0.1/32'];
+const two = [remote('site1', { name: 'c1', local_subnet, remote_subnet }, { name: 'c2' })];
+const carrying = { connection: '192.168.1.0/24 === 192.168.0.1/32' };
+const count = (up: string, connecting = '0') => ({ up, connecting });
+const [UP, DOWN, UNKNOWN] = ['ESTABLISHED', 'DOWN', 'UNKNOWN'];
+
+describe("what ICN's REST tells", () => {
+  it('of interfaces are devices with their addresses', () => {
+    const eth0 = {
+      ip_address: ['192.168.1.1'],
+      name: 'eth0',
+      send_packets: '0',
+      status: 'UP',
+      ip6_address: ['fe80::d891:37ff:fe89:2831/64'],
+      mac_address: 'DA:91:37:89:28:31',
+      received_packets: '4',
+    };
+    const addresses = ['192.168.1.1', 'fe80::d891:37ff:fe89:2831/64'];
+    expect(interfacesOf([eth0])).toEqual([{ name: 'eth0', device: 'eth0', up: true, addresses }]);
+  });
+
+  it('of routes are those of table main, without the lines that are none', () => {
+    const link = { proto: 'kernel', scope: 'link', src: '10.10.70.39' };
+    const item = [
+      { device: 'net1', destination: 'default', gateway: '10.10.70.1' },
+      { ...link, destination: '10.10.70.0/24', device: 'net1' },
+      { destination: '10.96.0.0/16' },
+      { device: 'net1', destination: '\tnexthop', gateway: '10.10.70.1' },
+      { device: 'net2', destination: '10.97.0.1', metric: '5' },
+    ];
+    const blackhole = { item: [{ destination: 'blackhole' }] };
+    expect(routesOf({ main: { item }, 40: blackhole, default: { item: [] } })).toEqual([
+      { target: '0.0.0.0/0', gateway: '10.10.70.1', interface: 'net1' },
+      { target: '10.10.70.0/24', interface: 'net1' },
+      { target: '10.97.0.1/32', interface: 'net2', metric: 5 },
+    ]);
+  });
+
+  it.each<[string, object | undefined, string[]]>([
+    ['none up', { details: [count('0')] }, [DOWN, DOWN]],
+    ['no word, as when no process runs', { details: [] }, [DOWN, DOWN]],
+    ['one up, by its networks', { details: [count('1', '1'), carrying] }, [UP, UNKNOWN]],
+    ['all up', { details: [count('2')] }, [UP, UP]],
+    ['a failure', undefined, [UNKNOWN, UNKNOWN]],
+  ])('of two tunnels: %s', (_what, status, expected) => {
+    expect(tunnelsOf(two, status)).toEqual(
+      expected.map((state, at) => ({ name: `site1-c${at + 1}`, up: state === UP, state })),
+    );
+  });
+
+  it('of no tunnels is nothing', () => {
+    expect(tunnelsOf([], { details: [], InitConnection: 'success' })).toEqual([]);
+  });
+
+  it('is nothing where a module fails or answers something else', async () => {
+    const answers = [undefined, 'x', { status: 'x' }, { status: [] }, { status: { main: [] } }];
+    const nothing: Information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+    for (const answer of answers)
+      expect(await readIcnInformation({ look: async () => answer }, [], NEVER)).toEqual(nothing);
+  });
+});
