@@ -199,6 +199,10 @@ const run = async (): Promise<void> => {
     const apiServer = await prepareServiceAccount(cluster, namespace);
     const openwrt = await startSimulatorProcess();
     await createRules(cluster, namespace);
+    // The first list of a CRD's objects fills the API server's cache, and is put off by a second: not the agent's doing.
+    await cluster.kubectl(['get', 'sdewan', '--all-namespaces', '--output', 'name'], {
+      timeoutMs: 60_000,
+    });
 
     const startedAt = Date.now();
     const agent = startAgent({
