@@ -13,7 +13,7 @@ const { values } = parseArgs({ options: { 'without-outages': { type: 'boolean' }
 const reason = (await whyNoNode()) ?? (await whyNoImages());
 if (reason === undefined) {
   const endToEnd = values['without-outages'] ? 'e2e-node' : 'e2e-node*';
-  process.exitCode = runStages({ checks: [], projects: ['node', endToEnd] });
+  process.exitCode = await runStages({ checks: [], projects: [['node'], [endToEnd]] });
 } else {
   console.log(`the tests on a real node did not run: ${reason}`);
   console.log('0 passed, 0 failed');

@@ -5,10 +5,12 @@
  * Tests on a real control plane meet its timing and the machine's load. Where a few files fail they run once more, alone: what fails
  * twice has failed, and what passes then is named as flaky at the end, to be mended.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { flakyOf, isRed, settle, talliesOf, type FileTally } from './tally.ts';
 
 /** So many files of a project may fail and get a second run; where more fail it is not the timing. */
@@ -16,11 +18,16 @@ const FEW_FILES = 3;
 export type Stages = {
   /** Scripts of package.json. */
   checks: readonly string[];
-  /** Of test/vitest.config.ts. */
-  projects: readonly string[];
+  /**
+   * Of test/vitest.config.ts. Those of one list run at the same time: each starts a control plane of its own, and waits more than it
+   * computes.
+   */
+  projects: readonly (readonly string[])[];
 };
 
 type Totals = { passed: number; failed: number; skipped: string[]; flaky: string[] };
+/** Of one run; `tallies` undefined: vitest ended without a report. */
+type ProjectRun = { project: string; tallies: FileTally[] | undefined; tookMs: number };
 
 const say = (line: string): void => console.log(line);
 const root = path.resolve(import.meta.dirname, '../..');
@@ -32,15 +39,21 @@ const runCheck = (script: string): Totals => {
   return { passed: passed ? 1 : 0, failed: passed ? 0 : 1, skipped: [], flaky: [] };
 };
 
-/** Undefined: vitest ended without a report. */
-const runVitest = (
-  project: string,
-  folder: string,
-  files: readonly string[] = [],
-): FileTally[] | undefined => {
+type VitestOptions = {
+  /** Where its report goes. */
+  folder: string;
+  /** Others print at the same time: whole lines only, and nothing that moves the cursor. */
+  shared?: boolean;
+  /** Absolute paths; none: all of the project. */
+  files?: readonly string[];
+};
+
+const runVitest = async (project: string, options: VitestOptions): Promise<ProjectRun> => {
+  const { folder, shared = false, files = [] } = options;
+  const started = Date.now();
   const output = path.join(folder, `${project}.json`);
   rmSync(output, { force: true });
-  const { status } = spawnSync(
+  const child = spawn(
     'vitest',
     [
       'run',
@@ -51,27 +64,36 @@ const runVitest = (
       `--outputFile.json=${output}`,
       ...files,
     ],
-    { cwd: root, stdio: 'inherit' },
+    {
+      cwd: root,
+      stdio: [
+        'inherit',
+        ...(shared ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const)),
+      ],
+    },
   );
+  for (const stream of [child.stdout, child.stderr])
+    if (stream) createInterface({ input: stream }).on('line', say);
+  const [status] = await once(child, 'close');
+  const run = { project, tookMs: Date.now() - started };
   try {
     const tallies = talliesOf(readFileSync(output, 'utf8'));
-    return status === 0 || tallies.some(isRed) ? tallies : undefined;
+    return { ...run, tallies: status === 0 || tallies.some(isRed) ? tallies : undefined };
   } catch (error) {
     say(`no report in ${output}: ${String(error)}`);
-    return undefined;
+    return { ...run, tallies: undefined };
   }
 };
 
-const runProject = (project: string, folder: string): Totals => {
-  const first = runVitest(project, folder);
-  if (!first) return { passed: 0, failed: 1, skipped: [], flaky: [] };
-  const red = first.filter(isRed).map(({ file }) => file);
-  if (red.length === 0 || red.length > FEW_FILES) return totalsOf(first, []);
+const settled = async ({ project, tallies }: ProjectRun, folder: string): Promise<Totals> => {
+  if (!tallies) return { passed: 0, failed: 1, skipped: [], flaky: [] };
+  const red = tallies.filter(isRed).map(({ file }) => file);
+  if (red.length === 0 || red.length > FEW_FILES) return totalsOf(tallies, []);
   say(
     `\n━━ ${project}: once more, alone: ${red.map((file) => path.relative(root, file)).join(', ')}`,
   );
-  const second = runVitest(project, folder, red) ?? [];
-  return totalsOf(settle(first, second), flakyOf(first, second));
+  const { tallies: second = [] } = await runVitest(project, { folder, files: red });
+  return totalsOf(settle(tallies, second), flakyOf(tallies, second));
 };
 
 const totalsOf = (tallies: readonly FileTally[], flaky: string[]): Totals => ({
@@ -82,31 +104,39 @@ const totalsOf = (tallies: readonly FileTally[], flaky: string[]): Totals => ({
 });
 
 /** The exit code for all of them. */
-export const runStages = ({ checks, projects }: Stages): number => {
+export const runStages = async ({ checks, projects }: Stages): Promise<number> => {
   const started = Date.now();
   const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
   const all: Totals = { passed: 0, failed: 0, skipped: [], flaky: [] };
-  const stage = (name: string, run: () => Totals): void => {
-    const stageStarted = Date.now();
-    say(`\n━━ ${name}`);
-    const { passed, failed, skipped, flaky } = run();
+  const add = (name: string, { passed, failed, skipped, flaky }: Totals, tookMs: number): void => {
     all.passed += passed;
     all.failed += failed;
     all.skipped.push(...skipped);
     all.flaky.push(...flaky);
-    say(`━━ ${name}: ${passed} passed, ${failed} failed, ${seconds(stageStarted)}`);
+    say(`━━ ${name}: ${passed} passed, ${failed} failed, ${seconds(tookMs)}`);
   };
-  for (const script of checks) stage(script, () => runCheck(script));
-  for (const project of projects) stage(project, () => runProject(project, folder));
+  for (const script of checks) {
+    const checkStarted = Date.now();
+    say(`\n━━ ${script}`);
+    add(script, runCheck(script), Date.now() - checkStarted);
+  }
+  for (const together of projects) {
+    say(`\n━━ ${together.join(' and ')}`);
+    const shared = together.length > 1;
+    const runs = await Promise.all(
+      together.map((project) => runVitest(project, { folder, shared })),
+    );
+    for (const run of runs) add(run.project, await settled(run, folder), run.tookMs);
+  }
   rmSync(folder, { recursive: true, force: true });
 
   for (const name of all.skipped) say(`skipped: ${name}`);
   for (const name of all.flaky) say(`flaky, passed when run once more: ${name}`);
   const failed = all.failed + (isCi ? all.skipped.length : 0);
   if (isCi && all.skipped.length > 0) say('CI=true: skipped tests count as failed');
-  say(`\ntook ${seconds(started)}`);
+  say(`\ntook ${seconds(Date.now() - started)}`);
   say(`${all.passed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
 };
 
-const seconds = (since: number): string => `${((Date.now() - since) / 1000).toFixed(1)} s`;
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
