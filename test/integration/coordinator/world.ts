@@ -30,7 +30,8 @@ export type World = {
   coordinator: CoordinatorProcess;
   /** Kills it without notice. */
   killCoordinator: () => Promise<void>;
-  startCoordinator: () => Promise<void>;
+  /** `env`: what differs this time. */
+  startCoordinator: (env?: Readonly<Record<string, string>>) => Promise<void>;
   /** Of the coordinator on the API server. */
   rights: Rights;
   close: () => Promise<void>;
@@ -78,7 +79,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   const serving = await issueServing(ca, ['127.0.0.1'], validity);
   await Promise.all([writeFile(files.cert, serving.cert), writeFile(files.key, serving.key)]);
 
-  const start = (): Promise<CoordinatorProcess> =>
+  const start = (env: Readonly<Record<string, string>> = {}): Promise<CoordinatorProcess> =>
     startProcess({
       KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
@@ -90,6 +91,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       SDEWAN_TLS_KEY_FILE: files.key,
       SDEWAN_SILENT_AFTER_MS: String(options.silentAfterMs ?? 60_000),
       ...options.env,
+      ...env,
     });
   const world: World = {
     cluster,
@@ -101,8 +103,8 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     killCoordinator: async () => {
       await world.coordinator.stop('SIGKILL');
     },
-    startCoordinator: async () => {
-      world.coordinator = await start();
+    startCoordinator: async (env) => {
+      world.coordinator = await start(env);
     },
     close: async () => {
       await world.coordinator.stop('SIGTERM');

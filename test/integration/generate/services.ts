@@ -143,6 +143,41 @@ export const servicesSuite = (worldNow: () => World): void => {
       await eventually(made).toEqual([]);
     });
 
+    it('of two address families has a rule for each, one of IPv6 alone just that', async () => {
+      await createService('dual', { ipFamilyPolicy: 'RequireDualStack', ports: [port(8_443)] });
+      await createService('six', { ipFamilies: ['IPv6'], ports: [port(8_444)] });
+      const asked = await askedFor();
+      expect(asked.map((line) => line.includes('fd00:10:96::'))).toEqual([false, true, true]);
+      await eventually(made).toEqual(asked);
+      const families = (await rulesNow()).map(({ spec }) => specSchema.parse(spec)['family']);
+      expect(families.filter((family) => family === 'ipv6')).toHaveLength(2);
+      await patchService('dual', {
+        spec: { ipFamilyPolicy: 'SingleStack', ipFamilies: null, clusterIPs: null },
+      });
+      await eventually(made).toHaveLength(2);
+      expect(await made()).toEqual(await askedFor());
+      await Promise.all(['dual', 'six'].map(deleteService));
+      await eventually(made).toEqual([]);
+    });
+
+    it('that says nothing is exposed where all are, and not any more where they are not', async () => {
+      const restart = async (env?: Record<string, string>): Promise<void> => {
+        await worldNow().killCoordinator();
+        await worldNow().startCoordinator(env);
+      };
+      await createService('silent', { ports: [port(8_081)] }, {});
+      await createService('refusing', { ports: [port(8_082)] }, { [EXPOSE]: 'none' });
+      await createService('asking', { ports: [port(8_083)] });
+      const asking = expect.stringMatching(/^asking .* wan 8083 TCP/);
+      await eventually(made).toEqual([asking]);
+      await restart({ SDEWAN_EXPOSE_ALL_TO: `${worldNow().namespace}/cnf-1` });
+      await eventually(made).toEqual([asking, expect.stringMatching(/^silent .* wan 8081 TCP/)]);
+      await restart();
+      await eventually(made).toEqual([asking]);
+      await Promise.all(['silent', 'refusing', 'asking'].map(deleteService));
+      await eventually(made).toEqual([]);
+    });
+
     it('whose CNF has no pod waits, and says so', async () => {
       await createService('early', { ports: [port(80)] }, { [EXPOSE]: 'nowhere' });
       await eventually(() => eventsAbout('early')).toContainEqual(

@@ -24,6 +24,8 @@ export const controlPlaneArguments = (
  * by kube-apiserver 1.36, measured). Above those of pods; chosen at random for clusters that run at the same time.
  */
 const SERVICE_RANGE = `127.${randomInt(240, 255)}.0.0/16`;
+/** For Services that ask for both families; nobody listens on these, so clusters can share it. */
+const SERVICE_RANGE_V6 = 'fd00:10:96::/112';
 
 const etcdUrl = ({ addresses }: ArgumentsInput): string => `http://127.0.0.1:${addresses.etcd}`;
 
@@ -56,7 +58,7 @@ const ARGUMENTS: Partial<Record<ProgramName, (input: ArgumentsInput) => readonly
     '--service-account-issuer=https://kubernetes.default.svc',
     '--authorization-mode=RBAC',
     '--allow-privileged=true', // CNFs ask for it
-    `--service-cluster-ip-range=${SERVICE_RANGE}`,
+    `--service-cluster-ip-range=${SERVICE_RANGE},${SERVICE_RANGE_V6}`,
   ],
   'kube-controller-manager': ({ credentials }) => [
     `--kubeconfig=${credentials.kubeconfig}`,
