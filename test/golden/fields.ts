@@ -17,14 +17,14 @@ type KindTable = {
   always?: (name: string, spec: Spec) => Record<string, unknown>;
 };
 
-const INTERFACES: Readonly<Record<string, string>> = {
+export const INTERFACES: Readonly<Record<string, string>> = {
   'ovn-priv-net': 'net0',
   'ovn-net1': 'net1',
   'ovn-net2': 'net2',
 };
 
-const mapped = (name: unknown): string => String(name).replaceAll(/[-.]/g, '_');
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const mapped = (name: unknown): string => String(name).replaceAll(/[-.]/g, '_');
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const nothing = () => ({});
 /** A blank- or comma-separated text: a list where it has several parts. */
 const several = (option: string) => (value: unknown) => {
@@ -66,11 +66,8 @@ const remote: KindTable = {
     pre_shared_key_from: () => ({ pre_shared_key: 'from-the-secret' }),
     crypto_proposal: (value) => ({ crypto_proposal: list(value).map(mapped) }),
     connections: (value) => {
-      const names = (type: string) =>
-        list(value)
-          .filter((connection) => has(connection, 'conn_type', type))
-          .map((connection) => mapped(nameOf(connection)));
-      return { tunnel: names('tunnel'), ...(names('transport').length > 0 ? { transport: names('transport') } : {}) };
+      const transport = connectionsOf(value, 'transport');
+      return { tunnel: connectionsOf(value, 'tunnel'), ...(transport.length > 0 ? { transport } : {}) };
     },
   },
 };
@@ -161,7 +158,7 @@ const tables: Readonly<Record<string, KindTable>> = {
     always: (name, { target, src_dip, src_dport }) =>
       target === 'DNAT'
         ? { name, proto: 'all', src: deviceZone, src_dip, src_dport: String(src_dport) }
-        : { name, proto: 'all', ...(src_dip === undefined ? {} : { snat_ip: src_dip }), ...(src_dport === undefined ? {} : { snat_port: src_dport }) },
+        : { name, proto: 'all', ...(src_dip === undefined ? {} : { snat_ip: src_dip }), ...(src_dport === undefined ? {} : several('snat_port')(src_dport)) },
     special: {
       name: nothing,
       index: nothing,
@@ -251,10 +248,15 @@ const nameOf = (connection: unknown): string =>
     ? String(connection.name)
     : '';
 
+export const connectionsOf = (connections: unknown, type: string): string[] =>
+  list(connections)
+    .filter((connection) => has(connection, 'conn_type', type))
+    .map((connection) => mapped(nameOf(connection)));
+
 const has = (value: unknown, key: string, wanted: string): boolean =>
   typeof value === 'object' && value !== null && Object.entries(value).some(([k, v]) => k === key && v === wanted);
 
-const networkOf = (member: unknown): string =>
+export const networkOf = (member: unknown): string =>
   typeof member === 'object' && member !== null && 'network' in member ? String(member.network) : '';
 
 /** Devices of the pod that goldens are rendered for. */
@@ -263,7 +265,7 @@ const DEVICES: Readonly<Record<string, string>> = {
   '#10.1.2.3': 'net1',
   '#source': 'net1',
 };
-const device = (value: unknown): string => DEVICES[String(value)] ?? String(value);
+export const device = (value: unknown): string => DEVICES[String(value)] ?? String(value);
 /** The zone that stands for a device; its name is a hash. */
 const deviceZone = expect.stringMatching(/^sd[0-9a-f]{8}$/);
 

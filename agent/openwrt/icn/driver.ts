@@ -31,6 +31,8 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
   const client = createRestClient(target);
   const state = createIcnState(client);
   let assertedAt = clock.monotonic();
+  /** A restart that no call ran into shows only by what it took. */
+  let restarts = 0;
 
   const isDue = (): boolean => reassertMs > 0 && clock.monotonic() - assertedAt >= reassertMs;
   const fingerprintNow = (): string => (isDue() ? 'to be written anew' : state.fingerprint());
@@ -103,7 +105,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
     fingerprint: async (signal) => (isDue() ? fingerprintNow() : state.probe(signal)),
 
     read: async (signal) => {
-      await state.list(COLLECTIONS, signal);
+      if (await state.list(COLLECTIONS, signal)) restarts += 1;
       const packages = state.packages();
       const isUsed = IN_IPTABLES.some((each) => packages.get(each.package)?.sections.length);
       const doubtful = state.isFirewallDoubtful() || (isUsed && isDue());
@@ -112,7 +114,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         packages,
         unusable: new Map(),
         fingerprint: fingerprintNow(),
-        incarnation: String(client.losses()),
+        incarnation: `${client.losses()}/${restarts}`,
         dialect: 'icn',
         ...(doubtful && { doubtful: new Set(IN_IPTABLES.map((each) => each.package)) }),
       };

@@ -13,8 +13,8 @@ import { isDoubled, listSchema, sectionsOf } from './objects.ts';
 type Listed = { content: UciPackage; hash: string } | undefined;
 
 export type IcnState = {
-  /** Lists the collections anew. @throws OpenwrtError */
-  list: (collections: readonly Collection[], signal: AbortSignal) => Promise<void>;
+  /** Lists the collections anew; gives whether objects went without us. @throws OpenwrtError */
+  list: (collections: readonly Collection[], signal: AbortSignal) => Promise<boolean>;
   /** @throws OpenwrtApiMissingError when nothing of the API is there */
   probe: (signal: AbortSignal) => Promise<Fingerprint>;
   fingerprint: () => Fingerprint;
@@ -60,12 +60,16 @@ export const createIcnState = (client: RestClient): IcnState => {
 
   return {
     list: async (collections, signal) => {
+      let lost = false;
       for (const collection of collections) {
         const before = listed.get(collection.package);
         const now = await listOne(collection, signal);
-        if (collection.inIptables && (hasLost(before, now) || hasDoubled(before, now))) doubt();
+        const isLost = hasLost(before, now);
+        if (collection.inIptables && (isLost || hasDoubled(before, now))) doubt();
+        lost ||= isLost;
         listed = new Map([...listed, [collection.package, now]]);
       }
+      return lost;
     },
     probe: async (signal) => {
       if (listed.size === 0) {

@@ -1,18 +1,18 @@
-/** Sections as the kinds render them, such as every API can hold, and what the suite looks at. */
-import type { UciDelta, UciPackage, UciSection, UciValue } from '#shared/uci/model.ts';
+/** Sections as the kinds of a path render them. */
 import { deltaOf } from '#shared/uci/delta.ts';
-import type { Driver } from '../../../agent/openwrt/driver.ts';
-import type { JudgedSection } from '../../judge/uci.ts';
-import type { Target } from './target.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { icnDeltaOf } from '../../../agent/openwrt/icn/delta.ts';
+import type { Fixture, Options } from './target.ts';
 
-/** Marks what the suite makes, on an OpenWRT that has other things too. */
-export const OURS = 'sdewan_rule_conformance_';
+const startsWith =
+  (prefix: string): Fixture['isOurs'] =>
+  ({ name }) =>
+    name?.startsWith(prefix) ?? false;
 
-export const isOurs = ({ name }: { name?: string | undefined }): boolean =>
-  name?.startsWith(OURS) ?? false;
-
-export const rule = (name: string, options: Record<string, UciValue> = {}): UciSection => ({
-  name: `${OURS}${name}`,
+/** Of FirewallRules as UCI sections. */
+const UCI_PREFIX = 'sdewan_rule_conformance_';
+const uciRule = (name: string, options: Options = {}): UciSection => ({
+  name: `${UCI_PREFIX}${name}`,
   anonymous: false,
   type: 'rule',
   options: {
@@ -24,41 +24,39 @@ export const rule = (name: string, options: Record<string, UciValue> = {}): UciS
     ...options,
   },
 });
-
-/** What the reconcile loop would ask for. */
-export const deltaTo = (
-  observed: ReadonlyMap<string, UciPackage>,
-  desired: readonly UciSection[],
-): UciDelta =>
-  deltaOf({
-    observed: observed.get('firewall') ?? { name: 'firewall', sections: [] },
-    desired,
-    isOurs,
-  });
-
-export const NEVER = new AbortController().signal;
-
-/** Reads, brings the firewall to `desired`, and gives the answer. */
-export const bring = async (driver: Driver, desired: readonly UciSection[]) => {
-  const { packages } = await driver.read(NEVER);
-  return driver.apply([deltaTo(packages, desired)], NEVER);
+export const uciFixture: Fixture = {
+  package: 'firewall',
+  isOurs: startsWith(UCI_PREFIX),
+  rule: uciRule,
+  text: (name, value) => uciRule(name, { name: value, extra: value }),
+  lists: [{ src_ip: ['10.0.0.1', '10.0.0.2'] }, { src_ip: '10.0.0.1' }, { src_ip: ['10.0.0.3'] }],
+  deltaOf,
 };
 
-export type Shown = { name: string | undefined; type: string; options: JudgedSection['options'] };
-
-export const shown = ({ name, type, options }: UciSection): Shown => ({
-  name,
-  type,
-  options: Object.fromEntries(
-    Object.entries(options).map(([option, value]) => [
-      option,
-      typeof value === 'string' ? value : [...value],
-    ]),
-  ),
+/** Of FirewallRules as objects of ICN's REST. Marks differ, so no two say the same, and each has its place. */
+const ICN_PREFIX = 'conformance_';
+const icnRule = (name: string, options: Options = {}): UciSection => ({
+  name: `${ICN_PREFIX}${name}`,
+  anonymous: false,
+  type: 'rules',
+  options: {
+    src: 'lan',
+    proto: 'tcp',
+    dest_port: '80',
+    target: 'MARK',
+    set_mark: `0x${Buffer.from(name).toString('hex')}`,
+    ...options,
+  },
 });
-
-export const oursIn = async (target: Target): Promise<JudgedSection[]> =>
-  (await target.sections('firewall')).filter(isOurs);
-
-export const foreignIn = async (target: Target): Promise<JudgedSection[]> =>
-  (await target.sections('firewall')).filter((section) => !isOurs(section));
+export const icnFixture: Fixture = {
+  package: 'firewall/rules',
+  isOurs: startsWith(ICN_PREFIX),
+  rule: icnRule,
+  text: (name, value) => icnRule(name, { extra: value }),
+  lists: [
+    { icmp_type: ['ping', 'pong'] },
+    { icmp_type: ['pong'] },
+    { icmp_type: ['redirect', 'ping'] },
+  ],
+  deltaOf: icnDeltaOf,
+};

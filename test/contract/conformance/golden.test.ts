@@ -1,52 +1,109 @@
 /** The golden UCI of every kind, through every way to write: what the judge reads in the golden file, it reads on the OpenWRT. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { UciSection } from '#shared/uci/model.ts';
-import { readUci } from '../../judge/uci.ts';
-import { NEVER, shown } from './fixtures.ts';
-import { paths } from './paths.ts';
-
-const FOLDER = join(import.meta.dirname, '../../golden/cases');
-const cases = readdirSync(FOLDER).filter((name) => name.endsWith('.uci'));
+import { compile } from '#shared/compile/compile.ts';
+import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
+import { icnSectionOf } from '../../golden/icn-fields.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../../integration/support/icn-rest.ts';
+import { NEVER, shown } from './bench.ts';
+import { uciFixture } from './fixtures.ts';
+import { simulatedPaths } from './paths.ts';
 
 /** Package -> its sections, as the judge reads them. */
-const goldenOf = (name: string): Map<string, UciSection[]> => {
-  const [, ...parts] = readFileSync(join(FOLDER, name), 'utf8').split(/^package (\w+)$/m);
-  const packages = new Map<string, UciSection[]>();
-  for (let at = 0; at < parts.length; at += 2) {
-    const sections = readUci(parts[at + 1] ?? '').map((section) => ({
-      ...section,
-      name: section.name ?? '',
-      anonymous: false,
-    }));
-    packages.set(parts[at] ?? '', sections);
-  }
+const packagesIn = (text: string): Map<string, JudgedSection[]> => {
+  const [, ...parts] = text.split(/^package ([\w-]+)$/m);
+  const packages = new Map<string, JudgedSection[]>();
+  for (let at = 0; at < parts.length; at += 2)
+    packages.set(parts[at] ?? '', readUci(parts[at + 1] ?? ''));
   return packages;
 };
 
-/** Others can't hold every kind, and a guest leaves no such traces. */
-const complete = paths.filter(({ name, holds }) => holds.lists && name.includes('simulator'));
+const asWritten = (section: JudgedSection): UciSection => ({
+  ...section,
+  name: section.name ?? '',
+  anonymous: false,
+});
+const appending = (config: string, append: readonly UciSection[]): UciDelta => ({
+  package: config,
+  remove: [],
+  set: [],
+  append,
+});
 
-describe.each(complete)('golden UCI through $name', ({ open }) => {
+/** ICN's REST has packages and options of its own. */
+const inUci = simulatedPaths.filter(({ fixture }) => fixture === uciFixture);
+
+describe.each(inUci)('golden UCI through $name', ({ open }) => {
   it.each(cases)('%s', async (name) => {
-    const golden = goldenOf(name);
+    const golden = packagesIn(readFileSync(join(CASES, `${name}.uci`), 'utf8'));
     expect(golden.size).toBeGreaterThan(0);
     const target = await open();
     const driver = target.driver();
     await driver.read(NEVER);
-    const deltas = [...golden].map(([config, append]) => ({
-      package: config,
-      remove: [],
-      set: [],
-      append,
-    }));
+    const deltas = [...golden].map(([config, sections]) =>
+      appending(config, sections.map(asWritten)),
+    );
     expect(await driver.apply(deltas, NEVER)).toMatchObject({ outcome: 'done' });
     for (const [config, sections] of golden) {
       const names = new Set(sections.map((section) => section.name));
       const found = (await target.sections(config)).filter((one) => names.has(one.name ?? ''));
-      expect(found).toEqual(sections.map(shown));
+      expect(found).toEqual(sections.map(asWritten).map(shown));
     }
     await target.leave();
+  });
+});
+
+/** Texts of sections, as `config` begins each. */
+const blocksIn = (text: string): string[] =>
+  text.split(/^(?=config )/m).flatMap((block) => block.trim() || []);
+
+/** The device that cases send traffic by, and that a fresh CNF does not have. */
+const TUNNEL = "\nconfig interface 'vti'\n\toption device 'vti_10.1.2.3'\n";
+
+/** `golden/icn/<case>.uci`: rules that the API cannot hold and why, then what the others add to which file. */
+describe("golden UCI through ICN's REST", () => {
+  it.each(cases.filter((name) => !isSwanctl(name)))('%s', async (name) => {
+    const openwrt = await startIcn();
+    openwrt.write('network', openwrt.text('network') + TUNNEL);
+    const driver = icnDriver(openwrt);
+    const { packages: observed } = await driver.read(NEVER);
+    const textsOf = () => ICN_PACKAGES.map((file) => openwrt.simulator.store.text(file) ?? '');
+    const before = textsOf().map(blocksIn);
+    const { desired, verdicts } = compile(inputFor(name, { dialect: 'icn', observed }));
+    const deltas = [...desired].map(([config, sections]) => appending(config, sections));
+    expect(await driver.apply(deltas, NEVER)).toMatchObject({ outcome: 'done' });
+
+    const lacking = verdicts
+      .filter(({ verdict }) => verdict !== 'wanted')
+      .map(
+        ({ rule: { kind, metadata }, reason, message }) =>
+          `# ${kind}/${metadata.name}: ${reason}: ${message}\n`,
+      );
+    const added = textsOf().flatMap((text, at) => {
+      const blocks = blocksIn(text).filter((block) => !before[at]?.includes(block));
+      return blocks.length === 0 ? [] : [`package ${ICN_PACKAGES[at]}\n\n${blocks.join('\n\n')}\n`];
+    });
+    await expect(
+      [lacking.join(''), ...added].filter((part) => part !== '').join('\n'),
+    ).toMatchFileSnapshot(`../../golden/icn/${name}.uci`);
+
+    const files = filesOf(openwrt);
+    const rules = rulesOf(name);
+    const isWanted = new Set(
+      verdicts.filter(({ verdict }) => verdict === 'wanted').map(({ rule }) => rule.metadata.uid),
+    );
+    for (const { kind, metadata, spec } of [...rules, ...childrenOf(rules)]) {
+      const section = isWanted.has(metadata.uid) && icnSectionOf(kind, metadata.name, spec);
+      if (!section) continue;
+      const { file, ...wanted } = section;
+      expect(files[file]).toContainEqual(
+        expect.objectContaining({ ...wanted, options: expect.objectContaining(wanted.options) }),
+      );
+    }
+    await driver.close();
+    await openwrt.stop();
   });
 });

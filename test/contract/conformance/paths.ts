@@ -1,20 +1,39 @@
-/** The ways to write an OpenWRT, each of which has to keep every promise of the suite. */
+/** The ways to write an OpenWRT, each of which has to keep every promise of the suite that its API lets it keep. */
+import { icnFixture, uciFixture } from './fixtures.ts';
 import { realOpenwrt } from './real.ts';
-import { simulated, ubusDriver } from './simulated.ts';
+import { icn, simulated, ubus } from './simulated.ts';
 import type { WritePath } from './target.ts';
 
-const EVERYTHING = { lists: true, hostileValues: true, bigDelta: 1_500 };
+const ALL_OF_UCI = { fixture: uciFixture, looks: 1, cannot: {} };
 
-export const paths: readonly WritePath[] = [
+/** Where an administrator, a crash or a clock can be played, too. */
+export const simulatedPaths: readonly WritePath[] = [
   {
     name: 'ubus, with a login of its own, on the simulator',
-    open: () => simulated(ubusDriver),
-    holds: EVERYTHING,
+    open: () => simulated(ubus),
+    ...ALL_OF_UCI,
+    bigDelta: 1_500,
   },
   {
     name: 'ubus, as root of a stock LuCI, on the simulator',
-    open: () => simulated(ubusDriver, { login: 'stock' }),
-    holds: { ...EVERYTHING, bigDelta: 200 },
+    open: () => simulated(ubus, { login: 'stock' }),
+    ...ALL_OF_UCI,
+    bigDelta: 200,
   },
-  ...realOpenwrt(),
+  {
+    name: "icn, on the simulator of ICN's REST",
+    open: () => simulated(icn, { login: 'stock', apis: ['icn'] }),
+    fixture: icnFixture,
+    bigDelta: 40,
+    looks: 13,
+    cannot: {
+      'any text': 'REST trims what it gets',
+      'all or nothing': 'REST has no transactions',
+      'a change since it was read': 'REST has no versions',
+      'an unusable package': 'REST lists nothing then',
+      'a firewall without defaults': 'REST does not show them',
+    },
+  },
 ];
+
+export const paths: readonly WritePath[] = [...simulatedPaths, ...realOpenwrt()];

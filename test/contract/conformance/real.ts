@@ -10,8 +10,10 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
-import { bring } from './fixtures.ts';
-import { ubusDriver, type DriverAt } from './simulated.ts';
+import type { OpenwrtTarget } from '../../../agent/openwrt/credentials.ts';
+import { NEVER } from './bench.ts';
+import { uciFixture } from './fixtures.ts';
+import { ubusDriver } from './simulated.ts';
 import type { Target, WritePath } from './target.ts';
 
 export const realOpenwrt = (): WritePath[] => {
@@ -21,7 +23,10 @@ export const realOpenwrt = (): WritePath[] => {
     {
       name: `ubus, as ${user ?? 'root'} on the OpenWRT at ${url}`,
       open: () => guestOf({ url, user: user ?? 'root', passwordFile }),
-      holds: { lists: true, hostileValues: true, bigDelta: 100 },
+      fixture: uciFixture,
+      bigDelta: 100,
+      looks: 1,
+      cannot: {},
     },
   ];
 };
@@ -29,6 +34,12 @@ export const realOpenwrt = (): WritePath[] => {
 type Named = { url: string; user: string; passwordFile: string };
 
 const PACKAGES = ['firewall', 'mwan3', 'network', 'ipsec'];
+
+const removeOurs = async (driver: Driver): Promise<void> => {
+  const { deltaOf, isOurs } = uciFixture;
+  const observed = (await driver.read(NEVER)).packages.get(uciFixture.package);
+  if (observed) await driver.apply([deltaOf({ observed, desired: [], isOurs })], NEVER);
+};
 
 const guestOf = async ({ url, user, passwordFile }: Named): Promise<Target> => {
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-conformance-'));
@@ -40,7 +51,7 @@ const guestOf = async ({ url, user, passwordFile }: Named): Promise<Target> => {
   const all = () => Promise.all(PACKAGES.map((name) => sections(name)));
   const found = await all();
   const drivers: Driver[] = [];
-  const open = (at: DriverAt): Driver => {
+  const open = (at: OpenwrtTarget): Driver => {
     const driver = ubusDriver(at);
     drivers.push(driver);
     return driver;
@@ -53,7 +64,7 @@ const guestOf = async ({ url, user, passwordFile }: Named): Promise<Target> => {
         : open({ url, usernameFile, passwordFile: wrongPassword }),
     sections,
     leave: async () => {
-      await bring(open({ url, usernameFile, passwordFile }), []);
+      await removeOurs(open({ url, usernameFile, passwordFile }));
       await Promise.all(drivers.map((driver) => driver.close()));
       rmSync(folder, { recursive: true });
       if (!isDeepStrictEqual(await all(), found)) {

@@ -3,30 +3,42 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import type { OpenwrtTarget } from '../../../agent/openwrt/credentials.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
-import { readUci } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions } from '../../integration/support/openwrt.ts';
 import { PACKAGES } from '../../integration/support/pass.ts';
+import { icnView } from './icn-view.ts';
 import type { Target } from './target.ts';
 
-export type DriverAt = { url: string; usernameFile: string; passwordFile: string };
+/** One of the APIs, with the eyes for what it keeps in /etc/config. */
+type Api = {
+  driver: (at: OpenwrtTarget) => Driver;
+  /** The sections of a package as its driver names it; `read`: those of a file. */
+  view: (packageName: string, read: (file: string) => JudgedSection[]) => JudgedSection[];
+};
 
-export const ubusDriver = (target: DriverAt): Driver =>
+export const ubusDriver = (target: OpenwrtTarget): Driver =>
   createUbusDriver({ packages: PACKAGES, target, clock: systemClock, log: silentLogger });
+
+export const ubus: Api = { driver: ubusDriver, view: (name, read) => read(name) };
+
+export const icn: Api = {
+  driver: (target) => createIcnDriver({ target, reassertMs: 0, clock: systemClock }),
+  view: icnView,
+};
 
 /** Nothing listens there: the port is reserved. */
 const NOWHERE = 'http://127.0.0.1:1';
 
-export const simulated = async (
-  createDriver: (at: DriverAt) => Driver,
-  options: OpenwrtOptions = {},
-): Promise<Target> => {
+export const simulated = async (api: Api, options: OpenwrtOptions = {}): Promise<Target> => {
   const openwrt = await startOpenwrt(options);
   const { simulator, folder, usernameFile, passwordFile } = openwrt;
   const drivers: Driver[] = [];
-  const open = (at: DriverAt): Driver => {
-    const driver = createDriver(at);
+  const open = (at: OpenwrtTarget): Driver => {
+    const driver = api.driver(at);
     drivers.push(driver);
     return driver;
   };
@@ -41,7 +53,7 @@ export const simulated = async (
         ? open({ url: NOWHERE, usernameFile, passwordFile })
         : open({ url: simulator.url, usernameFile, passwordFile: wrong });
     },
-    sections: async (name) => readUci(text(name)),
+    sections: async (name) => api.view(name, (file) => readUci(text(file))),
     hands: {
       text,
       write: (name, content) => writeFileSync(pathOf(name), content),

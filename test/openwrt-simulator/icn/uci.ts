@@ -3,8 +3,9 @@
  * commit of that package writes. Writes of names that UCI does not take are lost without a word, as LuCI loses them.
  */
 import type { Cause } from '../journal.ts';
+import { UciError } from '../uci/errors.ts';
 import { isName } from '../uci/names.ts';
-import type { UciChange, UciPackage, UciSection, UciValue } from '../uci/package.ts';
+import { UciPackage, type UciChange, type UciSection, type UciValue } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 
 export type IcnUciDeps = {
@@ -24,12 +25,21 @@ export class IcnUci {
     this.#deps = deps;
   }
 
-  /** The package with what is staged. */
+  /** The package with what is staged. Empty when rpcd has an error for it, which LuCI's Lua does not look at. */
   load(name: string): UciPackage {
+    return this.#read(name) ?? new UciPackage(name);
+  }
+
+  #read(name: string): UciPackage | undefined {
     const { store, stagingDirectory } = this.#deps;
     if (store.text(name) === undefined && OWN_PACKAGES.has(name))
       store.replace(name, '', { call: 'factory' });
-    return store.load(name, stagingDirectory).package;
+    try {
+      return store.load(name, stagingDirectory).package;
+    } catch (error) {
+      if (error instanceof UciError) return undefined;
+      throw error;
+    }
   }
 
   sections(name: string, type: string): UciSection[] {
@@ -37,13 +47,14 @@ export class IcnUci {
   }
 
   open(name: string): Draft {
-    const uciPackage = this.load(name);
-    return new Draft(uciPackage, (changes) =>
-      this.#deps.store.stage(name, this.#deps.stagingDirectory, changes),
-    );
+    const uciPackage = this.#read(name);
+    return new Draft(uciPackage ?? new UciPackage(name), (changes) => {
+      if (uciPackage) this.#deps.store.stage(name, this.#deps.stagingDirectory, changes);
+    });
   }
 
   commit(name: string, by: Cause): void {
+    if (!this.#read(name)) return;
     this.#deps.store.commit(name, this.#deps.stagingDirectory, by);
     this.#deps.onConfigChange(name);
   }
