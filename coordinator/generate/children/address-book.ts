@@ -6,11 +6,13 @@ import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import type { Lookup } from './lookup.ts';
+import type { Family, Lookup } from './lookup.ts';
 
 export type Entry = {
   /** The last that are known; undefined when none ever were. */
   addresses: readonly string[] | undefined;
+  /** The family of which nothing was ever answered: whether the name has addresses of it is not known. */
+  unknown: Family | undefined;
   /** Why the last question has no answer. */
   problem: string | undefined;
   /** Milliseconds until it has to be asked again. */
@@ -27,6 +29,7 @@ export type AddressBookOptions = {
 
 type Known = {
   addresses: readonly string[] | undefined;
+  unknown: Family | undefined;
   problem: string | undefined;
   expiresAt: number;
   backoff: Backoff;
@@ -56,13 +59,14 @@ export class AddressBook {
       await known.asking;
       signal.throwIfAborted();
     }
-    const { addresses, problem, expiresAt } = known;
-    return { addresses, problem, againInMs: Math.max(0, expiresAt - clock.monotonic()) };
+    const { addresses, unknown, problem, expiresAt } = known;
+    return { addresses, unknown, problem, againInMs: Math.max(0, expiresAt - clock.monotonic()) };
   }
 
   #entry(name: string): Known {
     const known = this.#known.get(name) ?? {
       addresses: undefined,
+      unknown: undefined,
       problem: undefined,
       expiresAt: -Infinity,
       backoff: createBackoff(RETRY),
@@ -81,6 +85,9 @@ export class AddressBook {
     try {
       const { addresses, ttlSeconds, unanswered } = await lookup(name, signal);
       const kept = (known.addresses ?? []).filter((address) => isIP(address) === unanswered);
+      // What was answered once is known, also when it was that there is none.
+      const isNew = known.addresses === undefined || known.unknown === unanswered;
+      known.unknown = isNew ? unanswered : undefined;
       known.addresses = [...addresses, ...kept];
       known.problem = undefined;
       known.backoff.reset();

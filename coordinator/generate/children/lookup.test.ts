@@ -71,28 +71,28 @@ describe('lookup', () => {
   });
 });
 
-describe('address book', () => {
-  const bookOf = (answers: (Answer | Error)[]) => {
-    let now = 0;
-    let asked = 0;
-    // Nothing but durations is asked of it.
-    const clock = { monotonic: () => now } as Clock;
-    const lookup = async (): Promise<Answer> => {
-      const next = answers[Math.min(asked, answers.length - 1)];
-      asked += 1;
-      if (next === undefined || next instanceof Error) throw next ?? new Error('none');
-      return next;
-    };
-    const book = new AddressBook({ lookup, minTtlMs: 5_000, maxTtlMs: 60_000, clock });
-    return {
-      at: (ms: number) => {
-        now = ms;
-        return book.get('a.test', NEVER);
-      },
-      asked: () => asked,
-    };
+const bookOf = (answers: (Answer | Error)[]) => {
+  let now = 0;
+  let asked = 0;
+  // Nothing but durations is asked of it.
+  const clock = { monotonic: () => now } as Clock;
+  const lookup = async (): Promise<Answer> => {
+    const next = answers[Math.min(asked, answers.length - 1)];
+    asked += 1;
+    if (next === undefined || next instanceof Error) throw next ?? new Error('none');
+    return next;
   };
+  const book = new AddressBook({ lookup, minTtlMs: 5_000, maxTtlMs: 60_000, clock });
+  return {
+    at: (ms: number) => {
+      now = ms;
+      return book.get('a.test', NEVER);
+    },
+    asked: () => asked,
+  };
+};
 
+describe('address book', () => {
   it('asks again when the answer has run out, and not before', async () => {
     const book = bookOf([{ addresses: ['10.0.0.1'], ttlSeconds: 30 }]);
     await expect(book.at(0)).resolves.toMatchObject({ addresses: ['10.0.0.1'], againInMs: 30_000 });
@@ -133,6 +133,27 @@ describe('address book', () => {
     ]);
     await book.at(0);
     await expect(book.at(10_000)).resolves.toMatchObject({ addresses: ['10.0.0.2', 'fd00::1'] });
+  });
+});
+
+describe('an address book that begins while one family is not answered for', () => {
+  const silent = { addresses: ['10.0.0.1'], ttlSeconds: 10, unanswered: 6 as const };
+  const full = { addresses: ['10.0.0.1', 'fd00::1'], ttlSeconds: 10 };
+  const none = { addresses: ['10.0.0.1'], ttlSeconds: 10 };
+
+  it.each<[string, Answer[], (4 | 6 | undefined)[]]>([
+    ['says so until it is answered', [silent, silent, full, silent], [6, 6, undefined, undefined]],
+    ['takes that there is none for an answer', [silent, none, silent], [6, undefined, undefined]],
+    [
+      'knows both when each was answered once',
+      [silent, { addresses: ['fd00::1'], ttlSeconds: 10, unanswered: 4 }],
+      [6, undefined],
+    ],
+  ])('%s', async (_what, answers, expected) => {
+    const book = bookOf(answers);
+    const seen: (4 | 6 | undefined)[] = [];
+    for (const at of answers.keys()) seen.push((await book.at(at * 10_000)).unknown);
+    expect(seen).toEqual(expected);
   });
 });
 

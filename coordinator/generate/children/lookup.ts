@@ -10,8 +10,10 @@ export type Answer = {
   addresses: readonly string[];
   ttlSeconds: number;
   /** The family that nothing is known of, since the server did not answer for it. */
-  unanswered?: 4 | 6;
+  unanswered?: Family;
 };
+
+export type Family = 4 | 6;
 
 export type Lookup = (name: string, signal: AbortSignal) => Promise<Answer>;
 

@@ -3,7 +3,7 @@
  * happens only marks a CR; the facts of that moment are read when it is worked. The garbage collector removes what a deleted CR made.
  */
 import { checkSpec } from '#shared/compile/check.ts';
-import type { Child, Generation, IcnStatus } from '#shared/kinds/generation.ts';
+import type { Generation, IcnStatus } from '#shared/kinds/generation.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
@@ -17,8 +17,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { isHeld, release } from '../../finalizer/hold.ts';
 import { Rules, type RuleVersion } from '../../source/rules.ts';
 import type { AddressBook } from './address-book.ts';
+import type { Family } from './lookup.ts';
 import { Offspring } from './offspring.ts';
-import { planChildren } from './plan.ts';
+import { planChildren, type Plan } from './plan.ts';
 import { generatorStatus, type Trouble } from './status.ts';
 import { writeChildren } from './write.ts';
 
@@ -98,7 +99,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
       return { ...unchanged, trouble: stalled('InvalidSpec', checked.problem.message) };
 
     const found = await resolve(kind.generates.hosts(checked.spec), signal);
-    const { addresses, againInMs, problem } = found;
+    const { addresses, unknown, againInMs, problem } = found;
     if (!addresses) return { ...unchanged, againInMs, trouble: problem };
     const addressesOf = (host: string) => addresses.get(host) ?? [];
     const icn = kind.generates.icnStatus(checked.spec, addressesOf);
@@ -107,37 +108,46 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
       const message = `${children.path}: ${children.message}`;
       return { ...unchanged, icn, againInMs, trouble: problem ?? passing(message) };
     }
-    const outcome = { total: children.length, icn, againInMs };
-    const written = await write(parent, children, signal);
+    const plan = planChildren(
+      parent.rule.name,
+      children,
+      offspring.of(parent.rule.uid),
+      new Set(unknown.keys()),
+    );
+    const written = await write(parent, plan, signal);
+    const [silence] = unknown.values();
     return {
-      ...outcome,
-      trouble: written.trouble ?? problem,
+      total: children.length + plan.held.length,
+      icn,
+      trouble: written.trouble ?? problem ?? (plan.held.length > 0 ? silence : undefined),
       againInMs: written.again ? Math.min(againInMs, LOOK_AGAIN_MS) : againInMs,
     };
   };
 
   const resolve = async (hosts: readonly { path: string; name: string }[], signal: AbortSignal) => {
     const addresses = new Map<string, readonly string[]>();
+    const unknown = new Map<Family, Trouble>();
     let againInMs = Infinity;
     let problem: Trouble | undefined;
     for (const { path, name } of hosts) {
       const entry = await deps.addresses.get(name, signal);
       againInMs = Math.min(againInMs, entry.againInMs);
       if (entry.addresses) addresses.set(name, entry.addresses);
+      if (entry.unknown !== undefined)
+        unknown.set(entry.unknown, passing(`${path}: ${notAnswered(name, entry.unknown)}`));
       if (entry.problem === undefined) continue;
       const kept = entry.addresses ? '; its last addresses stay in force' : '';
       problem ??= passing(`${path}: ${entry.problem}${kept}`);
     }
     const complete = hosts.every(({ name }) => addresses.has(name));
-    return { addresses: complete ? addresses : undefined, againInMs, problem };
+    return { addresses: complete ? addresses : undefined, unknown, againInMs, problem };
   };
 
   const write = async (
     parent: RuleVersion,
-    children: readonly Child[],
+    plan: Plan,
     signal: AbortSignal,
   ): Promise<{ trouble: Trouble | undefined; again: boolean }> => {
-    const plan = planChildren(parent.rule.name, children, offspring.of(parent.rule.uid));
     try {
       const { taken, again } = await writeChildren(client, parent, plan, signal);
       if (taken.length === 0) return { trouble: undefined, again };
@@ -202,6 +212,9 @@ const stalled = (reason: Trouble['reason'], message: string): Trouble => ({
 });
 
 const passing = (message: string): Trouble => ({ reason: 'NotResolved', message, stalled: false });
+
+const notAnswered = (name: string, family: Family): string =>
+  `the DNS does not answer for IPv${family} addresses of ${name}; what was made of them stays in force`;
 
 const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;
 

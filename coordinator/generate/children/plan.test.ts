@@ -14,7 +14,7 @@ const nat = (address: string): Child => ({
 const present = (name: string, address: string, metadata = {}): RuleObject =>
   ruleOf('CNFNAT', name, { dest_ip: address }, metadata);
 
-const summary = ({ create, update, remove }: Plan) => ({
+const summary = ({ create, update, remove }: Omit<Plan, 'held'>) => ({
   create: create.map(({ name, spec }) => `${name} ${spec['dest_ip']}`),
   change: update
     .filter(({ present: { spec }, wanted }) => JSON.stringify(spec) !== JSON.stringify(wanted.spec))
@@ -102,5 +102,44 @@ describe('planChildren', () => {
         expect(new Set(there.map(({ metadata }) => metadata.name)).size).toBe(after.length);
       }),
     );
+  });
+
+  it.each<[string, 4 | 6, Child[], RuleObject[], ReturnType<typeof summary>, string[]]>([
+    [
+      'of a family of which nothing is known stays, and becomes no other',
+      6,
+      [nat('192.0.2.2'), nat('192.0.2.3')],
+      [present('snat0', '2001:db8::1'), present('snat1', '192.0.2.1')],
+      { create: ['snat2 192.0.2.3'], change: ['snat1 192.0.2.2'], remove: [] },
+      ['snat0'],
+    ],
+    [
+      'of the other family goes when it is not wanted',
+      6,
+      [nat('192.0.2.2')],
+      [present('snat0', '192.0.2.1'), present('snat1', '192.0.2.2')],
+      { create: [], change: [], remove: ['snat0'] },
+      [],
+    ],
+    [
+      'that is a network counts, too',
+      4,
+      [nat('2001:db8::1')],
+      [present('snat0', '192.0.2.0/24'), present('snat1', '2001:db8::1')],
+      { create: [], change: [], remove: [] },
+      ['snat0'],
+    ],
+    [
+      'that is wanted is not held',
+      4,
+      [nat('192.0.2.1')],
+      [present('snat0', '192.0.2.1')],
+      { create: [], change: [], remove: [] },
+      [],
+    ],
+  ])('what is there %s', (_what, unknown, children, there, expected, held) => {
+    const plan = planChildren('s', children, there, new Set([unknown]));
+    expect(summary(plan)).toEqual(expected);
+    expect(plan.held.map(({ metadata }) => metadata.name)).toEqual(held);
   });
 });

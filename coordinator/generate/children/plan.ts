@@ -2,9 +2,12 @@
  * What has to be written so that a CR has just the children that it should have. Pure. A child that is right already is left alone
  * whatever its number, so that the order of DNS answers changes nothing; one that is not needed any more is used for another.
  */
+import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Child } from '#shared/kinds/generation.ts';
+import type { Family } from './lookup.ts';
 
 /** A child as it has to be. */
 export type Wanted = Child & { name: string };
@@ -13,32 +16,58 @@ export type Plan = {
   create: readonly Wanted[];
   update: readonly { present: RuleObject; wanted: Wanted }[];
   remove: readonly RuleObject[];
+  /** Neither wanted nor to be removed, as far as is known. */
+  held: readonly RuleObject[];
 };
 
-/** `present`: the children that are there, those that are being deleted included; their names stay taken until they are gone. */
+/**
+ * `present`: the children that are there, those that are being deleted included; their names stay taken until they are gone.
+ * `unknown`: address families of which it is not known what there should be: children of theirs stay.
+ */
 export const planChildren = (
   parent: string,
   children: readonly Child[],
   present: readonly RuleObject[],
+  unknown: ReadonlySet<Family> = new Set(),
 ): Plan => {
   const staying = present.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const groups = Map.groupBy(children, ({ kind, suffix }) => `${kind}/${suffix}`);
-  const assigned = [...groups.values()].flatMap((group) => assign(parent, group, staying, present));
+  const isFree = (one: RuleObject): boolean => !familiesIn(one).some((each) => unknown.has(each));
+  const assigned = [...groups.values()].flatMap((group) =>
+    assign(parent, group, { staying, all: present, isFree }),
+  );
   const kept = new Set(assigned.map(({ present: one }) => one));
   return {
     create: assigned.flatMap(({ present: one, wanted }) => (one ? [] : [wanted])),
     update: assigned.flatMap(({ present: one, wanted }) => (one ? [{ present: one, wanted }] : [])),
-    remove: staying.filter((one) => !kept.has(one)),
+    remove: staying.filter((one) => !kept.has(one) && isFree(one)),
+    held: staying.filter((one) => !kept.has(one) && !isFree(one)),
   };
 };
 
+/** Of all addresses and networks that its spec holds. */
+const familiesIn = ({ spec }: RuleObject): Family[] =>
+  Object.values(textsSchema.safeParse(spec).data ?? {}).flatMap((text): Family[] => {
+    const version = isIP(text.split('/')[0] ?? '');
+    return version === 4 || version === 6 ? [version] : [];
+  });
+
+/** As children have it: what we make is nothing but texts. */
+const textsSchema = z.record(z.string(), z.coerce.string());
+
 type Assignment = { present: RuleObject | undefined; wanted: Wanted };
+
+type There = {
+  staying: readonly RuleObject[];
+  all: readonly RuleObject[];
+  /** Whether it may become another. */
+  isFree: (one: RuleObject) => boolean;
+};
 
 const assign = (
   parent: string,
   group: readonly Child[],
-  staying: readonly RuleObject[],
-  all: readonly RuleObject[],
+  { staying, all, isFree }: There,
 ): Assignment[] => {
   const [first] = group;
   if (!first) return [];
@@ -51,7 +80,7 @@ const assign = (
   const names = namesFor(stem, first, new Set(all.filter(isOfGroup).map(nameOf)));
   const right = group.map((child) => take(free, ({ spec }) => isDeepStrictEqual(spec, child.spec)));
   return group.map((child, at) => {
-    const present = right[at] ?? free.shift();
+    const present = right[at] ?? take(free, isFree);
     return { present, wanted: { ...child, name: present?.metadata.name ?? names() } };
   });
 };

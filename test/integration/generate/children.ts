@@ -121,6 +121,33 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await remove('CNFService', 'shop');
     });
 
+    it('keeps its CNFNAT of a family that the DNS does not answer for, also over a restart', async () => {
+      const zone = { 'both.test': ['192.0.2.1', '2001:db8::1'] };
+      const moved = { 'both.test': ['192.0.2.2', '2001:db8::2'] };
+      dnsNow().set(zone);
+      await create('CNFService', 'both', { fullname: 'both.test', port: 84, dport: 80 });
+      const four = { bothnat: nat('192.0.2.1', '84') };
+      const six = { bothnat6: nat('2001:db8::1', '84') };
+      await eventually(() => specs('CNFNAT', 'both')).toEqual({ ...four, ...six });
+      const before = await uids('CNFNAT', 'both');
+      await worldNow().killCoordinator();
+      dnsNow().set(moved, { failing: 6 });
+      await worldNow().startCoordinator();
+      await eventually(() => specs('CNFNAT', 'both')).toEqual({
+        bothnat: nat('192.0.2.2', '84'),
+        ...six,
+      });
+      await eventually(() => statusOf('CNFService', 'both')).toMatchObject({
+        message: expect.stringContaining('does not answer for IPv6 addresses of both.test'),
+        children: { total: 2 },
+      });
+      // That there is none is an answer.
+      dnsNow().set({ 'both.test': ['192.0.2.3'] });
+      await eventually(() => specs('CNFNAT', 'both')).toEqual({ bothnat: nat('192.0.2.3', '84') });
+      expect(before).toContain((await uids('CNFNAT', 'both'))[0]);
+      await remove('CNFService', 'both');
+    });
+
     it('leaves a CNFNAT of that name alone that somebody else made, and says so', async () => {
       dnsNow().set({ 'mine.test': ['192.0.2.1'] });
       const theirs = { target: 'MASQUERADE', dest: '#default' };

@@ -3,11 +3,14 @@ import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 
+/** By name; those that are not there do not exist. */
+type Zone = Readonly<Record<string, readonly string[]>> | 'SERVFAIL';
+
 export type DnsServer = {
   /** `127.0.0.1:port` */
   address: string;
-  /** By name; `SERVFAIL` for all. Names that are not there do not exist. */
-  set: (zone: Readonly<Record<string, readonly string[]>> | 'SERVFAIL') => void;
+  /** For one family, or all, SERVFAIL is answered. */
+  set: (zone: Zone, options?: { failing?: 4 | 6 }) => void;
   close: () => void;
 };
 
@@ -15,19 +18,21 @@ const TTL_SECONDS = 1;
 const [A, AAAA, SERVFAIL, NXDOMAIN, HEADER_BYTES] = [1, 28, 2, 3, 12];
 
 export const startDnsServer = async (): Promise<DnsServer> => {
-  let zone: Readonly<Record<string, readonly string[]>> | 'SERVFAIL' = {};
+  let zone: Zone = {};
+  let failing: 4 | 6 | undefined;
   let turn = 0;
   const socket = createSocket('udp4');
   socket.on('message', (query, { address, port }) => {
     turn += 1;
-    socket.send(answerTo(query, zone, turn), port, address);
+    socket.send(answerTo(query, { zone, failing, turn }), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   const { port } = z.object({ port: z.number() }).parse(socket.address());
   return {
     address: `127.0.0.1:${port}`,
-    set: (next) => {
+    set: (next, options = {}) => {
       zone = next;
+      ({ failing } = options);
     },
     close: () => void socket.close(),
   };
@@ -35,8 +40,7 @@ export const startDnsServer = async (): Promise<DnsServer> => {
 
 const answerTo = (
   query: Buffer,
-  zone: Readonly<Record<string, readonly string[]>> | 'SERVFAIL',
-  turn: number,
+  { zone, failing, turn }: { zone: Zone; failing: 4 | 6 | undefined; turn: number },
 ): Buffer => {
   const labels: string[] = [];
   let at = HEADER_BYTES;
@@ -46,11 +50,12 @@ const answerTo = (
   }
   const type = query.readUInt16BE(at + 1);
   const question = query.subarray(HEADER_BYTES, at + 5);
+  const isFailing = zone === 'SERVFAIL' || type === { 4: A, 6: AAAA, none: 0 }[failing ?? 'none'];
   const known = zone === 'SERVFAIL' ? [] : zone[labels.join('.').toLowerCase()];
-  const wanted = (known ?? []).filter((one) => (isIPv6(one) ? AAAA : A) === type);
+  const wanted = (known ?? []).filter((one) => !isFailing && (isIPv6(one) ? AAAA : A) === type);
   // Rotated, as servers do.
   const records = wanted.map((_, index) => record(wanted[(index + turn) % wanted.length] ?? ''));
-  const code = zone === 'SERVFAIL' ? SERVFAIL : known === undefined ? NXDOMAIN : 0;
+  const code = isFailing ? SERVFAIL : known === undefined ? NXDOMAIN : 0;
   const header = Buffer.alloc(HEADER_BYTES);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(0x8180 + code, 2);
