@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { CLUSTER_MARK, findMarked, isAlive } from '../processes.ts';
 import { createGuardedDirectory } from './start.ts';
@@ -13,9 +13,12 @@ import { createGuardedDirectory } from './start.ts';
 let own: string;
 beforeAll(async () => {
   own = await mkdtemp(join(tmpdir(), 'guardian-'));
-  process.env['TMPDIR'] = own;
+  vi.stubEnv('TMPDIR', own);
 });
-afterAll(() => rm(own, { recursive: true, force: true }));
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(own, { recursive: true, force: true });
+});
 
 /** For processes to end on a machine that is busy. */
 const POLL = { timeout: 30_000 };
