@@ -2,266 +2,31 @@
  * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created, changed, carried over to
  * ubus and back by rolling updates, deleted. The truth is in the CNFs' files.
  */
-import { beforeAll, describe, expect, it } from 'vitest';
-import { holdsOnce, timesIn, type Expectation } from '../judge/seed-rules.ts';
+import { beforeAll, describe, it } from 'vitest';
 import { createCnf, updateCnf, type Cnf } from '../stack/cnf.ts';
-import { observePods, observeRules, readCnf } from '../stack/observe.ts';
-import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
-import { rule, zone, type Rule } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
-
-const connection = { name: 'conn-a', conn_type: 'tunnel', mode: 'start' };
-const site = (remote: string, name: string): Record<string, unknown> => ({
-  remote,
-  authentication_method: 'psk',
-  pre_shared_key: 'e2e-key',
-  crypto_proposal: ['prop-1'],
-  connections: [{ ...connection, name }],
-});
-const members = (network: string): Record<string, unknown> => ({
-  members: [{ network, metric: 1, weight: 7 }],
-});
-
-type Case = {
-  rule: Rule;
-  changed: Record<string, unknown>;
-  shows: (isChanged: boolean) => Expectation[];
-};
-
-/** Per kind a rule, what an update makes of its spec, and what must be in the files then and after. */
-const cases: Case[] = [
-  {
-    rule: zone('wan1', 'ovn-net2'),
-    changed: { network: ['ovn-net2'], input: 'REJECT' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'zone',
-        options: { name: 'wan1', input: is ? 'REJECT' : 'ACCEPT' },
-      },
-    ],
-  },
-  {
-    rule: zone('lan1', 'ovn-net1'),
-    changed: { network: ['ovn-net1'], input: 'DROP' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'zone',
-        options: { name: 'lan1', input: is ? 'DROP' : 'ACCEPT' },
-      },
-    ],
-  },
-  {
-    rule: rule('FirewallForwarding', 'fwd-1', { src: 'lan1', dest: 'wan1' }),
-    changed: { src: 'wan1', dest: 'lan1' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'forwarding',
-        options: { src: is ? 'wan1' : 'lan1', dest: is ? 'lan1' : 'wan1' },
-      },
-    ],
-  },
-  {
-    rule: rule('FirewallRule', 'rule-1', {
-      src: 'lan1',
-      proto: 'tcp',
-      dest_port: 81,
-      target: 'DROP',
-    }),
-    changed: { src: 'lan1', proto: 'tcp', dest_port: 81, target: 'REJECT' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'rule',
-        options: { dest_port: '81', target: is ? 'REJECT' : 'DROP' },
-      },
-    ],
-  },
-  {
-    rule: rule('FirewallDNAT', 'dnat-1', {
-      src: 'wan1',
-      proto: 'tcp',
-      src_dport: 8081,
-      dest_ip: '192.168.1.7',
-    }),
-    changed: { src: 'wan1', proto: 'tcp', src_dport: 8081, dest_ip: '192.168.1.8' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'redirect',
-        options: { target: 'DNAT', src_dport: '8081', dest_ip: `192.168.1.${is ? 8 : 7}` },
-      },
-    ],
-  },
-  {
-    rule: rule('FirewallSNAT', 'snat-1', {
-      dest: 'wan1',
-      src_ip: '10.7.0.0/16',
-      src_dip: '1.2.3.4',
-    }),
-    changed: { dest: 'wan1', src_ip: '10.7.0.0/16', src_dip: '1.2.3.5' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'redirect',
-        options: { target: 'SNAT', src_ip: '10.7.0.0/16', src_dip: `1.2.3.${is ? 5 : 4}` },
-      },
-    ],
-  },
-  {
-    rule: rule('Mwan3Policy', 'policy-1', members('ovn-net1')),
-    changed: members('ovn-net2'),
-    shows: (is) => [
-      {
-        package: 'mwan3',
-        type: 'policy',
-        options: { use_member: [`policy_1_net${is ? 2 : 1}`] },
-      },
-      {
-        package: 'mwan3',
-        type: 'member',
-        options: { interface: `net${is ? 2 : 1}`, metric: '1', weight: '7' },
-      },
-    ],
-  },
-  {
-    rule: rule('Mwan3Rule', 'mrule-1', { policy: 'policy-1', dest_ip: '10.8.0.0/16' }),
-    changed: { policy: 'policy-1', dest_ip: '10.9.0.0/16' },
-    shows: (is) => [
-      {
-        package: 'mwan3',
-        type: 'rule',
-        options: { use_policy: 'policy_1', dest_ip: `10.${is ? 9 : 8}.0.0/16` },
-      },
-    ],
-  },
-  {
-    rule: rule('IpsecProposal', 'prop-1', {
-      encryption_algorithm: 'aes128',
-      hash_algorithm: 'sha256',
-      dh_group: 'modp3072',
-    }),
-    changed: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp3072' },
-    shows: (is) => [
-      {
-        package: 'ipsec',
-        type: 'proposal',
-        options: { encryption_algorithm: is ? 'aes256' : 'aes128' },
-      },
-    ],
-  },
-  {
-    rule: rule('IpsecSite', 'site-1', site('203.0.113.1', 'conn-a')),
-    changed: site('203.0.113.2', 'conn-a'),
-    shows: (is) => [
-      {
-        package: 'ipsec',
-        type: 'remote',
-        options: {
-          gateway: `203.0.113.${is ? 2 : 1}`,
-          tunnel: ['conn_a'],
-          crypto_proposal: ['prop_1'],
-        },
-      },
-    ],
-  },
-  {
-    rule: rule('IpsecHost', 'host-1', site('203.0.113.11', 'conn-b')),
-    changed: site('203.0.113.12', 'conn-b'),
-    shows: (is) => [
-      {
-        package: 'ipsec',
-        type: 'remote',
-        options: { gateway: `203.0.113.${is ? 12 : 11}`, tunnel: ['conn_b'] },
-      },
-    ],
-  },
-];
-const rules = cases.map((each) => each.rule);
-const changed = cases.map(({ rule: { kind, metadata }, changed: spec }) =>
-  rule(kind, metadata.name, spec),
-);
-
-const timesOf = (word: string, words: readonly string[]): number =>
-  words.filter((each) => each === word).length;
+import { expectChanged, expectCreated, expectRemoved, expectStillHeld } from './ten-kinds.ts';
 
 describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   const cluster = await e2eCluster();
   let cnf: Cnf;
-
-  const configs = async () => {
-    const { namespace, purpose } = cnf;
-    const pods = await observePods(cluster, namespace, purpose);
-    return Promise.all(pods.map(({ name: pod }) => readCnf(cluster, { namespace, pod })));
-  };
-  const expectHeld = async (isChanged: boolean): Promise<void> => {
-    const found = await configs();
-    expect(found).toHaveLength(2);
-    for (const config of found) {
-      const lacking = cases.filter(({ shows }) => !holdsOnce(config, shows(isChanged)));
-      expect(lacking.map((each) => each.rule.metadata.name)).toEqual([]);
-    }
-  };
 
   beforeAll(async () => {
     const namespace = await cluster.createNamespace('icn');
     cnf = { namespace, purpose: 'cnf-icn', replicas: 2, driver: 'icn' };
     await createCnf(cluster, cnf);
   });
-  const ofCnf = (all: readonly Rule[]): Rule[] =>
-    all.map((each) => ({
-      ...each,
-      metadata: { ...each.metadata, labels: { sdewanPurpose: cnf.purpose } },
-    }));
 
-  it('are created', async () => {
-    await apply(cluster, cnf.namespace, ...ofCnf(rules));
-    await waitInSync(cluster, cnf.namespace, rules);
-    await expectHeld(false);
-  });
-
-  it('are changed', async () => {
-    await apply(cluster, cnf.namespace, ...ofCnf(changed));
-    await waitInSync(cluster, cnf.namespace, changed);
-    await expect
-      .poll(
-        async () =>
-          (await observeRules(cluster, cnf.namespace)).map(({ status }) => status?.appliedVersion),
-        { timeout: 60_000 },
-      )
-      .toEqual(rules.map(() => '2'));
-    await expectHeld(true);
-  });
-
-  it('leave the CNFStatus told by both pods', async () => {
-    const { namespace, purpose } = cnf;
-    const devices = '{range .status.information[*]}{.interfaces[?(@.up)].device} {end}';
-    const kubectl = ['-n', namespace, 'get', 'cnfstatus', purpose, `-o=jsonpath=${devices}`];
-    const told = async () => (await cluster.kubectl(kubectl)).stdout.trim().split(/ +/);
-    const WITHIN = { timeout: 60_000, interval: 500 };
-    await expect.poll(async () => timesOf('net1', await told()), WITHIN).toBe(2);
-  });
+  it('are created', () => expectCreated(cluster, cnf));
+  it('are changed', () => expectChanged(cluster, cnf));
 
   it.each(['ubus', 'icn'] as const)(
     'are carried over to %s by a rolling update, none lost or doubled',
     async (driver) => {
       await updateCnf(cluster, { ...cnf, driver });
-      await waitInSync(cluster, cnf.namespace, changed);
-      await expectHeld(true);
+      await expectStillHeld(cluster, cnf);
     },
   );
 
-  it('are deleted', async () => {
-    // What others refer to goes last.
-    await remove(cluster, cnf.namespace, ...rules.toReversed());
-    await waitGone(cluster, cnf.namespace, rules);
-    for (const config of await configs()) {
-      const left = cases
-        .flatMap(({ shows }) => shows(true))
-        .filter((each) => timesIn(config, each) > 0);
-      expect(left).toEqual([]);
-    }
-  });
+  it('are deleted', () => expectRemoved(cluster, cnf));
 });

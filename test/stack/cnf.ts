@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
+import { loginPrerequisites, variantOf } from './logins.ts';
 import { readManifest } from './manifests.ts';
 import { apply, waitForPods } from './operator.ts';
 
@@ -11,6 +12,8 @@ export type Cnf = {
   replicas: number;
   /** What the agent is told, and all that its OpenWRT speaks. Absent: nothing is told, and it speaks everything. */
   driver?: 'ubus' | 'icn';
+  /** One that the operator made, with the rights of the staged way only. Absent: one of the agent's own, or root's for icn. */
+  login?: 'staged';
 };
 
 const deploymentSchema = z.looseObject({
@@ -18,12 +21,17 @@ const deploymentSchema = z.looseObject({
   spec: z.looseObject({
     template: z.looseObject({
       metadata: z.looseObject({ annotations: z.record(z.string(), z.string()) }),
-      spec: z.looseObject({ containers: z.array(z.looseObject({})) }),
+      spec: z.looseObject({
+        containers: z.array(z.looseObject({ volumeMounts: z.array(z.looseObject({})) })),
+        volumes: z.array(z.looseObject({})),
+      }),
     }),
   }),
 });
 
-const deployment = async ({ purpose, replicas, driver }: Cnf): Promise<object> => {
+const deployment = async (cnf: Cnf): Promise<object> => {
+  const { purpose, replicas } = cnf;
+  const variant = variantOf(cnf);
   const { metadata, spec, ...rest } = deploymentSchema.parse(
     parse(await readManifest('seed-cnf.yaml')),
   );
@@ -39,44 +47,28 @@ const deployment = async ({ purpose, replicas, driver }: Cnf): Promise<object> =
       template: {
         metadata: {
           ...templateMetadata,
-          labels: { ...labels, ...(driver === 'icn' && { 'cnf-account-secret': ACCOUNT }) },
-          annotations: {
-            ...templateMetadata.annotations,
-            ...(driver && { 'sdewan.akraino.org/agent-driver': driver }),
-          },
+          labels: { ...labels, ...variant.labels },
+          annotations: { ...templateMetadata.annotations, ...variant.annotations },
         },
         spec: {
           ...podSpec,
           serviceAccountName: 'cnf',
           containers: podSpec.containers.map((container) => ({
             ...container,
-            ...(driver && { env: environmentOf(driver) }),
+            env: Object.entries(variant.env).map(([name, value]) => ({ name, value })),
+            volumeMounts: [...container.volumeMounts, ...variant.volumeMounts],
           })),
+          volumes: [...podSpec.volumes, ...variant.volumes],
         },
       },
     },
   };
 };
 
-/** ICN's Secret for root's login. */
-const ACCOUNT = 'cnf-account';
-const ROOT_PASSWORD = 'root-for-tests-only';
-
-/** Of the simulator that stands for the CNF's image. */
-const environmentOf = (driver: 'ubus' | 'icn'): object[] => [
-  { name: 'SIMULATOR_APIS', value: driver },
-  { name: 'SIMULATOR_ROOT_PASSWORD', value: ROOT_PASSWORD },
-];
-
-/** What a namespace of CNFs has anyway: a service account for them, root's login, and the script that their image starts. */
+/** What a namespace of CNFs has anyway: a service account for them, logins, and the script that their image starts. */
 const prerequisites: readonly object[] = [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
-  {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name: ACCOUNT },
-    stringData: { password: ROOT_PASSWORD },
-  },
+  ...loginPrerequisites,
   {
     apiVersion: 'v1',
     kind: 'ConfigMap',
