@@ -30,11 +30,14 @@ let answers: Answer[];
 let server: Server;
 let client: KubeClient;
 let expired: number;
+/** Methods of requests whose connection the client cut. */
+let cut: string[];
 
 beforeEach(async () => {
   seen = [];
   answers = [];
   expired = 0;
+  cut = [];
   server = createServer((request, response) => {
     let text = '';
     request.on('data', (chunk) => (text += String(chunk)));
@@ -42,7 +45,10 @@ beforeEach(async () => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, headers, body: text === '' ? undefined : JSON.parse(text) });
       const { status = 200, body = {}, headers: more = {}, hang } = answers.shift() ?? {};
-      if (hang) return;
+      if (hang) {
+        response.on('close', () => cut.push(method));
+        return;
+      }
       response.writeHead(status, more);
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
@@ -198,6 +204,15 @@ describe('failures', () => {
     const call = client.get(pods, { name: 'p' }, { signal: controller.signal });
     setTimeout(() => controller.abort(reason), 20);
     await expect(call).rejects.toBe(reason);
+  });
+
+  it('leave a request alone that was given up, when it has a body', async () => {
+    answers = [{ hang: true }, { hang: true }];
+    const body = { metadata: { name: 'p' } };
+    const error = await failureOf(client.replace(pods, body, { timeoutMs: 50 }));
+    expect(error).toMatchObject({ status: 0, reason: 'Timeout' });
+    await failureOf(client.get(pods, { name: 'p' }, { timeoutMs: 50 }));
+    await expect.poll(() => cut).toEqual(['GET']);
   });
 
   it('ask for credentials anew once after a 401', async () => {

@@ -1,6 +1,7 @@
 /** One HTTP exchange with the API server, and what its failures mean. */
 import type { Dispatcher } from 'undici';
 import { messageOf } from '../runtime/errors.ts';
+import { abandonable } from './abandon.ts';
 import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
 import type { Transport } from './transport.ts';
@@ -23,12 +24,20 @@ export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgen
 export const requestJson = async <T>(deps: RequesterDeps, exchange: Exchange): Promise<T> => {
   const timeout = AbortSignal.timeout(exchange.timeoutMs);
   const signal = exchange.signal ? AbortSignal.any([exchange.signal, timeout]) : timeout;
-  const { body } = await send(deps, exchange, signal);
+  const whole = async (cut: AbortSignal): Promise<T> => {
+    const { body } = await send(deps, exchange, cut);
+    try {
+      const answer: T = JSON.parse(await body.text());
+      return answer;
+    } catch (error) {
+      throw failure(exchange, error, error instanceof SyntaxError ? 'Malformed' : undefined);
+    }
+  };
+  if (exchange.body === undefined) return whole(signal);
   try {
-    const answer: T = JSON.parse(await body.text());
-    return answer;
+    return await abandonable(signal, whole);
   } catch (error) {
-    throw failure(exchange, error, error instanceof SyntaxError ? 'Malformed' : undefined);
+    throw error instanceof KubeError ? error : failure(exchange, error);
   }
 };
 
