@@ -37,7 +37,10 @@ export type StatusDeps = {
   clock: Clock;
 };
 
-/** A web server that restarts must not make all rules of the pod flap. */
+/**
+ * Of failed attempts in a row, counted from the first one's end: a web server that restarts, a long pass that breaks off, or one call
+ * without an answer on a busy machine must not make all rules of the pod flap.
+ */
 const UNREACHABLE_AFTER_MS = 5_000;
 
 export const createStatus = (deps: StatusDeps): AgentStatus => {
@@ -47,7 +50,8 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let driftRepairs = 0;
   let hindrance = 'not reached yet';
   let reachable = false;
-  let answeredAt = -Infinity;
+  /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
+  let unansweredSince: number | undefined = -Infinity;
 
   return {
     setStanding: (next) => {
@@ -56,8 +60,9 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     },
     addAttempt: (attempt) => {
       const before = { reachable, hindrance, passed };
-      if (attempt.outcome !== 'unanswered') answeredAt = clock.monotonic();
-      reachable = clock.monotonic() - answeredAt < UNREACHABLE_AFTER_MS;
+      const now = clock.monotonic();
+      unansweredSince = attempt.outcome === 'unanswered' ? (unansweredSince ?? now) : undefined;
+      reachable = unansweredSince === undefined || now - unansweredSince < UNREACHABLE_AFTER_MS;
       hindrance = 'message' in attempt ? attempt.message : '';
       passed ||= attempt.outcome === 'passed';
       const after = { reachable, hindrance, passed };

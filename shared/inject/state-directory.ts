@@ -46,9 +46,13 @@ export const livenessProbe = {
   failureThreshold: 3,
 };
 
+/**
+ * One failure is none: on a busy node the kubelet cannot always start the shell in time, and the file is there only while the agent, which
+ * waits out short silences itself, says so. The coordinator hears at once that OpenWRT is away; rolling updates and Services wait.
+ */
 export const readinessProbe = {
   ...shell(`test -e ${inStateDirectory(READY_FILE)}`),
   periodSeconds: 2,
   timeoutSeconds: 5,
-  failureThreshold: 1,
+  failureThreshold: 3,
 };
