@@ -7,19 +7,30 @@ export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
 /** The CNF's image as the seed names it; the simulator stands for it. */
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
-const program = (file: string): string[] => [
+const program = (file: string, ...flags: string[]): string[] => [
   process.execPath,
+  ...flags,
   path.resolve(import.meta.dirname, '../..', file),
 ];
 
-export const images = (): Record<string, ImageProcess> => ({
-  [AGENT_IMAGE]: { command: program('agent/main.ts') },
-  [COORDINATOR_IMAGE]: { command: program('coordinator/main.ts') },
-  [CNF_IMAGE]: {
-    command: program('test/openwrt-simulator/main.ts'),
-    ports: { 80: 10_080, 443: 10_443 },
-    // No login for the agent: a stock image, on which it makes its own.
-    env: { SIMULATOR_STATE_DIRECTORY: '/simulator' },
-    directories: ['/etc', '/usr/share/rpcd', '/simulator'],
-  },
-});
+const CNF: ImageProcess = {
+  command: program('test/openwrt-simulator/main.ts'),
+  ports: { 80: 10_080, 443: 10_443 },
+  // No login for the agent: a stock image, on which it makes its own.
+  env: { SIMULATOR_STATE_DIRECTORY: '/simulator' },
+  directories: ['/etc', '/usr/share/rpcd', '/simulator'],
+};
+
+export type ImagesOptions = {
+  /** The agent and the coordinator start anew, in their pods, whenever one of their files is saved. */
+  watch?: boolean;
+};
+
+export const images = ({ watch = false }: ImagesOptions = {}): Record<string, ImageProcess> => {
+  const flags = watch ? ['--watch', '--watch-preserve-output'] : [];
+  return {
+    [AGENT_IMAGE]: { command: program('agent/main.ts', ...flags) },
+    [COORDINATOR_IMAGE]: { command: program('coordinator/main.ts', ...flags) },
+    [CNF_IMAGE]: CNF,
+  };
+};

@@ -2,24 +2,26 @@
 import { BACKENDS, startCluster, type Backend, type Cluster } from 'kind-test-harness';
 import { buildImages } from '../images/build.ts';
 import { archivePath, IMAGE_NAMES } from '../images/catalog.ts';
-import { images } from './images.ts';
+import { images, type ImagesOptions } from './images.ts';
 
 /** The backend that tests and the demo run on, when nothing else is said. */
 export const BACKEND_VARIABLE = 'SDEWAN_TEST_BACKEND';
 
+/** `watch` is for processes; real containers run what was built. */
 export type StackOptions = {
   backend: Backend;
   say?: (line: string) => void;
   signal?: AbortSignal;
-};
+} & ImagesOptions;
 
 export const startStackCluster = async ({
   backend,
   say = () => {},
   signal,
+  watch = false,
 }: StackOptions): Promise<Cluster> => {
   const common = { backend, onProgress: say, ...(signal && { signal }) };
-  if (backend === 'process') return startCluster({ ...common, images: images() });
+  if (backend === 'process') return startCluster({ ...common, images: images({ watch }) });
   await buildImages({ names: IMAGE_NAMES, say });
   return startCluster({ ...common, imageArchives: IMAGE_NAMES.map(archivePath) });
 };
