@@ -80,7 +80,7 @@ export const cnfRouteRule = defineKind({
       dst: oneNetwork,
       fwmark: (mark) => (mark.includes('/') ? 'holds no mask of a mark' : undefined),
     },
-    object: ({ src, dst, not, prio, fwmark, table = 'main' }) => ({
+    object: ({ src, dst, not, prio, fwmark, table }) => ({
       src,
       dst,
       flag: not === true ? '1' : undefined,

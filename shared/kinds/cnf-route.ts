@@ -85,7 +85,7 @@ export const cnfRoute = defineKind({
       dst: dst.replace(/\/32$/, ''),
       gw,
       dev: deviceOf(dev),
-      table: table ?? 'default',
+      table,
     }),
   }),
 });

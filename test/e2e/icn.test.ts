@@ -2,9 +2,10 @@
  * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created, changed, carried over to
  * ubus and back by rolling updates, deleted. The truth is in the CNFs' files.
  */
-import { beforeAll, describe, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, updateCnf, type Cnf } from '../stack/cnf.ts';
 import { e2eCluster } from './cluster.ts';
+import { applySamples } from './icn-samples.ts';
 import { expectChanged, expectCreated, expectRemoved, expectStillHeld } from './ten-kinds.ts';
 
 describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
@@ -20,6 +21,15 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   it('are created', () => expectCreated(cluster, cnf));
   it('are changed', () => expectChanged(cluster, cnf));
 
+  it('leave the CNFStatus told by both pods', async () => {
+    const { namespace, purpose } = cnf;
+    const devices = '{range .status.information[*]}{.interfaces[?(@.up)].device} {end}';
+    const kubectl = ['-n', namespace, 'get', 'cnfstatus', purpose, `-o=jsonpath=${devices}`];
+    const told = async () => (await cluster.kubectl(kubectl)).stdout.trim().split(/ +/);
+    const times = async () => (await told()).filter((device) => device === 'net1').length;
+    await expect.poll(times, { timeout: 60_000, interval: 500 }).toBe(2);
+  });
+
   it.each(['ubus', 'icn'] as const)(
     'are carried over to %s by a rolling update, none lost or doubled',
     async (driver) => {
@@ -29,4 +39,8 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   );
 
   it('are deleted', () => expectRemoved(cluster, cnf));
+
+  it("and ICN's samples of all kinds are accepted and in sync", async () => {
+    expect(await applySamples(cluster, cnf)).toHaveLength(19);
+  });
 });

@@ -7,6 +7,7 @@ import { observePods, readConfigFile, until } from '../stack/observe.ts';
 import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
 import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
+import { applySamples, expectSamplesIn } from './icn-samples.ts';
 
 const PURPOSE = 'cnf-1';
 const PACKAGES = ['firewall', 'mwan3', 'network', 'ipsec'];
@@ -256,5 +257,14 @@ describe('every kind on two replicas', async () => {
     });
     for (const pod of pods)
       await expect.poll(() => filesOf(pod), { timeout: 60_000, interval: 500 }).toEqual(atFirst);
+  });
+
+  it("ICN's samples of all kinds are accepted and in the files of both, a name too long is refused", async () => {
+    const samples = await applySamples(cluster, { namespace, purpose: PURPOSE });
+    for (const pod of pods) expectSamplesIn((await filesOf(pod)).flat(), samples);
+    const long = rule('FirewallZone', 'twelve-chars', zone, PURPOSE);
+    await expect(apply(cluster, namespace, long)).rejects.toThrow(
+      "OpenWRT's firewall has no longer zone names",
+    );
   });
 });

@@ -2,11 +2,12 @@
 import { connectCluster } from 'kind-test-harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { readUci } from '../judge/uci.ts';
 import { startAgent } from './support/agent.ts';
 import { startCoordinator } from './support/coordinator.ts';
 import { applyCrds } from './support/crds.ts';
-import { icnDriver, startIcn } from './support/icn-rest.ts';
+import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import { called, icnPost, lastEntry, ofIcn, writesSince } from './support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, openPass, type TestPass } from './support/pass.ts';
@@ -302,6 +303,46 @@ describe("over ICN's REST", () => {
 
     await agent.converge([]);
     expect(called(firewall(), 'zz-last')).toHaveLength(0);
+  });
+
+  it('what it keeps in packages of its own, and in the kernel, is taken over as it is', async () => {
+    const atFirst = kernelOf(openwrt);
+    const made = [
+      ['nat/v1/nats', 'CNFNAT', { src_dip: '172.16.30.10', dest: 'net1', target: 'SNAT' }],
+      [
+        'networkfirewall/v1/rules',
+        'NetworkFirewallRule',
+        { src: '#172.16.30.10', proto: 'tcp', dest_port: '22', target: 'DROP' },
+      ],
+      ['route/v1/routes', 'CNFRoute', { dst: '10.99.0.0/16', gw: '172.16.30.1', dev: 'net1' }],
+      ['rule/v1/rules', 'CNFRouteRule', { src: '10.1.0.0/16', prio: '100', table: '40' }],
+    ] as const;
+    for (const [path, kind, spec] of made)
+      await icnPost(openwrt, path, { name: kind.toLowerCase(), ...spec });
+    const application = { name: 'app', iplist: '10.1.1.1' };
+    await icnPost(openwrt, 'application/v1/applications', application);
+    const addresses = { [POD_ADDRESSES_ANNOTATION]: '10.1.1.1' };
+    const rules = [
+      ...made.map(([, kind, spec]) => cr(kind, kind.toLowerCase(), spec, ofIcn)),
+      cr(
+        'SdewanApplication',
+        'app',
+        { podSelector: { matchLabels: { app: 'x' } } },
+        { ...ofIcn, annotations: addresses },
+      ),
+    ];
+    const [before, kernel] = [filesOf(openwrt), kernelOf(openwrt)];
+    const calls = openwrt.simulator.restCalls().length;
+    await agent.run(rules);
+    expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
+    const writes = openwrt.simulator.restCalls().slice(calls);
+    expect(writes.filter((call) => !call.startsWith('GET '))).toEqual([]);
+    expect([filesOf(openwrt), kernelOf(openwrt)]).toEqual([before, kernel]);
+    await agent.converge(
+      rules.map((rule) => ({ ...rule, metadata: { ...rule.metadata, ...DELETED } })),
+    );
+    expect(Object.values(agent.states())).toEqual(rules.map(() => 'Removed'));
+    expect(kernelOf(openwrt)).toEqual(atFirst);
   });
 
   it('what it keeps in packages of its own is told when the CR is gone', async () => {

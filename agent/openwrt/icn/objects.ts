@@ -43,14 +43,24 @@ export const sectionOf = (collection: Collection, { name, ...fields }: RestObjec
   options: Object.fromEntries(
     Object.entries(fields)
       .filter(([field]) => !isMade(collection, field, fields[field]))
-      .map(([field, value]): [string, UciValue] => [field, valueOf(value)])
+      .map(([field, value]): [string, UciValue] => [
+        field,
+        valueOf(resolved(value, fields[`${field}${RESOLVED}`])),
+      ])
       .filter(([, value]) => value.length > 0),
   ),
 });
 
+/** Behind the name of a field: the device that the API found for it. */
+const RESOLVED = '_val';
+
+/** A device that was asked for by what it is for is the one that is in force. */
+const resolved = (value: unknown, found: unknown): unknown =>
+  typeof value === 'string' && value.startsWith('#') && found !== undefined ? found : value;
+
 /** What the API adds by itself. */
 const isMade = ({ key }: Collection, field: string, value: unknown): boolean =>
-  field.endsWith('_val') || (key === 'remotes' && field === 'enabled' && value === '1');
+  field.endsWith(RESOLVED) || (key === 'remotes' && field === 'enabled' && value === '1');
 
 const valueOf = (value: unknown): UciValue => {
   if (Array.isArray(value)) return value.map((item: unknown) => itemOf(item));

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
+import { agentKinds } from '#shared/kinds/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
 import { icnSectionOf } from '../../golden/icn-fields.ts';
@@ -65,6 +66,7 @@ const TUNNEL = "\nconfig interface 'vti'\n\toption device 'vti_10.1.2.3'\n";
 
 /** `golden/icn/<case>.uci`: rules that the API cannot hold and why, then what the others add to which file. */
 describe("golden UCI through ICN's REST", () => {
+  const held = new Set<string>();
   it.each(cases.filter((name) => !isSwanctl(name)))('%s', async (name) => {
     const openwrt = await startIcn();
     openwrt.write('network', openwrt.text('network') + TUNNEL);
@@ -98,6 +100,7 @@ describe("golden UCI through ICN's REST", () => {
     for (const { kind, metadata, spec } of [...rules, ...childrenOf(rules)]) {
       const section = isWanted.has(metadata.uid) && icnSectionOf(kind, metadata.name, spec);
       if (!section) continue;
+      held.add(kind);
       const { file, ...wanted } = section;
       expect(files[file]).toContainEqual(
         expect.objectContaining({ ...wanted, options: expect.objectContaining(wanted.options) }),
@@ -105,5 +108,9 @@ describe("golden UCI through ICN's REST", () => {
     }
     await driver.close();
     await openwrt.stop();
+  });
+
+  it('holds every kind in some case', () => {
+    expect(agentKinds.filter(({ kind }) => !held.has(kind)).map(({ kind }) => kind)).toEqual([]);
   });
 });

@@ -34,7 +34,13 @@ export type TestPass = {
   transactions: () => string[];
 };
 
-const DEVICES = { defaultRoute: 'eth0', byAddress: new Map([['172.16.20.10', 'net0']]) };
+const DEVICES = {
+  defaultRoute: 'eth0',
+  byAddress: new Map([
+    ['172.16.20.10', 'net0'],
+    ['172.16.30.10', 'net1'],
+  ]),
+};
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NEVER = new AbortController().signal;
 const MOST_TRIES = 8;
