@@ -1,6 +1,7 @@
 /**
  * What 200 and 1,000 mixed rules cost on each way to write an OpenWRT: requests, calls, transactions, service actions, time. On the
- * simulator with the times of a real one (`uci` calls that slow down with what is staged, 0.6 ms of `fw4 reload` per rule).
+ * simulator with the times of a real one (`uci` calls that slow down with what is staged, 0.6 ms of `fw4 reload` per rule). For each
+ * call of ICN's REST it parses and writes the package, which takes it about as long as a real CNF's process (12 to 81 ms, measured).
  *
  *     node test/bench/paths.ts [number of rules…]
  */
@@ -9,6 +10,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
 import {
   startOpenwrt,
@@ -27,9 +29,17 @@ const ubus: Path['driver'] = (url, { usernameFile, passwordFile }) =>
     log: silentLogger,
   });
 
+const icn: Path['driver'] = (url, { usernameFile, passwordFile }) =>
+  createIcnDriver({
+    target: { url, usernameFile, passwordFile },
+    reassertMs: 0,
+    clock: systemClock,
+  });
+
 const paths: Readonly<Record<string, Path>> = {
   'ubus, fast': { options: { login: 'own' }, driver: ubus },
   'ubus, staged': { options: { login: 'stock' }, driver: ubus },
+  icn: { options: { login: 'stock', apis: ['icn'] }, driver: icn },
 };
 
 /** Measured: 1,000 `uci add` with an apply every 25 take 2.9 to 3.5 s, `fw4 reload` of 1,000 named rules 0.62 s. */
@@ -154,6 +164,9 @@ const measure = async (
     const start = performance.now();
     await pass.run(desired);
     const seconds = (performance.now() - start) / 1_000;
+    const states = Object.values(pass.states());
+    if (states.length !== desired.length || states.some((state) => state !== 'Applied'))
+      throw new Error(`${name}, ${what}: ${[...new Set(states)].join(', ')}`);
     // procd reloads behind the answer.
     await systemClock.sleep(200);
     const after = { ...traffic, ...eventsOf(openwrt) };
@@ -162,8 +175,10 @@ const measure = async (
       what,
       String(after.requests - before.requests),
       String(after.calls - before.calls),
+      String(after.listings - before.listings),
       String(after.writes - before.writes),
       String(after.actions - before.actions),
+      String(after.byProcd - before.byProcd),
       seconds.toFixed(2),
     ]);
   }
@@ -172,19 +187,29 @@ const measure = async (
   await openwrt.stop();
 };
 
-const eventsOf = ({ simulator }: TestOpenwrt): { writes: number; actions: number } => {
+/** `byProcd`: of the actions, those that OpenWRT starts by itself when a package was committed. */
+type Events = { listings: number; writes: number; actions: number; byProcd: number };
+
+const eventsOf = ({ simulator }: TestOpenwrt): Events => {
   const entries = simulator.journal();
+  const actions = entries.filter((entry) => entry.event === 'reload');
   return {
+    listings: simulator.restCalls().filter((call) => call.startsWith('GET ')).length,
     writes: entries.filter(({ event }) => event === 'write').length,
-    actions: entries.filter(({ event }) => event === 'reload').length,
+    actions: actions.length,
+    byProcd: actions.filter(({ by }) => by.call === 'procd').length,
   };
 };
 
 const row = (cells: readonly string[]): void => console.log(`| ${cells.join(' | ')} |`);
 
 const counts = process.argv.slice(2).map(Number);
-row(['path', 'rules', 'requests', 'calls', 'package writes', 'service actions', 'seconds']);
-row(['---', '---', '---', '---', '---', '---', '---']);
+const HEAD =
+  'path | rules | requests | calls | listings | package writes | service actions | of them by procd | seconds'.split(
+    ' | ',
+  );
+row(HEAD);
+row(HEAD.map(() => '---'));
 for (const [name, path] of Object.entries(paths)) {
   for (const count of counts.length > 0 ? counts : [200, 1_000]) await measure(name, path, count);
 }

@@ -110,9 +110,27 @@ describe('all kinds', () => {
     expect(writesIn(calls)).toHaveLength(all.length + 3);
     expect(calls).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
     expect(await callsOf(() => agent.run(all))).toHaveLength(COLLECTIONS);
-    await agent.run([]);
+    const removal = await callsOf(() => agent.run([]));
+    expect(removal).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
     expect(filesOf(openwrt)).toEqual(files);
     expect(kernelOf(openwrt)).toEqual(kernel);
+  });
+
+  it('never take more calls than there are changes, services and lists', async () => {
+    // With what others refer to, so that no rule waits.
+    const every = (nth: number): RuleObject[] =>
+      all.filter(({ kind }, at) => at % nth === 0 || /Zone|Policy|Proposal/.test(kind));
+    let before: readonly RuleObject[] = [];
+    for (const rules of [every(2), all, every(3), every(2), every(1), [], all]) {
+      const [was, is] = [new Set(before), new Set(rules)];
+      const changes = [...was, ...is].filter((rule) => !was.has(rule) || !is.has(rule)).length;
+      const writes = writesIn(await callsOf(() => agent.run(rules)));
+      const actions = writes.filter((call) => call.includes('/service/')).length;
+      expect(actions).toBeLessThanOrEqual(3);
+      expect(writes.length - actions).toBeLessThanOrEqual(changes);
+      before = rules;
+    }
+    expect(agent.states()).toEqual(applied(all));
   });
 
   it('are as they were after a restart of the agent, and after one of OpenWRT', async () => {
