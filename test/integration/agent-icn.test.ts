@@ -28,6 +28,8 @@ afterEach(async () => {
 
 const NEVER = new AbortController().signal;
 const COLLECTIONS = 13;
+/** Of `all`, the policy rules are looked for in the kernel, too. */
+const READS = COLLECTIONS + 1;
 
 const callsOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   const before = openwrt.simulator.restCalls().length;
@@ -108,10 +110,10 @@ describe('all kinds', () => {
     const calls = await callsOf(() => agent.run(all));
     expect(agent.states()).toEqual(applied(all));
     expect(writesIn(calls)).toHaveLength(all.length + 3);
-    expect(calls).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
-    expect(await callsOf(() => agent.run(all))).toHaveLength(COLLECTIONS);
+    expect(calls).toHaveLength(all.length + 3 + COLLECTIONS + READS);
+    expect(await callsOf(() => agent.run(all))).toHaveLength(READS);
     const removal = await callsOf(() => agent.run([]));
-    expect(removal).toHaveLength(all.length + 3 + 2 * COLLECTIONS);
+    expect(removal).toHaveLength(all.length + 3 + READS + COLLECTIONS);
     expect(filesOf(openwrt)).toEqual(files);
     expect(kernelOf(openwrt)).toEqual(kernel);
   });
@@ -254,6 +256,48 @@ describe('rules in iptables', () => {
     await agent.run([masquerade]);
     expect(agent.states()).toEqual({ out: 'Applied' });
     expect(openwrt.sections('firewall-nat')[0]?.options['dest']).toBe('eth0');
+  });
+});
+
+describe('routes and policy rules', () => {
+  const route = (name: string, options: object): RuleObject =>
+    cr('CNFRoute', name, { dst: '10.99.0.0/16', gw: '172.16.40.1', dev: 'net2', ...options });
+  const policyRule = cr('CNFRouteRule', 'by-cnf', { src: '10.5.0.0/16', table: '40', prio: 77 });
+  const held = [route('to-hub', {}), policyRule];
+  const expectRepaired = async (breakIt: () => void): Promise<void> => {
+    const { signal } = new AbortController();
+    await agent.run(held);
+    expect(agent.states()).toEqual(applied(held));
+    const kernel = kernelOf(openwrt);
+    const left = await agent.driver.fingerprint(signal);
+    breakIt();
+    expect(kernelOf(openwrt)).not.toEqual(kernel);
+    const seen = new Set<string>();
+    for (let look = 1; look <= COLLECTIONS; look += 1)
+      seen.add(await agent.driver.fingerprint(signal));
+    expect([...seen]).not.toEqual([left]);
+    const writes = writesIn(await callsOf(() => agent.run(held)));
+    expect(writes).toHaveLength(1);
+    expect(kernelOf(openwrt)).toEqual(kernel);
+    expect(agent.states()).toEqual(applied(held));
+    expect(agent.driftRepairs()).toBe(1);
+  };
+
+  it('that the kernel forgot with a link are set again', async () => {
+    await expectRepaired(() => openwrt.simulator.kernel.routes.linkDown('net2'));
+  });
+
+  it('that somebody removed from the kernel are set again', async () => {
+    await expectRepaired(() => openwrt.simulator.kernel.ipRules.run(['del', 'prio', '77']));
+  });
+
+  it('that the kernel refuses are no success, and harm no other', async () => {
+    const unreachable = route('nowhere', { dst: '10.98.0.0/16', gw: '192.0.2.1' });
+    await agent.run([...held, unreachable]);
+    expect(agent.states()).toEqual({ ...applied(held), nowhere: 'Failed: RefusedByOpenwrt' });
+    const told = agent.reports().find(({ name }) => name === 'nowhere')?.message;
+    expect(told).toContain('its kernel did not take it');
+    expect(namesIn('route-cnf', 'route')).toEqual(['to_hub']);
   });
 });
 

@@ -12,6 +12,8 @@ export type Collection = {
   service?: Service;
   /** Objects take effect by the call, in iptables, which nobody can read back: gone when the firewall restarts. */
   inIptables?: true;
+  /** Objects take effect by the call, where v1/status shows it: REST itself does not look. */
+  shownBy?: 'route' | 'rule';
   /** Whether the first of two objects that match wins. */
   isOrdered?: true;
   /** Others refer to its objects: REST refuses to remove one in use. */
@@ -38,9 +40,9 @@ export const COLLECTIONS: readonly Collection[] = [
   collection('nat/nats', { service: 'firewall', inIptables: true, isOrdered: true }),
   collection('mwan3/policies', { service: 'mwan3', isReferredTo: true, nested: 'members' }),
   collection('mwan3/rules', { service: 'mwan3', isOrdered: true }),
-  collection('route/routes', {}),
-  collection('rule/rules', { isOrdered: true }),
-  collection('application/applications', {}),
+  collection('route/routes', { shownBy: 'route' }),
+  collection('rule/rules', { shownBy: 'rule', isOrdered: true }),
+  collection('application/applications', { shownBy: 'rule' }),
   collection('ipsec/proposals', { service: 'ipsec', isReferredTo: true }),
   collection('ipsec/remotes', { service: 'ipsec', nested: 'connections' }),
 ];

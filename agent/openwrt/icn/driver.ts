@@ -11,6 +11,7 @@ import { OpenwrtError, type ApplyResult, type Driver } from '../driver.ts';
 import { createRestClient, expectStatus, type RestCall } from './client.ts';
 import { COLLECTIONS, collectionOf, type Service } from './collections.ts';
 import { readIcnInformation } from './information.ts';
+import { isNotInForce } from './objects.ts';
 import { createIcnState } from './state.ts';
 import { carryOut, servicesOf, writesOf, type Write } from './writes.ts';
 
@@ -200,7 +201,11 @@ const firstLost = (
       return found === undefined || !sectionsEqual(found, section);
     });
     if (lost) {
-      const message = 'OpenWRT does not show the object as it was sent';
+      const found = there.get(lost.name);
+      const message =
+        found && isNotInForce(found)
+          ? 'it stored the object, and its kernel did not take it'
+          : 'OpenWRT does not show the object as it was sent';
       return { package: name, name: lost.name, message };
     }
   }

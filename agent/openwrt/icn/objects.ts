@@ -6,6 +6,8 @@ import type { Collection } from './collections.ts';
 
 /** How many objects bear the name, where it is not one: the API stores a second one without a word. */
 const COPIES = '#copies';
+/** Whether the kernel lacks what the object asks of it. */
+const NOT_IN_FORCE = '#not in force';
 
 const objectSchema = z.looseObject({ name: z.string() });
 export type RestObject = z.infer<typeof objectSchema>;
@@ -35,6 +37,13 @@ export const sectionsOf = (
 };
 
 export const isDoubled = ({ options }: UciSection): boolean => COPIES in options;
+
+/** The same as something that differs from whatever is wanted, so that it is written anew. */
+export const notInForce = (section: UciSection): UciSection => ({
+  ...section,
+  options: { ...section.options, [NOT_IN_FORCE]: '1' },
+});
+export const isNotInForce = ({ options }: UciSection): boolean => NOT_IN_FORCE in options;
 
 export const sectionOf = (collection: Collection, { name, ...fields }: RestObject): UciSection => ({
   name,
@@ -93,7 +102,7 @@ export const bodyOf = (collection: Collection, { name, options }: UciSection): s
     name,
     ...Object.fromEntries(
       Object.entries(options)
-        .filter(([field]) => field !== COPIES)
+        .filter(([field]) => !field.startsWith('#'))
         .map(([field, value]) => [field, toJson(collection, field, value)]),
     ),
   });

@@ -72,7 +72,8 @@ const areApart = (a: string, b: string): boolean => {
   return x !== undefined && y !== undefined && (x.last < y.first || y.last < x.first);
 };
 
-const rangeOf = (network: string): { first: number; last: number } | undefined => {
+/** Undefined for what is no IPv4 network. */
+export const rangeOf = (network: string): { first: number; last: number } | undefined => {
   const [address = '', bits = '32'] = network.split('/');
   const parts = address.split('.').map(Number);
   const size = 2 ** (32 - Number(bits));

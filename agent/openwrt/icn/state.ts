@@ -7,7 +7,8 @@ import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtApiMissingError, OpenwrtError, type Fingerprint } from '../driver.ts';
 import { COLLECTIONS, type Collection } from './collections.ts';
 import { expectStatus, type RestCall, type RestClient } from './client.ts';
-import { isDoubled, listSchema, sectionsOf } from './objects.ts';
+import { isInForce, isShown } from './in-force.ts';
+import { isDoubled, listSchema, notInForce, sectionsOf } from './objects.ts';
 
 /** Undefined: this OpenWRT does not have the collection. */
 type Listed = { content: UciPackage; hash: string } | undefined;
@@ -36,14 +37,33 @@ export const createIcnState = (client: RestClient): IcnState => {
   let doubts = 0;
   let doubtful = false;
 
-  const listOne = async (collection: Collection, signal: AbortSignal): Promise<Listed> => {
+  /** Asks each module once. */
+  const createLook = (signal: AbortSignal): Look => {
+    const asked = new Map<string, Promise<unknown>>();
+    return (module) => {
+      const call: RestCall = { method: 'GET', path: `v1/status/${module}` };
+      const answer = asked.get(module) ?? client.call(call, signal).then(({ json }) => json);
+      asked.set(module, answer);
+      return answer;
+    };
+  };
+
+  const listOne = async (
+    collection: Collection,
+    look: Look,
+    signal: AbortSignal,
+  ): Promise<Listed> => {
     const call: RestCall = { method: 'GET', path: collection.path };
     const answer = await client.call(call, signal);
     if (answer.status === 404) return undefined;
     const list = listSchema(collection.key).safeParse(expectStatus(call, answer, 200).json);
     if (!list.success)
       throw new OpenwrtError(`list ${collection.package}`, 'the answer is no list');
-    const content = { name: collection.package, sections: sectionsOf(collection, list.data) };
+    const sections = sectionsOf(collection, list.data);
+    const content = {
+      name: collection.package,
+      sections: await judged(collection, sections, look),
+    };
     return { content, hash: hashOf(content) };
   };
 
@@ -61,9 +81,10 @@ export const createIcnState = (client: RestClient): IcnState => {
   return {
     list: async (collections, signal) => {
       let lost = false;
+      const look = createLook(signal);
       for (const collection of collections) {
         const before = listed.get(collection.package);
-        const now = await listOne(collection, signal);
+        const now = await listOne(collection, look, signal);
         const isLost = hasLost(before, now);
         if (collection.inIptables && (isLost || hasDoubled(before, now))) doubt();
         lost ||= isLost;
@@ -84,8 +105,9 @@ export const createIcnState = (client: RestClient): IcnState => {
       const next = COLLECTIONS[turn % COLLECTIONS.length];
       const looked = COLLECTIONS.filter((each) => each === next || each.package === watched);
       const now = new Map(listed);
+      const look = createLook(signal);
       for (const collection of looked)
-        now.set(collection.package, await listOne(collection, signal));
+        now.set(collection.package, await listOne(collection, look, signal));
       return compose(now);
     },
     fingerprint: () => compose(listed),
@@ -112,6 +134,20 @@ export const createIcnState = (client: RestClient): IcnState => {
       doubtful = false;
     },
   };
+};
+
+/** What a module of v1/status says. */
+type Look = (module: string) => Promise<unknown>;
+
+/** With those marked that the kernel does not hold. */
+const judged = async (
+  { package: name, shownBy }: Collection,
+  sections: readonly UciSection[],
+  look: Look,
+): Promise<readonly UciSection[]> => {
+  if (shownBy === undefined || !sections.some(isShown)) return sections;
+  const status = await look(shownBy);
+  return sections.map((each) => (isInForce(name, each, status) ? each : notInForce(each)));
 };
 
 /** The best guess where something of ours is, after a restart of the agent. */
