@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../openwrt-simulator/faults.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { firewallRule, openPass, zone } from './support/pass.ts';
+import { cr, firewallRule, openPass, PACKAGES, zone } from './support/pass.ts';
 
 let openwrt: TestOpenwrt;
 
@@ -17,6 +17,11 @@ const after: RuleObject[] = [
   ...before.filter(({ metadata }) => ['lan1', 'stays'].includes(metadata.name)),
   firewallRule('changes', { dest_port: '20' }, { generation: 2 }),
   firewallRule('comes', { dest_port: '4' }),
+];
+const inTwoPackages: RuleObject[] = [
+  ...after,
+  cr('Mwan3Policy', 'p', { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] }),
+  cr('Mwan3Rule', 'm', { policy: 'p' }),
 ];
 const wanted = [
   'sdewan_zone_lan1',
@@ -41,19 +46,19 @@ const foreign = () =>
 const portOf = (name: string) =>
   openwrt.sections('firewall').find((section) => section.name === name)?.options['dest_port'];
 
-/** The firewall was reloaded after the last change of its file, by us or by procd, who takes its time. */
-const expectReloaded = async (what: string): Promise<void> => {
-  await expect.poll(isReloaded, { message: `reloaded after ${what}` }).toBe(true);
+/** The service was reloaded after the last change of its file, by us or by procd, who takes its time. */
+const expectReloaded = async (what: string, name = 'firewall'): Promise<void> => {
+  await expect.poll(() => isReloaded(name), { message: `${name} after ${what}` }).toBe(true);
 };
 
-const isReloaded = (): boolean => {
+const isReloaded = (name: string): boolean => {
   const events = openwrt.simulator.journal();
   const lastWrite = events.findLastIndex(
-    (entry) => entry.event === 'write' && entry.package === 'firewall',
+    (entry) => entry.event === 'write' && entry.package === name,
   );
   return events
     .slice(lastWrite)
-    .some((entry) => entry.event === 'reload' && entry.service === 'firewall');
+    .some((entry) => entry.event === 'reload' && entry.service === name);
 };
 
 const expectRight = (adminSections: unknown): void => {
@@ -119,7 +124,11 @@ describe.each(cases)('on $path, when a call $what', ({ login, what }) => {
 describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (login) => {
   it(`leaves nothing that the next one does not mend, whatever call was the last, on ${paths[login].name}`, async () => {
     await start(login);
-    const adminSections = foreign();
+    const files = () => PACKAGES.map((name) => openwrt.sections(name));
+    const whole = await openPass(openwrt);
+    await whole.converge(inTwoPackages);
+    const all = files();
+    await whole.driver.close();
     let calls = 0;
     for (let skip = 0; ; skip += 1) {
       const settled = await openPass(openwrt);
@@ -132,7 +141,7 @@ describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (lo
       const poll = setInterval(() => {
         if (openwrt.simulator.faults.list().length === 0) death.abort(new Error('killed'));
       }, 1);
-      const survived = await killed.run(after, death.signal).then(
+      const survived = await killed.run(inTwoPackages, death.signal).then(
         () => true,
         () => false,
       );
@@ -140,9 +149,10 @@ describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (lo
       off();
 
       const next = await openPass(openwrt);
-      await next.converge(after);
-      expectRight(adminSections);
+      await next.converge(inTwoPackages);
+      expect(files(), `after a death at call ${skip}`).toEqual(all);
       await expectReloaded(`a death at call ${skip}`);
+      await expectReloaded(`a death at call ${skip}`, 'mwan3');
       await next.driver.close();
       if (!survived) continue;
       calls = skip;
