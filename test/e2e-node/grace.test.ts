@@ -1,77 +1,125 @@
 /**
- * A CNF whose OpenWRT uses up the grace period when its pod is deleted: the kubelet then gives the agent two seconds. Rules
- * change all the while, so that it is killed at whatever point of a transaction.
+ * The agent's end at any point of a transaction: every call that only a transaction makes hangs on one pod each, before it is carried out or
+ * after, and then the agent is killed. What it leaves, on OpenWRT and in Kubernetes, the next agent mends.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { createCnf } from '../stack/cnf.ts';
-import { observePods, until } from '../stack/observe.ts';
+import { observePods, readCnf, until } from '../stack/observe.ts';
 import { apply, remove, waitForPods, waitGone, waitInSync } from '../stack/operator.ts';
-import { firstPod, nodeCluster, PURPOSE, waitForRulesOnAll, zoneAndRules } from './cluster.ts';
+import type { Rule } from '../stack/rules.ts';
+import { agentOf, getPod, nodeCluster, PURPOSE, zoneAndRules } from './cluster.ts';
+import { measured } from './figures.ts';
 
+/** Of the main container, which uses all of it up; the agent is then given two seconds. */
 const GRACE_SECONDS = 3;
-/** Of the main container's end; the agent's comes within two seconds after it. */
-const ROUNDS = [0, 1, 2];
-const RULES = 30;
+const RULES = 12;
+/** In the order in which a transaction makes them; one pod for each. */
+const CALLS = [
+  { object: 'uci', method: 'add' },
+  { object: 'file', method: 'write' },
+  { object: 'uci', method: 'apply' },
+  { object: 'file', method: 'exec', contains: 'reload' },
+  { object: 'uci', method: 'confirm' },
+];
 
-describe('pods that use up their grace period while rules change', async () => {
+const stateSchema = z.object({ faults: z.array(z.unknown()) });
+
+describe('an agent that is killed in a transaction, whatever call was its last', async () => {
   const cluster = await nodeCluster();
   const [lan, ...rules] = zoneAndRules(RULES);
-  const half = RULES / 2;
+  const halves = [rules.slice(0, RULES / 2), rules.slice(RULES / 2)] as const;
   let namespace = '';
+  let round = 0;
+
+  const faultsOf = async (pod: string): Promise<unknown[]> => {
+    const { status } = await getPod(cluster, namespace, pod);
+    const answer = await fetch(`http://${status.podIP}/_simulator/state`, {
+      signal: AbortSignal.timeout(10_000),
+    });
+    return stateSchema.parse(await answer.json()).faults;
+  };
+
+  const addFault = async (pod: string, fault: object): Promise<void> => {
+    const { status } = await getPod(cluster, namespace, pod);
+    const answer = await fetch(`http://${status.podIP}/_simulator/faults`, {
+      method: 'POST',
+      signal: AbortSignal.timeout(10_000),
+      body: JSON.stringify({ ...fault, action: { kind: 'hang' }, times: 1 }),
+    });
+    expect(answer.status).toBe(200);
+  };
+
+  const podNames = async (): Promise<string[]> =>
+    (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
+
+  const holdExactly = (expected: readonly Rule[]): Promise<true> =>
+    until(`exactly ${expected.length} rules on ${CALLS.length} pods`, 120_000, async () => {
+      const pods = await podNames();
+      const wanted = expected.map(({ spec }) => String(spec['src_ip'])).sort();
+      const held = await Promise.all(
+        pods.map(async (pod) => {
+          const sections = (await readCnf(cluster, { namespace, pod })).get('firewall') ?? [];
+          const addresses = sections.map(({ options }) => String(options['src_ip']));
+          return addresses.filter((address) => address.startsWith('10.1.')).sort();
+        }),
+      );
+      const all = held.every((addresses) => addresses.join() === wanted.join());
+      return all && pods.length === CALLS.length ? true : undefined;
+    });
 
   beforeAll(async () => {
-    namespace = await cluster.createNamespace('grace');
-    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
-    await apply(cluster, namespace, {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'cnf-1-entrypoint' },
-      data: { 'entrypoint.sh': "trap '' TERM\nopenwrt\n" },
-    });
-    const template = { spec: { terminationGracePeriodSeconds: GRACE_SECONDS } };
-    await cluster.kubectl([
-      'patch',
-      '-n',
+    namespace = await cluster.createNamespace('killed');
+    await createCnf(cluster, {
       namespace,
-      `deployment/${PURPOSE}`,
-      '-p',
-      JSON.stringify({ spec: { template } }),
-    ]);
-    await until('the old pod gone', 180_000, async () => {
-      const { stdout } = await cluster.kubectl([
-        'get',
-        'pods',
-        '-n',
-        namespace,
-        '-o',
-        'jsonpath={.items[*].spec.terminationGracePeriodSeconds}',
-      ]);
-      return stdout.trim() === String(GRACE_SECONDS) ? true : undefined;
+      purpose: PURPOSE,
+      replicas: CALLS.length,
+      usesUpGrace: GRACE_SECONDS,
     });
-    await waitForPods(cluster, namespace, PURPOSE, 1);
-    if (lan) await apply(cluster, namespace, lan);
-    await apply(cluster, namespace, ...rules.slice(0, half));
-    await waitInSync(cluster, namespace, rules.slice(0, half), 120_000);
+    if (lan) await apply(cluster, namespace, lan, ...halves[1]);
+    await waitInSync(cluster, namespace, halves[1], 120_000);
   });
 
-  it.each(ROUNDS)('round %s: the next agent mends whatever was left', async (round) => {
-    const [deleted, created] =
-      round % 2 === 0
-        ? [rules.slice(0, half), rules.slice(half)]
-        : [rules.slice(half), rules.slice(0, half)];
-    const pod = await firstPod(cluster, namespace);
-    await cluster.kubectl(['delete', 'pod', pod, '-n', namespace, '--wait=false']);
-    await sleep(round * 700);
-    // In threes, so that the agent writes again and again until its end.
-    for (let index = 0; index < half; index += 3) {
-      await remove(cluster, namespace, ...deleted.slice(index, index + 3));
-      await apply(cluster, namespace, ...created.slice(index, index + 3));
+  /** Lets each pod's agent hang at its call of the transaction that exchanges one half of the rules for the other. */
+  const hang = async (when: 'before' | 'after') => {
+    const [created, deleted] = round % 2 === 0 ? halves : [halves[1], halves[0]];
+    round += 1;
+    const pods = await podNames();
+    for (const [at, pod] of pods.entries()) {
+      await addFault(pod, { ...CALLS[at], when });
     }
+    await apply(cluster, namespace, ...created);
+    await remove(cluster, namespace, ...deleted);
+    await until('every agent hangs', 60_000, async () => {
+      const left = (await Promise.all(pods.map(faultsOf))).flat();
+      return left.length === 0 ? true : undefined;
+    });
+    return { pods, created, deleted };
+  };
+
+  const mended = async (created: readonly Rule[], deleted: readonly Rule[]): Promise<void> => {
+    await waitForPods(cluster, namespace, PURPOSE, CALLS.length);
     await waitGone(cluster, namespace, deleted, 120_000);
     await waitInSync(cluster, namespace, created, 120_000);
-    await waitForRulesOnAll(cluster, namespace, { pods: 1, rules: half });
-    const [after] = await observePods(cluster, namespace, PURPOSE);
-    expect(after?.name).not.toBe(pod);
+    await holdExactly(created);
+  };
+
+  it.each(['before', 'after'] as const)('killed in its pod, %s the call', async (when) => {
+    const { pods, created, deleted } = await hang(when);
+    for (const pod of pods) await cluster.killContainer(agentOf(namespace, pod), 'SIGKILL');
+    await measured(`agents killed ${when} a call, until mended`, () => mended(created, deleted));
+    expect((await podNames()).sort()).toEqual([...pods].sort());
   });
+
+  it.each(['before', 'after'] as const)(
+    'its pod deleted, two seconds after SIGTERM, %s the call',
+    async (when) => {
+      const { pods, created, deleted } = await hang(when);
+      await cluster.kubectl(['delete', 'pod', ...pods, '-n', namespace, '--wait=false']);
+      await until('the pods gone', 120_000, async () =>
+        (await podNames()).some((name) => pods.includes(name)) ? undefined : true,
+      );
+      await measured(`pods deleted ${when} a call, until mended`, () => mended(created, deleted));
+    },
+  );
 });

@@ -14,6 +14,8 @@ export type Cnf = {
   driver?: 'ubus' | 'icn';
   /** One that the operator made, with the rights of the staged way only. Absent: one of the agent's own, or root's for icn. */
   login?: 'staged';
+  /** Seconds of grace, all of which it uses up at its end. Absent: it ends at once. */
+  usesUpGrace?: number;
 };
 
 const deploymentSchema = z.looseObject({
@@ -28,6 +30,9 @@ const deploymentSchema = z.looseObject({
     }),
   }),
 });
+
+/** The stand-in ends at once; who deletes a namespace looks again after half of the longest grace period in it. */
+const GRACE_SECONDS = 5;
 
 const deployment = async (cnf: Cnf): Promise<object> => {
   const { purpose, replicas } = cnf;
@@ -53,6 +58,7 @@ const deployment = async (cnf: Cnf): Promise<object> => {
         spec: {
           ...podSpec,
           serviceAccountName: 'cnf',
+          terminationGracePeriodSeconds: cnf.usesUpGrace ?? GRACE_SECONDS,
           containers: podSpec.containers.map((container) => ({
             ...container,
             env: Object.entries(variant.env).map(([name, value]) => ({ name, value })),
@@ -66,14 +72,14 @@ const deployment = async (cnf: Cnf): Promise<object> => {
 };
 
 /** What a namespace of CNFs has anyway: a service account for them, logins, and the script that their image starts. */
-const prerequisites: readonly object[] = [
+const prerequisites = ({ usesUpGrace }: Cnf): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'cnf' } },
   ...loginPrerequisites,
   {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: 'cnf-1-entrypoint' },
-    data: { 'entrypoint.sh': 'exec openwrt\n' },
+    data: { 'entrypoint.sh': usesUpGrace ? "trap '' TERM\nopenwrt\n" : 'exec openwrt\n' },
   },
 ];
 
@@ -83,7 +89,7 @@ export const createCnf = async (
   cnf: Cnf,
   { wait = true }: { wait?: boolean } = {},
 ): Promise<void> => {
-  await apply(cluster, cnf.namespace, ...prerequisites, await deployment(cnf));
+  await apply(cluster, cnf.namespace, ...prerequisites(cnf), await deployment(cnf));
   if (wait) await waitForPods(cluster, cnf.namespace, cnf.purpose, cnf.replicas);
 };
 
