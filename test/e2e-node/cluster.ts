@@ -6,6 +6,7 @@ import {
   type RealNode,
 } from 'kind-test-harness';
 import { observePods, readCnf, until } from '../stack/observe.ts';
+import { withOwnNamespaces } from '../stack/own-namespaces.ts';
 import { rejectRule, zone, type Rule } from '../stack/rules.ts';
 
 export const AGENT = 'sdewan-agent';
@@ -14,8 +15,9 @@ export const PURPOSE = 'cnf-1';
 
 export type NodeCluster = Cluster & { node: RealNode };
 
+/** To be called in `describe`: namespaces made with it go at its end. */
 export const nodeCluster = async (): Promise<NodeCluster> => {
-  const cluster = await connectCluster();
+  const cluster = withOwnNamespaces(await connectCluster());
   const { node } = cluster;
   if (!node) throw new Error(`the cluster's pods run on ${cluster.backend}, not on a real node`);
   return { ...cluster, node };

@@ -21,14 +21,14 @@ import { measured } from './figures.ts';
 /** Three failed periods of the liveness probe end a container: 60 s. */
 const BLOCKED_MS = 70_000;
 
-describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', (chain) => {
+describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', async (chain) => {
+  const cluster = await nodeCluster();
   const rules = zoneAndRules(5);
 
   it(
     'the agent lives, keeps the rules, says what it misses, and recovers',
     { timeout: 900_000 },
     async () => {
-      const cluster = await nodeCluster();
       const namespace = await cluster.createNamespace(`drop-${chain.toLowerCase()}`);
       await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
       await apply(cluster, namespace, ...rules);
