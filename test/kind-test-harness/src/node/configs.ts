@@ -104,6 +104,8 @@ export const kubeletConfig = (files: NodeFiles, subnets: Subnets, cgroup: string
       'imagefs.available': '1%',
     },
     nodeStatusUpdateFrequency: '4s',
+    // Tests kill containers twice: the second time a real node waits for ten seconds, the third for twenty.
+    crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
   });
 
 /** Names of the cluster only: there is no way out to ask for others. */
