@@ -33,9 +33,9 @@ export const up = async (options: UpOptions): Promise<number> => {
     }
   });
 
-  const images = options.imagesFile ? await readImages(options.imagesFile) : {};
   let cluster: Cluster;
   try {
+    const images = options.imagesFile ? await readImages(options.imagesFile) : {};
     cluster = await startCluster({
       backend: options.backend,
       images,
@@ -107,6 +107,7 @@ const imagesSchema = z.record(
     command: z.array(z.string()).min(1),
     env: z.record(z.string(), z.string()).default({}),
     ports: z.record(z.coerce.number(), z.number()).default({}),
+    directories: z.array(z.string()).default([]),
   }),
 );
 
