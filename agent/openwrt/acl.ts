@@ -2,7 +2,9 @@
  * The rights of the agent's own login, as an ACL file of rpcd: exactly what the ubus driver calls, and nothing of other
  * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
  */
-import { INIT_SCRIPTS } from './ipsec-dialect.ts';
+import { OWN_FILES } from '#shared/kinds/device-files.ts';
+import { CERTIFICATE_FOLDERS } from '#shared/kinds/ipsec-certificates.ts';
+import { INIT_SCRIPTS, IPSEC_SCRIPTS } from './ipsec-service.ts';
 import { DD_PATHS } from './packages.ts';
 import { reloadersOf } from './services.ts';
 import { importFileOf, UCI_PATHS } from './staging.ts';
@@ -12,6 +14,8 @@ import { TUNNEL_STATUS } from './tunnels.ts';
 export const ACL_GROUP = 'sdewan-agent';
 
 type FileRights = Record<string, readonly string[]>;
+
+const FOLDERS = Object.values(CERTIFICATE_FOLDERS).flatMap((folders) => Object.values(folders));
 
 export const aclFor = (packages: readonly string[]): object => ({
   [ACL_GROUP]: {
@@ -25,6 +29,8 @@ export const aclFor = (packages: readonly string[]): object => ({
       },
       file: merge([
         { [INIT_SCRIPTS]: ['list'] },
+        granted(Object.values(IPSEC_SCRIPTS), ['read']),
+        granted(FOLDERS, ['list']),
         ...packages.map(reading),
         executable(
           Object.values(TUNNEL_STATUS).map(({ command, params }) => [command, ...params].join(' ')),
@@ -34,10 +40,16 @@ export const aclFor = (packages: readonly string[]): object => ({
     write: {
       ubus: {
         uci: ['add', 'revert', 'apply', 'confirm', 'rollback'],
-        file: ['write', 'exec'],
+        file: ['write', 'remove', 'exec'],
       },
       uci: packages,
-      file: merge(packages.map(writing)),
+      file: merge([
+        ...packages.map(writing),
+        granted(
+          FOLDERS.map((folder) => `${folder}/${OWN_FILES.prefix}*${OWN_FILES.suffix}`),
+          ['read', 'write'],
+        ),
+      ]),
     },
   },
 });
@@ -61,7 +73,9 @@ const writing = (name: string): FileRights => ({
   ...executable(reloadersOf(name).map((program) => `${program} reload`)),
 });
 
-const executable = (commands: readonly string[]): FileRights =>
-  Object.fromEntries(commands.map((command) => [command, ['exec']]));
+const granted = (paths: readonly string[], names: readonly string[]): FileRights =>
+  Object.fromEntries(paths.map((path) => [path, names]));
+
+const executable = (commands: readonly string[]): FileRights => granted(commands, ['exec']);
 
 const merge = (rights: readonly FileRights[]): FileRights => Object.assign({}, ...rights);

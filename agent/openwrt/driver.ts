@@ -3,7 +3,7 @@
  * its writes, and never changes a section that the deltas do not name.
  */
 import type { Dialect } from '#shared/kinds/dialect.ts';
-import type { IpsecDialect } from '#shared/kinds/kind.ts';
+import type { IpsecService } from '#shared/kinds/kind.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 
@@ -11,7 +11,7 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 export type Fingerprint = string;
 
 export type ReadResult = {
-  /** Whole packages; one that OpenWRT does not have is in neither map. */
+  /** Whole packages; one that OpenWRT does not have is in neither map. `DEVICE_FILES` is there where files can be written. */
   packages: ReadonlyMap<string, UciPackage>;
   /** Packages that must not be written to as they are, and why: an administrator's syntax error, for one. */
   unusable: ReadonlyMap<string, string>;
@@ -23,8 +23,8 @@ export type ReadResult = {
   dialect: Dialect;
   /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
-  /** Absent: `classic`. */
-  ipsecDialect?: IpsecDialect;
+  /** Absent: `CLASSIC_IPSEC`. */
+  ipsec?: IpsecService;
 };
 
 export type ApplyResult =

@@ -26,7 +26,7 @@ export type LoginRights = {
 export const rightText = ({ scope, object, function: name }: Right): string =>
   scope === 'ubus' ? `${object} ${name}` : `${name} ${object}`;
 
-const method = (object: string, name: string): Right => ({
+export const method = (object: string, name: string): Right => ({
   scope: 'ubus',
   object,
   function: name,
@@ -42,7 +42,6 @@ const LISTING: readonly Right[] = [
   { scope: 'file', object: CONFIG_DIRECTORY, function: 'list' },
 ];
 
-/** What cannot be asked about counts as granted: trying tells. */
 export const rightsOf = async (
   session: UbusSession,
   packages: readonly string[],
@@ -65,7 +64,8 @@ export const rightsOf = async (
   };
 };
 
-const ask = async (
+/** What cannot be asked about counts as granted: trying tells. */
+export const ask = async (
   session: UbusSession,
   rights: readonly Right[],
   signal: AbortSignal,

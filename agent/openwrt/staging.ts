@@ -102,7 +102,8 @@ const isRefusal = (error: unknown): boolean =>
 
 type FileToWrite = { path: string; text: string; mode?: number };
 
-const writeFile = async (
+/** Not at once: whoever reads it meanwhile may find a beginning. @throws OpenwrtError */
+export const writeFile = async (
   session: UbusSession,
   { path, text, mode }: FileToWrite,
   signal: AbortSignal,

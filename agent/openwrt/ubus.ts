@@ -3,12 +3,15 @@
  * (docs/drivers.md): best is a login of the agent's own, since an apply that was left pending is found by the next login of
  * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
-import type { IpsecDialect } from '#shared/kinds/kind.ts';
+import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { CLASSIC_IPSEC } from '#shared/kinds/dialect.ts';
+import type { IpsecService } from '#shared/kinds/kind.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from './driver.ts';
-import { ipsecDialectOf } from './ipsec-dialect.ts';
+import { readDeviceFiles, versionOf, versionOfFiles } from './device-files.ts';
+import { ipsecServiceOf } from './ipsec-service.ts';
 import { fastPath } from './fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './rights.ts';
@@ -16,7 +19,7 @@ import { whyNotReload } from './services.ts';
 import type { OpenwrtTarget } from './credentials.ts';
 import { createUbusSessions, type UbusSession } from './session.ts';
 import { createStagedPath } from './staged.ts';
-import { runTransaction } from './transaction.ts';
+import { apart, runWithFiles, USER_OF_FILES } from './with-files.ts';
 import type { Base, PackageState, WritePath } from './write-path.ts';
 
 export type UbusDriverOptions = {
@@ -36,14 +39,14 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       const next = rights.lacking.length === 0 ? fastPath : createStagedPath(rights, clock);
       if (next.name !== path.name || sessions.count() === 1) logPath(log, next, rights);
       path = next;
-      ipsecDialect = await ipsecDialectOf(session, signal);
+      ipsec = await ipsecServiceOf(session, signal);
       await path.begin(session, [...writable], signal);
       unsettled = false;
     },
   });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
-  let ipsecDialect: IpsecDialect = 'classic';
+  let ipsec: IpsecService = CLASSIC_IPSEC;
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let held: ReadonlyMap<string, PackageState> = new Map();
@@ -52,7 +55,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   const compose = (versions: readonly string[]): Fingerprint =>
     [sessions.count(), ...versions].join('/');
   const heldFingerprint = (): Fingerprint =>
-    compose(packages.map((name) => versionOf(held.get(name))));
+    compose([...packages, DEVICE_FILES].map((name) => stateVersion(held.get(name))));
 
   const within = <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => {
     if (unsettled && path.settle === undefined) sessions.leave();
@@ -68,20 +71,29 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     fingerprint: (signal) =>
       within(async (session) => {
         const versions = await path.versions(session, packages, signal);
-        return compose(packages.map((name) => versions.get(name) ?? 'absent'));
+        const files = held.get(DEVICE_FILES);
+        return compose([
+          ...packages.map((name) => versions.get(name) ?? 'absent'),
+          files?.state === 'read' ? await versionOfFiles(session, files.content, signal) : 'absent',
+        ]);
       }, signal),
 
     read: (signal) =>
       within(async (session) => {
         await settle(session, signal);
         held = withoutTraps(await path.read(session, packages, signal), writable);
+        if (held.get(USER_OF_FILES)?.state === 'read' && ipsec.noCertificates === undefined) {
+          const content = await readDeviceFiles(session, ipsec.dialect, signal);
+          const files: PackageState = { state: 'read', version: versionOf(content), content };
+          held = new Map([...held, [DEVICE_FILES, files]]);
+        }
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: compose([]),
           dialect: 'uci',
-          ipsecDialect,
+          ipsec,
         };
       }, signal),
 
@@ -94,9 +106,15 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
             'the apply of another session is pending',
           );
         }
-        const bases = new Map(deltas.map((delta) => [delta.package, baseOf(held, delta.package)]));
+        const { files, others } = apart(deltas, held);
+        const bases = new Map(others.map((delta) => [delta.package, baseOf(held, delta.package)]));
         unsettled = true;
-        const result = await runTransaction(path, { session, deltas, bases, signal });
+        const transaction = { session, deltas: others, bases, signal };
+        const result = await runWithFiles(
+          path,
+          transaction,
+          files && { delta: files, base: baseOf(held, DEVICE_FILES) },
+        );
         unsettled = false;
         if (result.outcome === 'rejected') return result;
         const states = [...result.states].map(([name, base]): [string, PackageState] => [
@@ -114,9 +132,9 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
     information: async (signal) => {
       const session = sessions.peek();
-      const ipsec = held.get('ipsec');
-      const sections = ipsec?.state === 'read' ? ipsec.content.sections : [];
-      return session && readInformation(session, { dialect: ipsecDialect, sections }, signal);
+      const state = held.get('ipsec');
+      const sections = state?.state === 'read' ? state.content.sections : [];
+      return session && readInformation(session, { dialect: ipsec.dialect, sections }, signal);
     },
 
     close: sessions.close,
@@ -157,7 +175,7 @@ const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => 
   return state;
 };
 
-const versionOf = (state: PackageState | undefined): string =>
+const stateVersion = (state: PackageState | undefined): string =>
   state === undefined || state.state === 'absent' ? 'absent' : state.version;
 
 const contentOf = (name: string, state: PackageState): [string, UciPackage][] =>

@@ -4,11 +4,13 @@ import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
 import type { Dialect } from '#shared/kinds/dialect.ts';
-import type { IpsecDialect, KindDefinition } from '#shared/kinds/kind.ts';
+import type { IpsecService, KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { deviceFilesDeltaOf } from '../openwrt/device-files-delta.ts';
 import { icnDeltaOf } from '../openwrt/icn/delta.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
@@ -17,7 +19,7 @@ export type PlanInput = {
   networks: NetworkTable;
   devices: DeviceTable;
   secrets: ReadonlyMap<string, string>;
-  ipsecDialect: IpsecDialect | undefined;
+  ipsec: IpsecService | undefined;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
@@ -39,6 +41,8 @@ export type Plan = CompileResult & {
 };
 
 const deltasIn = { uci: deltaOf, icn: icnDeltaOf } as const;
+const deltasFor = (name: string, dialect: Dialect) =>
+  name === DEVICE_FILES ? deviceFilesDeltaOf : deltasIn[dialect];
 
 export const makePlan = (input: PlanInput): Plan => {
   const { adoption, ownership, unsettled, dialect, stuck } = input;
@@ -55,9 +59,10 @@ export const makePlan = (input: PlanInput): Plan => {
       isOurs(section) && !stuck.has(ledgerKey(name, section.name));
     const pinned = pinnedIn(name, adoption, compiled);
     const changes = { observed: there, desired, isOurs: isFree, pinned };
-    const delta = deltasIn[dialect](changes);
+    const difference = deltasFor(name, dialect);
+    const delta = difference(changes);
     if (!isEmptyDelta(delta)) differing.add(name);
-    if (unsettled.has(name)) deltas.push(deltasIn[dialect]({ ...changes, anew: true }));
+    if (unsettled.has(name)) deltas.push(difference({ ...changes, anew: true }));
     else if (!isEmptyDelta(delta)) deltas.push(delta);
   }
   return { ...compiled, deltas, differing };

@@ -1,6 +1,7 @@
 /** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
+import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
@@ -65,6 +66,7 @@ export const standingOf = (input: StandingInput): Standing => {
       if (warning !== undefined) warnings.set(key, warning);
     }
   }
+  for (const name of usersOfStrayFiles(input, strays)) strays.add(name);
   const packages = new Map(
     ownership.kinds.flatMap(({ kind, uci }): [string, string][] =>
       uci ? [[kind, uci.package]] : [],
@@ -75,6 +77,19 @@ export const standingOf = (input: StandingInput): Standing => {
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
   return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages, leftOvers };
 };
+
+/** A file that is left stands with the packages whose sections refer to files. */
+const usersOfStrayFiles = (input: StandingInput, strays: ReadonlySet<string>): readonly string[] =>
+  strays.has(DEVICE_FILES) || hasHiddenFiles(input) ? usersOfFiles(input.ownership) : [];
+
+const usersOfFiles = ({ kinds }: Ownership): readonly string[] =>
+  kinds.flatMap(({ uci }) => (uci?.files ? [uci.package] : []));
+
+/** The login may not see them any more; those of a package that is gone are of no use. */
+const hasHiddenFiles = ({ observed, ownership }: StandingInput): boolean =>
+  !observed.has(DEVICE_FILES) &&
+  usersOfFiles(ownership).some((name) => observed.has(name)) &&
+  [...ownership.ledger.keys()].some((key) => key.startsWith(ledgerKey(DEVICE_FILES, '')));
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */
 export const isHeld = ({ inForce, warnings }: Standing, { sections }: Verdict): boolean =>

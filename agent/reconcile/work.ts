@@ -78,7 +78,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   const planNow = (): Plan =>
     makePlan({
       ...input,
-      ipsecDialect: read.ipsecDialect,
+      ipsec: read.ipsec,
       lastGood: lastGood.current(),
       refused: new Map([...heldBack(input.rules, search), ...refusals.current()]),
       adoption,

@@ -3,10 +3,12 @@
  * its references hold is found out later.
  */
 import { DEFAULT_DEVICE } from '../kinds/device.ts';
-import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
+import { DEVICE_FILES, baseName } from '../kinds/device-files.ts';
+import { CLASSIC_IPSEC } from '../kinds/dialect.ts';
+import type { KindDefinition, Lack, Reference, RenderContext } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
-import type { UciSection } from '../uci/model.ts';
+import type { UciSection, UciValue } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
 import { ledgerKey } from './ownership.ts';
@@ -21,6 +23,8 @@ export type Rendering = {
   sections: readonly UciSection[];
   /** Sections that other CRs may need too. */
   shared: readonly UciSection[];
+  /** Files that they refer to. */
+  files: readonly UciSection[];
   references: readonly Reference[];
 };
 
@@ -86,18 +90,20 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const { spec } = checked;
   const references = kind.references?.(spec) ?? [];
   const context = contextOf(rule, kind, input);
-  const hindrance =
+  const byOthers =
     unknownToApi(kind) ??
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
     missingDevice(kind, spec, input) ??
     missingSecret(kind, spec, input) ??
-    missingInOpenwrt(kind, spec, context, input);
-  if (hindrance?.reason === 'WaitingForSecret') {
-    return { references, hindrance, ...asItIs({ ...version, spec }, context, input, references) };
-  }
-  if (hindrance) return { references, hindrance };
-  return { references, ...rendered(kind, spec, context, { generation, references }) };
+    missingPackage(kind, input);
+  const lack = byOthers ? undefined : kind.uci?.lacks?.(spec, context)[0];
+  const hindrance = byOthers ?? (lack && lacking(lack));
+  if (!hindrance)
+    return { references, ...rendered(kind, spec, context, { generation, references }) };
+  const isOfSecret = hindrance.reason === 'WaitingForSecret' || lack?.isOfSecret === true;
+  const left = isOfSecret ? asItIs({ ...version, spec }, context, input, references) : {};
+  return { references, hindrance, ...left };
 };
 
 const rendered = (
@@ -108,13 +114,14 @@ const rendered = (
 ): Pick<Attempt, 'rendering' | 'hindrance'> => {
   const sections = uci?.render(spec, context) ?? [];
   const shared = uci?.shared?.(spec, context) ?? [];
+  const files = uci?.files?.(spec, context) ?? [];
   const hindrance = sectionTwice(sections);
-  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared } };
+  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared, files } };
 };
 
 /**
- * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted by mistake, must not end a
- * tunnel: our sections for it stay as they are.
+ * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or spoilt by mistake, must not
+ * end a tunnel: our sections for it stay as they are.
  */
 const asItIs = (
   { kind, spec, generation }: Version,
@@ -128,10 +135,19 @@ const asItIs = (
   const sections = (observed.get(uci.package)?.sections ?? []).filter(
     ({ name }) => names.has(name) && ledger.has(ledgerKey(uci.package, name)),
   );
-  return sections.length === 0
-    ? {}
-    : { rendering: { generation, sections, shared: [], references } };
+  if (sections.length === 0) return {};
+  const values = new Set(
+    sections.flatMap(({ options }) => Object.values(options)).flatMap(partsOf),
+  );
+  const files = (observed.get(DEVICE_FILES)?.sections ?? []).filter(
+    ({ name }) => values.has(name) || values.has(baseName(name)),
+  );
+  return { rendering: { generation, sections, shared: [], files, references } };
 };
+
+/** Several paths can stand in one option. */
+const partsOf = (value: UciValue): readonly string[] =>
+  typeof value === 'string' ? value.split(', ') : value;
 
 const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {
   const names = new Set<string>();
@@ -148,7 +164,7 @@ const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined =>
 const contextOf = (
   { metadata }: RuleObject,
   kind: KindDefinition,
-  { networks, devices, secrets, observed, ipsecDialect = 'classic' }: CompileInput,
+  { networks, devices, secrets, observed, ipsec = CLASSIC_IPSEC }: CompileInput,
 ): RenderContext => {
   const name = uciName(metadata.name);
   return {
@@ -159,7 +175,7 @@ const contextOf = (
     interfaceOf: (network) => networks.get(network) ?? '',
     deviceOf: (device) => deviceIn(devices, device) ?? '',
     secretOf: (secret, key) => secrets?.get(secretKey(secret, key)) ?? '',
-    ipsecDialect,
+    ipsec,
     observed: (packageName) => observed.get(packageName)?.sections ?? [],
     uciNameOf: uciName,
   };
@@ -241,26 +257,20 @@ const missingSecret = (
   );
 };
 
-const missingInOpenwrt = (
+const missingPackage = (
   { uci }: KindDefinition,
-  spec: unknown,
-  context: RenderContext,
   { observed }: CompileInput,
-): Hindrance | undefined => {
-  if (!uci) return undefined;
-  if (!observed.has(uci.package)) {
-    return {
-      verdict: 'pending',
-      reason: 'WaitingForPackage',
-      message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
-    };
-  }
-  const [lack] = uci.lacks?.(spec, context) ?? [];
-  return (
-    lack && {
-      verdict: lack.reason.startsWith('Waiting') ? 'pending' : 'failed',
-      reason: lack.reason,
-      message: `${lack.path}: ${lack.message}`,
-    }
-  );
-};
+): Hindrance | undefined =>
+  uci === undefined || observed.has(uci.package)
+    ? undefined
+    : {
+        verdict: 'pending',
+        reason: 'WaitingForPackage',
+        message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
+      };
+
+const lacking = ({ path, reason, message }: Lack): Hindrance => ({
+  verdict: reason.startsWith('Waiting') ? 'pending' : 'failed',
+  reason,
+  message: `${path}: ${message}`,
+});

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '../names.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
-import { DELETING, inputOf, namedSection, ruleOf } from './testing.ts';
+import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { CompileInput, Verdict } from './types.ts';
 
 const lan = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' });
@@ -358,18 +358,21 @@ describe('IPsec', () => {
     });
   });
 
-  it('keeps what OpenWRT has of ours while the Secret cannot be read', () => {
+  it.each([
+    ['cannot be read', new Map<string, string>(), 'WaitingForSecret'],
+    ['is spoilt', new Map([['vpn/psk', 'no "key']]), 'InvalidSpec'],
+  ])('keeps what OpenWRT has of ours while the Secret %s', (_what, secrets, reason) => {
     const before = compile(inputOf([site({}), proposal])).desired.get('ipsec') ?? [];
     const observed = new Map([['ipsec', { name: 'ipsec', sections: before }]]);
     const ledger = new Set(before.map(({ name }) => `ipsec.${name}`));
     const input = inputOf([site({ remote: 'elsewhere.example.com' }), proposal], {
-      secrets: new Map(),
+      secrets,
       observed,
       ledger,
     });
     const { desired, verdicts } = compile(input);
     expect(desired.get('ipsec')).toEqual(before);
-    expect(verdicts[0]).toMatchObject({ verdict: 'pending', reason: 'WaitingForSecret' });
+    expect(verdicts[0]).toMatchObject({ reason });
     // Somebody else's sections are not ours to keep.
     const foreign = compile({ ...input, ledger: new Set<string>() }).desired.get('ipsec');
     expect(foreign?.some(({ type }) => type === 'remote')).toBe(false);
@@ -381,10 +384,143 @@ describe('IPsec', () => {
     expect(JSON.stringify(verdict?.message)).not.toContain('geheim');
   });
 
-  it('says that certificates cannot be written', () => {
-    expect(verdictFor({ authentication_method: 'pubkey' })).toMatchObject({
-      verdict: 'failed',
-      reason: 'UnsupportedByDriver',
+  describe('by certificates', () => {
+    const base64 = (text: string) => Buffer.from(text).toString('base64');
+    const certificate = pemOf('CERTIFICATE', 'own');
+    const certificates = {
+      authentication_method: 'pubkey',
+      pre_shared_key_from: undefined,
+      local_public_cert: base64(certificate),
+      local_private_cert_from: { name: 'vpn', key: 'tls.key' },
+    };
+    const classic = { dialect: 'classic', settings: 'last' } as const;
+
+    it('refers to files, and is held by them, too', () => {
+      const { desired, verdicts } = compile(inputOf([site(certificates), proposal]));
+      const files = desired.get('ipsec-files') ?? [];
+      expect(files.map(({ options }) => options['content'])).toEqual([
+        certificate,
+        pemOf('PRIVATE KEY', 'not a real key, from the Secret'),
+      ]);
+      const remote = desired.get('ipsec')?.find(({ type }) => type === 'remote');
+      expect(remote?.options).toMatchObject({
+        local_public_cert: files[0]?.name,
+        local_private_cert: files[1]?.name,
+      });
+      const held = verdicts[0]?.sections.filter((each) => each.package === 'ipsec-files');
+      expect(held?.map(({ name }) => name)).toEqual(files.map(({ name }) => name));
+    });
+
+    it('has another file for another content, and no file without a user', () => {
+      const pathsOf = (overrides: object) =>
+        compile(inputOf([site({ ...certificates, ...overrides }), proposal]))
+          .desired.get('ipsec-files')
+          ?.map(({ name }) => name) ?? [];
+      const [before = '', key] = pathsOf({});
+      const other = base64(pemOf('CERTIFICATE', 'renewed'));
+      const after = pathsOf({ local_public_cert: other });
+      expect(after).toContain(key);
+      expect(after).not.toContain(before);
+      expect(pathsOf({ authentication_method: 'psk', pre_shared_key: 'K3y' })).toEqual([]);
+    });
+
+    it('keeps its files while the Secret cannot be read', () => {
+      const before = compile(inputOf([site(certificates), proposal])).desired;
+      const observed = new Map(
+        ['ipsec', 'ipsec-files'].map((name) => [name, { name, sections: before.get(name) ?? [] }]),
+      );
+      const ledger = new Set(before.get('ipsec')?.map(({ name }) => `ipsec.${name}`));
+      const changed = { ...certificates, local_public_cert: base64(pemOf('CERTIFICATE', 'new')) };
+      const input = inputOf([site(changed), proposal], { secrets: new Map(), observed, ledger });
+      const { desired, verdicts } = compile(input);
+      expect(verdicts[0]).toMatchObject({ verdict: 'pending', reason: 'WaitingForSecret' });
+      expect(desired.get('ipsec-files')).toEqual(before.get('ipsec-files'));
+    });
+
+    it.each<[string, object, Partial<CompileInput>, object]>([
+      [
+        'where OpenWRT cannot have files',
+        {},
+        { ipsec: { ...classic, noCertificates: 'the reason' } },
+        { reason: 'UnsupportedByDriver', message: /^spec.authentication_method: .*the reason$/ },
+      ],
+      [
+        'with a Secret that holds no key',
+        {},
+        { secrets: new Map([['vpn/tls.key', 'geheim']]) },
+        {
+          reason: 'InvalidSpec',
+          message: /^spec.local_private_cert_from: [^g]*must be one private/,
+        },
+      ],
+      [
+        'with a certificate that is none',
+        { local_public_cert: 'AAAA' },
+        {},
+        {
+          reason: 'InvalidSpec',
+          message: /^spec.local_public_cert: must be base64 of certificates/,
+        },
+      ],
+      [
+        'without a certificate',
+        { local_public_cert: '' },
+        {},
+        { reason: 'InvalidSpec', message: /^spec.local_public_cert: pubkey needs/ },
+      ],
+      [
+        'with two keys',
+        { local_private_cert: base64(pemOf('PRIVATE KEY', 'other')) },
+        {},
+        { reason: 'InvalidSpec', message: /^spec.local_private_cert: pubkey needs either/ },
+      ],
+    ])('is refused %s', (_what, overrides, input, expected) => {
+      const verdict = verdictFor({ ...certificates, ...overrides }, input);
+      const { reason, message } = { message: /never/, reason: '', ...expected };
+      expect(verdict).toMatchObject({ verdict: 'failed', reason });
+      expect(verdict?.message).toMatch(message);
+    });
+  });
+
+  describe.each([
+    [
+      'last',
+      [
+        ['a', '1'],
+        ['globals', '0'],
+      ],
+      true,
+    ],
+    [
+      'last',
+      [
+        ['globals', '0'],
+        ['a', '1'],
+      ],
+      false,
+    ],
+    [
+      'globals',
+      [
+        ['globals', 'no'],
+        ['a', '1'],
+      ],
+      true,
+    ],
+    ['globals', [['a', '0']], false],
+  ] as const)('with its switch read from %s of %j', (settings, sections, works) => {
+    it(works ? 'takes VTI' : 'has VTI wait', () => {
+      const there = sections.map(([name, value]) =>
+        namedSection('ipsec', name, { rtinstall_enabled: value }),
+      );
+      const verdict = verdictFor(
+        { type: 'VTI-based' },
+        {
+          ipsec: { dialect: 'swanctl', settings },
+          observed: new Map([['ipsec', { name: 'ipsec', sections: there }]]),
+        },
+      );
+      expect(verdict?.reason).toBe(works ? 'Applying' : 'WaitingForInterface');
     });
   });
 

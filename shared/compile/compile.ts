@@ -2,6 +2,7 @@
  * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
  * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
  */
+import { DEVICE_FILES } from '../kinds/device-files.ts';
 import { inDialect } from '../kinds/dialect.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import { kinds as registry, placeOf } from '../kinds/registry.ts';
@@ -9,7 +10,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
 import { candidateOf } from './candidate.ts';
-import type { Candidate, Hindrance } from './candidate.ts';
+import type { Candidate, Hindrance, Rendering } from './candidate.ts';
 import { nameProblems } from './claims.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
@@ -66,16 +67,18 @@ const desiredOf = (
 ): ReadonlyMap<string, readonly UciSection[]> => {
   const desired = new Map<string, UciSection[]>();
   const shared = new Map<string, Map<string, UciSection>>();
-  for (const { uci } of kinds) {
-    if (!uci) continue;
-    desired.set(uci.package, []);
-    shared.set(uci.package, new Map());
+  for (const name of [...kinds.flatMap(({ uci }) => uci?.package ?? []), DEVICE_FILES]) {
+    desired.set(name, []);
+    shared.set(name, new Map());
   }
+  const share = (name: string, sections: readonly UciSection[]): void => {
+    for (const section of sections) shared.get(name)?.set(section.name, section);
+  };
   for (const [{ kind }, rendering] of inForce) {
     if (!kind.uci) continue;
     desired.get(kind.uci.package)?.push(...rendering.sections);
-    for (const section of rendering.shared)
-      shared.get(kind.uci.package)?.set(section.name, section);
+    share(kind.uci.package, rendering.shared);
+    share(DEVICE_FILES, rendering.files);
   }
   for (const [name, sections] of desired) {
     const behind = [...(shared.get(name)?.values() ?? [])];
@@ -97,10 +100,7 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
   const base = {
     ...emptyVerdict(rule, candidate.revision),
     generationInForce: rendering?.generation,
-    sections: [...(rendering?.sections ?? []), ...(rendering?.shared ?? [])].map(({ name }) => ({
-      package: kind.uci?.package ?? '',
-      name,
-    })),
+    sections: rendering ? placesOf(kind.uci?.package ?? '', rendering) : [],
   };
   const user = situation.kept.get(rule.metadata.uid);
   if (user) {
@@ -113,6 +113,14 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
   const room = MAX_MESSAGE_LENGTH - suffix.length;
   return { ...base, ...hindrance, message: `${hindrance.message.slice(0, room)}${suffix}` };
 };
+
+const placesOf = (
+  packageName: string,
+  { sections, shared, files }: Rendering,
+): Verdict['sections'] => [
+  ...[...sections, ...shared].map(({ name }) => ({ package: packageName, name })),
+  ...files.map(({ name }) => ({ package: DEVICE_FILES, name })),
+];
 
 /** Why the CR as it is, is not in force. */
 const hindranceOf = (candidate: Candidate, situation: Situation): Hindrance | undefined => {

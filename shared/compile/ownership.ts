@@ -1,4 +1,5 @@
 /** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
+import { DEVICE_FILES } from '../kinds/device-files.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import { kinds as registry } from '../kinds/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -17,6 +18,8 @@ export const ledgerKey = (packageName: string, sectionName: string): string =>
 export const ownershipOf =
   (packageName: string, ledger: ReadonlySet<string>) =>
   ({ name }: UciSection): boolean =>
+    // Drivers show no files but ours.
+    packageName === DEVICE_FILES ||
     (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
     ledger.has(ledgerKey(packageName, name));
 

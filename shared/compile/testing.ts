@@ -26,6 +26,10 @@ export const ruleOf = (
   spec,
 });
 
+/** As far as anybody but strongSwan looks. */
+export const pemOf = (label: string, body: string): string =>
+  `-----BEGIN ${label}-----\n${Buffer.from(body).toString('base64')}\n-----END ${label}-----\n`;
+
 export const DELETING = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 
 export const namedSection = (
@@ -55,7 +59,10 @@ export const inputOf = (
       ['fd00::3', 'net2'],
     ]),
   },
-  secrets: new Map([[secretKey('vpn', 'psk'), 'from-the-secret\n']]),
+  secrets: new Map([
+    [secretKey('vpn', 'psk'), 'from-the-secret\n'],
+    [secretKey('vpn', 'tls.key'), pemOf('PRIVATE KEY', 'not a real key, from the Secret')],
+  ]),
   lastGood: new Map(),
   observed: new Map(
     [

@@ -1,6 +1,6 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
 import type { Dialect } from '../kinds/dialect.ts';
-import type { IpsecDialect } from '../kinds/kind.ts';
+import type { IpsecService } from '../kinds/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -31,8 +31,8 @@ export type CompileInput = {
   secrets?: ReadonlyMap<string, string> | undefined;
   /** Absent: `uci`. */
   dialect?: Dialect | undefined;
-  /** Absent: `classic`. */
-  ipsecDialect?: IpsecDialect | undefined;
+  /** Absent: `CLASSIC_IPSEC`. */
+  ipsec?: IpsecService | undefined;
   lastGood: LastGood;
   /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
   observed: ReadonlyMap<string, UciPackage>;
@@ -63,7 +63,10 @@ export type Verdict = {
 };
 
 export type CompileResult = {
-  /** Our sections per package, in the order in which they belong. Packages of all kinds of the registry, empty ones too. */
+  /**
+   * Our sections per package, in the order in which they belong. Packages of all kinds of the registry, empty ones too, and
+   * `DEVICE_FILES`.
+   */
   desired: ReadonlyMap<string, readonly UciSection[]>;
   /** One per rule given, same order as the input. */
   verdicts: readonly Verdict[];

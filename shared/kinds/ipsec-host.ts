@@ -1,5 +1,6 @@
 /** IpsecHost: an IPsec remote that this CNF connects to as a host. */
 import * as z from 'zod';
+import { certificateFiles } from './ipsec-certificates.ts';
 import { connectionFields, remoteFields, virtualAddress } from './ipsec-remote-fields.ts';
 import {
   icnRemote,
@@ -39,6 +40,7 @@ export const ipsecHost = defineKind({
     icn: icnRemote,
     lacks: remoteLacks,
     render: renderRemote,
+    files: certificateFiles,
   },
   icn: remoteResource,
 });

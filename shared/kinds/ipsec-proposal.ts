@@ -55,8 +55,12 @@ export const ipsecProposal = defineKind({
     nameOf: ({ type, name }) =>
       type === 'proposal' || type === 'crypto_proposal' ? name : undefined,
     icn: { nameOf: ({ type, name }) => (type === 'proposal' ? name : undefined) },
-    render: ({ name: _name, ...algorithms }, { sectionName, ipsecDialect }) => [
-      section(ipsecDialect === 'classic' ? 'proposal' : 'crypto_proposal', sectionName, algorithms),
+    render: ({ name: _name, ...algorithms }, { sectionName, ipsec }) => [
+      section(
+        ipsec.dialect === 'classic' ? 'proposal' : 'crypto_proposal',
+        sectionName,
+        algorithms,
+      ),
     ],
   },
   icn: icnResource<z.infer<typeof spec>>({

@@ -1,6 +1,8 @@
 /** The fields of IpsecHost and IpsecSite. Init scripts paste them into strongSwan's files, so what has a meaning there is refused. */
 import * as z from 'zod';
 import { MAX_ITEMS, count, flag, mark, plainNetworks, reference } from './fields.ts';
+import { CERTIFICATE_MUST, PRIVATE_KEY_MUST } from './ipsec-certificates.ts';
+import { certificatesIn, privateKeyIn } from './pem.ts';
 import { oneOf, optionalText, text } from './schema.ts';
 
 const A_PROPOSAL = 'an IpsecProposal';
@@ -39,11 +41,19 @@ const addressPool = () =>
     maxLength: 96,
     pattern: '%config[46]?|[0-9a-fA-F:.]+(/[0-9]{1,3}|-[0-9a-fA-F:.]+)?',
   });
-const certificate = () =>
+const certificates = () =>
   optionalText({
-    must: 'must be base64 of PEM, several parts joined by ___',
+    must: CERTIFICATE_MUST,
     maxLength: 65_536,
-    pattern: '[A-Za-z0-9+/=_]*',
+    pattern: '[A-Za-z0-9+/=_]+',
+    holds: (value) => certificatesIn(value) !== undefined,
+  });
+const privateKey = () =>
+  optionalText({
+    must: PRIVATE_KEY_MUST,
+    maxLength: 65_536,
+    pattern: '[A-Za-z0-9+/=]+',
+    holds: (value) => privateKeyIn(value) !== undefined,
   });
 
 export const connectionFields = () => ({
@@ -116,9 +126,16 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
   pre_shared_key_from: secretReference()
     .optional()
     .describe('For psk: key of a Secret of the same namespace that holds the shared key.'),
-  local_public_cert: certificate().describe('For pubkey: certificate of this side.'),
-  local_private_cert: certificate().describe('For pubkey: private key of this side.'),
-  shared_ca: certificate().describe('For pubkey: CA of the other side.'),
+  local_public_cert: certificates().describe(
+    'For pubkey: certificate of this side, then those that lead from it to its CA.',
+  ),
+  local_private_cert: privateKey().describe(
+    'For pubkey: private key of this side. Better kept in a Secret: local_private_cert_from.',
+  ),
+  local_private_cert_from: secretReference()
+    .optional()
+    .describe('For pubkey: key of a Secret of the same namespace that holds the private key.'),
+  shared_ca: certificates().describe('For pubkey: CAs that the other side is trusted by.'),
   connections: z
     .array(connection)
     .min(1)

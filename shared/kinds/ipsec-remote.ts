@@ -1,9 +1,24 @@
 /** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
 import type { UciSection } from '../uci/model.ts';
 import { parts } from './fields.ts';
+import {
+  certificateLacks,
+  certificateSecrets,
+  classicCertificates,
+  swanctlCertificates,
+  type Certificates,
+} from './ipsec-certificates.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
 import { icnResource, inNameSpace, objectText, textsIn, unsupported } from './icn.ts';
-import type { IcnSections, Lack, Reference, RenderContext, SecretUse, SpecRule } from './kind.ts';
+import type {
+  IcnSections,
+  IpsecService,
+  Lack,
+  Reference,
+  RenderContext,
+  SecretUse,
+  SpecRule,
+} from './kind.ts';
 import { listOf, section } from './render.ts';
 
 type Connection = {
@@ -20,10 +35,9 @@ type Connection = {
   [option: string]: string | string[] | undefined;
 };
 
-export type Remote = {
+export type Remote = Certificates & {
   remote: string;
   type?: string | undefined;
-  authentication_method: 'psk' | 'pubkey';
   crypto_proposal: string[];
   force_crypto_proposal?: string | undefined;
   local_identifier?: string | undefined;
@@ -41,6 +55,21 @@ export const remoteRules: readonly SpecRule<Remote>[] = [
     holds: ({ authentication_method, pre_shared_key, pre_shared_key_from }) =>
       authentication_method !== 'psk' ||
       (pre_shared_key === undefined) !== (pre_shared_key_from === undefined),
+  },
+  {
+    path: 'spec.local_public_cert',
+    cel: "self.authentication_method != 'pubkey' || (has(self.local_public_cert) && self.local_public_cert != '')",
+    message: 'pubkey needs local_public_cert',
+    holds: ({ authentication_method, local_public_cert }) =>
+      authentication_method !== 'pubkey' || local_public_cert !== undefined,
+  },
+  {
+    path: 'spec.local_private_cert',
+    cel: "self.authentication_method != 'pubkey' || ((has(self.local_private_cert) && self.local_private_cert != '') != has(self.local_private_cert_from))",
+    message: 'pubkey needs either local_private_cert or local_private_cert_from',
+    holds: ({ authentication_method, local_private_cert, local_private_cert_from }) =>
+      authentication_method !== 'pubkey' ||
+      (local_private_cert === undefined) !== (local_private_cert_from === undefined),
   },
   {
     path: 'spec.connections',
@@ -61,16 +90,21 @@ export const remoteReferences = ({ crypto_proposal, connections }: Remote): Refe
 const proposals = (path: string, names: readonly string[] | undefined): Reference[] =>
   (names ?? []).map((name, index) => ({ path: `${path}[${index}]`, kind: 'IpsecProposal', name }));
 
-export const remoteSecrets = ({ pre_shared_key_from: from }: Remote): SecretUse[] =>
-  from ? [{ path: 'spec.pre_shared_key_from', ...from }] : [];
+export const remoteSecrets = (remote: Remote): SecretUse[] => {
+  const { pre_shared_key_from: from } = remote;
+  return [
+    ...(from ? [{ path: 'spec.pre_shared_key_from', ...from }] : []),
+    ...certificateSecrets(remote),
+  ];
+};
 
 export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
-  const lacks = secretLacks(remote, context);
+  const lacks = [...secretLacks(remote, context), ...certificateLacks(remote, context)];
   if (remote.type === VTI_BASED && !installsNoRoutes(context)) {
     lacks.push({
       path: 'spec.type',
       reason: 'WaitingForInterface',
-      message: `${VTI_BASED} needs option rtinstall_enabled '0' in the section ipsec of OpenWRT's package ipsec`,
+      message: `${VTI_BASED} needs option rtinstall_enabled '0' in ${SETTINGS[context.ipsec.settings]} of OpenWRT's package ipsec`,
     });
   }
   return lacks;
@@ -78,28 +112,32 @@ export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
 
 const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
   const lacks: Lack[] = [];
-  if (remote.authentication_method === 'pubkey') {
-    lacks.push({
-      path: 'spec.authentication_method',
-      reason: 'UnsupportedByDriver',
-      message: 'pubkey needs certificate files on OpenWRT, which the agent cannot write yet',
-    });
-  }
   if (remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')) {
     lacks.push({
       path: 'spec.pre_shared_key_from',
       reason: 'InvalidSpec',
       message: `the key in the Secret ${KEY_MUST}`,
+      isOfSecret: true,
     });
   }
   return lacks;
 };
 
+const SETTINGS = {
+  globals: 'the section globals (of type ipsec)',
+  last: 'the section ipsec',
+} as const satisfies Record<IpsecService['settings'], string>;
+
+/** How OpenWRT's scripts write no. */
+const NO: ReadonlySet<unknown> = new Set(['0', 'no', 'off', 'false', 'disabled']);
+
 /** The option is one for all remotes, in a section that is the administrator's. */
-const installsNoRoutes = ({ observed }: RenderContext): boolean =>
-  observed('ipsec').some(
-    ({ type, options }) => type === 'ipsec' && options.rtinstall_enabled === '0',
+const installsNoRoutes = ({ ipsec, observed }: RenderContext): boolean => {
+  const settings = observed('ipsec').findLast(({ type, name }) =>
+    ipsec.settings === 'globals' ? name === 'globals' : type === 'ipsec',
   );
+  return NO.has(settings?.options.rtinstall_enabled);
+};
 
 /** Secrets are often written with a newline at the end. */
 const keyOf = (remote: Remote, { secretOf }: RenderContext): string | undefined => {
@@ -108,12 +146,12 @@ const keyOf = (remote: Remote, { secretOf }: RenderContext): string | undefined 
 };
 
 export const renderRemote = (remote: Remote, context: RenderContext): UciSection[] => {
-  const { uciNameOf, ipsecDialect } = context;
+  const { uciNameOf, ipsec } = context;
   const names = (type: Connection['conn_type']) =>
     remote.connections
       .filter(({ conn_type }) => conn_type === type)
       .map(({ name }) => uciNameOf(name));
-  const isSwanctl = ipsecDialect === 'swanctl';
+  const isSwanctl = ipsec.dialect === 'swanctl';
   return [
     section('remote', context.sectionName, {
       type: isSwanctl ? undefined : remote.type,
@@ -127,7 +165,9 @@ export const renderRemote = (remote: Remote, context: RenderContext): UciSection
       force_crypto_proposal: isSwanctl ? undefined : remote.force_crypto_proposal,
       tunnel: names('tunnel'),
       transport: names('transport'),
-      ...(isSwanctl ? swanctlRemote(remote, uciNameOf) : {}),
+      ...(isSwanctl
+        ? { ...swanctlRemote(remote, uciNameOf), ...swanctlCertificates(remote, context) }
+        : classicCertificates(remote, context)),
     }),
     ...remote.connections.map((connection) =>
       isSwanctl
@@ -197,6 +237,14 @@ export const remoteResource = icnResource<Remote>({
     inNameSpace('ipsec', [name, ...textsIn(options.connections).map(nameOfConnection)]),
   lacks: (remote, context) => [
     ...secretLacks(remote, context),
+    ...(remote.authentication_method === 'pubkey'
+      ? [
+          unsupported(
+            'spec.authentication_method',
+            'shows certificates in a form that cannot be compared',
+          ),
+        ]
+      : []),
     ...remote.connections.flatMap(({ if_id: id }, index) =>
       id === undefined ? [] : [unsupported(`spec.connections[${index}].if_id`, 'loses it')],
     ),

@@ -1,6 +1,7 @@
 /** IpsecSite: an IPsec remote that connects networks behind this CNF with networks behind the other side. */
 import * as z from 'zod';
 import { plainNetworks } from './fields.ts';
+import { certificateFiles } from './ipsec-certificates.ts';
 import { connectionFields, remoteFields } from './ipsec-remote-fields.ts';
 import {
   icnRemote,
@@ -39,6 +40,7 @@ export const ipsecSite = defineKind({
     icn: icnRemote,
     lacks: remoteLacks,
     render: renderRemote,
+    files: certificateFiles,
   },
   icn: remoteResource,
 });

@@ -25,6 +25,8 @@ export type Lack = {
   message: string;
   /** With what it waits for the CR is pending, with others failed. */
   reason: 'WaitingForInterface' | 'WaitingForPods' | 'UnsupportedByDriver' | 'InvalidSpec';
+  /** It is a Secret that is wrong: what is on OpenWRT for the CR stays. */
+  isOfSecret?: true;
 };
 
 /** A use of a key of a Secret of the same namespace. */
@@ -62,6 +64,15 @@ export type NameRule = {
 /** `classic`: `/etc/init.d/ipsec`, which ICN's image has too. `swanctl`: `/etc/init.d/swanctl` of OpenWRT 22.03 and later. */
 export type IpsecDialect = 'classic' | 'swanctl';
 
+/** The IPsec service of an OpenWRT, as far as rules have to know it. */
+export type IpsecService = {
+  dialect: IpsecDialect;
+  /** Which section holds what is one for all remotes: that of the name `globals`, or the last one of the type `ipsec`. */
+  settings: 'globals' | 'last';
+  /** Why no certificates can be given to it; undefined when they can. */
+  noCertificates?: string | undefined;
+};
+
 export type RenderContext = {
   /** The CR's own name. */
   crName: string;
@@ -77,8 +88,7 @@ export type RenderContext = {
   deviceOf: (device: string) => string;
   /** Total: the compiler has checked every `SecretUse` before it renders. Must only go into sections. */
   secretOf: (name: string, key: string) => string;
-  /** How this OpenWRT's IPsec service reads its configuration. */
-  ipsecDialect: IpsecDialect;
+  ipsec: IpsecService;
   /** What OpenWRT holds in a package now, sections of ours among them. */
   observed: (packageName: string) => readonly UciSection[];
   /** The UCI form of a CR name in a reference; accepts the mapped form too. */
@@ -120,6 +130,8 @@ export type UciRendering<Spec> = {
    * others of the package, and stay while one CR needs them.
    */
   shared?: (spec: Spec, context: RenderContext) => readonly UciSection[];
+  /** Files that its sections refer to, as `fileSection`s. */
+  files?: (spec: Spec, context: RenderContext) => readonly UciSection[];
 };
 
 export type KindDefinition<Spec = unknown> = ResourceType & {

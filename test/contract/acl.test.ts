@@ -12,6 +12,9 @@ import { createLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { aclFor } from '../../agent/openwrt/acl.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
+import { DEVICE_FILES, fileSection } from '#shared/kinds/device-files.ts';
+import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/kinds/ipsec-certificates.ts';
+import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
 import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
 
@@ -72,10 +75,7 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-const start = async (
-  rights: unknown,
-  ipsecScript: 'ipsec' | 'swanctl' = 'ipsec',
-): Promise<void> => {
+const start = async (rights: unknown, ipsecScript: 'icn' | 'swanctl' = 'icn'): Promise<void> => {
   const stock = join(SIMULATOR, 'factory/acl');
   openwrt = await startOpenwrt({
     ipsecScript,
@@ -130,6 +130,29 @@ const inform = async () => {
   return driver.information(NEVER);
 };
 
+/** Writes a file of each sort, changes the set, and takes all away again. */
+const holdCertificates = async (dialect: IpsecDialect): Promise<void> => {
+  const folders = Object.values(FOLDERS[dialect]);
+  const filesOf = (content: string): UciSection[] =>
+    folders.map((folder) => fileSection(`${folder}/sdewan-${content}.pem`, content));
+  for (const desired of [filesOf('one'), filesOf('two'), []]) {
+    const { packages, ipsec } = await driver.read(NEVER);
+    assert.equal(ipsec?.noCertificates, undefined);
+    const observed = packages.get(DEVICE_FILES);
+    assert.ok(observed);
+    const remove = observed.sections.map(({ name }) => name);
+    const delta = { package: DEVICE_FILES, remove, set: [], append: desired };
+    assert.equal((await driver.apply([delta], NEVER)).outcome, 'done');
+    const found = folders.flatMap((folder) =>
+      readdirSync(join(openwrt.simulator.rootDirectory, folder)).map((name) => `${folder}/${name}`),
+    );
+    assert.deepEqual(
+      found,
+      desired.map(({ name }) => name),
+    );
+  }
+};
+
 /** What the driver promises, and would not keep. */
 const promises = {
   'takes the fast path': async (rights) => {
@@ -167,7 +190,7 @@ const promises = {
   },
   'sees which IPsec service there is': async (rights) => {
     await start(rights, 'swanctl');
-    assert.equal((await driver.read(NEVER)).ipsecDialect, 'swanctl');
+    assert.equal((await driver.read(NEVER)).ipsec?.dialect, 'swanctl');
   },
   'changes package firewall': async (rights) => {
     await start(rights);
@@ -188,6 +211,18 @@ const promises = {
   'changes package ipsec for swanctl': async (rights) => {
     await start(rights, 'swanctl');
     await append('ipsec', 1);
+  },
+  'holds certificates': async (rights) => {
+    await start(rights);
+    await holdCertificates('classic');
+  },
+  'holds certificates for swanctl': async (rights) => {
+    await start(rights, 'swanctl');
+    await holdCertificates('swanctl');
+  },
+  'sees where swanctl has its settings': async (rights) => {
+    await start(rights, 'swanctl');
+    assert.equal((await driver.read(NEVER)).ipsec?.settings, 'last');
   },
   'tells how interfaces are': async (rights) => {
     await start(rights);
@@ -236,6 +271,9 @@ const needs: [RegExp, PromiseName][] = [
   [/mwan3 status/, 'tells how WANs are'],
   [/ipsec status/, 'tells how tunnels are'],
   [/list-sas/, 'tells how tunnels of swanctl are'],
+  [/file remove|ipsec\.d|init\.d\/ipsec read/, 'holds certificates'],
+  [/swanctl read/, 'sees where swanctl has its settings'],
+  [/etc\/swanctl\//, 'holds certificates for swanctl'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],
   [/swanctl reload/, 'changes package ipsec for swanctl'],
   [/uci add|uci apply|fw4 reload|write uci/, 'changes package firewall'],
@@ -255,7 +293,7 @@ const promiseFor = (right: Right): PromiseName => {
 };
 
 const isAboutOther = ({ scope, object }: Right): boolean =>
-  scope === 'file' && /\b(mwan3|ipsec|network)\b/.test(object) && !/ (reload|status)$/.test(object);
+  scope === 'file' && /(config\/|uci-\*\/|sdewan-)(mwan3|ipsec|network)\b/.test(object);
 
 describe('with all rights the ubus driver', () => {
   it.each(Object.entries(promises))('%s', async (_name, keeps) => {
@@ -295,7 +333,7 @@ it('grants for each package what it grants for firewall', () => {
   const about = (name: string): string[] =>
     rightsOf(acl)
       .filter(({ object }) => new RegExp(String.raw`\b${name}\b`).test(object))
-      .filter(({ scope, object }) => scope !== 'ubus' && !/ (reload|status)$/.test(object))
+      .filter(({ scope, object }) => scope !== 'ubus' && !/init\.d| status$|ipsec\.d/.test(object))
       .map((right) => textOf(right).replaceAll(name, 'PACKAGE'))
       .sort();
   for (const name of ['mwan3', 'ipsec', 'network']) expect(about(name)).toEqual(about('firewall'));

@@ -30,13 +30,13 @@ const secrets = new Map([[secretKey('vpn', 'psk'), 'K3y']]);
 
 describe.each(['own', 'stock'] as const)('with the login %s', (login) => {
   it.each([
-    ['ipsec', 'proposal', { if_id: '7', mode: 'start', remote_subnet: '10.2.0.0/16,10.3.0.0/16' }],
+    ['icn', 'proposal', { if_id: '7', mode: 'start', remote_subnet: '10.2.0.0/16,10.3.0.0/16' }],
     [
       'swanctl',
       'crypto_proposal',
       { if_id: '7', startaction: 'start', remote_subnet: ['10.2.0.0/16', '10.3.0.0/16'] },
     ],
-  ] as const)('for /etc/init.d/%s', async (ipsecScript, proposal, tunnel) => {
+  ] as const)('for the script of %s', async (ipsecScript, proposal, tunnel) => {
     openwrt = await startOpenwrt({ login, ipsecScript });
     const pass = await openPass(openwrt, { secrets });
     await pass.run(rules);
@@ -51,7 +51,9 @@ describe.each(['own', 'stock'] as const)('with the login %s', (login) => {
     expect(section('one')).toMatchObject({ type: 'tunnel', options: tunnel });
     expect(section('two')?.options['if_id']).toBe('8');
     const reloads = () => Object.keys(openwrt.simulator.reloads());
-    await expect.poll(reloads, { timeout: 10_000 }).toEqual([ipsecScript]);
+    await expect
+      .poll(reloads, { timeout: 10_000 })
+      .toEqual([ipsecScript === 'icn' ? 'ipsec' : 'swanctl']);
     await pass.run([]);
     expect(openwrt.sections('ipsec').map(({ name }) => name)).toEqual(['ipsec']);
     await pass.driver.close();

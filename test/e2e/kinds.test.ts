@@ -1,9 +1,10 @@
 /** A CR of every kind that the cluster has, made, changed and deleted at once on a CNF with two replicas; its own files tell. */
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
-import { observePods, readConfigFile, until } from '../stack/observe.ts';
+import { observePods, readCnfFile, readConfigFile, until } from '../stack/observe.ts';
 import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
 import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
@@ -29,6 +30,21 @@ const remote = {
   authentication_method: 'psk',
   pre_shared_key: 's3cret',
   crypto_proposal: ['k-prop'],
+};
+
+const pemOf = (label: string, of: string): string =>
+  `-----BEGIN ${label}-----\n${Buffer.from(of).toString('base64')}\n-----END ${label}-----\n`;
+const byCertificate = (of: string) => ({
+  remote: '203.0.113.1',
+  authentication_method: 'pubkey',
+  crypto_proposal: ['k-prop'],
+  local_public_cert: Buffer.from(pemOf('CERTIFICATE', of)).toString('base64'),
+  local_private_cert: Buffer.from(pemOf('PRIVATE KEY', of)).toString('base64'),
+  connections: connection('k-h', 'start'),
+});
+const fileOf = (of: string): string => {
+  const hash = createHash('sha256').update(pemOf('CERTIFICATE', of)).digest('hex');
+  return `/etc/ipsec.d/certs/sdewan-${hash.slice(0, 32)}.pem`;
 };
 
 const samples: readonly Sample[] = [
@@ -119,9 +135,9 @@ const samples: readonly Sample[] = [
   {
     kind: 'IpsecHost',
     name: 'k-host',
-    spec: { ...remote, remote: '203.0.113.1', connections: connection('k-h', 'start') },
-    changed: { ...remote, remote: '203.0.113.1', connections: connection('k-h', 'add') },
-    shows: ['ipsec.k_h mode', 'start', 'add'],
+    spec: byCertificate('before'),
+    changed: byCertificate('after'),
+    shows: ['ipsec.k_host local_public_cert', fileOf('before'), fileOf('after')],
   },
   {
     kind: 'IpsecSite',
@@ -201,6 +217,20 @@ describe('every kind on two replicas', async () => {
       await expect.poll(() => valuesIn(pod), { timeout: 60_000, interval: 500 }).toEqual(expected);
   };
 
+  /** Of the two certificates, which is there. */
+  const certificatesIn = (pod: string): Promise<string[]> =>
+    Promise.all(
+      ['before', 'after'].map(
+        async (of) => (await readCnfFile(cluster, { namespace, pod }, fileOf(of))) ?? '',
+      ),
+    );
+  const certificates = async (...expected: string[]): Promise<void> => {
+    for (const pod of pods)
+      await expect
+        .poll(() => certificatesIn(pod), { timeout: 60_000, interval: 500 })
+        .toEqual(expected);
+  };
+
   beforeAll(async () => {
     namespace = await cluster.createNamespace('kinds');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
@@ -234,6 +264,7 @@ describe('every kind on two replicas', async () => {
     await apply(cluster, namespace, ...rules);
     await waitInSync(cluster, namespace, rules);
     await shown(1);
+    await certificates(pemOf('CERTIFICATE', 'before'), '');
   });
 
   it('changed: in sync, and in the files of both', async () => {
@@ -241,6 +272,7 @@ describe('every kind on two replicas', async () => {
     await apply(cluster, namespace, ...rules);
     await shown(2);
     await waitInSync(cluster, namespace, rules);
+    await certificates('', pemOf('CERTIFICATE', 'after'));
   });
 
   it('deleted: gone from Kubernetes, and both are as they were', async () => {
@@ -257,6 +289,7 @@ describe('every kind on two replicas', async () => {
     });
     for (const pod of pods)
       await expect.poll(() => filesOf(pod), { timeout: 60_000, interval: 500 }).toEqual(atFirst);
+    await certificates('', '');
   });
 
   it("ICN's samples of all kinds are accepted and in the files of both, a name too long is refused", async () => {

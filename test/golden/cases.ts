@@ -80,7 +80,7 @@ export const isSwanctl = (name: string): boolean => name.includes('swanctl');
 export const inputFor = (name: string, overrides: Partial<CompileInput> = {}): CompileInput => {
   const rules = rulesOf(name);
   return inputOf([...rules, ...childrenOf(rules)], {
-    ...(isSwanctl(name) && { ipsecDialect: 'swanctl' }),
+    ...(isSwanctl(name) && { ipsec: { dialect: 'swanctl' as const, settings: 'last' as const } }),
     ...overrides,
   });
 };

@@ -63,6 +63,11 @@ const remote: KindTable = {
     type: nothing,
     force_crypto_proposal: nothing,
     remote: (value) => ({ gateway: value }),
+    // Their options bear names of files, which the kept texts show.
+    local_public_cert: nothing,
+    local_private_cert: nothing,
+    local_private_cert_from: nothing,
+    shared_ca: nothing,
     pre_shared_key_from: () => ({ pre_shared_key: 'from-the-secret' }),
     crypto_proposal: (value) => ({ crypto_proposal: list(value).map(mapped) }),
     connections: (value) => {

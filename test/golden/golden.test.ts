@@ -1,11 +1,12 @@
 /**
  * CR YAML in, UCI text out: `cases/<case>.yaml` becomes `cases/<case>.uci`, the packages one after the other as `uci export`
- * writes them. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and held against the table of
- * fields, so that an update cannot make a wrong text right.
+ * writes them, and `cases/<case>.files` where they refer to files. `UPDATE=1` rewrites the texts. They are read by a reader that is
+ * not ours and held against the table of fields, so that an update cannot make a wrong text right.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from '#shared/compile/compile.ts';
+import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
 import { kinds } from '#shared/kinds/registry.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
@@ -16,11 +17,16 @@ import { expectedOptions } from './fields.ts';
 
 const exported = (name: string): string =>
   [...compile(inputFor(name)).desired]
-    .filter(([, sections]) => sections.length > 0)
+    .filter(([packageName, sections]) => packageName !== DEVICE_FILES && sections.length > 0)
     .map(
       ([packageName, sections]) =>
         `package ${packageName}\n${formatPackage({ name: packageName, sections })}`,
     )
+    .join('\n');
+
+const filesOf = (name: string): string =>
+  (compile(inputFor(name)).desired.get(DEVICE_FILES) ?? [])
+    .map(({ name: path, options }) => `${path}\n${String(options.content)}`)
     .join('\n');
 
 describe.each(cases)('golden: %s', (name) => {
@@ -36,6 +42,13 @@ describe.each(cases)('golden: %s', (name) => {
     const text = exported(name);
     if (process.env.UPDATE === '1') writeFileSync(file, text);
     expect(text).toBe(readFileSync(file, 'utf8'));
+  });
+
+  it('comes to the files as kept', () => {
+    const kept = join(CASES, `${name}.files`);
+    const text = filesOf(name);
+    if (process.env.UPDATE === '1' && text !== '') writeFileSync(kept, text);
+    expect(text).toBe(existsSync(kept) ? readFileSync(kept, 'utf8') : '');
   });
 
   it('has each field of the spec where the table of fields says', () => {

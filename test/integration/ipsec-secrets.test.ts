@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { pemOf } from '#shared/compile/testing.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { startAgent, type TestAgent } from './support/agent.ts';
 import { startCoordinator, type ListeningCoordinator } from './support/coordinator.ts';
@@ -83,6 +84,13 @@ const secret = (name: string, psk: string): object => ({
   stringData: { psk, other: 'not-asked-for' },
 });
 
+const tls = (name: string, key: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: { 'tls.key': key },
+});
+
 const kubeconfigOf = async (): Promise<string> => {
   const token = await cluster.kubectl(['create', 'token', ACCOUNT, '-n', namespace]);
   const path = join(openwrt.folder, 'kubeconfig');
@@ -156,6 +164,49 @@ it('go to OpenWRT when they are there, change with them, and stay when they cann
   await cluster.kubectl(['delete', 'ipsecsite', 'hub', '-n', namespace]);
   await expect.poll(() => keyOf('hub'), SOON).toBeUndefined();
 
+  expect(foundIn(['first-K3y', 'second-K3y', 'hidden-K3y', 'not-asked-for'])).toEqual([]);
+});
+
+it('private keys go to files of OpenWRT and nowhere else, change with the Secret, and go with the rule', async () => {
+  const first = pemOf('PRIVATE KEY', 'the first private key');
+  const second = pemOf('PRIVATE KEY', 'the second private key');
+  const own = pemOf('CERTIFICATE', 'of this side');
+  const keys = join(openwrt.simulator.rootDirectory, '/etc/ipsec.d/private');
+  const held = (): string[] =>
+    readdirSync(keys).map((name) => readFileSync(join(keys, name), 'utf8'));
+  await apply(proposal, tls('vpn', first));
+  await apply(
+    cr('IpsecHost', 'road', {
+      remote: '203.0.113.9',
+      authentication_method: 'pubkey',
+      crypto_proposal: ['p1'],
+      local_public_cert: Buffer.from(own).toString('base64'),
+      local_private_cert_from: { name: 'vpn', key: 'tls.key' },
+      connections: [{ name: 'road-net', conn_type: 'tunnel', mode: 'start' }],
+    }),
+  );
+  await expect.poll(() => coordinator.stateOf('road'), SOON).toBe('Applied');
+  expect(held()).toEqual([first]);
+
+  await apply(tls('vpn', second));
+  await expect.poll(held, SOON).toEqual([second]);
+  await expect.poll(() => coordinator.stateOf('road'), SOON).toBe('Applied');
+
+  await apply(tls('vpn', 'no key at all'));
+  await expect.poll(() => coordinator.stateOf('road'), SOON).toBe('Failed: InvalidSpec');
+  expect(held()).toEqual([second]);
+
+  await cluster.kubectl(['delete', 'ipsechost', 'road', '-n', namespace]);
+  await expect.poll(held, SOON).toEqual([]);
+  // By their bodies, and by what those are of.
+  const secretTexts = [first, second].flatMap((pem) => pem.split('\n')[1] ?? '');
+  expect(
+    foundIn([...secretTexts, 'first private key', 'second private key', 'no key at all']),
+  ).toEqual([]);
+});
+
+/** Which of the values the agent told, in any form, and where. */
+const foundIn = (values: readonly string[]): string[] => {
   const stateDir = agent?.stateDir ?? '';
   const told = {
     reports: JSON.stringify(coordinator.reports),
@@ -164,11 +215,9 @@ it('go to OpenWRT when they are there, change with them, and stay when they cann
       .map((name) => readFileSync(join(stateDir, name), 'utf8'))
       .join(''),
   };
-  const values = ['first-K3y', 'second-K3y', 'hidden-K3y', 'not-asked-for'];
   const inAnyForm = values.flatMap((value) => [value, Buffer.from(value).toString('base64')]);
   const found = Object.entries(told).flatMap(([where, text]) =>
     inAnyForm.filter((value) => text.includes(value)).map((value) => `${value} in the ${where}`),
   );
-  expect(found).toEqual([]);
-  expect(told.logs).not.toBe('');
-});
+  return [...found, ...(told.logs === '' ? ['no logs'] : [])];
+};

@@ -13,6 +13,12 @@ export const RUN_DIRECTORY = '/var/run/rpcd';
 export const ACL_DIRECTORY = '/usr/share/rpcd/acl.d';
 export const SHADOW_FILE = '/etc/shadow';
 
+/** Folders that the packages of strongSwan bring. */
+export const IPSEC_FOLDERS: readonly string[] = [
+  ...['certs', 'private', 'cacerts'].map((name) => `/etc/ipsec.d/${name}`),
+  ...['x509', 'private', 'x509ca'].map((name) => `/etc/swanctl/${name}`),
+];
+
 export const createDeviceRoot = (directory: string): DeviceRoot => {
   const root: DeviceRoot = {
     directory,
@@ -25,6 +31,7 @@ export const createDeviceRoot = (directory: string): DeviceRoot => {
     '/tmp',
     '/etc/luci-uploads',
     '/etc/init.d',
+    ...IPSEC_FOLDERS,
   ])
     mkdirSync(root.path(needed), { recursive: true });
   return root;

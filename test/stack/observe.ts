@@ -86,18 +86,25 @@ export const observePods = async (
   }));
 };
 
-/** The text of one file of a CNF's /etc/config; undefined while the container is not there. */
-export const readConfigFile = async (
+/** The text of one file of a CNF's OpenWRT; undefined while it, or the container, is not there. */
+export const readCnfFile = async (
   cluster: Cluster,
   target: { namespace: string; pod: string },
-  file: string,
+  path: string,
 ): Promise<string | undefined> => {
   try {
-    return await cluster.readFile({ ...target, container: CNF_CONTAINER }, `/etc/config/${file}`);
+    return await cluster.readFile({ ...target, container: CNF_CONTAINER }, path);
   } catch {
     return undefined;
   }
 };
+
+/** The text of one file of a CNF's /etc/config. */
+export const readConfigFile = (
+  cluster: Cluster,
+  target: { namespace: string; pod: string },
+  file: string,
+): Promise<string | undefined> => readCnfFile(cluster, target, `/etc/config/${file}`);
 
 export const readCnf = async (
   cluster: Cluster,

@@ -11,6 +11,7 @@ import type { Kernel } from '../icn/kernel/kernel.ts';
 import { createJournal, type Journal } from '../journal.ts';
 import { createDd } from '../programs/dd.ts';
 import { Fw4 } from '../programs/fw4.ts';
+import { createIpsecScript, nameOf, textOf, type IpsecScript } from '../programs/ipsec-scripts.ts';
 import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
 import { ProgramRunner, type Program } from '../programs/runner.ts';
@@ -41,8 +42,8 @@ export type DeviceOptions = {
    * `uci add` take 4 s; measured: 2.9 to 7.5 s.
    */
   uciMsPerKilobyte?: number;
-  /** The init script of IPsec: that of ICN's image, or that of OpenWRT 22.03 and later; `ipsec` when absent. */
-  ipsecScript?: 'ipsec' | 'swanctl';
+  /** The init script of IPsec; that of ICN's image when absent. */
+  ipsecScript?: IpsecScript;
   /** Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false when absent. */
   procdReloads?: boolean;
   /** iptables commands of /etc/sdewan.user, without the first word; ICN's masquerading on eth0 when absent. */
@@ -87,21 +88,31 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const reloadMsPerRule = options.reloadMsPerRule ?? 0;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule });
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
+  const ipsecScript = options.ipsecScript ?? 'icn';
   const scripts = Object.keys(INIT_SCRIPTS).map((name) =>
-    name === 'ipsec' ? (options.ipsecScript ?? name) : name,
+    name === 'ipsec' ? nameOf(ipsecScript) : name,
   );
   const boot = (why: string): void => {
     journal.add({ event: 'start', why });
     writeFactory(root, store, { ...options.factory, mounted });
     for (const name of scripts)
       writeBytes(root.path(`/etc/init.d/${name}`), '#!/bin/sh /etc/rc.common\n');
+    writeBytes(root.path(`/etc/init.d/${nameOf(ipsecScript)}`), textOf(ipsecScript));
     fw4.boot();
   };
   boot('process');
   const kernel = createKernel(store, options.userRules);
   const programs = new ProgramRunner({
     clock,
-    programs: { ...deviceProgramsOf({ root, store, services, fw4 }, scripts), ...options.programs },
+    programs: {
+      ...deviceProgramsOf({ root, store, services, fw4 }, scripts),
+      [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
+        root,
+        store,
+        services,
+      }),
+      ...options.programs,
+    },
   });
   const bus = new Bus();
   bus.add('system', createSystemObject(clock));

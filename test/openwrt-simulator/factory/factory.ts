@@ -8,6 +8,7 @@ import { hashPassword } from '../rpcd/passwords.ts';
 import {
   ACL_DIRECTORY,
   CONFIG_DIRECTORY,
+  IPSEC_FOLDERS,
   RUN_DIRECTORY,
   SHADOW_FILE,
   type DeviceRoot,
@@ -38,7 +39,7 @@ const RPCD_FILE = `${CONFIG_DIRECTORY}/rpcd`;
 export const writeFactory = (root: DeviceRoot, store: UciStore, factory: Factory): void => {
   const by = { call: 'factory' };
   const mounted = new Set(factory.mounted);
-  for (const directory of [RUN_DIRECTORY, '/tmp', ACL_DIRECTORY])
+  for (const directory of [RUN_DIRECTORY, '/tmp', ACL_DIRECTORY, ...IPSEC_FOLDERS])
     emptyDirectory(root, directory, mounted);
   const packages = factory.packages ?? shippedPackages();
   const rpcd = mounted.has(RPCD_FILE) ? {} : { rpcd: rpcdPackage(factory) };

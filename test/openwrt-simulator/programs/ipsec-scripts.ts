@@ -1,0 +1,70 @@
+/**
+ * The init scripts of IPsec, as far as programs can tell them apart: by the words in them, and by what they refuse. OpenWRT's own
+ * classic one takes psk only, that of ICN's image certificates, too. swanctl's wants every file of a remote by its bare name, and
+ * refuses its whole configuration for one that is not there (openwrt/packages, net/strongswan/files).
+ */
+import { existsSync } from 'node:fs';
+import type { DeviceRoot } from '../root.ts';
+import type { Services } from '../services.ts';
+import type { UciStore } from '../uci/store.ts';
+import { createInitScript } from './init-script.ts';
+import { complained, type Program } from './runner.ts';
+
+/** `icn` and `stock` are classic; `globals` is swanctl's of 2026, which reads its settings from the section of that name. */
+export type IpsecScript = 'icn' | 'stock' | 'swanctl' | 'swanctl-globals';
+
+export const nameOf = (script: IpsecScript): 'ipsec' | 'swanctl' =>
+  script === 'icn' || script === 'stock' ? 'ipsec' : 'swanctl';
+
+const WORDS: Readonly<Record<IpsecScript, string>> = {
+  icn: 'config_get local_public_cert "$1" local_public_cert',
+  stock: 'warning "AuthenticationMethod $auth_method not supported"',
+  swanctl: 'config_foreach config_ipsec ipsec',
+  'swanctl-globals': 'config_strongswan_generate globals',
+};
+
+export const textOf = (script: IpsecScript): string =>
+  `#!/bin/sh /etc/rc.common\n${WORDS[script]}\n`;
+
+const FILES = [
+  ['local_key', 'private'],
+  ['ca_cert', 'x509ca'],
+  ['local_cert', 'x509'],
+] as const;
+
+type Deps = { root: DeviceRoot; store: UciStore; services: Services };
+
+export const createIpsecScript = (script: IpsecScript, deps: Deps): Program => {
+  const name = nameOf(script);
+  const plain = createInitScript(name, deps.services);
+  if (name === 'ipsec') return plain;
+  return (call) => {
+    const stderr = call.params[0] === 'stop' ? '' : complaintsOf(deps);
+    if (stderr === '') return plain(call);
+    deps.services.acted({
+      service: name,
+      action: call.params[0] ?? '',
+      by: call.by,
+      ok: false,
+      stderr,
+    });
+    return complained(1, stderr);
+  };
+};
+
+const complaintsOf = ({ root, store }: Deps): string => {
+  if (store.text('ipsec') === undefined) return '';
+  const remotes = store.load('ipsec').package.sections.filter(({ type }) => type === 'remote');
+  return remotes
+    .filter(({ options }) => options.get('authentication_method') === 'pubkey')
+    .flatMap(({ options }) =>
+      FILES.flatMap(([option, folder]) => {
+        const value = options.get(option);
+        if (typeof value !== 'string') return [];
+        if (value.includes('/')) return [`ERROR: ${option} ${value} can't be pathname\n`];
+        const isThere = existsSync(root.path(`/etc/swanctl/${folder}/${value}`));
+        return isThere ? [] : [`ERROR: ${option} ${value} not found\n`];
+      }),
+    )
+    .join('');
+};
