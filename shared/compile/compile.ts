@@ -67,7 +67,11 @@ const desiredOf = (
 ): ReadonlyMap<string, readonly UciSection[]> => {
   const desired = new Map<string, UciSection[]>();
   const shared = new Map<string, Map<string, UciSection>>();
-  for (const name of [...kinds.flatMap(({ uci }) => uci?.package ?? []), DEVICE_FILES]) {
+  const packagesOf = ({ uci }: KindDefinition) => [
+    ...(uci ? [uci.package] : []),
+    ...(uci?.files ? [DEVICE_FILES] : []),
+  ];
+  for (const name of kinds.flatMap(packagesOf)) {
     desired.set(name, []);
     shared.set(name, new Map());
   }
