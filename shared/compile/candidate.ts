@@ -5,7 +5,7 @@
 import { DEFAULT_DEVICE } from '../kinds/device.ts';
 import { DEVICE_FILES, baseName } from '../kinds/device-files.ts';
 import { CLASSIC_IPSEC } from '../kinds/dialect.ts';
-import type { KindDefinition, Lack, Reference, RenderContext } from '../kinds/kind.ts';
+import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection, UciValue } from '../uci/model.ts';
@@ -29,6 +29,8 @@ export type Rendering = {
 };
 
 export type Hindrance = Problem & { verdict: 'pending' | 'failed' };
+/** `isOfSecret`: what is on OpenWRT for the CR stays. */
+type HindranceOfSecret = Hindrance & { isOfSecret?: boolean };
 
 export type Candidate = {
   rule: RuleObject;
@@ -90,20 +92,20 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
   const { spec } = checked;
   const references = kind.references?.(spec) ?? [];
   const context = contextOf(rule, kind, input);
-  const byOthers =
+  const hindrance: HindranceOfSecret | undefined =
     unknownToApi(kind) ??
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
     missingDevice(kind, spec, input) ??
     missingSecret(kind, spec, input) ??
-    missingPackage(kind, input);
-  const lack = byOthers ? undefined : kind.uci?.lacks?.(spec, context)[0];
-  const hindrance = byOthers ?? (lack && lacking(lack));
-  if (!hindrance)
+    missingPackage(kind, input) ??
+    lacking(kind, spec, context);
+  if (!hindrance) {
     return { references, ...rendered(kind, spec, context, { generation, references }) };
-  const isOfSecret = hindrance.reason === 'WaitingForSecret' || lack?.isOfSecret === true;
+  }
+  const { isOfSecret, ...words } = hindrance;
   const left = isOfSecret ? asItIs({ ...version, spec }, context, input, references) : {};
-  return { references, hindrance, ...left };
+  return { references, hindrance: words, ...left };
 };
 
 const rendered = (
@@ -244,7 +246,7 @@ const missingSecret = (
   kind: KindDefinition,
   spec: unknown,
   { secrets }: CompileInput,
-): Hindrance | undefined => {
+): HindranceOfSecret | undefined => {
   const missing = (kind.secrets?.(spec) ?? []).find(
     ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
   );
@@ -252,6 +254,7 @@ const missingSecret = (
     missing && {
       verdict: 'pending',
       reason: 'WaitingForSecret',
+      isOfSecret: true,
       message: `${missing.path}: there is no Secret ${missing.name} with key ${missing.key} that the agent may read`,
     }
   );
@@ -269,8 +272,18 @@ const missingPackage = (
         message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
       };
 
-const lacking = ({ path, reason, message }: Lack): Hindrance => ({
-  verdict: reason.startsWith('Waiting') ? 'pending' : 'failed',
-  reason,
-  message: `${path}: ${message}`,
-});
+const lacking = (
+  { uci }: KindDefinition,
+  spec: unknown,
+  context: RenderContext,
+): HindranceOfSecret | undefined => {
+  const [lack] = uci?.lacks?.(spec, context) ?? [];
+  return (
+    lack && {
+      verdict: lack.reason.startsWith('Waiting') ? 'pending' : 'failed',
+      reason: lack.reason,
+      message: `${lack.path}: ${lack.message}`,
+      isOfSecret: lack.isOfSecret === true,
+    }
+  );
+};

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '../names.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
+import type { IpsecService } from '../kinds/kind.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { CompileInput, Verdict } from './types.ts';
 
@@ -482,8 +483,9 @@ describe('IPsec', () => {
     });
   });
 
-  describe.each([
+  it.each<[string, IpsecService['settings'], [string, string][], boolean]>([
     [
+      'is off in the last section',
       'last',
       [
         ['a', '1'],
@@ -492,6 +494,7 @@ describe('IPsec', () => {
       true,
     ],
     [
+      'is on in the last section',
       'last',
       [
         ['globals', '0'],
@@ -500,6 +503,7 @@ describe('IPsec', () => {
       false,
     ],
     [
+      'is off in globals',
       'globals',
       [
         ['globals', 'no'],
@@ -507,21 +511,19 @@ describe('IPsec', () => {
       ],
       true,
     ],
-    ['globals', [['a', '0']], false],
-  ] as const)('with its switch read from %s of %j', (settings, sections, works) => {
-    it(works ? 'takes VTI' : 'has VTI wait', () => {
-      const there = sections.map(([name, value]) =>
-        namedSection('ipsec', name, { rtinstall_enabled: value }),
-      );
-      const verdict = verdictFor(
-        { type: 'VTI-based' },
-        {
-          ipsec: { dialect: 'swanctl', settings },
-          observed: new Map([['ipsec', { name: 'ipsec', sections: there }]]),
-        },
-      );
-      expect(verdict?.reason).toBe(works ? 'Applying' : 'WaitingForInterface');
-    });
+    ['is off elsewhere than in globals', 'globals', [['a', '0']], false],
+  ])('has VTI wait or not where the switch %s', (_what, settings, sections, works) => {
+    const there = sections.map(([name, value]) =>
+      namedSection('ipsec', name, { rtinstall_enabled: value }),
+    );
+    const verdict = verdictFor(
+      { type: 'VTI-based' },
+      {
+        ipsec: { dialect: 'swanctl', settings },
+        observed: new Map([['ipsec', { name: 'ipsec', sections: there }]]),
+      },
+    );
+    expect(verdict?.reason).toBe(works ? 'Applying' : 'WaitingForInterface');
   });
 
   it("has VTI wait for the switch that is the administrator's", () => {

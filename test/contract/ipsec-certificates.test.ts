@@ -57,6 +57,8 @@ const contents = (folders: readonly string[]): string[][] =>
       .sort()
       .map((name) => readFileSync(onDevice(join(folder, name)), 'utf8')),
   );
+const ownFileIn = (folder: string): string =>
+  readdirSync(onDevice(folder)).find((name) => name.startsWith('sdewan-')) ?? '';
 const optionsOf = (name: string) =>
   openwrt.sections('ipsec').find((section) => section.name === name)?.options;
 const refusals = () =>
@@ -93,7 +95,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     expect(named(options[own])).toBe(certificate('us'));
     expect(named(options[key])).toBe(KEY);
     expect(named(options[ca])).toBe(certificate('the CA'));
-    const [file = ''] = readdirSync(onDevice(keys)).filter((name) => name.startsWith('sdewan-'));
+    const file = ownFileIn(keys);
     expect(statSync(onDevice(join(keys, file))).mode & 0o777).toBe(0o600);
 
     const before = reloads();
@@ -129,7 +131,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
   ])('a file that %s is repaired, and the service told', async (_what, damage) => {
     const left = await agent.run([proposal, remote('hub')]);
     expect(await agent.driver.fingerprint(new AbortController().signal)).toBe(left);
-    const [file = ''] = readdirSync(onDevice(keys)).filter((name) => name.startsWith('sdewan-'));
+    const file = ownFileIn(keys);
     damage(onDevice(join(keys, file)));
     expect(await agent.driver.fingerprint(new AbortController().signal)).not.toBe(left);
     const before = reloads();
