@@ -11,6 +11,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { COMPILE_CACHE } from '../stack/compile-cache.ts';
 import { flakyOf, isRed, settle, talliesOf, type FileTally } from './tally.ts';
 
 /** So many files of a project may fail and get a second run; where more fail it is not the timing. */
@@ -66,6 +67,7 @@ const runVitest = async (project: string, options: VitestOptions): Promise<Proje
     ],
     {
       cwd: root,
+      env: { ...process.env, ...COMPILE_CACHE },
       stdio: [
         'inherit',
         ...(shared ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const)),

@@ -1,6 +1,7 @@
 /** Which local program stands for which image on the process kubelet. */
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 export const AGENT_IMAGE = 'sdewan-agent:dev';
 export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
@@ -17,7 +18,7 @@ const CNF: ImageProcess = {
   command: program('test/openwrt-simulator/main.ts'),
   ports: { 80: 10_080, 443: 10_443 },
   // No login for the agent: a stock image, on which it makes its own.
-  env: { SIMULATOR_STATE_DIRECTORY: '/simulator' },
+  env: { ...COMPILE_CACHE, SIMULATOR_STATE_DIRECTORY: '/simulator' },
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 };
 
@@ -29,8 +30,8 @@ export type ImagesOptions = {
 export const images = ({ watch = false }: ImagesOptions = {}): Record<string, ImageProcess> => {
   const flags = watch ? ['--watch', '--watch-preserve-output'] : [];
   return {
-    [AGENT_IMAGE]: { command: program('agent/main.ts', ...flags) },
-    [COORDINATOR_IMAGE]: { command: program('coordinator/main.ts', ...flags) },
+    [AGENT_IMAGE]: { command: program('agent/main.ts', ...flags), env: COMPILE_CACHE },
+    [COORDINATOR_IMAGE]: { command: program('coordinator/main.ts', ...flags), env: COMPILE_CACHE },
     [CNF_IMAGE]: CNF,
   };
 };

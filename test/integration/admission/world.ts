@@ -16,6 +16,7 @@ import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
+import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 
 const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
 const ROOT = join(import.meta.dirname, '../../..');
@@ -160,7 +161,7 @@ const startProcess = async (
   log: Record<string, unknown>[],
 ): Promise<CoordinatorProcess> => {
   const child: ChildProcess = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = new Promise<number | null>((resolve) => {

@@ -14,6 +14,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
 import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 /** Half a second on an idle machine. */
@@ -117,7 +118,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
 
 const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
   const child = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const log: LogLine[] = [];
