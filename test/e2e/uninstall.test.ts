@@ -8,7 +8,7 @@ import { createCnf } from '../stack/cnf.ts';
 import { coordinatorDown } from '../stack/faults.ts';
 import { installProduct } from '../stack/install.ts';
 import { applyManifest } from '../stack/manifests.ts';
-import { observePods, readCnf } from '../stack/observe.ts';
+import { observePods, readCnf, until } from '../stack/observe.ts';
 import { waitInSync } from '../stack/operator.ts';
 import { zone } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
@@ -26,8 +26,17 @@ describe('uninstalling', async () => {
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
     await waitInSync(cluster, namespace, seedRules);
   });
+  /** Of each kind that is being deleted. */
+  const deletionTimes = async (): Promise<string> => {
+    const path = 'jsonpath={.items[*].metadata.deletionTimestamp}';
+    return (await cluster.kubectl(['get', 'crd', '-o', path])).stdout;
+  };
   // The other files of this suite need it.
   afterAll(async () => {
+    // What is applied while it is still being deleted is gone a moment later.
+    await until('no kind is being deleted', 300_000, async () =>
+      (await deletionTimes()).trim() === '' ? true : undefined,
+    );
     await installProduct(cluster);
     // kubectl remembers for a while which kinds there were.
     await cluster.kubectl(['api-resources', '--cached=false']);

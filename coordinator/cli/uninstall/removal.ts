@@ -1,4 +1,5 @@
 /** Deletes Kubernetes objects until there are none, whoever makes new ones meanwhile. Knows nothing of this product. */
+import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
@@ -114,3 +115,20 @@ const removeOne = async (
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
 };
+
+const conditionsSchema = z.looseObject({
+  status: z.looseObject({
+    conditions: z.array(
+      z.looseObject({ type: z.string(), status: z.string(), message: z.string().default('') }),
+    ),
+  }),
+});
+/** Of CustomResourceDefinitions and Namespaces. */
+const OF_DELETION = /^Terminating$|^Namespace.*(Remaining|Failure)$/;
+
+/** Why an object that is being deleted is still there, in the API server's words; empty where it does not say. */
+export const reasonsOf = ({ object }: Found): string[] =>
+  (conditionsSchema.safeParse(object).data?.status.conditions ?? [])
+    .filter(({ type, status }) => OF_DELETION.test(type) && status === 'True')
+    .map(({ message }) => message)
+    .filter((message) => message !== '');

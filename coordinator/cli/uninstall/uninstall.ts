@@ -11,7 +11,7 @@ import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, RULE_GROUP } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { MANAGED_BY } from '../../bindings/managed-by.ts';
-import { clear, findAll, type Found, type RemovalDeps } from './removal.ts';
+import { clear, findAll, reasonsOf, type Found, type RemovalDeps } from './removal.ts';
 
 export type UninstallOptions = RemovalDeps & {
   client: KubeClient;
@@ -66,7 +66,8 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     findAll(client, resources, { labelSelector, signal });
   const step = async (what: string, find: () => Promise<Found[]>): Promise<boolean> => {
     const left = await clear(options, { ...options, what, find });
-    for (const one of left) options.say(`  still there: ${nameOf(one)}`);
+    for (const one of left)
+      options.say(`  still there: ${[nameOf(one), ...reasonsOf(one)].join(': ')}`);
     return left.length === 0;
   };
   return (
