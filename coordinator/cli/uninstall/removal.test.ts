@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { clear, findAll, reasonsOf } from './removal.ts';
+import { clear, findAll, obstaclesOf } from './removal.ts';
 
 const things: ResourceType = { group: 'x', version: 'v1', plural: 'things', kind: 'Thing' };
 const { signal } = new AbortController();
@@ -94,21 +94,21 @@ describe('findAll', () => {
 });
 
 describe('why an object is still there', () => {
-  const reasons = (...conditions: object[]): string[] =>
-    reasonsOf({ resource: things, object: Object.assign(thing('a'), { status: { conditions } }) });
-
   it('is told by the conditions of its deletion, where they hold', () => {
-    expect(
-      reasons(
-        { type: 'Established', status: 'True', message: 'accepted' },
-        { type: 'Terminating', status: 'True', message: 'instances remain' },
-        { type: 'NamespaceContentRemaining', status: 'True', message: 'pods: 2' },
-        { type: 'NamespaceDeletionContentFailure', status: 'False', message: 'all well' },
-      ),
-    ).toEqual(['instances remain', 'pods: 2']);
+    const conditions = [
+      { type: 'Established', status: 'True', message: 'accepted' },
+      { type: 'Terminating', status: 'True', reason: 'Failed', message: 'no list' },
+      { type: 'NamespaceContentRemaining', status: 'True', reason: 'Some', message: 'pods: 2' },
+      { type: 'NamespaceDeletionContentFailure', status: 'False', message: 'all well' },
+    ];
+    const object = Object.assign(thing('a'), { status: { conditions } });
+    expect(obstaclesOf({ resource: things, object })).toEqual([
+      { reason: 'Failed', message: 'no list' },
+      { reason: 'Some', message: 'pods: 2' },
+    ]);
   });
 
-  it('is not known of what has none', () => {
-    expect(reasonsOf({ resource: things, object: thing('a') })).toEqual([]);
+  it('is not known of what has no conditions', () => {
+    expect(obstaclesOf({ resource: things, object: thing('a') })).toEqual([]);
   });
 });

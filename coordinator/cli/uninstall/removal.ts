@@ -119,7 +119,12 @@ const removeOne = async (
 const conditionsSchema = z.looseObject({
   status: z.looseObject({
     conditions: z.array(
-      z.looseObject({ type: z.string(), status: z.string(), message: z.string().default('') }),
+      z.looseObject({
+        type: z.string(),
+        status: z.string(),
+        reason: z.string().default(''),
+        message: z.string().default(''),
+      }),
     ),
   }),
 });
@@ -127,8 +132,7 @@ const conditionsSchema = z.looseObject({
 const OF_DELETION = /^Terminating$|^Namespace.*(Remaining|Failure)$/;
 
 /** Why an object that is being deleted is still there, in the API server's words; empty where it does not say. */
-export const reasonsOf = ({ object }: Found): string[] =>
+export const obstaclesOf = ({ object }: Found): { reason: string; message: string }[] =>
   (conditionsSchema.safeParse(object).data?.status.conditions ?? [])
     .filter(({ type, status }) => OF_DELETION.test(type) && status === 'True')
-    .map(({ message }) => message)
-    .filter((message) => message !== '');
+    .map(({ reason, message }) => ({ reason, message }));

@@ -11,7 +11,7 @@ import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, RULE_GROUP } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { MANAGED_BY } from '../../bindings/managed-by.ts';
-import { clear, findAll, reasonsOf, type Found, type RemovalDeps } from './removal.ts';
+import { clear, findAll, obstaclesOf, type Found, type RemovalDeps } from './removal.ts';
 
 export type UninstallOptions = RemovalDeps & {
   client: KubeClient;
@@ -66,8 +66,10 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     findAll(client, resources, { labelSelector, signal });
   const step = async (what: string, find: () => Promise<Found[]>): Promise<boolean> => {
     const left = await clear(options, { ...options, what, find });
-    for (const one of left)
-      options.say(`  still there: ${[nameOf(one), ...reasonsOf(one)].join(': ')}`);
+    for (const one of left) {
+      const why = obstaclesOf(one).map(({ message }) => message);
+      options.say(`  still there: ${[nameOf(one), ...why].join(': ')}`);
+    }
     return left.length === 0;
   };
   return (
@@ -75,7 +77,7 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     (await removeRules(options)) &&
     (await step('coordinator', labelled(deployments, PART_OF))) &&
     (await step('rights and CAs in namespaces', labelled(leftInNamespaces, KEPT_BY_COORDINATOR))) &&
-    (await step('kinds', () => ownCrds(options))) &&
+    (await step('kinds', () => crdsTriedAgain(options))) &&
     (await step('policies and roles', labelled(ofTheCluster, PART_OF))) &&
     (await step('namespace of the coordinator', labelled(namespaces, PART_OF)))
   );
@@ -94,6 +96,27 @@ const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
 /** By their group: an older version may have had kinds that this one does not know. */
 const ownCrds = async ({ client, signal }: UninstallOptions): Promise<Found[]> =>
   (await findAll(client, crds, { signal })).filter((crd) => specOf(crd).group === RULE_GROUP);
+
+const hasFailed = (crd: Found): boolean =>
+  obstaclesOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');
+
+/**
+ * The API server waits longer and longer before it tries again to delete the objects of a kind, minutes in the end. That is easily met
+ * with kinds that are younger than some seconds (measured, 1.36: "storage is (re)initializing"). Any change makes it try at once.
+ */
+const crdsTriedAgain = async (options: UninstallOptions): Promise<Found[]> => {
+  const { client, clock, signal } = options;
+  const found = await ownCrds(options);
+  for (const { resource, object } of found.filter((crd) => isDeleting(crd) && hasFailed(crd))) {
+    const { name, uid } = object.metadata;
+    const annotations = { [TRIED_AGAIN_ANNOTATION]: new Date(clock.now()).toISOString() };
+    const patch = { type: 'merge', body: { metadata: { uid, annotations } } } as const;
+    await client.patch(resource, { name }, { patch, signal }).catch(unlessOvertaken);
+  }
+  return found;
+};
+
+const TRIED_AGAIN_ANNOTATION = 'sdewan.akraino.org/deletion-tried-again';
 
 const findRules = async (options: UninstallOptions): Promise<Found[]> => {
   const served = (await ownCrds(options)).flatMap((crd) => {
