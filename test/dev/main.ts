@@ -20,7 +20,7 @@ const followLogs = async (
 ): Promise<void> => {
   const [program = '', ...leading] = kubectlCommand;
   const child = spawn(program, [...leading, 'logs', '--follow', '--prefix', '--tail=5', ...which], {
-    env: { PATH: process.env['PATH'], KUBECONFIG: kubeconfig },
+    env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: 'inherit',
     signal,
   });
