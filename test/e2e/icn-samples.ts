@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
 import { parseAllDocuments } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { expectedOptions } from '../golden/fields.ts';
 import type { JudgedSection } from '../judge/uci.ts';
 import { apply, waitForRules } from '../stack/operator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInForce } from './in-force.ts';
+import { inForceBy } from './in-force.ts';
 
 const object = (options: Record<string, string>) => ({
   name: 'a',
@@ -8,7 +8,7 @@ const object = (options: Record<string, string>) => ({
   options,
 });
 const rule = (options: Record<string, string>, ...rules: object[]): boolean =>
-  isInForce('rule/rules', object({ prio: '100', table: '40', ...options }), { status: rules });
+  inForceBy('rule/rules', { status: rules })(object({ prio: '100', table: '40', ...options }));
 
 describe('a policy rule', () => {
   const local = { src: 'all', not: 'false', prio: '0' };
@@ -85,7 +85,7 @@ describe('a route of table main', () => {
     ],
     ['of table 40 is not known', true, { dst: '10.97.0.0/16', dev: 'net1', table: 'cnf' }],
   ])('%s', (_what, held, options) => {
-    expect(isInForce('route/routes', object(options), { status: table })).toBe(held);
+    expect(inForceBy('route/routes', { status: table })(object(options))).toBe(held);
   });
 });
 
@@ -100,7 +100,7 @@ describe('an application', () => {
     ['10.6.0.1,10.6.0.2', true],
     ['10.6.0.1,10.6.0.3', false],
   ])('needs a rule for each address: %s', (iplist, held) => {
-    expect(isInForce('application/applications', object({ iplist }), rules)).toBe(held);
+    expect(inForceBy('application/applications', rules)(object({ iplist }))).toBe(held);
   });
 });
 
@@ -109,7 +109,7 @@ it.each([undefined, {}, { status: [] }, { status: { main: { item: [] } } }, { st
   (status) => {
     const options = { dst: '10.0.0.0/8', dev: 'net1', prio: '1', iplist: '10.0.0.1' };
     const held = ['route/routes', 'rule/rules', 'application/applications', 'firewall/rules'].map(
-      (name) => isInForce(name, object(options), status),
+      (name) => inForceBy(name, status)(object(options)),
     );
     expect(held).toEqual([true, true, true, true]);
   },

@@ -4,19 +4,24 @@
  */
 import * as z from 'zod';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
-import { routesOf } from './information.ts';
+import { routesOf, statusOf } from './information.ts';
 import { rangeOf } from './overlap.ts';
 
-/** `status`: what the module of v1/status said that shows the collection; undefined when it failed. */
-export const isInForce = (packageName: string, section: UciSection, status: unknown): boolean =>
-  !isShown(section) || (CHECKS[packageName]?.(section, status) ?? true);
+/** `answer`: what the module of v1/status said that shows the collection; undefined when it failed. */
+export const inForceBy = (
+  packageName: string,
+  answer: unknown,
+): ((section: UciSection) => boolean) => {
+  const isHeld = CHECKS[packageName]?.(statusOf(answer)) ?? (() => true);
+  return (section) => !isShown(section) || isHeld(section);
+};
 
 /** Whether v1/status tells of it: table 40 was answered empty in 88 of 100 reads (measured). */
 export const isShown = ({ options: { table } }: UciSection): boolean => table !== 'cnf';
 
-type Check = (section: UciSection, status: unknown) => boolean;
+/** From what the module says to whether a section is in force: it is said once for all of them. */
+type Check = (status: unknown) => (section: UciSection) => boolean;
 
-const statusSchema = z.object({ status: z.unknown() });
 const rulesSchema = z.array(
   z.object({
     prio: z.string(),
@@ -27,45 +32,50 @@ const rulesSchema = z.array(
   }),
 );
 
-const isRouteInForce: Check = ({ options: { dst, dev, gw } }, status) => {
-  const routes = routesOf(statusSchema.safeParse(status).data?.status);
-  const isIt = (route: (typeof routes)[number]): boolean =>
-    areSame(route.target, dst) &&
-    route.interface === dev &&
-    (gw === undefined || route.gateway === gw);
-  return routes.length === 0 || routes.some(isIt);
+const routesInForce: Check = (status) => {
+  const routes = routesOf(status);
+  return ({ options: { dst, dev, gw } }) => {
+    const isIt = (route: (typeof routes)[number]): boolean =>
+      areSame(route.target, dst) &&
+      route.interface === dev &&
+      (gw === undefined || route.gateway === gw);
+    return routes.length === 0 || routes.some(isIt);
+  };
 };
 
 const rulesIn = (status: unknown): z.infer<typeof rulesSchema> =>
-  rulesSchema.safeParse(statusSchema.safeParse(status).data?.status).data ?? [];
+  rulesSchema.safeParse(status).data ?? [];
 
-const isRuleInForce: Check = ({ options }, status) => {
-  const { src = 'all', dst = 'all', flag = '0', prio, fwmark = '0' } = options;
+const rulesInForce: Check = (status) => {
   const rules = rulesIn(status);
-  return (
-    rules.length === 0 ||
-    rules.some(
-      (rule) =>
-        Number(rule.prio) === Number(prio) &&
-        (rule.not === 'true') === (flag === '1') &&
-        areSame(rule.src, src) &&
-        areSame(rule.dst, dst) &&
-        Number(rule.fwmark) === Number(fwmark),
-    )
-  );
+  return ({ options }) => {
+    const { src = 'all', dst = 'all', flag = '0', prio, fwmark = '0' } = options;
+    return (
+      rules.length === 0 ||
+      rules.some(
+        (rule) =>
+          Number(rule.prio) === Number(prio) &&
+          (rule.not === 'true') === (flag === '1') &&
+          areSame(rule.src, src) &&
+          areSame(rule.dst, dst) &&
+          Number(rule.fwmark) === Number(fwmark),
+      )
+    );
+  };
 };
 
-const isApplicationInForce: Check = ({ options: { iplist = '' } }, status) => {
+const applicationsInForce: Check = (status) => {
   const rules = rulesIn(status);
   const isRouted = (address: string): boolean =>
     rules.some((rule) => rule.not !== 'true' && areSame(rule.src, address));
-  return rules.length === 0 || String(iplist).split(',').every(isRouted);
+  return ({ options: { iplist = '' } }) =>
+    rules.length === 0 || String(iplist).split(',').every(isRouted);
 };
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  'route/routes': isRouteInForce,
-  'rule/rules': isRuleInForce,
-  'application/applications': isApplicationInForce,
+  'route/routes': routesInForce,
+  'rule/rules': rulesInForce,
+  'application/applications': applicationsInForce,
 };
 
 const EVERYTHING = '0.0.0.0/0';

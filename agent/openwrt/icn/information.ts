@@ -15,7 +15,7 @@ export const readIcnInformation = async (
   signal: AbortSignal,
 ): Promise<Information> => {
   const module = async (name: string): Promise<unknown> =>
-    moduleSchema.safeParse(await client.look(`v1/status/${name}`, signal)).data?.status;
+    statusOf(await client.look(`v1/status/${name}`, signal));
   // One after the other, as all calls: each is a process of its own on the CNF.
   const interfaces = interfacesOf(await module('interface'));
   const routes = routesOf(await module('route'));
@@ -25,6 +25,9 @@ export const readIcnInformation = async (
 };
 
 const moduleSchema = z.object({ status: z.unknown() });
+
+/** What a module of v1/status answered, without its wrapping; undefined for anything else. */
+export const statusOf = (answer: unknown): unknown => moduleSchema.safeParse(answer).data?.status;
 
 const interfacesSchema = z.array(
   z.object({

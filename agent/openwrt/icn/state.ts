@@ -7,7 +7,7 @@ import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtApiMissingError, OpenwrtError, type Fingerprint } from '../driver.ts';
 import { COLLECTIONS, type Collection } from './collections.ts';
 import { expectStatus, type RestCall, type RestClient } from './client.ts';
-import { isInForce, isShown } from './in-force.ts';
+import { inForceBy, isShown } from './in-force.ts';
 import { isDoubled, listSchema, notInForce, sectionsOf } from './objects.ts';
 
 /** Undefined: this OpenWRT does not have the collection. */
@@ -146,8 +146,8 @@ const judged = async (
   look: Look,
 ): Promise<readonly UciSection[]> => {
   if (shownBy === undefined || !sections.some(isShown)) return sections;
-  const status = await look(shownBy);
-  return sections.map((each) => (isInForce(name, each, status) ? each : notInForce(each)));
+  const isInForce = inForceBy(name, await look(shownBy));
+  return sections.map((each) => (isInForce(each) ? each : notInForce(each)));
 };
 
 /** The best guess where something of ours is, after a restart of the agent. */
