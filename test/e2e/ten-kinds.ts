@@ -25,40 +25,27 @@ type Case = {
   shows: (isChanged: boolean) => Expectation[];
 };
 
+const firewall = (type: string, options: Expectation['options']): Expectation[] => [
+  { package: 'firewall', type, options },
+];
+
 /** Per kind a rule, what an update makes of its spec, and what must be in the files then and after. */
 const cases: readonly Case[] = [
   {
     rule: zone('wan1', 'ovn-net2'),
     changed: { network: ['ovn-net2'], input: 'REJECT' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'zone',
-        options: { name: 'wan1', input: is ? 'REJECT' : 'ACCEPT' },
-      },
-    ],
+    shows: (is) => firewall('zone', { name: 'wan1', input: is ? 'REJECT' : 'ACCEPT' }),
   },
   {
     rule: zone('lan1', 'ovn-net1'),
     changed: { network: ['ovn-net1'], input: 'DROP' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'zone',
-        options: { name: 'lan1', input: is ? 'DROP' : 'ACCEPT' },
-      },
-    ],
+    shows: (is) => firewall('zone', { name: 'lan1', input: is ? 'DROP' : 'ACCEPT' }),
   },
   {
     rule: rule('FirewallForwarding', 'fwd-1', { src: 'lan1', dest: 'wan1' }),
     changed: { src: 'wan1', dest: 'lan1' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'forwarding',
-        options: { src: is ? 'wan1' : 'lan1', dest: is ? 'lan1' : 'wan1' },
-      },
-    ],
+    shows: (is) =>
+      firewall('forwarding', { src: is ? 'wan1' : 'lan1', dest: is ? 'lan1' : 'wan1' }),
   },
   {
     rule: rule('FirewallRule', 'rule-1', {
@@ -68,13 +55,7 @@ const cases: readonly Case[] = [
       target: 'DROP',
     }),
     changed: { src: 'lan1', proto: 'tcp', dest_port: 81, target: 'REJECT' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'rule',
-        options: { dest_port: '81', target: is ? 'REJECT' : 'DROP' },
-      },
-    ],
+    shows: (is) => firewall('rule', { dest_port: '81', target: is ? 'REJECT' : 'DROP' }),
   },
   {
     rule: rule('FirewallDNAT', 'dnat-1', {
@@ -84,13 +65,12 @@ const cases: readonly Case[] = [
       dest_ip: '192.168.1.7',
     }),
     changed: { src: 'wan1', proto: 'tcp', src_dport: 8081, dest_ip: '192.168.1.8' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'redirect',
-        options: { target: 'DNAT', src_dport: '8081', dest_ip: `192.168.1.${is ? 8 : 7}` },
-      },
-    ],
+    shows: (is) =>
+      firewall('redirect', {
+        target: 'DNAT',
+        src_dport: '8081',
+        dest_ip: `192.168.1.${is ? 8 : 7}`,
+      }),
   },
   {
     rule: rule('FirewallSNAT', 'snat-1', {
@@ -99,13 +79,12 @@ const cases: readonly Case[] = [
       src_dip: '1.2.3.4',
     }),
     changed: { dest: 'wan1', src_ip: '10.7.0.0/16', src_dip: '1.2.3.5' },
-    shows: (is) => [
-      {
-        package: 'firewall',
-        type: 'redirect',
-        options: { target: 'SNAT', src_ip: '10.7.0.0/16', src_dip: `1.2.3.${is ? 5 : 4}` },
-      },
-    ],
+    shows: (is) =>
+      firewall('redirect', {
+        target: 'SNAT',
+        src_ip: '10.7.0.0/16',
+        src_dip: `1.2.3.${is ? 5 : 4}`,
+      }),
   },
   {
     rule: rule('Mwan3Policy', 'policy-1', members('ovn-net1')),
