@@ -49,6 +49,11 @@ export const envSchema = z.object({
     .nonnegative()
     .default(0)
     .describe('Milliseconds of a `fw4 reload` per section; measured on OpenWRT: 0.6.'),
+  SIMULATOR_RELOAD_MS: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe('Milliseconds of each `fw4 reload` besides those per section: a slow device.'),
   SIMULATOR_UCI_MS_PER_KILOBYTE: z.coerce
     .number()
     .nonnegative()

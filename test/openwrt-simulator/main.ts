@@ -12,6 +12,7 @@ const optionsOf = (env: Env): SimulatorOptions => {
     httpPort: env.PORT_80,
     apis: env.SIMULATOR_APIS,
     reloadMsPerRule: env.SIMULATOR_RELOAD_MS_PER_RULE,
+    reloadMs: env.SIMULATOR_RELOAD_MS,
     uciMsPerKilobyte: env.SIMULATOR_UCI_MS_PER_KILOBYTE,
     procdReloads: env.SIMULATOR_PROCD_RELOADS,
     keepAliveDelayMs: env.SIMULATOR_KEEP_ALIVE_DELAY_MS,

@@ -16,6 +16,8 @@ export type Cnf = {
   login?: 'staged';
   /** Seconds of grace, all of which it uses up at its end. Absent: it ends at once. */
   usesUpGrace?: number;
+  /** Milliseconds that each reload of its firewall takes besides those per section. Absent: none. */
+  reloadMs?: number;
 };
 
 const deploymentSchema = z.looseObject({

@@ -18,7 +18,13 @@ const CNF: ImageProcess = {
   command: program('test/openwrt-simulator/main.ts'),
   ports: { 80: 10_080, 443: 10_443 },
   // No login for the agent: a stock image, on which it makes its own.
-  env: { ...COMPILE_CACHE, SIMULATOR_STATE_DIRECTORY: '/simulator' },
+  env: {
+    ...COMPILE_CACHE,
+    SIMULATOR_STATE_DIRECTORY: '/simulator',
+    // As slow as measured on OpenWRT: without it, what comes too early would look in time.
+    SIMULATOR_RELOAD_MS_PER_RULE: '0.6',
+    SIMULATOR_UCI_MS_PER_KILOBYTE: '0.03',
+  },
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 };
 

@@ -21,7 +21,7 @@ const STAGED = 'cnf-staged-login';
 const STAGED_LOGIN = { username: 'config-writer', password: 'staged-for-tests-only' };
 const ACL_FILE = 'sdewan-agent.json';
 
-export const variantOf = ({ driver, login }: Cnf): Variant => {
+export const variantOf = ({ driver, login, reloadMs }: Cnf): Variant => {
   const isStaged = login === 'staged';
   return {
     labels: driver === 'icn' ? { 'cnf-account-secret': ACCOUNT } : {},
@@ -30,6 +30,7 @@ export const variantOf = ({ driver, login }: Cnf): Variant => {
       ...(isStaged && { [`${AGENT}-own-login`]: 'false', [`${AGENT}-login-secret`]: STAGED }),
     },
     env: {
+      ...(reloadMs !== undefined && { SIMULATOR_RELOAD_MS: String(reloadMs) }),
       ...(driver && { SIMULATOR_APIS: driver, SIMULATOR_ROOT_PASSWORD: ROOT_PASSWORD }),
       ...(isStaged && {
         SIMULATOR_AGENT_USERNAME: STAGED_LOGIN.username,

@@ -37,6 +37,8 @@ export type DeviceOptions = {
   clock?: Clock;
   /** Milliseconds that a `fw4 reload` takes per named section; 0 when absent. Measured: 0.6. */
   reloadMsPerRule?: number;
+  /** Milliseconds that each `fw4 reload` takes besides; 0 when absent. */
+  reloadMs?: number;
   /**
    * Milliseconds that each call of `uci` takes per KiB of package and staged changes; 0 when absent. With 0.03 a thousand
    * `uci add` take 4 s; measured: 2.9 to 7.5 s.
@@ -85,8 +87,8 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     onWrite: (write) => journal.recordWrite(write),
   });
   const services = createServices(journal);
-  const reloadMsPerRule = options.reloadMsPerRule ?? 0;
-  const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule });
+  const { reloadMsPerRule = 0, reloadMs = 0 } = options;
+  const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
   const ipsecScript = options.ipsecScript ?? 'icn';
   const scripts = Object.keys(INIT_SCRIPTS).map((name) =>

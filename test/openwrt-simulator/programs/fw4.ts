@@ -28,6 +28,8 @@ export type Fw4Deps = {
   clock: Clock;
   /** Milliseconds that a reload takes for each named section; measured: 0.6. Anonymous ones cost a walk over all others. */
   reloadMsPerRule: number;
+  /** What it takes besides. */
+  reloadMs: number;
 };
 
 export class Fw4 {
@@ -96,9 +98,10 @@ export class Fw4 {
   }
 
   #reloadMs({ sections }: UciPackage): number {
-    const perRule = this.#deps.reloadMsPerRule;
+    const { reloadMs, reloadMsPerRule: perRule } = this.#deps;
     const anonymous = sections.filter((section) => section.anonymous).length;
-    return perRule * sections.length + (perRule / 0.6) * ANONYMOUS_MS * anonymous * anonymous;
+    const forAnonymous = (perRule / 0.6) * ANONYMOUS_MS * anonymous * anonymous;
+    return reloadMs + perRule * sections.length + forAnonymous;
   }
 
   #read(): UciPackage {
