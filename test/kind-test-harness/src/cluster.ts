@@ -6,6 +6,7 @@ import type { NodeAccess } from './backend.ts';
 import { controlPlaneDirectory } from './control-plane/launch.ts';
 import { signalProgram } from './control-plane/supervisor.ts';
 import { createImageStore } from './images.ts';
+import { createClusterApi } from './kube/api.ts';
 import type { ClusterRecord } from './record.ts';
 import { run } from './run.ts';
 import type { Cluster } from './types.ts';
@@ -24,6 +25,7 @@ export const createCluster = (
   stop: () => Promise<void>,
 ): Cluster => {
   const images = createImageStore(imagesDirectory(record.directory));
+  const { api, close } = createClusterApi(record.kubeconfig);
 
   const kubectl: Cluster['kubectl'] = async (args, options = {}) => {
     const result = await run([...record.kubectlCommand, ...args], {
@@ -47,6 +49,7 @@ export const createCluster = (
     env: { [CLUSTER_VARIABLE]: record.directory },
     kubectlCommand: record.kubectlCommand,
     registerImages: images.register,
+    api,
     kubectl,
     createNamespace: async (prefix) => {
       const name = `${prefix}-${randomBytes(3).toString('hex')}`;
@@ -61,6 +64,9 @@ export const createCluster = (
       const directory = controlPlaneDirectory(record.directory);
       await signalProgram({ directory, clusterId: record.id }, program, signal);
     },
-    stop,
+    stop: async () => {
+      await close();
+      await stop();
+    },
   };
 };

@@ -2,6 +2,8 @@ export { CLUSTER_VARIABLE } from './cluster.ts';
 export { whyNoNode } from './node/requirements.ts';
 export { installCommand, installPackages, mayInstall } from './packages.ts';
 export { connectCluster, startCluster } from './start.ts';
+export type { ClusterApi } from './kube/api.ts';
+export type { KubeObject } from './kube/objects.ts';
 export { BACKENDS } from './types.ts';
 export type {
   Backend,

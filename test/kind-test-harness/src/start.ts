@@ -43,7 +43,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
 };
 
 /**
- * Joins the cluster whose folder is in `KIND_TEST_HARNESS_CLUSTER`. Its `stop` does nothing: only the owner's does.
+ * Joins the cluster whose folder is in `KIND_TEST_HARNESS_CLUSTER`. Its `stop` ends only what this process opened.
  * @throws when the variable is absent or its cluster has ended.
  */
 export const connectCluster = async (env: NodeJS.ProcessEnv = process.env): Promise<Cluster> => {

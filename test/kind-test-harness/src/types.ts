@@ -1,4 +1,5 @@
 /** What a test, the demo or a benchmark gets of a cluster, whatever kind of node runs its pods. */
+import type { ClusterApi } from './kube/api.ts';
 
 export type ImageProcess = {
   /** The program on this machine that stands for the image's entrypoint, absolute, with leading arguments. */
@@ -74,6 +75,8 @@ export type Cluster = {
   registerImages: (images: Readonly<Record<string, ImageProcess>>) => void;
   /** Loads image archives into the node. Nothing to do on the process backend. */
   loadImages: (archives: readonly string[]) => Promise<void>;
+  /** Reads and watches without kubectl. */
+  api: ClusterApi;
   /** Runs the real kubectl against this cluster. Rejects on a non-zero exit unless `allowFailure`. */
   kubectl: (
     args: readonly string[],
@@ -96,6 +99,6 @@ export type Cluster = {
    * started again a second later with the same data and ports. @throws on an existing cluster.
    */
   signalControlPlane: (program: ControlPlaneProgram, signal: NodeJS.Signals) => Promise<void>;
-  /** Stops everything that was started and removes what lies on disk. Idempotent; nothing for who only joined. */
+  /** Stops everything that was started and removes what lies on disk. Idempotent; who only joined ends only its own connections. */
   stop: () => Promise<void>;
 };

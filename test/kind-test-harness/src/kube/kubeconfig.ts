@@ -1,5 +1,5 @@
 /** Kubeconfig files: writing our own, reading whatever a person has. */
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 
 /** What it takes to speak to an API server. */
 export type Connection = {
@@ -14,16 +14,36 @@ export type Connection = {
   insecure?: boolean | undefined;
 };
 
+type OwnKubeconfig = {
+  'current-context': string;
+  clusters: [{ name: string; cluster: { server: string; 'certificate-authority-data'?: string } }];
+  users: [
+    {
+      name: string;
+      user: {
+        token?: string | undefined;
+        'client-certificate-data'?: string;
+        'client-key-data'?: string;
+      };
+    },
+  ];
+};
+
+const NAME = 'kind-test-harness';
+
 /** JSON is YAML, and quotes everything right. Readable by this user alone: it holds the admin's token. */
-export const formatKubeconfig = (connection: Connection): string => {
+export const formatKubeconfig = (connection: Connection): string =>
+  `${JSON.stringify(ownKubeconfig(connection), undefined, 2)}\n`;
+
+const ownKubeconfig = (connection: Connection): OwnKubeconfig & Record<string, unknown> => {
   const { server, ca, token, cert, key } = connection;
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const config = {
+  return {
     apiVersion: 'v1',
     kind: 'Config',
     clusters: [
       {
-        name: 'kind-test-harness',
+        name: NAME,
         cluster: { server, ...(ca && { 'certificate-authority-data': base64(ca) }) },
       },
     ],
@@ -37,12 +57,9 @@ export const formatKubeconfig = (connection: Connection): string => {
         },
       },
     ],
-    contexts: [
-      { name: 'kind-test-harness', context: { cluster: 'kind-test-harness', user: 'admin' } },
-    ],
-    'current-context': 'kind-test-harness',
+    contexts: [{ name: NAME, context: { cluster: NAME, user: 'admin' } }],
+    'current-context': NAME,
   };
-  return `${JSON.stringify(config, undefined, 2)}\n`;
 };
 
 export const writeKubeconfig = async (path: string, connection: Connection): Promise<void> => {
@@ -53,7 +70,27 @@ export const writeKubeconfig = async (path: string, connection: Connection): Pro
  * The current context of a kubeconfig, with whatever way of authentication it uses.
  * @throws when it can't be read or names no cluster.
  */
-export const readKubeconfig = async (path: string): Promise<Connection> => {
+export const readKubeconfig = async (path: string): Promise<Connection> =>
+  ownConnection(await readFile(path, 'utf8')) ?? (await anyConnection(path));
+
+/** Of a text that `formatKubeconfig` made; undefined for any other. */
+const ownConnection = (text: string): Connection | undefined => {
+  if (!text.startsWith('{')) return undefined;
+  const config: OwnKubeconfig = JSON.parse(text);
+  if (config['current-context'] !== NAME) return undefined;
+  const [{ cluster }] = config.clusters;
+  const [{ user }] = config.users;
+  const decoded = (base64?: string) => base64 && Buffer.from(base64, 'base64').toString();
+  return {
+    server: cluster.server,
+    ca: decoded(cluster['certificate-authority-data']),
+    token: user.token,
+    cert: decoded(user['client-certificate-data']),
+    key: decoded(user['client-key-data']),
+  };
+};
+
+const anyConnection = async (path: string): Promise<Connection> => {
   // Loaded only for clusters that are not our own: it costs half a second.
   const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new KubeConfig();
