@@ -1,7 +1,7 @@
-/** The simulator's own record of every write to a CNF's configuration: who was first, the section's end or the CR's. */
-import { z } from 'zod';
+/** The simulator's own record of every write to a CNF's configuration: who was first, the section's end or the CR's? */
+import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
-import { readUci } from '../judge/uci.ts';
+import type { JournalEntry } from '../judge/in-force.ts';
 
 const entrySchema = z.object({
   seq: z.number(),
@@ -10,8 +10,9 @@ const entrySchema = z.object({
   package: z.string().optional(),
   text: z.string().optional(),
   service: z.string().optional(),
+  ok: z.boolean().optional(),
+  by: z.object({ call: z.string() }).optional(),
 });
-export type JournalEntry = z.infer<typeof entrySchema>;
 
 export const readJournal = async (
   cluster: Cluster,
@@ -25,20 +26,4 @@ export const readJournal = async (
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => entrySchema.parse(JSON.parse(line)));
-};
-
-/** When a write first left `package` without any section for which `is` holds, after one that had it; ms since 1970. */
-export const goneSince = (
-  journal: readonly JournalEntry[],
-  packageName: string,
-  is: (options: Record<string, string | string[]>) => boolean,
-): number | undefined => {
-  let since: number | undefined;
-  for (const { event, package: written, text, ms } of journal) {
-    if (event !== 'write' || written !== packageName) continue;
-    const present = readUci(text ?? '').some(({ options }) => is(options));
-    if (present) since = undefined;
-    else since ??= ms;
-  }
-  return since;
 };

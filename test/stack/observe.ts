@@ -1,89 +1,106 @@
 /**
- * One look at the whole: what kubectl says of the rules and pods, and what the CNFs' own files hold. Read from the outside
- * only (kubectl and config files), so that it can judge the product.
+ * One look at the whole: what the API server says of the rules and pods, and what the CNFs' own files hold. Read from the outside
+ * only (its API and config files), so that it can judge the product.
  */
-import { z } from 'zod';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import type { CnfConfig } from '../judge/seed-rules.ts';
 import { readUci } from '../judge/uci.ts';
+import { podsPath, ruleCollections } from './collections.ts';
 
+const LOOK_EVERY_MS = 200;
 const CNF_CONTAINER = 'sdewan';
 const PACKAGES = ['firewall', 'mwan3', 'ipsec'];
 
-const ruleList = z.object({
-  items: z.array(
-    z.object({
-      kind: z.string(),
-      metadata: z.object({ name: z.string(), deletionTimestamp: z.string().optional() }),
-      status: z
-        .object({
-          inSync: z.boolean().optional(),
-          message: z.string().optional(),
-          appliedVersion: z.string().optional(),
-          appliedTime: z.string().optional(),
-        })
-        .optional(),
-    }),
-  ),
+const list = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item) });
+
+const rule = z.object({
+  kind: z.string(),
+  metadata: z.object({
+    name: z.string(),
+    deletionTimestamp: z.string().optional(),
+    finalizers: z.array(z.string()).optional(),
+  }),
+  status: z
+    .object({
+      inSync: z.boolean().optional(),
+      message: z.string().optional(),
+      appliedVersion: z.string().optional(),
+      appliedTime: z.string().optional(),
+    })
+    .optional(),
 });
-export type ObservedRule = z.infer<typeof ruleList>['items'][number];
+export type ObservedRule = z.infer<typeof rule>;
 
-const podList = z.object({
-  items: z.array(
-    z.object({
-      metadata: z.object({
-        name: z.string(),
-        uid: z.string(),
-        deletionTimestamp: z.string().optional(),
-      }),
-      status: z.object({
-        phase: z.string().optional(),
-        conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
-      }),
-    }),
-  ),
+const containers = z.array(z.object({ name: z.string(), restartCount: z.number() })).optional();
+const pod = z.object({
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  status: z.object({
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
+    containerStatuses: containers,
+    initContainerStatuses: containers,
+  }),
 });
 
-export type ObservedPod = { name: string; uid: string; ready: boolean; terminating: boolean };
+export type ObservedPod = {
+  name: string;
+  uid: string;
+  /** By the pod's own status, as the kubelet wrote it. */
+  ready: boolean;
+  terminating: boolean;
+  /** By container. */
+  restarts: Readonly<Record<string, number>>;
+};
 
-export const ruleId = ({ kind, metadata }: ObservedRule): string => `${kind}/${metadata.name}`;
+/** @throws ZodError where the object is no pod */
+export const podOf = (object: unknown): ObservedPod => {
+  const { metadata, status } = pod.parse(object);
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status;
+  return {
+    name: metadata.name,
+    uid: metadata.uid,
+    ready: conditions.some((each) => each.type === 'Ready' && each.status === 'True'),
+    terminating: metadata.deletionTimestamp !== undefined,
+    restarts: Object.fromEntries(
+      [...initContainerStatuses, ...containerStatuses].map((each) => [
+        each.name,
+        each.restartCount,
+      ]),
+    ),
+  };
+};
+
+export const ruleId = ({ kind, metadata }: Pick<ObservedRule, 'kind' | 'metadata'>): string =>
+  `${kind}/${metadata.name}`;
+
+const EMPTY = { items: [] };
 
 export const observeRules = async (
-  cluster: Cluster,
+  { api }: Cluster,
   namespace: string,
 ): Promise<ObservedRule[]> => {
-  const { stdout, stderr, code } = await cluster.kubectl(
-    ['get', 'sdewan', '-n', namespace, '-o', 'json'],
-    { allowFailure: true },
+  const collections = await ruleCollections(api, namespace);
+  const lists = await Promise.all(
+    // A CRD can go between the two requests.
+    collections.map(async ({ path }) => list(rule).parse((await api.find(path)) ?? EMPTY)),
   );
-  // kubectl remembers for a while which kinds there were: after a CRD went, it has to be asked again.
-  if (code !== 0 && stderr.includes("doesn't have a resource type")) return [];
-  if (code !== 0) throw new Error(stderr);
-  return ruleList.parse(JSON.parse(stdout)).items;
+  return lists.flatMap(({ items }) => items);
 };
 
 export const observePods = async (
-  cluster: Cluster,
+  { api }: Cluster,
   namespace: string,
   purpose: string,
 ): Promise<ObservedPod[]> => {
-  const selector = `sdewanPurpose=${purpose}`;
-  const { stdout } = await cluster.kubectl([
-    'get',
-    'pods',
-    '-n',
-    namespace,
-    '-l',
-    selector,
-    '-o',
-    'json',
-  ]);
-  return podList.parse(JSON.parse(stdout)).items.map(({ metadata, status }) => ({
-    name: metadata.name,
-    uid: metadata.uid,
-    ready: (status.conditions ?? []).some((c) => c.type === 'Ready' && c.status === 'True'),
-    terminating: metadata.deletionTimestamp !== undefined,
-  }));
+  const path = `${podsPath(namespace)}?labelSelector=sdewanPurpose%3D${purpose}`;
+  return list(z.unknown())
+    .parse((await api.find(path)) ?? EMPTY)
+    .items.map(podOf);
 };
 
 /** The text of one file of a CNF's OpenWRT; undefined while it, or the container, is not there. */
@@ -119,10 +136,16 @@ export const readCnf = async (
   return new Map(packages);
 };
 
-/** Polls until `look` gives something other than undefined. @throws Error naming `what` after `timeoutMs`. */
-export const until = async <T>(
-  what: string,
-  timeoutMs: number,
+export type UntilOptions = {
+  what: string;
+  timeoutMs: number;
+  /** What to wait for between two looks. Absent: 200 ms. */
+  next?: () => Promise<void>;
+};
+
+/** Looks until there is something other than undefined. @throws Error naming `what` after `timeoutMs`. */
+export const lookUntil = async <T>(
+  { what, timeoutMs, next = () => sleep(LOOK_EVERY_MS) }: UntilOptions,
   look: () => Promise<T | undefined>,
 ): Promise<T> => {
   const deadline = Date.now() + timeoutMs;
@@ -130,6 +153,12 @@ export const until = async <T>(
     const found = await look();
     if (found !== undefined) return found;
     if (Date.now() > deadline) throw new Error(`not within ${timeoutMs / 1000} s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await next();
   }
 };
+
+export const until = <T>(
+  what: string,
+  timeoutMs: number,
+  look: () => Promise<T | undefined>,
+): Promise<T> => lookUntil({ what, timeoutMs }, look);

@@ -1,7 +1,16 @@
 /** What an operator does with kubectl, and waits for; each wait says what did not come true. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
-import { observePods, observeRules, ruleId, until, type ObservedRule } from './observe.ts';
+import {
+  lookUntil,
+  observePods,
+  observeRules,
+  ruleId,
+  type ObservedPod,
+  type ObservedRule,
+} from './observe.ts';
 import { idOf, type Rule } from './rules.ts';
+import { witness } from './witness.ts';
 
 /** Containers take longer to start than processes, and a node's daemons share the machine with them. */
 const patienceMs = ({ backend }: Cluster): number => (backend === 'process' ? 60_000 : 180_000);
@@ -88,9 +97,10 @@ export const waitForRules = async (
   { what, timeoutMs = patienceMs(cluster) }: { what: string; timeoutMs?: number },
   holds: (rules: ObservedRule[]) => boolean,
 ): Promise<ObservedRule[]> => {
+  const next = await anythingNewIn(cluster, namespace);
   let last: ObservedRule[] = [];
   try {
-    return await until(what, timeoutMs, async () => {
+    return await lookUntil({ what, timeoutMs, next }, async () => {
       last = await observeRules(cluster, namespace);
       return holds(last) ? last : undefined;
     });
@@ -101,10 +111,32 @@ export const waitForRules = async (
 };
 
 /** Exactly `count` pods of the purpose, all Ready and none terminating. */
-export const waitForPods = (cluster: Cluster, namespace: string, purpose: string, count: number) =>
-  until(`${count} ready pods of ${purpose}`, patienceMs(cluster), async () => {
+export const waitForPods = async (
+  cluster: Cluster,
+  namespace: string,
+  purpose: string,
+  count: number,
+): Promise<ObservedPod[]> => {
+  const what = `${count} ready pods of ${purpose}`;
+  const next = await anythingNewIn(cluster, namespace);
+  return lookUntil({ what, timeoutMs: patienceMs(cluster), next }, async () => {
     const pods = await observePods(cluster, namespace, purpose);
     return pods.length === count && pods.every(({ ready, terminating }) => ready && !terminating)
       ? pods
       : undefined;
   });
+};
+
+/** Changes come in bursts: one look for each burst. */
+const BURST_MS = 50;
+/** What the watch cannot tell, as a kind that was not there when it began, is looked for this often. */
+const LOOK_ANYWAY_MS = 1_000;
+
+/** To be waited for between two looks: who looks because of the watch sees at least what it told. */
+const anythingNewIn = async (cluster: Cluster, namespace: string): Promise<() => Promise<void>> => {
+  const { next } = await witness(cluster, namespace);
+  return async () => {
+    await next(LOOK_ANYWAY_MS);
+    await sleep(BURST_MS);
+  };
+};
