@@ -31,6 +31,8 @@ const USAGE = `npm run demo [-- --on process|node|kind] [--driver ubus|icn] [--o
   --driver which API of OpenWRT the agents use: ubus (default), or icn, the REST API of ICN's image
   --once   end after the last step instead of leaving the cluster up (also without a terminal)`;
 
+/** A slow CNF: what is said too early is seen. */
+const RELOAD_MS = 2_000;
 const cnfOptions = options.driver === 'icn' ? ({ driver: 'icn' } as const) : {};
 
 const main = async (signal: AbortSignal): Promise<void> => {
@@ -45,8 +47,15 @@ const main = async (signal: AbortSignal): Promise<void> => {
     const namespace = await cluster.createNamespace('demo');
     const scenario: Scenario = { screen, cluster, namespace };
     await screen.step(
-      `A CNF with two replicas (Deployment ${PURPOSE}), the agent beside each`,
-      () => createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2, ...cnfOptions }),
+      `A CNF with two replicas (Deployment ${PURPOSE}), the agent beside each; a reload takes it 2 s`,
+      () =>
+        createCnf(cluster, {
+          ...cnfOptions,
+          namespace,
+          purpose: PURPOSE,
+          replicas: 2,
+          reloadMs: RELOAD_MS,
+        }),
     );
     await screen.step('Eight rules of seven kinds, applied with kubectl', async () => {
       await applyManifest(cluster, namespace, 'seed-rules.yaml');
@@ -69,7 +78,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
 };
 
 const summary = (screen: Screen): void => {
-  process.stdout.write('\nEvery step was seen in the CNFs’ own files.\n');
+  process.stdout.write('\nEvery step was seen in the CNFs’ own files and journals.\n');
   for (const [index, { title, seconds }] of screen.times.entries()) {
     process.stdout.write(
       `${String(index + 1).padStart(3)}  ${seconds.toFixed(1).padStart(6)} s  ${title}\n`,

@@ -3,7 +3,9 @@
  * `kubectl` show it. Throws at the first thing that does not come true.
  */
 import type { Cluster } from 'kind-test-harness';
+import { goneSince } from '../judge/in-force.ts';
 import { holdsSeedRule, seedRules, type CnfConfig } from '../judge/seed-rules.ts';
+import { longestLie } from '../judge/truth.ts';
 import {
   observePods,
   observeRules,
@@ -12,7 +14,8 @@ import {
   until,
   type ObservedPod,
 } from '../stack/observe.ts';
-import { goneSince, readJournal } from '../stack/journal.ts';
+import { readJournal } from '../stack/journal.ts';
+import { whatWasSaid, witness } from '../stack/witness.ts';
 import type { Screen } from './screen.ts';
 import { renderTable } from './table.ts';
 
@@ -31,7 +34,6 @@ type Look = {
   pods: readonly ObservedPod[];
   configs: ReadonlyMap<string, CnfConfig>;
   inSync: ReadonlyMap<string, boolean>;
-  deleting: ReadonlySet<string>;
 };
 
 /** One look at rules, pods and files, shown as the table. */
@@ -51,9 +53,6 @@ const look = async ({ screen, cluster, namespace }: Scenario): Promise<Look> => 
     pods,
     configs,
     inSync: new Map(rules.map((rule) => [ruleId(rule), rule.status?.inSync === true])),
-    deleting: new Set(
-      rules.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).map(ruleId),
-    ),
   };
   screen.table(renderTable(rules, pods, configs));
   return found;
@@ -93,28 +92,42 @@ export const scaleTo = async (scenario: Scenario, replicas: number): Promise<voi
   await untilInSync(scenario, replicas);
 };
 
+/** A rule may say that it is in sync for this long after a pod's own status says that the pod is not Ready. */
+const MAX_LIE_MS = 1_000;
+
 /** Kills a CNF container: OpenWRT comes back with factory settings, and only the agent beside it knows the rules. */
 export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   const { cluster, namespace, screen } = scenario;
   const [pod] = await observePods(cluster, namespace, PURPOSE);
   if (!pod) throw new Error('no CNF pod');
+  const target = { namespace, pod: pod.name };
+  const from = Date.now();
   screen.say(`${pod.name}: container sdewan is killed, and comes back with factory settings`);
-  await cluster.killContainer({ namespace, pod: pod.name, container: 'sdewan' }, 'SIGKILL');
-  await until(`${pod.name} without rules`, WAIT_MS, async () => {
-    const { configs } = await look(scenario);
-    const config = configs.get(pod.name) ?? new Map();
-    return seedRules.some((rule) => !holdsSeedRule(config, rule)) ? true : undefined;
+  await cluster.killContainer({ ...target, container: 'sdewan' }, 'SIGKILL');
+  await until(`${pod.name} starts again`, WAIT_MS, async () => {
+    await look(scenario);
+    // The container's own record, so that it counts however fast the agent was.
+    const journal = await readJournal(cluster, target).catch(() => []);
+    return journal.some(({ event, ms }) => event === 'start' && ms > from) ? true : undefined;
   });
   const { pods } = await untilInSync(scenario, 3);
   if (!pods.some(({ uid }) => uid === pod.uid)) throw new Error('the pod was replaced');
+
+  const seen = whatWasSaid(await witness(cluster, namespace));
+  const lie = longestLie(seen, { from, until: Date.now() });
+  if (lie > MAX_LIE_MS)
+    throw new Error(`a rule said that it is in sync for ${lie} ms while a pod was not Ready`);
+  screen.say(`no rule said that it is in sync for more than ${lie} ms while the pod was not Ready`);
 };
 
-/** When each CNF wrote its file without the rule, by its own journal. */
+/** When each firewall did without the rule, by the device's journal, and when the CR was gone, by the watch. */
 const sayConfirmations = async (
   { screen, cluster, namespace }: Scenario,
   started: number,
 ): Promise<void> => {
-  const since = (ms: number): string => `${((ms - started) / 1000).toFixed(2)} s`;
+  const { goneAt } = await witness(cluster, namespace);
+  const crGone = goneAt(DELETED_RULE);
+  const after = (ms: number): string => `${((ms - started) / 1000).toFixed(2)} s`;
   for (const { name } of await observePods(cluster, namespace, PURPOSE)) {
     const journal = await readJournal(cluster, { namespace, pod: name });
     const gone = goneSince(
@@ -122,29 +135,24 @@ const sayConfirmations = async (
       'firewall',
       ({ target, src_port: port }) => target === 'REJECT' && port === '80',
     );
-    if (gone === undefined) throw new Error(`${name}: the journal does not show the removal`);
-    screen.say(`${name}: confirmed, gone after ${since(gone)}`);
+    if (gone === undefined || gone > crGone) {
+      throw new Error(
+        `${DELETED_RULE} was gone from Kubernetes after ${after(crGone)}, and from ${name} ${gone === undefined ? 'not yet' : `only after ${after(gone)}`}`,
+      );
+    }
+    screen.say(`${name}: out of force after ${after(gone)}`);
   }
-  screen.say(`${DELETED_RULE}: gone from Kubernetes, seen after ${since(Date.now())}`);
+  screen.say(`${DELETED_RULE}: gone from Kubernetes after ${after(crGone)}`);
 };
 
-/** Deletes a rule; it must not go before it is gone from every CNF's file. */
+/** Deletes a rule; it must not go before every firewall was reloaded without it. */
 export const deleteRule = async (scenario: Scenario): Promise<void> => {
   const { cluster, namespace } = scenario;
   const started = Date.now();
   await cluster.kubectl(['delete', '-n', namespace, DELETED.kind, DELETED.name, '--wait=false']);
   await until(`${DELETED_RULE} gone`, WAIT_MS, async () => {
-    const { pods, configs, inSync } = await look(scenario);
-    const stillOn = pods.filter(({ name: pod }) =>
-      holdsSeedRule(configs.get(pod) ?? new Map(), DELETED_RULE),
-    );
-    if (inSync.has(DELETED_RULE)) return undefined;
-    if (stillOn.length > 0) {
-      throw new Error(
-        `the CR is gone, its rule is still on ${stillOn.map((p) => p.name).join(', ')}`,
-      );
-    }
-    return true;
+    const { inSync } = await look(scenario);
+    return inSync.has(DELETED_RULE) ? undefined : true;
   });
   await sayConfirmations(scenario, started);
   await untilInSync(
