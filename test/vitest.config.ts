@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { caseCount } from '../shared/runtime/testing.ts';
 
 /** One project per cost: `unit` needs nothing but Node; the others start what they need by themselves. */
 const project = (
@@ -31,6 +32,15 @@ const inParallel = ({ test }: Project) => ({ test: { ...test, maxWorkers: 2 } })
 /** Modules are loaded once: half the time. What a file sets beyond itself (environment, clocks) it sets back. */
 const inOneWorker = ({ test }: Project) => ({ test: { ...test, isolate: false } });
 
+/** Their random cases come from the run's seed, as many as it wants; with more of them a test may take longer. */
+const withRandomCases = ({ test }: Project) => ({
+  test: {
+    ...test,
+    setupFiles: ['test/run/properties.ts'],
+    testTimeout: caseCount(test.testTimeout),
+  },
+});
+
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
 /** They start nodes of their own, and need root. */
@@ -39,21 +49,25 @@ const NODE_TESTS = ['test/integration/node*.test.ts'];
 export default defineConfig({
   test: {
     projects: [
-      inOneWorker(
-        project(
-          'unit',
-          [
-            '{agent,coordinator,shared,deploy}/**/*.test.ts',
-            'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run,fuzz}/**/*.test.ts',
-          ],
-          30_000,
+      withRandomCases(
+        inOneWorker(
+          project(
+            'unit',
+            [
+              '{agent,coordinator,shared,deploy}/**/*.test.ts',
+              'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run,fuzz}/**/*.test.ts',
+            ],
+            30_000,
+          ),
         ),
       ),
-      project('contract', ['test/contract/**/*.test.ts'], 60_000),
-      project('integration', ['test/integration/**/*.test.ts'], 60_000, {
-        globalSetup,
-        exclude: NODE_TESTS,
-      }),
+      withRandomCases(project('contract', ['test/contract/**/*.test.ts'], 60_000)),
+      withRandomCases(
+        project('integration', ['test/integration/**/*.test.ts'], 60_000, {
+          globalSetup,
+          exclude: NODE_TESTS,
+        }),
+      ),
       project('node', NODE_TESTS, 90_000),
       inOneRow(
         project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {

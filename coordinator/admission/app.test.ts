@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
 import { createAdmissionApp, type Webhook } from './app.ts';
 import { requestOf, zone } from './testing/changes.ts';
 
@@ -101,7 +102,7 @@ describe('the webhooks over HTTP', () => {
       fc.asyncProperty(fc.json(), async (body) => {
         expect((await post(body)).status).toBe(400);
       }),
-      { numRuns: 200 },
+      { numRuns: caseCount(200) },
     );
   });
 

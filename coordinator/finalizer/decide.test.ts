@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { caseCount } from '#shared/runtime/testing.ts';
 import {
   NOW,
   SILENT_AFTER,
@@ -135,7 +136,7 @@ it('a rule that is not being deleted never loses its finalizer', () => {
 
 describe('whatever is known', () => {
   const check = (property: (pods: PodFacts[]) => void): void =>
-    fc.assert(fc.property(podFacts, property), { numRuns: 2_000 });
+    fc.assert(fc.property(podFacts, property), { numRuns: caseCount(2_000) });
   const confirmed = ({ target: pod, report: said }: PodFacts): boolean =>
     said?.rules.get(deleted.uid)?.state === 'Removed' &&
     (pod.agent.state !== 'started' || said.restarts >= pod.agent.restarts);

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
 import type { Rule } from '../source/rule.ts';
 import {
   NOW,
@@ -318,7 +319,7 @@ describe('whatever is known', () => {
   const check = (property: (subject: Rule, pods: PodFacts[]) => void): void =>
     fc.assert(
       fc.property(cases, ([subject, pods]) => property(subject, pods)),
-      { numRuns: 2_000 },
+      { numRuns: caseCount(2_000) },
     );
   const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => {
     const { targets, reports, awaited } = factsOf(pods);

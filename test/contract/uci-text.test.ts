@@ -1,10 +1,11 @@
 /**
  * Our reading and writing of UCI against the simulator's, which was written apart from it after libuci: whatever we write
- * reads there as we meant it, and texts that nobody wrote on purpose are read or refused alike. `FC_RUNS` sets the cases.
+ * reads there as we meant it, and texts that nobody wrote on purpose are read or refused alike.
  */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
 import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
 import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
@@ -17,7 +18,7 @@ import { toBytes } from '../openwrt-simulator/bytes.ts';
 import { applyDelta as applyStaged } from '../openwrt-simulator/uci/delta.ts';
 import * as simulator from '../openwrt-simulator/uci/text.ts';
 
-const RUNS = { numRuns: Number(process.env['FC_RUNS'] ?? 1_000) };
+const RUNS = { numRuns: caseCount(1_000) };
 
 /** The simulator keeps text as libuci does, one character per byte. */
 const fromBytes = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8');

@@ -1,35 +1,5 @@
-/** Random variations of JSON: of its structure, its values, and sometimes of its bare text. The same seed gives the same ones. */
-
-export type Random = {
-  /** From 0 to below 1. */
-  next: () => number;
-  /** From 0 to below `end`. */
-  int: (end: number) => number;
-  /** @throws for an empty list */
-  pick: <T>(list: readonly T[]) => T;
-};
-
-/** mulberry32: small, fast and good enough to choose with. */
-export const createRandom = (seed: number): Random => {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d_2b_79_f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const int = (end: number): number => Math.floor(next() * end);
-  return {
-    next,
-    int,
-    pick: (list) => {
-      const [chosen] = list.slice(int(list.length));
-      if (chosen === undefined && list.length === 0) throw new Error('nothing to pick from');
-      // oxlint-disable-next-line typescript/no-non-null-assertion
-      return chosen!;
-    },
-  };
-};
+/** Random variations of JSON: of its structure, its values, and sometimes of its bare text. */
+import type { Random } from '../run/random.ts';
 
 const MAX_CHANGES = 3;
 const ENVELOPE_DEPTH = 2;

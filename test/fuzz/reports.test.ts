@@ -8,7 +8,8 @@ import { createIntake } from '../../coordinator/http/intake.ts';
 import { Refusal } from '../../coordinator/http/refusal.ts';
 import { Reports } from '../../coordinator/source/reports.ts';
 import { target } from '../../coordinator/testing/facts.ts';
-import { mutated, type Random } from './mutate.ts';
+import type { Random } from '../run/random.ts';
+import { mutated } from './mutate.ts';
 import { CASES, count, grows, runRounds, TIMEOUT_MS, type Counts } from './rounds.ts';
 
 const counts: Counts = new Map();
@@ -93,7 +94,6 @@ const once = async (random: Random, index: number): Promise<string | undefined> 
 
 it(`answers each of ${CASES} mutated reports`, { timeout: TIMEOUT_MS }, async () => {
   const rounds = await runRounds('reports', counts, once);
-  expect(rounds.wrong).toEqual([]);
   expect(grows(rounds)).toBe(false);
   expect(reports.size).toBeLessThanOrEqual(PODS);
   const reached = ['news', 'partial', 'bad-report', 'not-json', 'no-token'];

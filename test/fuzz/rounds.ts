@@ -2,11 +2,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createRandom, type Random } from './mutate.ts';
+import { caseCount, SEED } from '#shared/runtime/testing.ts';
+import { markReplay } from '../run/replay.ts';
+import { randomOfTest, type Random } from '../run/random.ts';
 
 /** 1 % of what is promised; `npm run fuzz` runs all of it. */
-export const CASES = Number(process.env['SDEWAN_FUZZ_CASES'] ?? 1_000);
-const SEED = Number(process.env['SDEWAN_FUZZ_SEED'] ?? 1);
+export const CASES = caseCount(1_000);
 export const TIMEOUT_MS = 30_000 + CASES * 20;
 const LOOKS_AT_MEMORY = 10;
 /** What runs of any size may keep: compiled code and caches. */
@@ -23,21 +24,19 @@ export const count = (counts: Counts, what: string): void => {
 };
 
 export type Rounds = {
-  /** What was wrong with an answer, with the case that brought it about; at most a few. */
-  wrong: string[];
   /** Bytes of heap after a collection, first when a tenth of the cases was done. */
   heap: number[];
 };
 
 const MAX_WRONG = 5;
 
-/** `once` returns what is wrong, undefined when nothing is. */
+/** @throws with the cases, at most a few, of which `once` said what is wrong */
 export const runRounds = async (
   title: string,
   counts: Counts,
   once: (random: Random, index: number) => Promise<string | undefined>,
 ): Promise<Rounds> => {
-  const random = createRandom(SEED);
+  const random = randomOfTest();
   const wrong: string[] = [];
   const heap: number[] = [];
   for (let index = 0; index < CASES && wrong.length < MAX_WRONG; index += 1) {
@@ -55,7 +54,9 @@ export const runRounds = async (
     .map(([what, times]) => `  ${String(times).padStart(7)}  ${what}`);
   const megabytes = heap.map((bytes) => (bytes / 1_048_576).toFixed(0)).join(' ');
   console.log(`${CASES} ${title}, seed ${SEED}\n${table.join('\n')}\n  heap, MiB: ${megabytes}`);
-  return { wrong, heap };
+  if (wrong.length > 0)
+    throw new Error(`wrong answers to ${title}\nreplay: ${markReplay()}\n${wrong.join('\n')}`);
+  return { heap };
 };
 
 /** The last look against the first: what grows with the number of cases shows. */

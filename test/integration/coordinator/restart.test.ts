@@ -4,6 +4,7 @@ import { Reflector } from '#shared/kube/reflector.ts';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { randomOfTest } from '../../run/random.ts';
 import { createAutoAgent, type AutoAgent } from './auto-agent.ts';
 import { createRunningPod } from './pods.ts';
 import { createRule, deleteRule, firewallRules } from './rules.ts';
@@ -69,9 +70,10 @@ it('kills of the coordinator and of agents in the middle of 100 creates and dele
   for (const name of namesOf('old')) await createRule(world, { name, purpose: PURPOSE });
   await eventually(outOfSync).toEqual([]);
 
+  const random = randomOfTest();
   const chaos = async (): Promise<void> => {
     for (let round = 0; round < 3; round += 1) {
-      await pause(1_000 * Math.random());
+      await pause(random.int(1_000));
       await world.killCoordinator();
       const agent = agents[round % agents.length];
       await agent?.kill();

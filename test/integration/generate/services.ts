@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { randomOfTest } from '../../run/random.ts';
 import { pause } from '../coordinator/eventually.ts';
 import type { World } from '../coordinator/world.ts';
 import { eventually } from './eventually.ts';
@@ -28,15 +29,6 @@ const port = (number: number, protocol = 'TCP'): Port => ({
 
 const isMade = ({ metadata }: RuleObject): boolean =>
   metadata.labels?.['app.kubernetes.io/managed-by'] === 'sdewan-coordinator';
-
-/** A sequence that is the same in every run. */
-const sequence = (seed: number) => {
-  let state = seed;
-  return (below: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-};
 
 /** The coordinator's default zone has to be `wan`. */
 export const servicesSuite = (worldNow: () => World): void => {
@@ -202,7 +194,7 @@ export const servicesSuite = (worldNow: () => World): void => {
         }),
       ),
     );
-    const random = sequence(7);
+    const { int: random } = randomOfTest();
     const nameOf = (at: number): string => `s-${at}`;
     // Ports of their own, so that all are exposed.
     const portsOf = (at: number): Port[] =>
