@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { caseCount } from '../shared/runtime/testing.ts';
+import { reporters } from './run/reporter.ts';
 
 /** One project per cost: `unit` needs nothing but Node; the others start what they need by themselves. */
 const project = (
@@ -48,6 +49,7 @@ const NODE_TESTS = ['test/integration/node*.test.ts'];
 
 export default defineConfig({
   test: {
+    reporters: reporters(),
     projects: [
       withRandomCases(
         inOneWorker(

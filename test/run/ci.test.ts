@@ -1,0 +1,95 @@
+/** `.ci/run` with an npm that only pretends: what it makes of commands that fail. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const ciRun = path.resolve(import.meta.dirname, '../../.ci/run');
+const DEMO = 'run demo -- --once';
+const NODE = 'run test:node';
+
+/** What each command prints, and how it exits. */
+type Commands = Record<string, { prints?: string; code?: number }>;
+const GREEN: Commands = {
+  [DEMO]: { prints: 'all steps passed' },
+  test: { prints: 'took 5 s\n20 passed, 0 failed' },
+  [NODE]: { prints: '3 passed, 0 failed' },
+};
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'ci-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const run = (changed: Commands, uid = 0) => {
+  const program = (name: string, lines: string[]): void => {
+    writeFileSync(path.join(folder, name), ['#!/bin/sh', ...lines, ''].join('\n'));
+    chmodSync(path.join(folder, name), 0o755);
+  };
+  const cases = Object.entries({ ...GREEN, ...changed }).map(
+    ([command, { prints = '', code = 0 }]) => `'${command}') echo "${prints}"; exit ${code} ;;`,
+  );
+  program('npm', [`echo "$CI $*" >>'${folder}/calls'`, 'case "$*" in', ...cases, 'esac', 'exit 9']);
+  program('id', [`echo ${uid}`]);
+  const { stdout, status } = spawnSync(ciRun, {
+    env: { PATH: `${folder}:${process.env['PATH']}` },
+    encoding: 'utf8',
+  });
+  const lines = stdout.trimEnd().split('\n');
+  return {
+    status,
+    last: lines.slice(lines.lastIndexOf('') + 1),
+    calls: readFileSync(path.join(folder, 'calls'), 'utf8').trimEnd().split('\n'),
+    stdout,
+  };
+};
+
+it('runs each command once, and adds up the totals', () => {
+  expect(run({})).toMatchObject({
+    status: 0,
+    last: ['24 passed, 0 failed'],
+    calls: [DEMO, 'test', NODE].map((command) => `true ${command}`),
+  });
+});
+
+it('is red with a command that is red, whatever the ones after it are, and says what broke last', () => {
+  const prints = 'failed: unit a > b: no\nreplay: SDEWAN_SEED=1 npx\n19 passed, 1 failed';
+  const { status, last, calls } = run({ test: { prints, code: 1 } });
+  expect(status).toBe(1);
+  expect(last).toEqual([
+    'failed: unit a > b: no',
+    'replay: SDEWAN_SEED=1 npx',
+    'failed: npm test (exit code 1)',
+    '23 passed, 1 failed',
+  ]);
+  expect(calls).toHaveLength(3);
+});
+
+it.each<[string, Commands, string[]]>([
+  [
+    'a demo that fails',
+    { [DEMO]: { code: 3 } },
+    [`failed: npm ${DEMO} (exit code 3)`, '23 passed, 1 failed'],
+  ],
+  [
+    'a command that fails after green totals',
+    { test: { prints: '20 passed, 0 failed', code: 1 } },
+    ['failed: npm test (exit code 1)', '24 passed, 1 failed'],
+  ],
+  [
+    'a command with red totals that exits as if it were green',
+    { test: { prints: '19 passed, 1 failed' } },
+    ['23 passed, 1 failed'],
+  ],
+])('is red with %s', (_, commands, last) => {
+  expect(run(commands)).toMatchObject({ status: 1, last });
+});
+
+it('says where it cannot prove anything on a real node', () => {
+  const { status, calls, stdout } = run({}, 1_000);
+  expect(status).toBe(0);
+  expect(calls).not.toContain(`true ${NODE}`);
+  expect(stdout).toContain('Nothing is proven on a real node');
+});

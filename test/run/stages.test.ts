@@ -1,0 +1,102 @@
+/** Whole runs of projects that are red on purpose, judged by what they print and how they exit. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it, vi } from 'vitest';
+import { onRealNode } from './real-node.ts';
+import { runStages, type Stage } from './stages.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const binaries = path.join(root, 'node_modules/.bin');
+
+const run = async (project: string, env: NodeJS.ProcessEnv = {}) => {
+  const child = spawn(process.execPath, ['test/run/fixtures/run.ts', project], {
+    cwd: root,
+    env: {
+      HOME: process.env['HOME'],
+      PATH: `${binaries}${path.delimiter}${process.env['PATH']}`,
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  const lines = output.trimEnd().split('\n');
+  const took = lines.findIndex((line) => line.startsWith('took '));
+  return { code, last: lines.slice(took + 1), before: lines.slice(0, took) };
+};
+
+const FILE = 'red test/run/fixtures/red';
+const PATH = '(?<path>[0-9:]+)';
+
+it('a red run ends with what broke, each by one line, and runs nothing twice', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'runs-'));
+  const runs = path.join(folder, 'runs');
+  const { code, last, before } = await run('red', { RUNS: runs });
+  expect(code).toBe(1);
+  expect(readFileSync(runs, 'utf8')).toBe('x');
+  rmSync(folder, { recursive: true });
+
+  const replay = last.find((line) => line.startsWith('replay: ')) ?? '';
+  expect(replay).toMatch(
+    new RegExp(`^replay: SDEWAN_SEED=1 SDEWAN_PATH=${PATH} npx vitest run --config `),
+  );
+  expect(last.toSorted()).toEqual(
+    [
+      `failed: ${FILE}/tests.fixture.ts > a suite > has a test that fails: AssertionError: expected 'this' to be 'that' // Object.is equality`,
+      `failed: ${FILE}/tests.fixture.ts > a suite > has a property that fails: Error: Property failed after 1 tests`,
+      replay,
+      `failed: ${FILE}/tests.fixture.ts > passes when it runs again: has the option \`retry\`: what fails once has failed`,
+      'failed: test/run/fixtures/red/rejects.fixture.ts > leaves a rejection: nobody handled Error: nobody waits for this',
+      `failed: ${FILE}/loads.fixture.ts: Error: no such thing`,
+      `failed: ${FILE}/cleans.fixture.ts: Error: the hook failed`,
+      '3 passed, 6 failed',
+    ].toSorted(),
+  );
+  expect(last.at(-1)).toBe('3 passed, 6 failed');
+  expect(before.filter((line) => /^ +\d+\.\d s  red .*fixture\.ts$/.test(line))).toHaveLength(4);
+});
+
+it.each([
+  [{}, 0, ['1 passed, 0 failed']],
+  [
+    { CI: 'true' },
+    1,
+    [
+      'failed: skipping test/run/fixtures/skipping/tests.fixture.ts > does not run: skipped, which may not be here',
+      '1 passed, 1 failed',
+    ],
+  ],
+])('a skipped test with %j', async (env, code, last) => {
+  expect(await run('skipping', env)).toMatchObject({ code, last });
+});
+
+/** Of a run without vitest. */
+const linesOf = async (stages: readonly Stage[]) => {
+  const printed = vi.spyOn(console, 'log').mockReturnValue();
+  const code = await runStages(stages);
+  const lines = printed.mock.calls.map(([line]: unknown[]) => line);
+  printed.mockRestore();
+  return { code, last: lines.slice(-2) };
+};
+
+it('a script that fails is a failure', async () => {
+  expect(await linesOf([{ script: 'no-such-script' }])).toEqual({
+    code: 1,
+    last: ['failed: npm run no-such-script: exit 1', '0 passed, 1 failed'],
+  });
+});
+
+it('tests on a real node that cannot run are a failure', async () => {
+  const stages = await onRealNode('npm run test:node', ['node'], async () => 'it needs root');
+  expect(await linesOf(stages)).toEqual({
+    code: 1,
+    last: ['failed: npm run test:node: did not run, since it needs root', '0 passed, 1 failed'],
+  });
+  expect(await onRealNode('npm run test:node', ['a', 'b'], async () => undefined)).toEqual([
+    { projects: [{ name: 'a' }] },
+    { projects: [{ name: 'b' }] },
+  ]);
+});
