@@ -44,6 +44,11 @@ const withRandomCases = ({ test }: Project) => ({
 
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
+/** Only a change of the harness can break them: `npm run test:harness`. */
+const HARNESS_TESTS = [
+  'test/integration/harness/**/*.test.ts',
+  'test/kind-test-harness/src/**/*.test.ts',
+];
 /** They start nodes of their own, and need root. */
 const NODE_TESTS = ['test/integration/node*.test.ts'];
 
@@ -57,7 +62,7 @@ export default defineConfig({
             'unit',
             [
               '{agent,coordinator,shared,deploy}/**/*.test.ts',
-              'test/{openwrt-simulator,kind-test-harness,judge,golden,demo,images,run,fuzz}/**/*.test.ts',
+              'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz}/**/*.test.ts',
             ],
             30_000,
           ),
@@ -67,9 +72,10 @@ export default defineConfig({
       withRandomCases(
         project('integration', ['test/integration/**/*.test.ts'], 60_000, {
           globalSetup,
-          exclude: NODE_TESTS,
+          exclude: [...NODE_TESTS, ...HARNESS_TESTS],
         }),
       ),
+      project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
       inOneRow(
         project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {

@@ -7,12 +7,14 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const ciRun = path.resolve(import.meta.dirname, '../../.ci/run');
 const DEMO = 'run demo -- --once';
+const HARNESS = 'run test:harness -- --if-changed';
 const NODE = 'run test:node';
 
 /** What each command prints, and how it exits. */
 type Commands = Record<string, { prints?: string; code?: number }>;
 const GREEN: Commands = {
   [DEMO]: { prints: 'all steps passed' },
+  [HARNESS]: { prints: '0 passed, 0 failed' },
   test: { prints: 'took 5 s\n20 passed, 0 failed' },
   [NODE]: { prints: '3 passed, 0 failed' },
 };
@@ -50,7 +52,7 @@ it('runs each command once, and adds up the totals', () => {
   expect(run({})).toMatchObject({
     status: 0,
     last: ['24 passed, 0 failed'],
-    calls: [DEMO, 'test', NODE].map((command) => `true ${command}`),
+    calls: [DEMO, HARNESS, 'test', NODE].map((command) => `true ${command}`),
   });
 });
 
@@ -64,7 +66,7 @@ it('is red with a command that is red, whatever the ones after it are, and says 
     'failed: npm test (exit code 1)',
     '23 passed, 1 failed',
   ]);
-  expect(calls).toHaveLength(3);
+  expect(calls).toHaveLength(4);
 });
 
 it.each<[string, Commands, string[]]>([
