@@ -15,7 +15,7 @@ const sections = [
   section('sdewan_rule_ok', { name: 'ok' }),
 ];
 
-/** As recorded (ubus-apply.json, the exchanges `fw4: reload, …`). */
+/** As recorded (test/contract/recordings/ubus-apply, the exchanges `fw4: reload, …`). */
 const recorded = {
   address:
     "[!] Section sdewan_bad (bad) option 'src_ip' specifies invalid value '10.0.0.300'\n[!] Section sdewan_bad (bad) skipped due to invalid options\n",

@@ -9,7 +9,7 @@ const remote = (name: string, options: Record<string, string | string[]>) => ({
   options,
 });
 
-/** `ipsec status` as recorded (icn-rest-more.json). */
+/** `ipsec status` as recorded (test/contract/recordings/icn-rest-more). */
 const STATUS = `Security Associations (1 up, 1 connecting):
   site1-c2[2]: CONNECTING, 10.10.70.39[%any]...10.10.70.41[%any]
   site1-c1[1]: ESTABLISHED 5 minutes ago, 10.10.70.39[C=CN, CN=a]...10.10.70.40[C=CN, CN=b]

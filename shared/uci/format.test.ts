@@ -44,7 +44,7 @@ describe('formatPackage', () => {
 });
 
 describe('formatDeltaFile', () => {
-  it('writes the lines that rpcd takes (transcript ubus-apply.json)', () => {
+  it('writes the lines that rpcd takes (recording ubus-apply)', () => {
     const before = section('x', { a: '1', gone: ['2'] });
     const delta = {
       package: 'firewall',

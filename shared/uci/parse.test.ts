@@ -14,7 +14,7 @@ const accepted: Record<string, { text: string; sections: unknown[] }> = {
       },
     ],
   },
-  'anonymous ids as rpcd answers them (transcript ubus.json, uci get package)': {
+  'anonymous ids as rpcd answers them (recording ubus, `uci get package`)': {
     text: 'config defaults\nconfig zone\nconfig zone\nconfig forwarding\nconfig rule\n',
     sections: ['cfg01e63d', 'cfg02dc81', 'cfg03dc81', 'cfg04ad58', 'cfg0592bd'].map((name) =>
       expect.objectContaining({ name, anonymous: true }),

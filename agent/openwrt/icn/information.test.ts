@@ -1,4 +1,4 @@
-/** What the real API answered (icn-rest-more.json), and how it is told. */
+/** What the real API answered (test/contract/recordings/icn-rest-more), and how it is told. */
 import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';

@@ -1,6 +1,6 @@
 /** Sends recorded REST requests to a simulator, and tells what of an answer is compared. */
 import { request } from 'node:http';
-import { CUT, type Exchange } from '../ubus/transcript.ts';
+import { CUT, type Exchange } from '../recordings/read.ts';
 
 export type IcnAnswer = {
   status: number;

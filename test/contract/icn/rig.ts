@@ -69,7 +69,7 @@ const FIREWALL = [
   rule('Allow-ISAKMP', { dest: 'lan', proto: 'udp', dest_port: '500' }),
 ].join('');
 
-export const PACKAGES_OF_REST_JSON = {
+export const PACKAGES_OF_REST = {
   firewall: FIREWALL,
   mwan3: MWAN3,
   network: NETWORK,
@@ -80,7 +80,7 @@ const interfaceAt = (name: string, device: string, ipaddr: string): string =>
   section('interface', { device, proto: 'static', ipaddr, netmask: '255.255.255.0' }, name);
 
 /** The second recording: firewall3, and devices with fixed addresses and no default route. */
-export const PACKAGES_OF_MORE_JSON = {
+export const PACKAGES_OF_MORE = {
   firewall: section('defaults', { input: 'ACCEPT', output: 'ACCEPT', forward: 'ACCEPT' }),
   mwan3: MWAN3,
   network: [

@@ -1,6 +1,6 @@
 /** The rig's ACL files, told from what its logins were answered and from the record's own notes. */
 import { z } from 'zod';
-import type { Transcript } from './transcript.ts';
+import type { Recording } from '../recordings/read.ts';
 
 const rightsSchema = z.record(z.string(), z.record(z.string(), z.array(z.string())));
 const loginSchema = z.object({
@@ -9,8 +9,8 @@ const loginSchema = z.object({
 type Rights = z.infer<typeof rightsSchema>;
 
 /** What the login of that name was answered. */
-const rightsOf = (transcript: Transcript, name: string): Rights => {
-  const exchange = transcript.exchanges.find((one) => one.name === name);
+const rightsOf = (recording: Recording, name: string): Rights => {
+  const exchange = recording.exchanges.find((one) => one.name === name);
   return loginSchema.parse(JSON.parse(exchange?.response?.body ?? '')).result[1].acls;
 };
 
@@ -44,23 +44,23 @@ const UNAUTHENTICATED = named('unauthenticated', {
   read: { ubus: { session: ['access', 'login'] } },
 });
 
-export const aclFilesOfUbusJson = (transcript: Transcript): Record<string, string> => {
-  const { 'access-group': _, ...viewer } = rightsOf(transcript, 'login ok viewer (read-only role)');
+export const aclFilesOfUbus = (recording: Recording): Record<string, string> => {
+  const { 'access-group': _, ...viewer } = rightsOf(recording, 'login ok viewer (read-only role)');
   return {
-    ...groupsOf(rightsOf(transcript, 'login ok'), 'superuser'),
+    ...groupsOf(rightsOf(recording, 'login ok'), 'superuser'),
     ...UNAUTHENTICATED,
     ...named('viewer', { read: viewer }),
   };
 };
 
-export const aclFilesOfApplyJson = (transcript: Transcript): Record<string, string> => {
-  const { 'access-group': _, ...stock } = rightsOf(transcript, 'stock LuCI groups: login');
+export const aclFilesOfApply = (recording: Recording): Record<string, string> => {
+  const { 'access-group': _, ...stock } = rightsOf(recording, 'stock LuCI groups: login');
   return {
-    ...groupsOf(rightsOf(transcript, 'another session: login root'), 'superuser'),
+    ...groupsOf(rightsOf(recording, 'another session: login root'), 'superuser'),
     ...UNAUTHENTICATED,
     ...named('luci-app-firewall', emptyGroup()),
     ...named('luci-base', { read: stock, write: { ubus: {} } }),
-    'sdewan-agent.json': JSON.stringify(transcript.meta['acl']),
-    'sdewan-lowly.json': JSON.stringify(transcript.meta['acl_lowly']),
+    'sdewan-agent.json': JSON.stringify(recording.meta['acl']),
+    'sdewan-lowly.json': JSON.stringify(recording.meta['acl_lowly']),
   };
 };

@@ -1,4 +1,5 @@
 /** Request bodies that the record cut, made whole: their beginning is recorded, and their length. */
+import { spaced } from '../recordings/read.ts';
 import { ruleDelta, ruleOptions } from './rules.ts';
 
 /** Bytes of a delta in one file.write of the recording. */
@@ -45,9 +46,3 @@ export const addBatch = (beginning: string, first: number): string => {
   });
   return `[${calls.join(', ')}]`;
 };
-
-/** JSON with a blank after each comma and colon, as the recording client wrote it. */
-const spaced = (options: Record<string, string>): string =>
-  `{${Object.entries(options)
-    .map(([name, value]) => `"${name}": "${value}"`)
-    .join(', ')}}`;

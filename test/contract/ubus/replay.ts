@@ -1,8 +1,8 @@
 /** Sends recorded requests to a simulator and compares the answers. Knows session ids, cut bodies and raw answers; no exchange by name. */
 import type { Simulator } from '../../openwrt-simulator/simulator.ts';
+import { CUT, type Exchange } from '../recordings/read.ts';
 import { parseRaw, send, sendRaw, type Received } from './client.ts';
 import { comparable } from './differences.ts';
-import { CUT, type Exchange } from './transcript.ts';
 
 export type Replay = {
   /** Sends the request and gives the answer, in the words of the record. */

@@ -113,12 +113,12 @@ export const packagesOf = (rig: {
   ucitrack: padded('', 788),
 });
 
-export const RPCD_OF_UBUS_JSON = padded(
+export const RPCD_OF_UBUS = padded(
   login('root', [LOGINS.root], true) + login('viewer', [LOGINS.viewer], false),
   311,
 );
 
-export const RPCD_OF_APPLY_JSON = padded(
+export const RPCD_OF_APPLY = padded(
   login('root', ['*'], true) +
     login('sdewan', ['sdewan-agent'], true) +
     login('lowly', ['sdewan-lowly'], true) +

@@ -1,5 +1,5 @@
 /** The firewall package of the rig before anything was changed: OpenWRT's own. */
-import { CUT, type Transcript } from './transcript.ts';
+import { CUT, type Recording } from '../recordings/read.ts';
 
 /** Bytes of OpenWRT's own firewall package, as the rig had it, and of that without its commented examples at the end. */
 const STOCK_BYTES = { all: 4064, withoutExamples: 2791 };
@@ -10,10 +10,10 @@ const ESCAPED = { rest: 156, examples: 154 };
  * The stock firewall package: its beginning as it was recorded, the other sections as `uci get` showed them, and comments
  * of the right size for those that nobody recorded.
  */
-export const stockFirewall = (
-  transcript: Transcript,
-): { withExamples: string; withoutExamples: string } => {
-  const recorded = transcript.exchanges.find(({ name }) => name === 'big: file.read of it');
+export const stockFirewall = ({
+  exchanges,
+}: Recording): { withExamples: string; withoutExamples: string } => {
+  const recorded = exchanges.find(({ name }) => name === 'big: file.read of it');
   const data = /"data":"(.*)/.exec(recorded?.response?.body ?? '')?.[1] ?? '';
   const lines = data.slice(0, -CUT.length).split('\\n').slice(0, -1).join('\\n');
   const beginning: string = JSON.parse(`"${lines}\\n"`);

@@ -4,22 +4,23 @@ import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.t
 import { comparableAnswer, createReplay } from './icn/replay.ts';
 import { NOT_REPLAYED, whyNotReplayed } from './icn/differences.ts';
 import { commandsOf, stateIn, stepsBefore, type Step } from './icn/notes.ts';
-import { PACKAGES_OF_MORE_JSON, PACKAGES_OF_REST_JSON, USER_RULES } from './icn/rig.ts';
-import { readTranscript } from './ubus/transcript.ts';
+import { PACKAGES_OF_MORE, PACKAGES_OF_REST, USER_RULES } from './icn/rig.ts';
+import { readRecording } from './recordings/read.ts';
 
-const rest = readTranscript('icn-rest.json');
-const more = readTranscript('icn-rest-more.json');
-if (!rest || !more)
-  console.log('the transcripts are absent (SDEWAN_SHARED, ../shared): nothing is replayed');
+const rest = readRecording('icn-rest');
+const more = readRecording('icn-rest-more');
 
-describe.runIf(rest)('icn-rest.json', () => {
-  if (!rest) return;
+test('every recorded exchange is here', () => {
+  expect([rest.exchanges.length, more.exchanges.length]).toEqual([187, 569]);
+});
+
+describe('icn-rest', () => {
   let simulator: Simulator;
   const { exchanges } = rest;
   beforeAll(async () => {
     simulator = await startSimulator({
       apis: ['icn'],
-      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_REST_JSON },
+      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_REST },
     });
   });
   afterAll(() => simulator.stop());
@@ -41,14 +42,13 @@ describe.runIf(rest)('icn-rest.json', () => {
   });
 });
 
-describe.runIf(more)('icn-rest-more.json', () => {
-  if (!more) return;
+describe('icn-rest-more', () => {
   let simulator: Simulator;
   const { exchanges } = more;
   beforeAll(async () => {
     simulator = await startSimulator({
       apis: ['icn'],
-      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_MORE_JSON },
+      factory: { rootPassword: 'sdewan', packages: PACKAGES_OF_MORE },
       userRules: USER_RULES,
     });
   });

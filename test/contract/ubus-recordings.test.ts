@@ -6,25 +6,22 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createManualClock } from '../openwrt-simulator/clock.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
-import { aclFilesOfApplyJson, aclFilesOfUbusJson } from './ubus/acl.ts';
+import { CUT, readRecording, type Exchange } from './recordings/read.ts';
+import { aclFilesOfApply, aclFilesOfUbus } from './ubus/acl.ts';
 import { addBatch, addCall, deltaPart, DELTA_PARTS, fileWrite, filled } from './ubus/bodies.ts';
 import type { Received } from './ubus/client.ts';
 import { answerOf, createReplay, recordedAnswer } from './ubus/replay.ts';
-import { packagesOf, rigPrograms, RPCD_OF_APPLY_JSON, RPCD_OF_UBUS_JSON } from './ubus/rig.ts';
+import { packagesOf, rigPrograms, RPCD_OF_APPLY, RPCD_OF_UBUS } from './ubus/rig.ts';
 import { generatedRules, rulesText, SECTION_KEEP, SECTION_OLD } from './ubus/rules.ts';
 import { stockFirewall } from './ubus/stock-firewall.ts';
-import { CUT, readTranscript, type Exchange } from './ubus/transcript.ts';
 
 /** What stands between the exchanges: by the name of the exchange that it comes before. */
 type Steps = Readonly<Record<string, () => void | Promise<void>>>;
 /** The rest of a request body that the record cut, by the name of the exchange. */
 type Bodies = Readonly<Record<string, (beginning: string) => string>>;
 
-const ubus = readTranscript('ubus.json');
-const apply = readTranscript('ubus-apply.json');
-const here = ubus !== undefined && apply !== undefined;
-if (!here)
-  console.log('the transcripts are absent (SDEWAN_SHARED, ../shared): nothing is replayed');
+const ubus = readRecording('ubus');
+const apply = readRecording('ubus-apply');
 
 let simulator: Simulator;
 const configFile = (name: string): string => `${simulator.configDirectory}/${name}`;
@@ -41,8 +38,11 @@ const wholeBody = (exchange: Exchange, bodies: Bodies): string | undefined => {
   return body;
 };
 
-describe.runIf(here)('ubus.json', () => {
-  if (!ubus) return;
+test('every recorded exchange is here', () => {
+  expect([ubus.exchanges.length, apply.exchanges.length]).toEqual([241, 373]);
+});
+
+describe('ubus', () => {
   const { exchanges } = ubus;
   const clock = createManualClock();
   const stock = stockFirewall(ubus);
@@ -56,10 +56,10 @@ describe.runIf(here)('ubus.json', () => {
       factory: {
         packages: packagesOf({
           firewall: stock.withExamples,
-          rpcd: RPCD_OF_UBUS_JSON,
+          rpcd: RPCD_OF_UBUS,
           luciBytes: 687,
         }),
-        aclFiles: aclFilesOfUbusJson(ubus),
+        aclFiles: aclFilesOfUbus(ubus),
         passwords: { root: password, viewer: 'viewer' },
       },
       programs: rigPrograms((count) => {
@@ -108,8 +108,7 @@ describe.runIf(here)('ubus.json', () => {
   );
 });
 
-describe.runIf(here)('ubus-apply.json', () => {
-  if (!ubus || !apply) return;
+describe('ubus-apply', () => {
   const { exchanges } = apply;
   const clock = createManualClock();
   const stock = stockFirewall(ubus).withExamples;
@@ -120,8 +119,8 @@ describe.runIf(here)('ubus-apply.json', () => {
     simulator = await startSimulator({
       clock,
       factory: {
-        packages: packagesOf({ firewall: stock, rpcd: RPCD_OF_APPLY_JSON, luciBytes: 27 }),
-        aclFiles: aclFilesOfApplyJson(apply),
+        packages: packagesOf({ firewall: stock, rpcd: RPCD_OF_APPLY, luciBytes: 27 }),
+        aclFiles: aclFilesOfApply(apply),
         passwords: {
           root: password,
           sdewan: 'agent-pw',
