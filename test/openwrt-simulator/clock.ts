@@ -13,6 +13,8 @@ export type Clock = {
 export type ManualClock = Clock & {
   /** Lets that much time pass, and all that is due in it happen in order. */
   advance: (ms: number) => void;
+  /** Goes to the next timer, unless that is due after `untilMs`, and has it happen. False: there was none. */
+  step: (untilMs: number) => boolean;
 };
 
 /** `speed` 10 makes 300 s of OpenWRT's time pass in 30 s. */
@@ -37,6 +39,14 @@ export const createManualClock = (): ManualClock => {
       due = due.filter((other) => other !== entry);
     };
   };
+  const step: ManualClock['step'] = (untilMs) => {
+    const [next, ...later] = due;
+    if (!next || next.at > untilMs) return false;
+    due = later;
+    now = next.at;
+    next.callback();
+    return true;
+  };
   return {
     nowMs: () => now,
     after,
@@ -48,13 +58,10 @@ export const createManualClock = (): ManualClock => {
           reject(new Error('aborted', { cause: signal.reason }));
         });
       }),
+    step,
     advance: (ms) => {
       const end = now + ms;
-      for (let next = due[0]; next && next.at <= end; next = due[0]) {
-        due = due.slice(1);
-        now = next.at;
-        next.callback();
-      }
+      while (step(end));
       now = end;
     },
   };
