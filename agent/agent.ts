@@ -95,6 +95,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     tokenFile: env.SDEWAN_COORDINATOR_TOKEN_FILE,
     namespace: env.SDEWAN_NAMESPACE,
     pod: env.SDEWAN_POD_NAME,
+    clock,
   });
   const publisher = createPublisher({
     snapshot: status.snapshot,

@@ -9,6 +9,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import type { Clock } from '#shared/runtime/clock.ts';
 
 export type Exchange = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -24,14 +25,31 @@ export type Exchange = {
   maxBytes: number;
   /** Cuts the connection. */
   signal: AbortSignal;
+  /** For the whole exchange. */
+  timeoutMs: number;
+  clock: Pick<Clock, 'after'>;
 };
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
-/** @throws Error when there is no complete answer, or the signal aborts */
-export const exchange = (options: Exchange): Promise<Answer> =>
+/** @throws Error when there is no complete answer in time, or the signal aborts */
+export const exchange = async (options: Exchange): Promise<Answer> => {
+  const deadline = new AbortController();
+  const cancel = options.clock.after(options.timeoutMs, () =>
+    deadline.abort(new Error('no answer in time')),
+  );
+  try {
+    return await send(options, AbortSignal.any([options.signal, deadline.signal]));
+  } catch (error) {
+    throw deadline.signal.aborted ? deadline.signal.reason : error;
+  } finally {
+    cancel();
+  }
+};
+
+const send = (options: Exchange, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const { method, url, body, ca, serverName, signal } = options;
+    const { method, url, body, ca, serverName } = options;
     const tls = {
       ...(ca !== undefined && { ca }),
       ...(serverName !== undefined && { servername: serverName }),

@@ -3,6 +3,7 @@
  * an id on, and never puts an argument or an id into an error: they hold passwords and session ids.
  */
 import * as z from 'zod';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { exchange } from '../exchange.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 
@@ -74,13 +75,12 @@ const envelopeSchema = z.union([
   z.object({ error: z.object({ code: z.int() }) }),
 ]);
 
-export const createRpc = ({ url, ca, serverName }: RpcTarget): Rpc => {
+export const createRpc = ({ url, ca, serverName }: RpcTarget, clock: Pick<Clock, 'after'>): Rpc => {
   const endpoint = new URL('/ubus', url);
   const post = async (attempted: string, body: string, options: RpcOptions): Promise<unknown> => {
     if (Buffer.byteLength(body) > MAX_BODY_BYTES) {
       throw new OpenwrtError(attempted, `the request is over ${MAX_BODY_BYTES} bytes`);
     }
-    const deadline = AbortSignal.timeout(options.timeoutMs ?? CALL_TIMEOUT_MS);
     try {
       const answer = await exchange({
         method: 'POST',
@@ -90,7 +90,9 @@ export const createRpc = ({ url, ca, serverName }: RpcTarget): Rpc => {
         ca,
         serverName,
         maxBytes: MAX_ANSWER_BYTES,
-        signal: AbortSignal.any([options.signal, deadline]),
+        signal: options.signal,
+        timeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS,
+        clock,
       });
       if (answer.status !== 200) {
         const Kind = answer.status >= 500 ? OpenwrtUnreachableError : OpenwrtApiMissingError;
@@ -100,8 +102,7 @@ export const createRpc = ({ url, ca, serverName }: RpcTarget): Rpc => {
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof OpenwrtError) throw error;
-      const reason = deadline.aborted ? 'no answer in time' : reasonOf(error);
-      throw new OpenwrtUnreachableError(attempted, reason, error);
+      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
     }
   };
 

@@ -3,6 +3,7 @@
  * Credentials are read from their files at each login, so a rotated password needs no restart.
  */
 import * as z from 'zod';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { readText, readUsername, type OpenwrtTarget } from './credentials.ts';
 import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
 import {
@@ -46,19 +47,20 @@ export type UbusSessionsDeps = {
   target: OpenwrtTarget;
   /** Called in each new session before anything else, to deal with what an earlier one left behind. */
   onLogin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
+  clock: Pick<Clock, 'after'>;
 };
 
 const NO_SESSION = '0'.repeat(32);
 const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}$/) });
 
-export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusSessions => {
+export const createUbusSessions = ({ target, onLogin, clock }: UbusSessionsDeps): UbusSessions => {
   let current: UbusSession | undefined;
   let logins = 0;
 
   /** The CA is read for each call, so a replaced one takes effect at once. */
   const connect = async (): Promise<Rpc> => {
     const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
-    return createRpc({ url: target.url, ca, serverName: target.serverName });
+    return createRpc({ url: target.url, ca, serverName: target.serverName }, clock);
   };
 
   const login = async (signal: AbortSignal): Promise<UbusSession> => {
@@ -105,9 +107,8 @@ export const createUbusSessions = ({ target, onLogin }: UbusSessionsDeps): UbusS
       const ended = current;
       current = undefined;
       const destroy = { object: 'session', method: 'destroy' };
-      await ended
-        ?.attempt([destroy], { signal: AbortSignal.timeout(1_000) })
-        .catch(() => undefined);
+      const { signal } = new AbortController();
+      await ended?.attempt([destroy], { signal, timeoutMs: 1_000 }).catch(() => undefined);
     },
   };
 };

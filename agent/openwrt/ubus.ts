@@ -26,13 +26,14 @@ export type UbusDriverOptions = {
   target: OpenwrtTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'after'>;
   log: Logger;
 };
 
 export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOptions): Driver => {
   const sessions = createUbusSessions({
     target,
+    clock,
     onLogin: async (session, signal) => {
       const rights = await rightsOf(session, packages, signal);
       ({ writable } = rights);

@@ -14,7 +14,7 @@ export type ReportClientOptions = {
   tokenFile: string;
   namespace: string;
   pod: string;
-  clock?: Clock;
+  clock: Clock;
 };
 
 export type ReportClient = {
@@ -30,9 +30,9 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
   const { namespace, pod, clock } = options;
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/report`;
   const endpoint = new URL(path, options.url);
-  const rotated = clock ? { clock } : {};
-  const token = createRotatedFile(options.tokenFile, rotated);
-  const ca = options.caFile === undefined ? undefined : createRotatedFile(options.caFile, rotated);
+  const token = createRotatedFile(options.tokenFile, { clock });
+  const ca =
+    options.caFile === undefined ? undefined : createRotatedFile(options.caFile, { clock });
   return {
     post: async (report, signal) => {
       const { status, body } = await exchange({
@@ -46,7 +46,9 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
         },
         body: JSON.stringify(report),
         maxBytes: MAX_ANSWER_BYTES,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal,
+        timeoutMs: TIMEOUT_MS,
+        clock,
       });
       const text = body.toString('utf8');
       if (status === HTTP_UNAUTHORIZED) token.expire();

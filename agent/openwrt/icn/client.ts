@@ -3,6 +3,7 @@
  * cookie, which goes into no log and no error. No call needs the login on the image as measured; images that ask for it
  * answer 403, and get it.
  */
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { Answer } from '../../exchange.ts';
 import { exchange } from '../../exchange.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../credentials.ts';
@@ -48,7 +49,10 @@ export type RestClient = {
   close: () => Promise<void>;
 };
 
-export const createRestClient = (target: OpenwrtTarget): RestClient => {
+export const createRestClient = (
+  target: OpenwrtTarget,
+  clock: Pick<Clock, 'after'>,
+): RestClient => {
   let cookie: string | undefined;
   let losses = 0;
   let lost = false;
@@ -60,7 +64,6 @@ export const createRestClient = (target: OpenwrtTarget): RestClient => {
     signal: AbortSignal,
   ): Promise<Answer> => {
     const attempted = attemptOf(call);
-    const deadline = AbortSignal.timeout(call.timeoutMs ?? CALL_TIMEOUT_MS);
     // Read for each call, so a replaced CA takes effect at once.
     const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
     try {
@@ -72,12 +75,13 @@ export const createRestClient = (target: OpenwrtTarget): RestClient => {
         ca,
         serverName: target.serverName,
         maxBytes: MAX_ANSWER_BYTES,
-        signal: AbortSignal.any([signal, deadline]),
+        signal,
+        timeoutMs: call.timeoutMs ?? CALL_TIMEOUT_MS,
+        clock,
       });
     } catch (error) {
       signal.throwIfAborted();
-      const reason = deadline.aborted ? 'no answer in time' : reasonOf(error);
-      throw new OpenwrtUnreachableError(attempted, reason, error);
+      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
     }
   };
 

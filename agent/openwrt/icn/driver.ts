@@ -29,7 +29,7 @@ const FIREWALL = 'firewall/zones';
 const IN_IPTABLES = COLLECTIONS.filter(({ inIptables }) => inIptables);
 
 export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions): Driver => {
-  const client = createRestClient(target);
+  const client = createRestClient(target, clock);
   const state = createIcnState(client);
   let assertedAt = clock.monotonic();
   /** A restart that no call ran into shows only by what it took. */

@@ -1,0 +1,66 @@
+/** How long the agent waits for an OpenWRT, on one clock with it: the limits are the product's, the waiting is not real. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
+import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+import { PACKAGES } from '../integration/support/pass.ts';
+import { createSharedClock, type SharedClock } from '../stack/shared-clock.ts';
+
+const NEVER = new AbortController().signal;
+
+let clock: SharedClock;
+let openwrt: TestOpenwrt;
+
+beforeEach(async () => {
+  clock = createSharedClock();
+  openwrt = await startOpenwrt({ clock: clock.device });
+});
+afterEach(async () => {
+  await openwrt.stop();
+  clock.close();
+});
+
+const drivers: Record<string, { open: () => Driver; waitsMs: number }> = {
+  ubus: {
+    open: () =>
+      createUbusDriver({
+        packages: PACKAGES,
+        target: targetOf(openwrt),
+        clock: clock.agent,
+        log: silentLogger,
+      }),
+    waitsMs: 5_000,
+  },
+  icn: {
+    open: () => createIcnDriver({ target: targetOf(openwrt), reassertMs: 0, clock: clock.agent }),
+    waitsMs: 15_000,
+  },
+};
+const targetOf = ({ simulator, usernameFile, passwordFile }: TestOpenwrt) => ({
+  url: simulator.url,
+  usernameFile,
+  passwordFile,
+});
+
+describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs }) => {
+  it('gives up a call that is not answered, and tells OpenWRT unreachable', async () => {
+    const driver = open();
+    await clock.until(driver.read(NEVER));
+    openwrt.simulator.faults.add({ times: 1, action: { kind: 'hang' } });
+    const begin = clock.nowMs();
+    await expect(clock.until(driver.read(NEVER))).rejects.toThrow(OpenwrtUnreachableError);
+    expect(clock.nowMs() - begin).toBe(waitsMs);
+    await clock.until(driver.close());
+  });
+
+  it('waits for an answer that comes just before that', async () => {
+    const driver = open();
+    await clock.until(driver.read(NEVER));
+    openwrt.simulator.faults.add({ times: 1, action: { kind: 'delay', ms: waitsMs - 1 } });
+    await clock.until(driver.read(NEVER));
+    expect(clock.nowMs()).toBe(waitsMs - 1);
+    await clock.until(driver.close());
+  });
+});
