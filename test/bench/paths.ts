@@ -16,8 +16,8 @@ import {
   startOpenwrt,
   type OpenwrtOptions,
   type TestOpenwrt,
-} from '../integration/support/openwrt.ts';
-import { cr, openPass, PACKAGES, zone } from '../integration/support/pass.ts';
+} from '../contract/agent/support/openwrt.ts';
+import { cr, openPass, PACKAGES, zone } from '../contract/agent/support/pass.ts';
 
 type Path = { options: OpenwrtOptions; driver: (url: string, openwrt: TestOpenwrt) => Driver };
 

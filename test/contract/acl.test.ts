@@ -16,7 +16,7 @@ import { DEVICE_FILES, fileSection } from '#shared/kinds/device-files.ts';
 import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/kinds/ipsec-certificates.ts';
 import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
-import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 
 const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
 const NEVER = new AbortController().signal;

@@ -4,12 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pemOf } from '#shared/compile/testing.ts';
 import { secretKey } from '#shared/compile/types.ts';
-import {
-  startOpenwrt,
-  type OpenwrtOptions,
-  type TestOpenwrt,
-} from '../integration/support/openwrt.ts';
-import { cr, openPass, type TestPass } from '../integration/support/pass.ts';
+import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
+import { cr, openPass, type TestPass } from './agent/support/pass.ts';
 
 const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

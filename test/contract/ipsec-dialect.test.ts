@@ -1,8 +1,8 @@
 /** IPsec rules in the words of the service that the OpenWRT has, with either login. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { secretKey } from '#shared/compile/types.ts';
-import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
-import { cr, openPass } from '../integration/support/pass.ts';
+import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
+import { cr, openPass } from './agent/support/pass.ts';
 
 let openwrt: TestOpenwrt;
 afterEach(() => openwrt.stop());

@@ -5,7 +5,7 @@ import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent } from './support/agent.ts';
 import { startCoordinator, type ListeningCoordinator } from './support/coordinator.ts';
-import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { startOpenwrt, type TestOpenwrt } from '../contract/agent/support/openwrt.ts';
 import { applyCrds } from './support/crds.ts';
 
 /** The machine may be busy with other tests. */

@@ -8,7 +8,7 @@ import { createLogger } from '#shared/runtime/log.ts';
 import { startAgent, type TestAgent } from './support/agent.ts';
 import { startCoordinator, type ListeningCoordinator } from './support/coordinator.ts';
 import { applyCrds } from './support/crds.ts';
-import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { startOpenwrt, type TestOpenwrt } from '../contract/agent/support/openwrt.ts';
 
 /** The machine may be busy with other tests. */
 const SOON = { timeout: 30_000 };

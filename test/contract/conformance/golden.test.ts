@@ -8,7 +8,7 @@ import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
 import { icnSectionOf } from '../../golden/icn-fields.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
-import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../../integration/support/icn-rest.ts';
+import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { NEVER, shown } from './bench.ts';
 import { uciFixture } from './fixtures.ts';
 import { simulatedPaths } from './paths.ts';

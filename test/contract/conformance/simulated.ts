@@ -8,8 +8,8 @@ import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
-import { startOpenwrt, type OpenwrtOptions } from '../../integration/support/openwrt.ts';
-import { PACKAGES } from '../../integration/support/pass.ts';
+import { startOpenwrt, type OpenwrtOptions } from '../agent/support/openwrt.ts';
+import { PACKAGES } from '../agent/support/pass.ts';
 import { icnView } from './icn-view.ts';
 import type { Target } from './target.ts';
 

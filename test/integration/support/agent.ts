@@ -10,7 +10,8 @@ import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/openwrt/detect.ts';
-import type { TestOpenwrt } from './openwrt.ts';
+import type { TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
+import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 
 export type TestAgentOptions = {
   openwrt: TestOpenwrt;
@@ -31,15 +32,6 @@ export type TestAgent = {
   /** Resolves when it has ended; rejects when it failed. */
   stop: () => Promise<void>;
 };
-
-export const SEED_NETWORKS = JSON.stringify({
-  type: 'ovn4nfv',
-  interface: [
-    { defaultGateway: 'false', interface: 'net0', name: 'ovn-priv-net' },
-    { defaultGateway: 'false', interface: 'net1', name: 'ovn-net1' },
-    { defaultGateway: 'false', interface: 'net2', name: 'ovn-net2' },
-  ],
-});
 
 export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> => {
   const { openwrt, coordinatorUrl, kubeconfig, namespace } = options;

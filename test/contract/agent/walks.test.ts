@@ -10,9 +10,16 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { parseNetworks } from '#shared/networks.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { SEED_NETWORKS } from './support/agent.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { cr, firewallRule, openPass, PACKAGES, zone, type TestPass } from './support/pass.ts';
+import {
+  cr,
+  firewallRule,
+  openPass,
+  PACKAGES,
+  SEED_NETWORKS,
+  zone,
+  type TestPass,
+} from './support/pass.ts';
 
 type State = readonly RuleObject[];
 

@@ -1,9 +1,9 @@
 /** An OpenWRT that speaks ICN's REST only, as tests of the driver `icn` need it. */
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
-import type { Driver } from '../../../agent/openwrt/driver.ts';
-import { createIcnDriver } from '../../../agent/openwrt/icn/driver.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
-import type { SimulatorOptions } from '../../openwrt-simulator/simulator.ts';
+import type { Driver } from '../../../../agent/openwrt/driver.ts';
+import { createIcnDriver } from '../../../../agent/openwrt/icn/driver.ts';
+import { readUci, type JudgedSection } from '../../../judge/uci.ts';
+import type { SimulatorOptions } from '../../../openwrt-simulator/simulator.ts';
 import { startOpenwrt, type TestOpenwrt } from './openwrt.ts';
 
 export const startIcn = (options: SimulatorOptions = {}): Promise<TestOpenwrt> =>

@@ -2,15 +2,15 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../../judge/uci.ts';
 import {
   startSimulator,
   type Simulator,
   type SimulatorOptions,
-} from '../../openwrt-simulator/simulator.ts';
+} from '../../../openwrt-simulator/simulator.ts';
 
 const LOGIN = { username: 'sdewan', password: 'agent-pw' };
-const STOCK_ACLS = join(import.meta.dirname, '../../openwrt-simulator/factory/acl');
+const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt-simulator/factory/acl');
 
 /** No page of LuCI's is about IPsec, so an operator has to add this. */
 const IPSEC_ACL = { 'sdewan-ipsec': { read: { uci: ['ipsec'] }, write: { uci: ['ipsec'] } } };

@@ -7,15 +7,14 @@ import { parseNetworks } from '#shared/networks.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver } from '../../../agent/openwrt/driver.ts';
-import { openLedger } from '../../../agent/openwrt/ledger.ts';
-import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
-import { openLastGood } from '../../../agent/reconcile/last-good.ts';
-import { createPass } from '../../../agent/reconcile/pass.ts';
-import { createRefusals } from '../../../agent/reconcile/refusals.ts';
-import { NOTHING_KNOWN, type Standing } from '../../../agent/reconcile/standing.ts';
-import { buildReports } from '../../../agent/report/build.ts';
-import { SEED_NETWORKS } from './agent.ts';
+import type { Driver } from '../../../../agent/openwrt/driver.ts';
+import { openLedger } from '../../../../agent/openwrt/ledger.ts';
+import { createUbusDriver } from '../../../../agent/openwrt/ubus.ts';
+import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
+import { createPass } from '../../../../agent/reconcile/pass.ts';
+import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
+import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
+import { buildReports } from '../../../../agent/report/build.ts';
 import type { TestOpenwrt } from './openwrt.ts';
 
 export const PACKAGES = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
@@ -33,6 +32,16 @@ export type TestPass = {
   driftRepairs: () => number;
   transactions: () => string[];
 };
+
+/** Of the pod, as its annotation tells them. */
+export const SEED_NETWORKS = JSON.stringify({
+  type: 'ovn4nfv',
+  interface: [
+    { defaultGateway: 'false', interface: 'net0', name: 'ovn-priv-net' },
+    { defaultGateway: 'false', interface: 'net1', name: 'ovn-net1' },
+    { defaultGateway: 'false', interface: 'net2', name: 'ovn-net2' },
+  ],
+});
 
 const DEVICES = {
   defaultRoute: 'eth0',

@@ -1,7 +1,7 @@
 /** Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass ends right, in the files and in the kernel. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Fault } from '../openwrt-simulator/faults.ts';
+import type { Fault } from '../../openwrt-simulator/faults.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import type { TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';

@@ -1,6 +1,6 @@
 /** Passes on the simulator: whose sections they touch, what becomes of rules that OpenWRT does not take, and of foreign changes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Program } from '../openwrt-simulator/programs/runner.ts';
+import type { Program } from '../../openwrt-simulator/programs/runner.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
 

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, openPass, PACKAGES, type TestPass } from './support/pass.ts';
 
-const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
+const SIMULATOR = join(import.meta.dirname, '../../openwrt-simulator');
 
 /** The rights of the agent's login, less that to write package network. */
 const aclWithoutNetwork = (): Record<string, string> => {

@@ -1,7 +1,7 @@
 /** Whatever call fails, and wherever the agent is killed: what follows ends right, and no service is left behind its file. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Fault } from '../openwrt-simulator/faults.ts';
+import type { Fault } from '../../openwrt-simulator/faults.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, PACKAGES, zone } from './support/pass.ts';
 

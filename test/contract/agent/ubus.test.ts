@@ -11,10 +11,10 @@ import {
   OpenwrtBlockedError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../../agent/openwrt/driver.ts';
-import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
-import { createCa, issueServing } from '../../coordinator/certificates/x509.ts';
-import { readUci } from '../judge/uci.ts';
+} from '../../../agent/openwrt/driver.ts';
+import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
+import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
+import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 
 const signal = new AbortController().signal;

@@ -1,12 +1,15 @@
 /** A CNF that ICN's controller configured: its sections become ours as they are. The simulator's journal is the witness. */
-import { connectCluster } from 'kind-test-harness';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import { readUci } from '../judge/uci.ts';
-import { startAgent } from './support/agent.ts';
-import { startCoordinator } from './support/coordinator.ts';
-import { applyCrds } from './support/crds.ts';
+import { readUci } from '../../judge/uci.ts';
+import {
+  configureAll,
+  configuredTexts,
+  ruleBody,
+  ruleCr,
+  zoneBody,
+  zoneCr,
+} from './support/configured-by-icn.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import { called, icnPost, lastEntry, ofIcn, writesSince } from './support/icn.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
@@ -25,130 +28,12 @@ afterEach(async () => {
 });
 
 const DELETED = { deletionTimestamp: '2026-01-02T00:00:00Z' };
-const zoneBody = { name: 'lan1', network: ['net1'], input: 'ACCEPT', masq: '1' };
-const zoneCr = (options: object = {}, metadata: object = ofIcn): RuleObject =>
-  cr(
-    'FirewallZone',
-    'lan1',
-    { network: ['ovn-net1'], input: 'ACCEPT', masq: '1', ...options },
-    metadata,
-  );
-const ruleBody = {
-  name: 'reject-80',
-  src: 'lan1',
-  proto: 'tcp',
-  dest_port: '80',
-  target: 'REJECT',
-};
-const ruleCr = (options: object = {}, metadata: object = ofIcn): RuleObject =>
-  cr(
-    'FirewallRule',
-    'reject-80',
-    { src: 'lan1', proto: 'tcp', dest_port: '80', target: 'REJECT', ...options },
-    metadata,
-  );
-
-/** One object of each kind that ICN's REST keeps in the packages where ours are, and the CRs that they were made from. */
-const configureAll = async (): Promise<RuleObject[]> => {
-  const snat = { src: 'lan1', src_dip: '10.0.0.1', dest: 'wan', proto: 'tcp' };
-  const dnat = {
-    src: 'lan1',
-    src_dport: '22',
-    dest_ip: '10.0.0.2',
-    dest_port: '2222',
-    proto: 'tcp',
-  };
-  const forwarding = { src: 'lan1', dest: 'wan' };
-  const members = [
-    { interface: 'net1', metric: '1', weight: '2' },
-    { interface: 'net2', metric: '2', weight: '1' },
-  ];
-  const mwan3Rule = {
-    policy: 'balance',
-    src_ip: '10.0.0.0/24',
-    dest_ip: '0.0.0.0/0',
-    dest_port: '443',
-    proto: 'tcp',
-    family: 'ipv4',
-    sticky: '0',
-    timeout: '600',
-  };
-  const proposal = {
-    encryption_algorithm: 'aes128',
-    hash_algorithm: 'sha256',
-    dh_group: 'modp3072',
-  };
-  const connection = {
-    name: 'conn1',
-    conn_type: 'tunnel',
-    mode: 'start',
-    local_subnet: '10.1.0.0/24',
-    remote_subnet: '10.2.0.0/24',
-    crypto_proposal: ['prop1'],
-  };
-  const remote = {
-    authentication_method: 'psk',
-    pre_shared_key: 'not-a-secret',
-    local_identifier: 'us',
-    remote_identifier: 'them',
-    crypto_proposal: ['prop1'],
-    connections: [connection],
-  };
-
-  // The order in which retries happened to get through: not that of the CRs' age.
-  await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
-  await icnPost(openwrt, 'firewall/v1/forwardings', { name: 'lan1-wan', ...forwarding });
-  await icnPost(openwrt, 'firewall/v1/redirects', { name: 'web', target: 'DNAT', ...dnat });
-  await icnPost(openwrt, 'firewall/v1/rules', { ...ruleBody, name: 'zz-last', dest_port: '81' });
-  await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
-  await icnPost(openwrt, 'firewall/v1/redirects', { name: 'out', target: 'SNAT', ...snat });
-  await icnPost(openwrt, 'mwan3/v1/policies', { name: 'balance', members });
-  await icnPost(openwrt, 'mwan3/v1/rules', { name: 'https', ...mwan3Rule });
-  await icnPost(openwrt, 'ipsec/v1/proposals', { name: 'prop1', ...proposal });
-  await icnPost(openwrt, 'ipsec/v1/remotes', { name: 'site1', gateway: '203.0.113.1', ...remote });
-  const at = (second: number) => ({ ...ofIcn, creationTimestamp: `2026-01-01T00:00:0${second}Z` });
-  return [
-    ruleCr({}, at(0)),
-    zoneCr({}, at(1)),
-    cr('FirewallRule', 'zz-last', { ...ruleBody, dest_port: '81' }, at(2)),
-    cr('FirewallForwarding', 'lan1-wan', forwarding, {
-      finalizers: ['forwarding.finalizers.sdewan.akraino.org'],
-    }),
-    cr('FirewallDNAT', 'web', dnat, { finalizers: ['dnat.finalizers.sdewan.akraino.org'] }),
-    cr('FirewallSNAT', 'out', snat, { finalizers: ['snat.finalizers.sdewan.akraino.org'] }),
-    cr(
-      'Mwan3Policy',
-      'balance',
-      {
-        members: [
-          { network: 'ovn-net1', metric: 1, weight: 2 },
-          { network: 'ovn-net2', metric: 2, weight: 1 },
-        ],
-      },
-      ofIcn,
-    ),
-    cr('Mwan3Rule', 'https', mwan3Rule, ofIcn),
-    cr('IpsecProposal', 'prop1', proposal, {
-      finalizers: ['proposal.finalizers.sdewan.akraino.org'],
-    }),
-    cr(
-      'IpsecSite',
-      'site1',
-      { remote: '203.0.113.1', ...remote },
-      { finalizers: ['ipsec.site.finalizers.sdewan.akraino.org'] },
-    ),
-  ];
-};
-
-const everything = (): Record<string, string> =>
-  Object.fromEntries(
-    ['firewall', 'mwan3', 'ipsec', 'network'].map((name) => [name, openwrt.text(name)]),
-  );
+const everything = () => configuredTexts(openwrt);
 const firewall = () => openwrt.sections('firewall');
 
 describe("what ICN's controller made", () => {
   it('is taken over without a write when it is as the CRs say, whatever its order', async () => {
-    const rules = await configureAll();
+    const rules = await configureAll(openwrt);
     const [before, mark] = [everything(), lastEntry(openwrt)];
     await agent.run(rules);
     expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
@@ -162,7 +47,7 @@ describe("what ICN's controller made", () => {
   });
 
   it('is changed in place where it differs, and nothing is missing at any moment', async () => {
-    const rules = await configureAll();
+    const rules = await configureAll(openwrt);
     const before = firewall();
     const mark = lastEntry(openwrt);
     const changed = rules.map((rule) =>
@@ -188,7 +73,7 @@ describe("what ICN's controller made", () => {
   });
 
   it('is left alone and told when its CR is gone, as far as nobody else makes such sections', async () => {
-    const rules = await configureAll();
+    const rules = await configureAll(openwrt);
     const [before, mark] = [everything(), lastEntry(openwrt)];
     await agent.run([]);
     expect(agent.leftOvers()).toEqual(['firewall lan1-wan', 'mwan3 balance']);
@@ -199,7 +84,7 @@ describe("what ICN's controller made", () => {
   });
 
   it('goes when its CR is deleted, also after a restart and when the CR is gone already', async () => {
-    const rules = await configureAll();
+    const rules = await configureAll(openwrt);
     await agent.run(rules);
     const restarted = await openPass(openwrt);
     const left = rules.filter(({ metadata }) => metadata.name !== 'out');
@@ -286,7 +171,7 @@ describe("over ICN's REST", () => {
   });
 
   it('what it made is taken over without a write, changed, and removed', async () => {
-    const rules = await configureAll();
+    const rules = await configureAll(openwrt);
     const [before, mark] = [everything(), lastEntry(openwrt)];
     await agent.run(rules);
     expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
@@ -346,7 +231,7 @@ describe("over ICN's REST", () => {
   });
 
   it('what it keeps in packages of its own is told when the CR is gone', async () => {
-    await configureAll();
+    await configureAll(openwrt);
     await icnPost(openwrt, 'nat/v1/nats', { name: 'snat', target: 'MASQUERADE', dest: 'net1' });
     await icnPost(openwrt, 'application/v1/applications', { name: 'app', iplist: '10.1.1.1' });
     const mark = lastEntry(openwrt);
@@ -403,63 +288,4 @@ describe('what ICN did not make', () => {
     await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
     expect(called(firewall(), 'reject-80')).toMatchObject([{ options: { src: 'wan' } }]);
   });
-});
-
-it('is done by a running agent: nothing written while all is as it should be, then changed in place, then removed', async () => {
-  const cluster = await connectCluster();
-  await applyCrds(cluster);
-  const namespace = await cluster.createNamespace('adoption');
-  const rules = await configureAll();
-  const [before, mark] = [everything(), lastEntry(openwrt)];
-  const coordinator = await startCoordinator();
-  const objects = rules.map(({ kind, apiVersion, metadata, spec }) => {
-    const { name, finalizers, labels } = metadata;
-    return { apiVersion, kind, metadata: { name, namespace, finalizers, labels }, spec };
-  });
-  const list = { apiVersion: 'v1', kind: 'List', items: objects };
-  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(list) });
-  const { kubeconfig } = cluster;
-  const running = await startAgent({
-    openwrt,
-    coordinatorUrl: coordinator.url,
-    kubeconfig,
-    namespace,
-  });
-  const SOON = { timeout: 60_000 };
-  try {
-    const states = () => rules.map(({ metadata }) => coordinator.stateOf(metadata.name));
-    await expect.poll(states, SOON).toEqual(rules.map(() => 'Applied'));
-    expect(everything()).toEqual(before);
-    expect(writesSince(openwrt, mark)).toEqual([]);
-
-    const patch = JSON.stringify({ spec: { dest_port: '8080' } });
-    await cluster.kubectl([
-      '-n',
-      namespace,
-      'patch',
-      'firewallrule',
-      'reject-80',
-      '--type=merge',
-      '-p',
-      patch,
-    ]);
-    await expect
-      .poll(() => called(firewall(), 'reject-80')[0]?.options['dest_port'], SOON)
-      .toBe('8080');
-    expect(firewall().map(({ name }) => name)).toEqual(
-      readUci(before['firewall'] ?? '').map(({ name }) => name),
-    );
-
-    await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80', '--wait=false']);
-    await expect.poll(() => coordinator.stateOf('reject-80'), SOON).toBe('Removed');
-    expect(called(firewall(), 'reject-80')).toEqual([]);
-    const lost = writesSince(openwrt, mark).filter(
-      (write) =>
-        write.package === 'firewall' && called(readUci(write.text), 'zz-last').length !== 1,
-    );
-    expect(lost).toEqual([]);
-  } finally {
-    await running.stop();
-    await coordinator.stop();
-  }
 });
