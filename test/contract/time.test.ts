@@ -4,8 +4,8 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
-import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
-import { PACKAGES } from '../integration/support/pass.ts';
+import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
+import { PACKAGES } from './agent/support/pass.ts';
 import { createSharedClock, type SharedClock } from '../stack/shared-clock.ts';
 
 const NEVER = new AbortController().signal;
