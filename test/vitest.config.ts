@@ -23,7 +23,7 @@ const project = (
 
 type Project = ReturnType<typeof project>;
 
-/** Outages of the coordinator are part of these tests, and all files share it. */
+/** What all files share is away, or changed, in these tests. */
 const inOneRow = ({ test }: Project, groupOrder = 0) => ({
   test: { ...test, fileParallelism: false, sequence: { groupOrder } },
 });
@@ -77,19 +77,25 @@ export default defineConfig({
       ),
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
-      inOneRow(
-        project('e2e', ['test/e2e/**/*.test.ts'], 180_000, {
+      // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
+      inParallel(
+        project('e2e', ['test/e2e/*.test.ts'], 180_000, {
           globalSetup: ['test/e2e/global-setup.ts'],
         }),
       ),
-      // On one node: first those that leave each other alone, two at once, since they wait more than they compute.
+      inOneRow(
+        project('e2e-outages', ['test/e2e/outages/*.test.ts'], 180_000, {
+          globalSetup: ['test/e2e/global-setup.ts'],
+        }),
+      ),
+      // On one node: first the one lane, then the other.
       inParallel(
-        project('e2e-node', ['test/e2e-node/*.test.ts'], 400_000, {
+        project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], 400_000, {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
       ),
       inOneRow(
-        project('e2e-node-outages', ['test/{e2e,e2e-node/outages}/*.test.ts'], 400_000, {
+        project('e2e-node-outages', ['test/{e2e,e2e-node}/outages/*.test.ts'], 400_000, {
           globalSetup: ['test/e2e-node/global-setup.ts'],
         }),
         1,

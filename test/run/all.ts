@@ -9,5 +9,5 @@ process.exitCode = await runStages([
   { script: 'generate:check' },
   { projects: [{ name: 'unit' }] },
   { projects: [{ name: 'contract' }] },
-  { projects: [{ name: 'integration' }, { name: 'e2e' }] },
+  { projects: [{ name: 'integration' }, { name: 'e2e' }, { name: 'e2e-outages' }] },
 ]);

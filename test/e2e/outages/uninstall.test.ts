@@ -3,17 +3,17 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
-import { createCnf } from '../stack/cnf.ts';
-import { coordinatorDown } from '../stack/faults.ts';
-import { installProduct } from '../stack/install.ts';
-import { applyManifest } from '../stack/manifests.ts';
-import { observePods, readCnf, until } from '../stack/observe.ts';
-import { waitInSync } from '../stack/operator.ts';
-import { zone } from '../stack/rules.ts';
-import { e2eCluster } from './cluster.ts';
+import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
+import { createCnf } from '../../stack/cnf.ts';
+import { coordinatorDown } from '../../stack/faults.ts';
+import { installProduct } from '../../stack/install.ts';
+import { applyManifest } from '../../stack/manifests.ts';
+import { observePods, readCnf, until } from '../../stack/observe.ts';
+import { waitInSync } from '../../stack/operator.ts';
+import { zone } from '../../stack/rules.ts';
+import { e2eCluster } from '../cluster.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../..');
+const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PURPOSE = 'cnf-1';
 
 describe('uninstalling', async () => {

@@ -1,12 +1,12 @@
 /** An agent that may not watch, or whose kind is not served, knows nothing: rules stay, and nothing is confirmed. */
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCnf } from '../stack/cnf.ts';
-import { withoutRights } from '../stack/faults.ts';
-import { observePods, observeRules, readCnf } from '../stack/observe.ts';
-import { apply, remove, waitForRules, waitGone, waitInSync } from '../stack/operator.ts';
-import { rule, zone } from '../stack/rules.ts';
-import { e2eCluster } from './cluster.ts';
+import { createCnf } from '../../stack/cnf.ts';
+import { withoutRights } from '../../stack/faults.ts';
+import { observePods, observeRules, readCnf } from '../../stack/observe.ts';
+import { apply, remove, waitForRules, waitGone, waitInSync } from '../../stack/operator.ts';
+import { rule, zone } from '../../stack/rules.ts';
+import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const FORWARDING_CRD = 'firewallforwardings';
@@ -61,7 +61,7 @@ describe('watches that fail', async () => {
   });
 
   it('not served (404): the other kinds work, and it is watched once it is there', async () => {
-    const crd = path.resolve(import.meta.dirname, `../../deploy/crds/${FORWARDING_CRD}.yaml`);
+    const crd = path.resolve(import.meta.dirname, `../../../deploy/crds/${FORWARDING_CRD}.yaml`);
     await cluster.kubectl(['delete', '-f', crd]);
     try {
       await restartAgent();

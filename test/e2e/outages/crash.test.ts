@@ -1,14 +1,14 @@
 /** Killed in the middle of work, again and again: the end is right, and no finalizer was removed early. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCnf } from '../stack/cnf.ts';
-import { coordinatorReady } from '../stack/faults.ts';
-import { readJournal } from '../stack/journal.ts';
-import { goneSince } from '../judge/in-force.ts';
-import { observePods, readCnf } from '../stack/observe.ts';
-import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
-import { idOf, rejectRule, zone, type Rule } from '../stack/rules.ts';
-import { witness } from '../stack/witness.ts';
-import { e2eCluster } from './cluster.ts';
+import { createCnf } from '../../stack/cnf.ts';
+import { coordinatorReady } from '../../stack/faults.ts';
+import { readJournal } from '../../stack/journal.ts';
+import { goneSince } from '../../judge/in-force.ts';
+import { observePods, readCnf } from '../../stack/observe.ts';
+import { apply, remove, waitGone, waitInSync } from '../../stack/operator.ts';
+import { idOf, rejectRule, zone, type Rule } from '../../stack/rules.ts';
+import { witness } from '../../stack/witness.ts';
+import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const COUNT = 100;

@@ -1,12 +1,12 @@
 /** What the webhooks hold up when nobody answers them, what they never hold up, and that all of it catches up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCnf } from '../stack/cnf.ts';
-import { coordinatorDown, webhooksDown, type Restore } from '../stack/faults.ts';
-import { CNF_IMAGE } from '../stack/images.ts';
-import { observePods, readCnf, until } from '../stack/observe.ts';
-import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
-import { zone } from '../stack/rules.ts';
-import { e2eCluster } from './cluster.ts';
+import { createCnf } from '../../stack/cnf.ts';
+import { coordinatorDown, webhooksDown, type Restore } from '../../stack/faults.ts';
+import { CNF_IMAGE } from '../../stack/images.ts';
+import { observePods, readCnf, until } from '../../stack/observe.ts';
+import { apply, remove, waitGone, waitInSync } from '../../stack/operator.ts';
+import { zone } from '../../stack/rules.ts';
+import { e2eCluster } from '../cluster.ts';
 
 const WAIT_MS = 60_000;
 const lan = zone('lan1', 'ovn-net1');

@@ -1,12 +1,12 @@
 /** The seed's four unusual cases, each with the coordinator down, the agents down, and both. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCnf, deleteCnf } from '../stack/cnf.ts';
-import { agentsDown, coordinatorDown, type Restore } from '../stack/faults.ts';
-import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
-import { applyManifest, removeSeedRules } from '../stack/manifests.ts';
-import { observePods, observeRules, readCnf, until } from '../stack/observe.ts';
-import { waitForPods, waitForRules, waitInSync } from '../stack/operator.ts';
-import { e2eCluster } from './cluster.ts';
+import { createCnf, deleteCnf } from '../../stack/cnf.ts';
+import { agentsDown, coordinatorDown, type Restore } from '../../stack/faults.ts';
+import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
+import { applyManifest, removeSeedRules } from '../../stack/manifests.ts';
+import { observePods, observeRules, readCnf, until } from '../../stack/observe.ts';
+import { waitForPods, waitForRules, waitInSync } from '../../stack/operator.ts';
+import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
 type Outage = { coordinator: boolean; agents: boolean };
