@@ -5,17 +5,16 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runStages } from './stages.ts';
-import { harnessDigest, recordDigest, recordedDigest } from './tested.ts';
+import { isTested, runAndRecord } from './tested.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const { values } = parseArgs({ options: { 'if-changed': { type: 'boolean' } } });
 
-const before = harnessDigest(root);
-if (values['if-changed'] && recordedDigest(root) === before) {
+if (values['if-changed'] && isTested(root)) {
   console.log('The harness is as it was when its own tests passed: they do not run.');
   console.log('0 passed, 0 failed');
 } else {
-  process.exitCode = await runStages([{ projects: [{ name: 'harness' }] }], { mayNotSkip: true });
-  // What was changed while the tests ran is not tested.
-  if (process.exitCode === 0 && harnessDigest(root) === before) recordDigest(root, before);
+  process.exitCode = await runAndRecord(root, () =>
+    runStages([{ projects: [{ name: 'harness' }] }], { mayNotSkip: true }),
+  );
 }

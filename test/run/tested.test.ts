@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { harnessDigest, recordDigest, recordedDigest } from './tested.ts';
+import { harnessDigest, isTested, runAndRecord } from './tested.ts';
 
 const HARNESS = 'test/kind-test-harness/src/start.ts';
 const TESTS = 'test/integration/harness/cli.test.ts';
@@ -51,12 +51,26 @@ describe('the state of the harness', () => {
     expect(harnessDigest(root)).toBe(before);
   });
 
-  it('is the same once it is recorded, and recorded as it is', () => {
-    expect(recordedDigest(root)).toBeUndefined();
-    const digest = harnessDigest(root);
-    recordDigest(root, digest);
-    expect(recordedDigest(root)).toBe(digest);
-    expect(harnessDigest(root)).toBe(digest);
+  it('is recorded when its tests pass, until it changes', async () => {
+    expect(isTested(root)).toBe(false);
+    expect(await runAndRecord(root, async () => 0)).toBe(0);
+    expect(isTested(root)).toBe(true);
+    write(HARNESS, 'changed');
+    expect(isTested(root)).toBe(false);
+  });
+
+  it('is not recorded when a test fails', async () => {
+    expect(await runAndRecord(root, async () => 1)).toBe(1);
+    expect(isTested(root)).toBe(false);
+  });
+
+  it('is not recorded when it changes while its tests run', async () => {
+    const changing = async () => {
+      write(HARNESS, 'changed');
+      return 0;
+    };
+    expect(await runAndRecord(root, changing)).toBe(0);
+    expect(isTested(root)).toBe(false);
   });
 
   it('needs a clone', () => {

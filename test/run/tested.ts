@@ -30,11 +30,17 @@ export const harnessDigest = (root: string): string => {
   return digest.digest('hex');
 };
 
-/** The digest of the harness whose tests passed last; undefined: none is recorded. */
-export const recordedDigest = (root: string): string | undefined => {
+/** Whether all tests passed in just this state. */
+export const isTested = (root: string): boolean => {
   const record = path.join(root, RECORD);
-  return existsSync(record) ? readFileSync(record, 'utf8').trim() : undefined;
+  return existsSync(record) && readFileSync(record, 'utf8').trim() === harnessDigest(root);
 };
 
-export const recordDigest = (root: string, digest: string): void =>
-  writeFileSync(path.join(root, RECORD), `${digest}\n`);
+/** The exit code of the tests; records the state when it is 0. What was changed while they ran is not tested. */
+export const runAndRecord = async (root: string, tests: () => Promise<number>): Promise<number> => {
+  const before = harnessDigest(root);
+  const code = await tests();
+  if (code === 0 && harnessDigest(root) === before)
+    writeFileSync(path.join(root, RECORD), `${before}\n`);
+  return code;
+};
