@@ -62,7 +62,7 @@ export default defineConfig({
             'unit',
             [
               '{agent,coordinator,shared,deploy}/**/*.test.ts',
-              'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack}/**/*.test.ts',
+              'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants}/**/*.test.ts',
             ],
             30_000,
           ),
