@@ -1,6 +1,7 @@
 import { RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import { describe, expect, it } from 'vitest';
+import { objectSchema } from '#shared/kube/objects.ts';
 import * as z from 'zod';
 import { specSchemaOf } from './crd.ts';
 
@@ -13,6 +14,7 @@ const kindWith = (spec: z.ZodType): KindDefinition => ({
   singular: 'example',
   shortNames: [],
   description: 'An example.',
+  schema: objectSchema,
   spec,
 });
 

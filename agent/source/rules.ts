@@ -3,7 +3,7 @@
  * only when the API server said so; a watch that is refused, silent or not served takes nothing away.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -42,19 +42,18 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
   const watched = deps.kinds.filter(({ kind }) => !leftOut.includes(kind));
   const reflectors = watched.map(
     (resource) =>
-      new Reflector<RuleObject>({
+      new Reflector({
         client,
-        resource,
+        resource: { ...resource, schema: leanRule },
         selection: { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
         onEvent: onChange,
         onState: onChange,
         ignoreStatusUpdates: true,
-        trim: withoutBallast,
         log,
         ...(timings !== undefined && { timings }),
       }),
   );
-  const kindsWhere = (holds: (reflector: Reflector<RuleObject>) => boolean): string[] =>
+  const kindsWhere = (holds: (reflector: Reflector) => boolean): string[] =>
     reflectors.filter(holds).map(({ resource }) => resource.kind);
 
   return {
@@ -80,11 +79,7 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
 };
 
 /** A thousand rules are kept in memory: only what the agent looks at. */
-const withoutBallast = (rule: RuleObject): RuleObject => {
-  Reflect.deleteProperty(rule.metadata, 'managedFields');
-  Reflect.deleteProperty(rule, 'status');
-  if (rule.metadata.annotations !== undefined) {
-    Reflect.deleteProperty(rule.metadata.annotations, LAST_APPLIED);
-  }
-  return rule;
-};
+const leanRule = objectSchema.transform(({ apiVersion, kind, metadata, spec }): RuleObject => {
+  if (metadata.annotations) Reflect.deleteProperty(metadata.annotations, LAST_APPLIED);
+  return { apiVersion, kind, metadata, spec };
+});

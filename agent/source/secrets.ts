@@ -2,11 +2,17 @@
  * Values of the Secrets that rules refer to. One watch per Secret, by its name, so that the agent needs rights on exactly those
  * (`resourceNames`), and none while no rule asks. Values go into sections and nowhere else: not into logs, not onto disk.
  */
+import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
 import { secretKey, type LastGood } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type ResourceType,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
@@ -31,9 +37,19 @@ export type SecretSource = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-type Secret = KubeObject & { data?: Readonly<Record<string, string>> };
+/** Its labels and annotations can be larger than what is looked at. */
+const secretSchema = objectSchema
+  .extend({ data: z.record(z.string(), z.string()).default({}) })
+  .transform(({ data, ...object }) => ({ ...identityOf(object), data }));
+type Secret = z.infer<typeof secretSchema>;
 
-const SECRETS: ResourceType = { group: '', version: 'v1', kind: 'Secret', plural: 'secrets' };
+const SECRETS: ResourceType<Secret> = {
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+  schema: secretSchema,
+};
 
 type Followed = { reflector: Reflector<Secret>; leave: AbortController };
 
@@ -59,7 +75,6 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
       selection: { namespace, fieldSelector: `metadata.name=${name}` },
       onEvent: onChange,
       onState: onChange,
-      trim: onlyData,
       log,
       ...(timings !== undefined && { timings }),
     });
@@ -73,7 +88,7 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
       new Map(
         [...followed.values()]
           .flatMap(({ reflector }) => reflector.store.list())
-          .flatMap(({ metadata, data = {} }) =>
+          .flatMap(({ metadata, data }) =>
             Object.entries(data).map(([key, value]): [string, string] => [
               secretKey(metadata.name, key),
               Buffer.from(value, 'base64').toString('utf8'),
@@ -103,16 +118,6 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
       });
       await Promise.all(watches);
     },
-  };
-};
-
-const onlyData = ({ apiVersion, kind, metadata, data }: Secret): Secret => {
-  const { uid, name, namespace, resourceVersion, creationTimestamp } = metadata;
-  return {
-    apiVersion,
-    kind,
-    metadata: { uid, name, namespace, resourceVersion, creationTimestamp },
-    ...(data && { data }),
   };
 };
 

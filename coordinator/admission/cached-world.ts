@@ -3,7 +3,13 @@
  * pods are watched for other reasons, too, and handed in.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -12,7 +18,6 @@ import {
   bindingSchema,
   grantsOf,
   rbacResources,
-  roleSchema,
   type Binding,
   type Role,
 } from './buckets/bindings.ts';
@@ -44,15 +49,14 @@ type CachedBinding = KubeObject & { binding: Binding };
 
 export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const { client, clock, log } = deps;
-  const watchRoles = (resource: typeof rbacResources.roles): Reflector<CachedRole> =>
-    new Reflector({ client, clock, log, resource, trim: toRole });
-  const watchBindings = (resource: typeof rbacResources.roles): Reflector<CachedBinding> =>
+  const watchRoles = (resource: ResourceType): Reflector<CachedRole> =>
+    new Reflector({ client, clock, log, resource: { ...resource, schema: cachedRoleSchema } });
+  const watchBindings = (resource: ResourceType): Reflector<CachedBinding> =>
     new Reflector({
       client,
       clock,
       log,
-      resource,
-      trim: toBinding,
+      resource: { ...resource, schema: cachedBindingSchema },
       onEvent: ({ object }) => deps.onBinding(object.metadata),
     });
   const roles = watchRoles(rbacResources.roles);
@@ -94,36 +98,19 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
 };
 
 /** Of a role only its name and our annotation are kept. */
-const toRole = (object: KubeObject): CachedRole => {
-  const { metadata } = roleSchema.parse(object);
-  const { name, annotations } = metadata;
+const cachedRoleSchema = objectSchema.transform((object): CachedRole => {
+  const { name, annotations } = object.metadata;
   const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
-  return {
-    ...identityOf(object),
-    role: {
-      metadata: {
-        name,
-        ...(permission !== undefined && {
-          annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
-        }),
-      },
-    },
+  const kept = permission !== undefined && {
+    annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
   };
-};
+  return { ...identityOf(object), role: { metadata: { name, ...kept } } };
+});
 
-const toBinding = (object: KubeObject): CachedBinding => {
+const cachedBindingSchema = objectSchema.transform((object): CachedBinding => {
   const { metadata, roleRef, subjects } = bindingSchema.parse(object);
   return {
     ...identityOf(object),
     binding: { metadata: { name: metadata.name }, roleRef, subjects },
   };
-};
-
-const identityOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-  };
-};
+});

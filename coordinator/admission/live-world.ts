@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { podResource, workloadOf, workloadResources } from '../source/workload.ts';
 import { bindingSchema, grantsOf, rbacResources, roleSchema } from './buckets/bindings.ts';
@@ -12,15 +12,17 @@ import type { World } from './world.ts';
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
 
 export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
-  const list = async <T extends KubeObject>(resource: ResourceType, scope: Scope): Promise<T[]> =>
-    (await client.list<T>(resource, scope)).items;
+  const list = async <T extends KubeObject>(
+    resource: ResourceType<T>,
+    scope: Scope,
+  ): Promise<T[]> => (await client.list(resource, scope)).items;
 
   return {
     rules: async ({ namespace, purpose, kinds }, signal) => {
       const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
       const lists = await Promise.all(
         kinds.map((kind) =>
-          list<RuleObject>(kind, scope).catch((error: unknown) => {
+          list(kind, scope).catch((error: unknown) => {
             // A kind whose CRD is not installed has no objects.
             if (isNotFound(error)) return [];
             throw error;

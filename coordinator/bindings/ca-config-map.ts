@@ -1,19 +1,25 @@
 /** Brings the CA to the agents of a namespace, as a ConfigMap that their pods mount. */
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { MANAGED_BY } from './managed-by.ts';
 
-const configMaps: ResourceType = {
+const configMapSchema = objectSchema.extend({
+  data: z.record(z.string(), z.string()).optional(),
+});
+type ConfigMap = z.infer<typeof configMapSchema>;
+
+const configMaps: ResourceType<ConfigMap> = {
   group: '',
   version: 'v1',
   plural: 'configmaps',
   kind: 'ConfigMap',
+  schema: configMapSchema,
 };
 const KEY = 'ca.crt';
 
-type ConfigMap = KubeObject & { data?: Record<string, string> };
 type Client = Pick<KubeClient, 'get' | 'create' | 'replace' | 'delete'>;
 
 /** `bundle` undefined: there is to be none. True when it had to change something. @throws KubeError */
@@ -24,12 +30,10 @@ export const keepCaConfigMap = async (
   signal: AbortSignal,
 ): Promise<boolean> => {
   const key = { namespace, name: COORDINATOR_CA_CONFIG_MAP };
-  const present = await client
-    .get<ConfigMap>(configMaps, key, { signal })
-    .catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
+  const present = await client.get(configMaps, key, { signal }).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
   if (bundle === undefined) {
     if (present) await client.delete(configMaps, key, { signal });
     return present !== undefined;

@@ -1,17 +1,22 @@
 /** Brings one RoleBinding of a namespace to what it has to be. Touches only bindings of our two names. */
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { rbacResources } from '../admission/buckets/bindings.ts';
 import { MANAGED_BY } from './managed-by.ts';
 import type { DesiredBinding } from './desired.ts';
 
-const { roleBindings } = rbacResources;
+const roleBindingSchema = objectSchema.extend({
+  roleRef: z.looseObject({ apiGroup: z.string(), kind: z.string(), name: z.string() }),
+  subjects: z.array(z.looseObject({ kind: z.string(), name: z.string() })).optional(),
+});
+type RoleBinding = z.infer<typeof roleBindingSchema>;
 
-type RoleBinding = KubeObject & {
-  roleRef: { apiGroup: string; kind: string; name: string };
-  subjects?: { kind: string; name: string; namespace?: string }[];
+const roleBindings: ResourceType<RoleBinding> = {
+  ...rbacResources.roleBindings,
+  schema: roleBindingSchema,
 };
 
 type Client = Pick<KubeClient, 'get' | 'create' | 'replace' | 'delete'>;
@@ -60,7 +65,7 @@ const find = async (
   signal: AbortSignal,
 ): Promise<RoleBinding | undefined> => {
   try {
-    return await client.get<RoleBinding>(roleBindings, key, { signal });
+    return await client.get(roleBindings, key, { signal });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -1,7 +1,8 @@
 /** Reads and writes the certificate Secret. Writes are fenced by its resourceVersion, so of several replicas one wins. */
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import {
   isProvided,
   readMaterial,
@@ -10,9 +11,17 @@ import {
   type SecretData,
 } from './material.ts';
 
-const SECRETS = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' };
+const secretSchema = objectSchema.extend({
+  data: z.record(z.string(), z.string()).optional(),
+});
 
-type Secret = KubeObject & { data?: SecretData };
+const SECRETS: ResourceType<z.infer<typeof secretSchema>> = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  schema: secretSchema,
+};
 
 export type StoredMaterial = {
   material: Material | undefined;
@@ -35,7 +44,7 @@ export const createSecretStore = (
 ): SecretStore => ({
   read: async (signal) => {
     try {
-      const { data, metadata } = await client.get<Secret>(SECRETS, key, { signal });
+      const { data, metadata } = await client.get(SECRETS, key, { signal });
       return {
         material: readMaterial(data),
         provided: isProvided(data),

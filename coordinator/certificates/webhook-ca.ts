@@ -1,17 +1,20 @@
 /** Keeps the caBundle of our webhook configurations equal to the CAs that clients have to trust. */
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 
-const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
-const CONFIGURATIONS: readonly ResourceType[] = [
-  { ...GROUP, plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration' },
-  { ...GROUP, plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration' },
+const schema = objectSchema.extend({
+  webhooks: z
+    .array(z.object({ clientConfig: z.object({ caBundle: z.string().optional() }) }))
+    .default([]),
+});
+
+const COMMON = { group: 'admissionregistration.k8s.io', version: 'v1', schema };
+const CONFIGURATIONS: readonly ResourceType<z.infer<typeof schema>>[] = [
+  { ...COMMON, plural: 'validatingwebhookconfigurations', kind: 'ValidatingWebhookConfiguration' },
+  { ...COMMON, plural: 'mutatingwebhookconfigurations', kind: 'MutatingWebhookConfiguration' },
 ];
-
-type Configuration = KubeObject & {
-  webhooks?: { name: string; clientConfig: { caBundle?: string } }[];
-};
 
 /**
  * Resolves when both hold the bundle. One that is not installed is left alone: the coordinator then works without webhooks.
@@ -26,7 +29,7 @@ export const publishWebhookCa = async (
   const caBundle = Buffer.from(bundle).toString('base64');
   for (const resource of CONFIGURATIONS) {
     const configuration = await client
-      .get<Configuration>(resource, { name }, { signal })
+      .get(resource, { name }, { signal })
       .catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;

@@ -9,7 +9,12 @@ import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { CLASSIC_NAME, cnfStatusResource, type CnfStatus } from '#shared/protocol/cnf-status.ts';
+import {
+  CLASSIC_NAME,
+  cnfStatusResource,
+  type CnfStatus,
+  type CnfStatusObject,
+} from '#shared/protocol/cnf-status.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { WorkQueue } from '#shared/runtime/work-queue.ts';
@@ -36,8 +41,6 @@ export type CnfStatusLoop = {
   /** Not to be called before the pods are known: what is unknown would be taken away. */
   run: (signal: AbortSignal) => Promise<void>;
 };
-
-type CnfStatusObject = KubeObject & { status?: CnfStatus };
 
 /** What comes together, e.g. the reports of all pods, is written once. */
 const COALESCE_MS = 1_000;
@@ -68,9 +71,7 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
     const pods = deps.pods(cnf);
     const place = placeOf(cnf);
-    const there = await client
-      .get<CnfStatusObject>(cnfStatusResource, place, { signal })
-      .catch(orNothing);
+    const there = await client.get(cnfStatusResource, place, { signal }).catch(orNothing);
     if (pods.length > 0) {
       const object = there ?? (await create(place, cnf?.purpose, signal));
       const written = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
@@ -106,7 +107,7 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
     };
     const metadata = { namespace, name, labels };
     const body = { apiVersion: `${group}/${version}`, kind, metadata, spec: {} };
-    return client.create<CnfStatusObject>(cnfStatusResource, body, { signal });
+    return client.create(cnfStatusResource, body, { signal });
   };
 
   /** Somebody else's stays. */
@@ -142,7 +143,7 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
   const markLeftOvers = async (signal: AbortSignal): Promise<void> => {
     const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
     const selection = { namespace: only, labelSelector: labels, signal };
-    const { items } = await client.list<KubeObject>(cnfStatusResource, selection);
+    const { items } = await client.list(cnfStatusResource, selection);
     for (const { metadata } of items) {
       const purpose = metadata.labels?.[PURPOSE_LABEL];
       if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });

@@ -24,13 +24,6 @@ export type TokenReviewerOptions = {
   onReview?: (result: 'accepted' | RefusalCode) => void;
 };
 
-const tokenReviews: ResourceType = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  plural: 'tokenreviews',
-  kind: 'TokenReview',
-};
-
 /** A pod that is gone is found out by its uid, at once; this only bounds trust in a service account that was deleted. */
 const ACCEPTED_FOR_MS = 300_000;
 const REFUSED_FOR_MS = 10_000;
@@ -53,7 +46,15 @@ const answerSchema = z.object({
       .prefault({}),
   }),
 });
-type Answer = z.infer<typeof answerSchema>['status'];
+type Answer = z.infer<typeof answerSchema>;
+
+const tokenReviews: ResourceType<Answer> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  schema: answerSchema,
+};
 
 type Verdict = Claims | RefusalCode;
 
@@ -88,22 +89,20 @@ export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewe
 };
 
 const askApiServer = async (client: KubeClient, token: string): Promise<Verdict> => {
-  let answer: Answer;
   try {
-    const review = await client.create<unknown>(tokenReviews, {
+    const review = await client.create(tokenReviews, {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenReview',
       // Without audiences the API server would accept its own tokens, which every pod has.
       spec: { token, audiences: [REPORT_AUDIENCE] },
     });
-    answer = answerSchema.parse(review).status;
+    return verdictOf(review);
   } catch (cause) {
     throw new Refusal('unavailable', { cause });
   }
-  return verdictOf(answer);
 };
 
-const verdictOf = ({ authenticated, audiences, user }: Answer): Verdict => {
+const verdictOf = ({ status: { authenticated, audiences, user } }: Answer): Verdict => {
   if (!authenticated || !audiences.includes(REPORT_AUDIENCE)) return 'bad-token';
   const namespace = USERNAME.exec(user.username)?.[1];
   const pod = user.extra[POD_NAME_CLAIM]?.[0];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -16,7 +16,13 @@ import { Awaited } from './awaited.ts';
 import { Facts } from './facts.ts';
 import { Reconciler } from './reconciler.ts';
 
-const resource = { group: 'g', version: 'v1', plural: 'firewallrules', kind: 'FirewallRule' };
+const resource = {
+  group: 'g',
+  version: 'v1',
+  plural: 'firewallrules',
+  kind: 'FirewallRule',
+  schema: objectSchema,
+};
 
 /** One object as an API server keeps it: every write has to name its uid and version. */
 let stored: RuleObject | undefined;

@@ -7,7 +7,6 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -118,7 +117,7 @@ export class Reconciler {
   async #readAnew({ resource, rule }: RuleVersion, signal: AbortSignal): Promise<boolean> {
     const { client, rules } = this.#deps;
     try {
-      const fresh = await client.get<RuleObject>(resource, rule, { signal });
+      const fresh = await client.get(resource, rule, { signal });
       return fresh.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -182,7 +181,7 @@ export class Reconciler {
     const status = facts.status(rule, targets);
     if (isDeepStrictEqual(status, object.status)) return;
     try {
-      const written = await replaceStatus<RuleObject>({ client, resource, object }, status, {
+      const written = await replaceStatus({ client, resource, object }, status, {
         signal,
       });
       rules.learn(written);

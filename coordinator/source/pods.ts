@@ -3,7 +3,7 @@
  * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
@@ -40,13 +40,12 @@ export class Pods {
   constructor(options: PodsOptions) {
     const { client, clock, log, namespace, onChange, onState } = options;
     this.#options = options;
-    this.#reflector = new Reflector<CnfPod>({
+    this.#reflector = new Reflector({
       client,
       clock,
       log,
-      resource: podResource,
+      resource: { ...podResource, schema: cnfPodSchema },
       selection: { namespace, labelSelector: PURPOSE_LABEL },
-      trim: toCnfPod,
       onState,
       onEvent: ({ type, object, old }) => {
         const before = type === 'deleted' ? object.target : old?.target;
@@ -126,7 +125,7 @@ export class Pods {
     if (shared) return shared;
     const look = clock.sleep(SHARE_MS).then(async () => {
       this.#looks.delete(namespace);
-      const { items } = await client.list<KubeObject>(podResource, { namespace });
+      const { items } = await client.list(podResource, { namespace });
       return items.map(targetOf);
     });
     this.#looks.set(namespace, look);
@@ -150,17 +149,9 @@ export class Pods {
 const keyOf = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;
 
 /** Only what is needed stays in memory: a Pod is some ten kilobytes, its target some hundred bytes. */
-const toCnfPod = (object: KubeObject): CnfPod => ({
-  apiVersion: object.apiVersion,
-  kind: object.kind,
-  metadata: {
-    name: object.metadata.name,
-    namespace: object.metadata.namespace,
-    uid: object.metadata.uid,
-    resourceVersion: object.metadata.resourceVersion,
-    creationTimestamp: object.metadata.creationTimestamp,
-  },
+const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
+  ...identityOf(object),
   target: targetOf(object),
   ...podFactsOf(object),
   ...placeOf(object),
-});
+}));

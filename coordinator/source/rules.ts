@@ -34,7 +34,7 @@ type Entry = {
 
 export class Rules {
   readonly #options: RulesOptions;
-  readonly #reflectors: readonly Reflector<RuleObject>[];
+  readonly #reflectors: readonly Reflector[];
   readonly #entries = new Map<string, Entry>();
   readonly #byPurpose = new Map<string, Set<string>>();
 
@@ -43,7 +43,7 @@ export class Rules {
     const { client, clock, log, namespace } = options;
     this.#reflectors = options.kinds.map(
       (resource) =>
-        new Reflector<RuleObject>({
+        new Reflector({
           client,
           clock,
           log,

@@ -1,7 +1,7 @@
 /** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
 import * as z from 'zod';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
 
@@ -25,13 +25,20 @@ const apps = (plural: string, kind: string): ResourceType => ({
   version: 'v1',
   plural,
   kind,
+  schema: objectSchema,
 });
 export const workloadResources: readonly ResourceType[] = [
   apps('deployments', 'Deployment'),
   apps('statefulsets', 'StatefulSet'),
   apps('daemonsets', 'DaemonSet'),
 ];
-export const podResource: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const podResource: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  schema: objectSchema,
+};
 export const replicaSets = apps('replicasets', 'ReplicaSet');
 
 const stringMap = z.record(z.string(), z.string()).nullish();

@@ -1,6 +1,6 @@
 /** The Deployments, StatefulSets and DaemonSets that bear a purpose label. Only a few facts of each stay in memory. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -25,13 +25,12 @@ export class Workloads {
   constructor({ client, namespace, onChange, onSynced, clock, log }: WorkloadsOptions) {
     this.#reflectors = workloadResources.map(
       (resource) =>
-        new Reflector<KeptWorkload>({
+        new Reflector({
           client,
           clock,
           log,
-          resource,
+          resource: { ...resource, schema: keptWorkloadSchema },
           selection: { namespace, labelSelector: PURPOSE_LABEL },
-          trim: keep,
           onEvent: ({ object }) => onChange(object.workload.namespace),
           onState: () => {
             if (this.hasSynced()) onSynced();
@@ -61,12 +60,7 @@ export class Workloads {
   }
 }
 
-const keep = (object: KubeObject): KeptWorkload => {
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
-  return {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    workload: workloadOf(object),
-  };
-};
+const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload => ({
+  ...identityOf(object),
+  workload: workloadOf(object),
+}));

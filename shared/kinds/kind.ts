@@ -3,7 +3,7 @@
  * so that a new kind is one new file.
  */
 import type * as z from 'zod';
-import type { ResourceType } from '../kube/objects.ts';
+import { objectSchema, type ResourceType } from '../kube/objects.ts';
 import type { Generation } from './generation.ts';
 import type { UciSection } from '../uci/model.ts';
 
@@ -166,6 +166,8 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
  * A kind as the registry holds it: whoever walks over all kinds does not know their specs. Sound because a spec only reaches a
  * kind's functions through that kind's own schema.
  */
-export const defineKind = <Spec>(definition: KindDefinition<Spec>): KindDefinition =>
+export const defineKind = <Spec>(
+  definition: Omit<KindDefinition<Spec>, 'schema'>,
+): KindDefinition =>
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  definition as unknown as KindDefinition;
+  ({ ...definition, schema: objectSchema }) as unknown as KindDefinition;

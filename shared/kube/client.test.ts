@@ -12,6 +12,7 @@ import {
   KubeError,
 } from './errors.ts';
 import { replaceStatus, addFinalizer, removeFinalizers } from './fenced.ts';
+import { objectSchema } from './objects.ts';
 import { collectionPath, objectPath } from './path.ts';
 
 type Seen = { method: string; url: string; headers: Record<string, unknown>; body: unknown };
@@ -22,8 +23,20 @@ const rules = {
   version: 'v1alpha1',
   plural: 'firewallrules',
   kind: 'FirewallRule',
+  schema: objectSchema,
 };
-const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: 'p',
+    namespace: 'ns',
+    uid: 'u',
+    resourceVersion: '1',
+    creationTimestamp: 'now',
+  },
+};
 
 let seen: Seen[];
 let answers: Answer[];
@@ -44,7 +57,7 @@ beforeEach(async () => {
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
       seen.push({ method, url, headers, body: text === '' ? undefined : JSON.parse(text) });
-      const { status = 200, body = {}, headers: more = {}, hang } = answers.shift() ?? {};
+      const { status = 200, body = pod, headers: more = {}, hang } = answers.shift() ?? {};
       if (hang) {
         response.on('close', () => cut.push(method));
         return;
@@ -130,7 +143,7 @@ describe('requests', () => {
   });
 
   it('follow the pages of a list, and say what its items are', async () => {
-    const item = { metadata: { name: 'a' } };
+    const item = { metadata: pod.metadata };
     answers.push(
       { body: { metadata: { resourceVersion: '7', continue: 'c/1' }, items: [item] } },
       { body: { metadata: { resourceVersion: '7' }, items: null } },
@@ -144,6 +157,23 @@ describe('requests', () => {
       resourceVersion: '7',
       items: [{ ...item, apiVersion: 'batch.sdewan.akraino.org/v1alpha1', kind: 'FirewallRule' }],
     });
+  });
+
+  it('keep of the metadata what somebody reads, and all else of an object', async () => {
+    const managedFields = [{ manager: 'kubectl' }];
+    answers.push({
+      body: { ...pod, metadata: { ...pod.metadata, managedFields }, spec: { a: 1 } },
+    });
+    expect(await client.get(pods, { name: 'p' })).toEqual({ ...pod, spec: { a: 1 } });
+  });
+
+  it('say of a cluster-scoped object that its namespace is empty, and find it by that', async () => {
+    const { namespace: _none, ...metadata } = pod.metadata;
+    answers.push({ body: { ...pod, metadata } });
+    const object = await client.get(pods, { name: 'p' });
+    expect(object.metadata.namespace).toBe('');
+    await client.get(pods, object.metadata);
+    expect(seen[1]?.url).toBe('/proxy/c1/api/v1/pods/p');
   });
 
   it('carry patches by their media type', async () => {
@@ -175,8 +205,12 @@ describe('failures', () => {
   });
 
   it('say how long the server wants us to wait', async () => {
-    answers.push({ status: 429, headers: { 'retry-after': '3' } });
+    answers.push(
+      { status: 429, headers: { 'retry-after': '3' } },
+      { status: 503, body: { reason: 'ServerTimeout', details: { retryAfterSeconds: 2 } } },
+    );
     expect((await failureOf(client.get(pods, { name: 'p' }))).retryAfterMs).toBe(3_000);
+    expect((await failureOf(client.get(pods, { name: 'p' }))).retryAfterMs).toBe(2_000);
   });
 
   it('say when none of the server came, or no JSON', async () => {
@@ -188,6 +222,27 @@ describe('failures', () => {
       status: 0,
       reason: 'Malformed',
     });
+  });
+
+  it.each([
+    ['an object', { metadata: { ...pod.metadata, uid: 7 } }, 'metadata.uid', 'get'],
+    ['an item', { metadata: { resourceVersion: '1' }, items: [{}] }, 'items.0.metadata', 'list'],
+    ['a list', { metadata: {}, items: [] }, 'metadata.resourceVersion', 'list'],
+  ] as const)(
+    'say what is wrong with %s that has not its form',
+    async (_what, body, path, verb) => {
+      answers.push({ body: { ...pod, ...body } });
+      const call = verb === 'get' ? client.get(pods, { name: 'p' }) : client.list(pods);
+      const error = await failureOf(call);
+      expect(error).toMatchObject({ status: 0, reason: 'Malformed' });
+      expect(error.message).toContain(`unexpected answer: ${path}: `);
+    },
+  );
+
+  it('hold nothing against an answer that is no Status', async () => {
+    answers.push({ status: 500, body: { message: 7, details: 'none' } });
+    const error = await failureOf(client.get(pods, { name: 'p' }));
+    expect(error).toMatchObject({ status: 500, reason: 'Unknown' });
   });
 
   it('end a call that gets no answer', async () => {

@@ -1,9 +1,11 @@
 /**
- * Requests to the API server. Every call has a timeout and stops on its signal; every failure is a KubeError. Nothing is
- * retried here except once after a 401, with credentials read anew: callers know what may be repeated.
+ * Requests to the API server. Every call has a timeout and stops on its signal; every failure is a KubeError, and so is an answer that
+ * its resource's schema does not take. Nothing is retried here except once after a 401, with credentials read anew: callers know
+ * what may be repeated.
  */
+import * as z from 'zod';
 import type { KubeConfig } from './config.ts';
-import type { KubeObject, ResourceType } from './objects.ts';
+import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
 import {
   apiVersionOf,
   collectionPath,
@@ -61,25 +63,36 @@ export type DeleteOptions = CallOptions & {
 
 /** @throws KubeError from every call, the signal's reason when the caller aborted */
 export type KubeClient = {
-  get: <T = KubeObject>(r: ResourceType, key: ObjectKey, options?: CallOptions) => Promise<T>;
+  get: <T extends object = RuleObject>(
+    r: ResourceType<T>,
+    key: ObjectKey,
+    options?: CallOptions,
+  ) => Promise<T>;
   /** Consistent: what was written before the call is in it. Items always have apiVersion and kind. */
-  list: <T extends KubeObject>(r: ResourceType, options?: ListOptions) => Promise<List<T>>;
+  list: <T extends KubeObject = RuleObject>(
+    r: ResourceType<T>,
+    options?: ListOptions,
+  ) => Promise<List<T>>;
   /** Also for reviews such as TokenReview, which come back filled in. The namespace is the body's. */
-  create: <T = KubeObject>(r: ResourceType, body: NewObject, options?: WriteOptions) => Promise<T>;
+  create: <T extends object = RuleObject>(
+    r: ResourceType<T>,
+    body: NewObject,
+    options?: WriteOptions,
+  ) => Promise<T>;
   /** The whole object or subresource; fenced by `metadata.resourceVersion` when the body has one. */
-  replace: <T = KubeObject>(
-    r: ResourceType,
+  replace: <T extends object = RuleObject>(
+    r: ResourceType<T>,
     body: { metadata: ObjectKey },
     options?: WriteOptions,
   ) => Promise<T>;
-  patch: <T = KubeObject>(
-    r: ResourceType,
+  patch: <T extends object = RuleObject>(
+    r: ResourceType<T>,
     key: ObjectKey,
     options: WriteOptions & { patch: Patch },
   ) => Promise<T>;
-  delete: (r: ResourceType, key: ObjectKey, options?: DeleteOptions) => Promise<void>;
+  delete: (r: ResourceType<object>, key: ObjectKey, options?: DeleteOptions) => Promise<void>;
   /** Resolves when the server has accepted the watch. The chunks end when the server ends it. */
-  watch: (r: ResourceType, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
+  watch: (r: ResourceType<object>, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
   /** TCP connections that are open now. */
   connections: () => number;
   /** Cuts everything that is open. */
@@ -103,43 +116,48 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const { config, timeoutMs = DEFAULT_TIMEOUT_MS, userAgent = 'sdewan' } = options;
   const transport = createTransport(options);
   const deps = { config, transport, userAgent };
-  const json = <T>(call: CallOptions | undefined, exchange: Omit<Exchange, 'timeoutMs'>) =>
-    requestJson<T>(deps, {
-      signal: call?.signal,
-      timeoutMs: call?.timeoutMs ?? timeoutMs,
-      ...exchange,
-    });
+  const json = <T>(
+    call: CallOptions | undefined,
+    schema: z.ZodType<T>,
+    exchange: Omit<Exchange, 'timeoutMs'>,
+  ): Promise<T> => {
+    const bounds = { signal: call?.signal, timeoutMs: call?.timeoutMs ?? timeoutMs };
+    return requestJson(deps, { ...bounds, ...exchange }, schema);
+  };
   const list = async <T extends KubeObject>(
-    r: ResourceType,
+    r: ResourceType<T>,
     call: ListOptions = {},
   ): Promise<List<T>> => {
     const attempted = say('list', r, call);
+    const schema = listSchemaOf(r);
     const items: T[] = [];
-    const typed = { apiVersion: apiVersionOf(r), kind: r.kind };
     for (let next: string | undefined; ;) {
       const query = queryString({ ...selectors(call), limit: call.pageSize, continue: next });
       const path = collectionPath(r, call.namespace) + query;
-      const page = await json<ListAnswer<T>>(call, { attempted, method: 'GET', path });
-      // Lists of built-in types leave these two out of their items.
-      for (const item of page.items ?? []) items.push(Object.assign(item, typed));
+      const page = await json(call, schema, { attempted, method: 'GET', path });
+      for (const item of page.items ?? []) items.push(item);
       next = page.metadata.continue;
       if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
     }
   };
   return {
     list,
-    get: (r, key, call) =>
-      json(call, { attempted: say('get', r, key), method: 'GET', path: objectPath(r, key) }),
+    get: (r, key, call) => {
+      const path = objectPath(r, key);
+      return json(call, r.schema, { attempted: say('get', r, key), method: 'GET', path });
+    },
     create: (r, body, call) => {
       const path = collectionPath(r, body.metadata?.namespace) + writeQuery(call);
-      return json(call, { attempted: say('create', r, body.metadata), method: 'POST', path, body });
+      const attempted = say('create', r, body.metadata);
+      return json(call, r.schema, { attempted, method: 'POST', path, body });
     },
     replace: (r, body, call) => {
       const path = objectPath(r, body.metadata, call?.subresource) + writeQuery(call);
-      return json(call, { attempted: say('replace', r, body.metadata), method: 'PUT', path, body });
+      const attempted = say('replace', r, body.metadata);
+      return json(call, r.schema, { attempted, method: 'PUT', path, body });
     },
     patch: (r, key, { patch, ...call }) =>
-      json(call, {
+      json(call, r.schema, {
         attempted: say('patch', r, key),
         method: 'PATCH',
         path: objectPath(r, key, call.subresource) + writeQuery(call),
@@ -149,7 +167,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     delete: async (r, key, { signal, timeoutMs: limit, ...body } = {}) => {
       const path = objectPath(r, key);
       const exchange = { attempted: say('delete', r, key), method: 'DELETE', path, body } as const;
-      await json({ signal, timeoutMs: limit }, exchange);
+      await json({ signal, timeoutMs: limit }, z.unknown(), exchange);
     },
     watch: (r, { signal, resourceVersion, timeoutSeconds, ...selection }) => {
       const query = { watch: true, allowWatchBookmarks: true, resourceVersion, timeoutSeconds };
@@ -164,13 +182,20 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   };
 };
 
-type ListAnswer<T> = {
-  metadata: { resourceVersion: string; continue?: string };
-  /** Old servers write null for an empty list. */
-  items: T[] | null;
+const listSchemaOf = <T extends object>(r: ResourceType<T>) => {
+  const typed = { apiVersion: apiVersionOf(r), kind: r.kind };
+  // Lists of built-in types leave these two out of their items.
+  const item = z.custom<object>(isObject).transform((one): object => Object.assign(one, typed));
+  return z.object({
+    metadata: z.object({ resourceVersion: z.string(), continue: z.string().optional() }),
+    /** Old servers write null for an empty list. */
+    items: z.array(item.pipe(r.schema)).nullable(),
+  });
 };
 
-const say = (verb: string, r: ResourceType, key: Partial<ObjectKey> = {}): string =>
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+const say = (verb: string, r: ResourceType<object>, key: Partial<ObjectKey> = {}): string =>
   [verb, resourceName(r), [key.namespace, key.name].filter(Boolean).join('/')].join(' ').trim();
 
 const selectors = ({ labelSelector, fieldSelector }: Selection) => ({

@@ -3,6 +3,7 @@
  * object that causes too many loses the surplus. Writing is in the background and best effort: nothing waits for an Event.
  */
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
@@ -30,7 +31,15 @@ export type EventRecorderOptions = {
   clock?: Clock;
 };
 
-export const events: ResourceType = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+const storedSchema = z.object({ count: z.number().optional() });
+
+export const events: ResourceType<z.infer<typeof storedSchema>> = {
+  group: '',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  schema: storedSchema,
+};
 
 /** An object may cause this many Events at once, and one more per minute. */
 const BURST = 20;
@@ -48,8 +57,6 @@ type Entry = RecordedEvent & {
   firstAt: number;
   lastAt: number;
 };
-
-type StoredEvent = { count?: number };
 
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -155,7 +162,7 @@ export class EventRecorder {
       return entry.unwritten;
     } catch (error) {
       if (!isConflict(error)) throw error;
-      const { count = 1 } = await client.get<StoredEvent>(events, key, { signal });
+      const { count = 1 } = await client.get(events, key, { signal });
       return addTo(count);
     }
   }

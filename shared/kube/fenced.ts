@@ -4,17 +4,21 @@
  * decides anew; repeating the write blindly would undo the fence.
  */
 import type { CallOptions, KubeClient } from './client.ts';
-import type { KubeObject, ResourceType } from './objects.ts';
+import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
 
-export type Fence = { client: KubeClient; resource: ResourceType; object: KubeObject };
+export type Fence<T extends KubeObject = RuleObject> = {
+  client: KubeClient;
+  resource: ResourceType<T>;
+  object: KubeObject;
+};
 
 /**
  * Makes `status` the whole status, and touches nothing else. Needs the right to `update` the subresource.
  * A PUT, because a JSON patch answers a failed test with 422, as it answers an invalid status (measured on 1.36).
  * @throws KubeError; `isConflict`: another version or another object, `isNotFound`: gone
  */
-export const replaceStatus = <T extends KubeObject>(
-  { client, resource, object }: Fence,
+export const replaceStatus = <T extends KubeObject = RuleObject>(
+  { client, resource, object }: Fence<T>,
   status: object,
   call?: CallOptions,
 ): Promise<T> => {
@@ -22,7 +26,7 @@ export const replaceStatus = <T extends KubeObject>(
   const { namespace, name, uid, resourceVersion } = object.metadata;
   const metadata = { namespace, name, uid, resourceVersion };
   const body = { apiVersion, kind, metadata, status };
-  return client.replace<T>(resource, body, { ...call, subresource: 'status' });
+  return client.replace(resource, body, { ...call, subresource: 'status' });
 };
 
 /** Leaves all other finalizers in place. No request when none of the names is there. Needs the right to `patch`. @throws as `replaceStatus` */

@@ -1,34 +1,58 @@
-/** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. */
+/** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. What comes from the API server is parsed by them. */
+import * as z from 'zod';
 
-export type ObjectMeta = {
-  name: string;
-  namespace: string;
-  uid: string;
-  resourceVersion: string;
+const texts = z.record(z.string(), z.string());
+
+const ownerReferenceSchema = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().exactOptional(),
+  blockOwnerDeletion: z.boolean().exactOptional(),
+});
+export type OwnerReference = z.infer<typeof ownerReferenceSchema>;
+
+/** All else is left out: `managedFields` alone can be larger than the object. */
+const metadataSchema = z.object({
+  name: z.string(),
+  /** Empty for cluster-scoped objects. */
+  namespace: z.string().default(''),
+  uid: z.string(),
+  resourceVersion: z.string(),
   /** Counts changes of `spec`; absent on kinds without it. */
-  generation?: number;
+  generation: z.int().exactOptional(),
   /** RFC 3339, whole seconds. */
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-};
+  creationTimestamp: z.string(),
+  deletionTimestamp: z.string().exactOptional(),
+  labels: texts.exactOptional(),
+  annotations: texts.exactOptional(),
+  finalizers: z.array(z.string()).exactOptional(),
+  ownerReferences: z.array(ownerReferenceSchema).exactOptional(),
+});
+export type ObjectMeta = z.infer<typeof metadataSchema>;
 
-export type OwnerReference = {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-};
+/** What every object has; the rest of it stays as it came. To be extended by the fields that somebody reads. */
+export const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: metadataSchema,
+});
 
 export type KubeObject = {
   apiVersion: string;
   kind: string;
   metadata: ObjectMeta;
+};
+
+/** An object without its labels, annotations and all else that a watch need not keep of many. */
+export const identityOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+  };
 };
 
 /** A rule CR as it came from the API server: its spec has passed the CRD's schema, not yet ours. */
@@ -37,11 +61,13 @@ export type RuleObject = KubeObject & {
   status?: unknown;
 };
 
-/** What is needed to address a resource on the API server. */
-export type ResourceType = {
+/** What is needed to address a resource on the API server, and to read its objects. */
+export type ResourceType<T extends object = RuleObject> = {
   /** '' for the core group. */
   group: string;
   version: string;
   plural: string;
   kind: string;
+  /** Makes a `T` of each object that the API server answers with, e.g. `objectSchema`. */
+  schema: z.ZodType<T, object>;
 };

@@ -1,33 +1,32 @@
 /** Addresses on the API server. */
 import type { ResourceType } from './objects.ts';
 
+/** How its objects are read is no matter of its address. */
+type Addressed = ResourceType<object>;
+
 export type ObjectKey = {
-  /** Absent for cluster-scoped objects. */
+  /** Absent or empty for cluster-scoped objects. */
   namespace?: string | undefined;
   name: string;
 };
 
 /** `v1` or `group/version`, as in `apiVersion`. */
-export const apiVersionOf = ({ group, version }: ResourceType): string =>
+export const apiVersionOf = ({ group, version }: Addressed): string =>
   group === '' ? version : `${group}/${version}`;
 
 /** `pods`, `firewallrules.batch.sdewan.akraino.org`: as people and RBAC messages say it. */
-export const resourceName = ({ group, plural }: ResourceType): string =>
+export const resourceName = ({ group, plural }: Addressed): string =>
   group === '' ? plural : `${plural}.${group}`;
 
 /** Of all namespaces when none is given. */
-export const collectionPath = (resource: ResourceType, namespace?: string): string => {
+export const collectionPath = (resource: Addressed, namespace?: string): string => {
   const root = resource.group === '' ? '/api' : '/apis';
   const scope = namespace === undefined ? '' : `/namespaces/${segment(namespace)}`;
   return `${root}/${apiVersionOf(resource)}${scope}/${resource.plural}`;
 };
 
-export const objectPath = (
-  resource: ResourceType,
-  key: ObjectKey,
-  subresource?: string,
-): string => {
-  const path = `${collectionPath(resource, key.namespace)}/${segment(key.name)}`;
+export const objectPath = (resource: Addressed, key: ObjectKey, subresource?: string): string => {
+  const path = `${collectionPath(resource, key.namespace || undefined)}/${segment(key.name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 };
 

@@ -287,6 +287,38 @@ describe('in bad times', () => {
     expect(count('GET watch')).toBeLessThan(25 + (performance.now() - started) / 100);
   });
 
+  it.each([1, 30])(
+    'waits as long as the server asks (%i s), its own wait at least',
+    async (asked) => {
+      const waits: number[] = [];
+      const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+        waits.push(ms);
+        return systemClock.sleep(1, signal);
+      };
+      server.refuse('list', 429, 'TooManyRequests', { retryAfterSeconds: asked });
+      start({
+        clock: { ...systemClock, sleep },
+        timings: { baseBackoffMs: 8_000, maxBackoffMs: 8_000 },
+        random: () => 0.5,
+      });
+      await until(() => waits.length > 0);
+      expect(waits[0]).toBe(Math.max(asked * 1_000, 4_400));
+    },
+  );
+
+  it('takes an object that has not its form for an error, and keeps what it knows', async () => {
+    server.put('a');
+    const reflector = start();
+    await untilSynced(reflector);
+    server.sendRaw(`${JSON.stringify({ type: 'MODIFIED', object: { metadata: {} } })}\n`);
+    server.refuse('watch', 500, 'InternalError');
+    await until(() => reflector.state.phase === 'Failing');
+    expect(names(reflector)).toEqual(['a']);
+    server.allow();
+    await untilSynced(reflector);
+    expect(count('GET list')).toBe(1);
+  });
+
   it('survives lines that are no events', async () => {
     const reflector = start();
     await untilSynced(reflector);

@@ -9,7 +9,7 @@ import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
-import type { KubeObject, ResourceType } from './objects.ts';
+import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
 import { resourceName } from './path.ts';
 import { Store, type ReadonlyStore, type StoreEvent } from './store.ts';
 import { watchEvents } from './watch-events.ts';
@@ -40,7 +40,8 @@ export const DEFAULT_TIMINGS: ReflectorTimings = {
 
 export type ReflectorOptions<T extends KubeObject> = {
   client: KubeClient;
-  resource: ResourceType;
+  /** Its schema says what is kept of an object. */
+  resource: ResourceType<T>;
   selection?: Selection;
   /** Called after the store has changed. Must return at once and not throw: mark something dirty. */
   onEvent?: (event: StoreEvent<T>) => void;
@@ -48,8 +49,6 @@ export type ReflectorOptions<T extends KubeObject> = {
   onState?: (state: WatchState) => void;
   /** No event for updates of a kind with `generation` that change only its status. The store has them all the same. */
   ignoreStatusUpdates?: boolean;
-  /** What to keep of an object; default: all but `managedFields`. May change it in place. */
-  trim?: (object: T) => T;
   timings?: Partial<ReflectorTimings>;
   log: Logger;
   clock?: Clock;
@@ -61,8 +60,8 @@ const LIST_TIMEOUT_MS = 60_000;
 /** A watch that ends sooner counts as a failure, so that a server that ends each at once is not asked without pause. */
 const SHORTEST_WATCH_MS = 1_000;
 
-export class Reflector<T extends KubeObject = KubeObject> {
-  readonly resource: ResourceType;
+export class Reflector<T extends KubeObject = RuleObject> {
+  readonly resource: ResourceType<T>;
   readonly #options: ReflectorOptions<T>;
   readonly #timings: ReflectorTimings;
   readonly #clock: Clock;
@@ -136,12 +135,12 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
   async #list(signal: AbortSignal): Promise<string> {
     const { client, selection } = this.#options;
-    const list = await client.list<T>(this.resource, {
+    const list = await client.list(this.resource, {
       ...selection,
       signal,
       timeoutMs: LIST_TIMEOUT_MS,
     });
-    this.#emit(this.#store.replace(list.items.map((item) => this.#trim(item))));
+    this.#emit(this.#store.replace(list.items));
     this.#setState({ ...this.#state, listed: true });
     this.#cancelRelist();
     const { relistMs } = this.#timings;
@@ -156,7 +155,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const { client, selection } = this.#options;
     const { serverTimeoutSeconds, silenceMs } = this.#timings;
     const [min, max] = serverTimeoutSeconds;
-    const events = watchEvents<T>({
+    const events = watchEvents({
       ...selection,
       client,
       resource: this.resource,
@@ -169,9 +168,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
     });
     for await (const { type, object } of events) {
       if (type === 'DELETED') {
-        this.#emit(this.#store.remove(object.metadata.uid, this.#trim(object)));
+        this.#emit(this.#store.remove(object.metadata.uid, object));
       } else if (type !== 'BOOKMARK') {
-        this.#emit(this.#store.put(this.#trim(object)));
+        this.#emit(this.#store.put(object));
       }
       this.#resourceVersion = object.metadata.resourceVersion;
     }
@@ -201,10 +200,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  #trim(object: T): T {
-    return (this.#options.trim ?? withoutManagedFields)(object);
-  }
-
   #setState(state: WatchState): void {
     const { phase, message, listed } = this.#state;
     if (state.phase === phase && state.message === message && state.listed === listed) return;
@@ -217,11 +212,6 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#options.onState?.(state);
   }
 }
-
-const withoutManagedFields = <T extends KubeObject>(object: T): T => {
-  Reflect.deleteProperty(object.metadata, 'managedFields');
-  return object;
-};
 
 const onlyStatusDiffers = ({ object, old }: { object: KubeObject; old: KubeObject }): boolean => {
   const now = object.metadata;

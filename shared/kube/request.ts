@@ -1,9 +1,11 @@
 /** One HTTP exchange with the API server, and what its failures mean. */
 import type { Dispatcher } from 'undici';
+import * as z from 'zod';
 import { messageOf } from '../runtime/errors.ts';
 import { abandonable } from './abandon.ts';
 import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
+import { readStatus } from './status.ts';
 import type { Transport } from './transport.ts';
 
 export type Exchange = {
@@ -20,17 +22,20 @@ export type Exchange = {
 
 export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgent: string };
 
-/** @throws KubeError, or the reason of `signal` when that aborted */
-export const requestJson = async <T>(deps: RequesterDeps, exchange: Exchange): Promise<T> => {
+/** What `schema` makes of the answer. @throws KubeError, or the reason of `signal` when that aborted */
+export const requestJson = async <T>(
+  deps: RequesterDeps,
+  exchange: Exchange,
+  schema: z.ZodType<T>,
+): Promise<T> => {
   const timeout = AbortSignal.timeout(exchange.timeoutMs);
   const signal = exchange.signal ? AbortSignal.any([exchange.signal, timeout]) : timeout;
   const whole = async (cut: AbortSignal): Promise<T> => {
     const { body } = await send(deps, exchange, cut);
     try {
-      const answer: T = JSON.parse(await body.text());
-      return answer;
+      return parseAnswer(exchange.attempted, await body.text(), schema);
     } catch (error) {
-      throw failure(exchange, error, error instanceof SyntaxError ? 'Malformed' : undefined);
+      throw error instanceof KubeError ? error : failure(exchange, error);
     }
   };
   if (exchange.body === undefined) return whole(signal);
@@ -128,13 +133,13 @@ const sendOnce = async (
 };
 
 /** The caller's own abort comes back as it is; all else is a KubeError without a status. */
-const failure = (exchange: Exchange, error: unknown, reason?: string): unknown => {
+const failure = (exchange: Exchange, error: unknown): unknown => {
   if (exchange.signal?.aborted) return exchange.signal.reason;
   const timedOut = error instanceof Error && error.name === 'TimeoutError';
   const message = timedOut ? `no answer within ${exchange.timeoutMs} ms` : messageOf(error);
   return new KubeError(exchange.attempted, message, {
     status: 0,
-    reason: reason ?? (timedOut ? 'Timeout' : 'Unreachable'),
+    reason: timedOut ? 'Timeout' : 'Unreachable',
     cause: error,
   });
 };
@@ -144,31 +149,39 @@ const refusal = (
   { statusCode, headers }: Dispatcher.ResponseData,
   text: string,
 ): KubeError => {
-  const status = parseStatus(text);
-  const after = Number(headers['retry-after'] ?? status?.details?.retryAfterSeconds);
+  const status = readStatus(jsonIn(text));
+  const after = Number(headers['retry-after'] ?? status.details?.retryAfterSeconds);
   return new KubeError(
     attempted,
-    status?.message ?? `HTTP ${statusCode} ${text.slice(0, 200)}`.trim(),
+    status.message ?? `HTTP ${statusCode} ${text.slice(0, 200)}`.trim(),
     {
       status: statusCode,
-      reason: status?.reason ?? 'Unknown',
+      reason: status.reason ?? 'Unknown',
       retryAfterMs: Number.isFinite(after) ? after * 1_000 : undefined,
     },
   );
 };
 
-/** The parts that we use of a `Status` object. */
-export type StatusBody = {
-  message?: string;
-  reason?: string;
-  code?: number;
-  details?: { retryAfterSeconds?: number };
+/** JSON text, read by `schema`. @throws KubeError `Malformed`, which says what was found where, never the value */
+export const parseAnswer = <T>(attempted: string, text: string, schema: z.ZodType<T>): T => {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    const details = { status: 0, reason: 'Malformed', cause };
+    throw new KubeError(attempted, `unexpected answer: ${whatIsWrong(cause)}`, details);
+  }
 };
 
-const parseStatus = (text: string): StatusBody | undefined => {
+const whatIsWrong = (cause: unknown): string => {
+  if (!(cause instanceof z.ZodError)) return 'not JSON';
+  const [issue] = cause.issues;
+  return `${issue?.path.join('.')}: ${issue?.message}`;
+};
+
+/** Undefined when it is none. */
+const jsonIn = (text: string): unknown => {
   try {
-    const parsed: StatusBody | null = JSON.parse(text);
-    return parsed ?? undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

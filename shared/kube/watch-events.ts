@@ -1,18 +1,23 @@
 /** One watch, from its opening to its end: the server's lines become events or typed errors, and silence becomes an error. */
+import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
 import type { KubeClient, WatchOptions } from './client.ts';
 import { KubeError } from './errors.ts';
 import { linesOf } from './lines.ts';
 import type { KubeObject, ResourceType } from './objects.ts';
 import { resourceName } from './path.ts';
-import type { StatusBody } from './request.ts';
+import { parseAnswer } from './request.ts';
+import { readStatus } from './status.ts';
 import { WatchSilence } from './watch-state.ts';
 
-export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T };
+export type WatchEvent<T> =
+  | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
+  /** Only the place is told. */
+  | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string } } };
 
-export type WatchEventsOptions = WatchOptions & {
+export type WatchEventsOptions<T extends KubeObject> = WatchOptions & {
   client: KubeClient;
-  resource: ResourceType;
+  resource: ResourceType<T>;
   /** Longest time without a byte from the server. */
   silenceMs: number;
   /** The server has accepted the watch. */
@@ -22,7 +27,7 @@ export type WatchEventsOptions = WatchOptions & {
 
 /** Ends when the server ends the watch. @throws KubeError (`isGone`: list again), WatchSilence, the reason of `signal` */
 export async function* watchEvents<T extends KubeObject>(
-  options: WatchEventsOptions,
+  options: WatchEventsOptions<T>,
 ): AsyncGenerator<WatchEvent<T>> {
   const { client, resource, silenceMs, onOpen, clock, signal, ...watch } = options;
   const watchdog = new AbortController();
@@ -39,36 +44,28 @@ export async function* watchEvents<T extends KubeObject>(
     const bounded = AbortSignal.any([signal, watchdog.signal]);
     const chunks = await client.watch(resource, { ...watch, signal: bounded });
     onOpen();
-    for await (const line of linesOf(heard(chunks))) yield parseEvent<T>(resource, line);
+    const attempted = `watch ${resourceName(resource)}`;
+    const schema = lineSchemaOf(resource);
+    for await (const line of linesOf(heard(chunks))) {
+      const event = parseAnswer(attempted, line, schema);
+      if (event.type === 'ERROR') throw errorOf(attempted, event.object);
+      yield event;
+    }
   } finally {
     calm();
   }
 }
 
-type Line<T> = WatchEvent<T> | { type: 'ERROR'; object: StatusBody };
+const lineSchemaOf = <T extends KubeObject>(resource: ResourceType<T>) =>
+  z.discriminatedUnion('type', [
+    z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object: resource.schema }),
+    z.object({ type: z.literal('BOOKMARK'), object: placeSchema }),
+    z.object({ type: z.literal('ERROR'), object: z.unknown().transform(readStatus) }),
+  ]);
 
-const parseEvent = <T extends KubeObject>(resource: ResourceType, line: string): WatchEvent<T> => {
-  const attempted = `watch ${resourceName(resource)}`;
-  let event: Line<T>;
-  try {
-    event = JSON.parse(line);
-  } catch (cause) {
-    throw new KubeError(attempted, 'not JSON', { status: 0, reason: 'Malformed', cause });
-  }
-  switch (event.type) {
-    case 'ADDED':
-    case 'MODIFIED':
-    case 'DELETED':
-    case 'BOOKMARK':
-      return event;
-    case 'ERROR': {
-      const { code = 0, reason = 'Unknown', message = 'error' } = event.object;
-      throw new KubeError(attempted, message, { status: code, reason });
-    }
-    default:
-      throw new KubeError(attempted, `unknown event ${line.slice(0, 100)}`, {
-        status: 0,
-        reason: 'Malformed',
-      });
-  }
+const placeSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+
+const errorOf = (attempted: string, status: ReturnType<typeof readStatus>): KubeError => {
+  const { code = 0, reason = 'Unknown', message = 'error' } = status;
+  return new KubeError(attempted, message, { status: code, reason });
 };

@@ -3,7 +3,7 @@
  * `sdewan-system/cnf-status` for all. The coordinator writes it; its spec is empty and nothing reads it to decide anything.
  */
 import * as z from 'zod';
-import type { ResourceType } from '../kube/objects.ts';
+import { objectSchema, type ResourceType } from '../kube/objects.ts';
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import {
   interfaceSchema,
@@ -12,13 +12,6 @@ import {
   tunnelSchema,
   wanSchema,
 } from './information.ts';
-
-export const cnfStatusResource: ResourceType = {
-  group: RULE_GROUP,
-  version: RULE_VERSION,
-  plural: 'cnfstatuses',
-  kind: 'CNFStatus',
-};
 
 /** ICN's one object for all CNFs. */
 export const CLASSIC_NAME = 'cnf-status';
@@ -73,3 +66,17 @@ export const cnfStatusSchema = z.object({
     .describe('Per pod, by name; the first hundred, with lists as far as there is room.'),
 });
 export type CnfStatus = z.infer<typeof cnfStatusSchema>;
+
+const objectWithStatus = objectSchema.extend({
+  /** One that is not ours, or of an older form, counts as none: it is replaced whole. */
+  status: cnfStatusSchema.optional().catch(undefined),
+});
+export type CnfStatusObject = z.infer<typeof objectWithStatus>;
+
+export const cnfStatusResource: ResourceType<CnfStatusObject> = {
+  group: RULE_GROUP,
+  version: RULE_VERSION,
+  plural: 'cnfstatuses',
+  kind: 'CNFStatus',
+  schema: objectWithStatus,
+};

@@ -6,8 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startCluster } from 'kind-test-harness';
 import { request } from 'undici';
-import type { RuleObject } from '#shared/kube/objects.ts';
-import type { RuleStatus } from '#shared/protocol/status.ts';
 import { createAgent, type SimulatedAgent } from '../integration/coordinator/agent.ts';
 import { createRunningPod } from '../integration/coordinator/pods.ts';
 import { createRule, firewallRules } from '../integration/coordinator/rules.ts';
@@ -68,7 +66,7 @@ console.log(`${RULES} rules made in ${seconds(made)}`);
 await until(async () => (await metric(WRITTEN)) >= RULES);
 await say('held, and a first status', made);
 
-const { items } = await world.client.list<RuleObject & { status?: RuleStatus }>(firewallRules, {
+const { items } = await world.client.list(firewallRules, {
   namespace: world.namespace,
 });
 const reported = performance.now();

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { startCluster, type Cluster } from 'kind-test-harness';
@@ -29,6 +29,7 @@ const kinds: readonly ResourceType[] = Array.from({ length: Number(values.kinds)
   version: 'v1',
   plural: `kind${i}s`,
   kind: `Kind${i}`,
+  schema: objectSchema,
 }));
 
 type Figures = { requests: number; cpuSeconds: number; rssMb: number; watches: number };

@@ -1,6 +1,6 @@
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorOptions } from '#shared/kube/reflector.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
@@ -12,6 +12,7 @@ const configMaps: ResourceType = {
   version: 'v1',
   plural: 'configmaps',
   kind: 'ConfigMap',
+  schema: objectSchema,
 };
 
 let cluster: Cluster;
@@ -218,6 +219,7 @@ describe('a reflector of a kind that is not served', () => {
     version: 'v1',
     plural: 'things',
     kind: 'Thing',
+    schema: objectSchema,
   };
   const crd = JSON.stringify({
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -3,18 +3,21 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { EventRecorder } from '#shared/kube/events.ts';
 import { addFinalizer, removeFinalizers, replaceStatus, type Fence } from '#shared/kube/fenced.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import * as z from 'zod';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
-type Thing = KubeObject & { spec: unknown; status?: unknown };
+const schema = objectSchema.extend({ spec: z.unknown(), status: z.unknown() });
+type Thing = z.infer<typeof schema>;
 
-const things: ResourceType = {
+const things: ResourceType<Thing> = {
   group: 'writes.example.org',
   version: 'v1',
   plural: 'things',
   kind: 'Thing',
+  schema,
 };
 const open = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const crd = {
@@ -71,7 +74,7 @@ beforeEach(async () => {
 const create = (finalizers: string[] = []): Promise<Thing> =>
   vi.waitFor(
     () =>
-      client.create<Thing>(things, {
+      client.create(things, {
         apiVersion: 'writes.example.org/v1',
         kind: 'Thing',
         metadata: { ...key, finalizers, labels: { keep: 'me' } },
@@ -79,8 +82,8 @@ const create = (finalizers: string[] = []): Promise<Thing> =>
       }),
     { timeout: 10_000, interval: 200 },
   );
-const read = (): Promise<Thing> => client.get<Thing>(things, key);
-const fence = (object: KubeObject): Fence => ({ client, resource: things, object });
+const read = (): Promise<Thing> => client.get(things, key);
+const fence = (object: KubeObject): Fence<Thing> => ({ client, resource: things, object });
 const outcome = (write: Promise<unknown>): Promise<string> =>
   write.then(
     () => 'written',
@@ -93,8 +96,8 @@ const outcome = (write: Promise<unknown>): Promise<string> =>
 describe('a fenced write', () => {
   it('replaces a status whole, and leaves the rest of the object', async () => {
     const created = await create(['a.example.org/x']);
-    const first = await replaceStatus<Thing>(fence(created), { inSync: true, pods: { live: 1 } });
-    const second = await replaceStatus<Thing>(fence(first), { inSync: false });
+    const first = await replaceStatus(fence(created), { inSync: true, pods: { live: 1 } });
+    const second = await replaceStatus(fence(first), { inSync: false });
     expect(second.status).toEqual({ inSync: false });
     const { metadata, spec } = await read();
     expect({ spec, labels: metadata.labels, finalizers: metadata.finalizers }).toEqual({
@@ -160,7 +163,7 @@ it('a dry run is answered and writes nothing', async () => {
   };
   await create();
   await client.delete(things, key);
-  const answered = await client.create<Thing>(things, body, { dryRun: true });
+  const answered = await client.create(things, body, { dryRun: true });
   expect(answered.metadata.uid).not.toBe('');
   expect(await outcome(read())).toBe('not found');
 });
@@ -171,13 +174,14 @@ it('a TokenReview comes back filled in', async () => {
     version: 'v1',
     plural: 'tokenreviews',
     kind: 'TokenReview',
+    schema: z.object({ status: z.object({ authenticated: z.boolean().optional() }) }),
   };
   const review = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenReview',
     spec: { token: 'no such' },
   };
-  const answer = await client.create<{ status: { authenticated?: boolean } }>(reviews, review);
+  const answer = await client.create(reviews, review);
   expect(answer.status.authenticated).not.toBe(true);
 });
 

@@ -1,6 +1,6 @@
 /** Which Roles and ClusterRoles a user has in a namespace, as the API server's RBAC authorizer decides it. */
 import * as z from 'zod';
-import type { ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
 import type { BucketGrant, User } from '../checks/check.ts';
 
@@ -9,6 +9,7 @@ const rbac = (plural: string, kind: string): ResourceType => ({
   version: 'v1',
   plural,
   kind,
+  schema: objectSchema,
 });
 export const rbacResources = {
   roles: rbac('roles', 'Role'),

@@ -1,6 +1,6 @@
 /** What the CNF webhooks ask the API server: CNFs are made rarely enough to look each time. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import {
   ownershipOf,
@@ -26,6 +26,7 @@ export const namespaces: ResourceType = {
   version: 'v1',
   plural: 'namespaces',
   kind: 'Namespace',
+  schema: objectSchema,
 };
 
 export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfLookups => {

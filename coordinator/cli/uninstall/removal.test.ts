@@ -1,11 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { clear, findAll, obstaclesOf } from './removal.ts';
 
-const things: ResourceType = { group: 'x', version: 'v1', plural: 'things', kind: 'Thing' };
+const things: ResourceType = {
+  group: 'x',
+  version: 'v1',
+  plural: 'things',
+  kind: 'Thing',
+  schema: objectSchema,
+};
 const { signal } = new AbortController();
 
 const thing = (name: string, deletionTimestamp?: string): KubeObject => ({

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
-import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, RULE_GROUP } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import { MANAGED_BY } from '../../bindings/managed-by.ts';
@@ -27,6 +27,7 @@ const resource = (group: string, plural: string, kind: string): ResourceType => 
   version: 'v1',
   plural,
   kind,
+  schema: objectSchema,
 });
 const admission = (plural: string, kind: string): ResourceType =>
   resource('admissionregistration.k8s.io', plural, kind);
@@ -124,7 +125,7 @@ const findRules = async (options: UninstallOptions): Promise<Found[]> => {
     const version = versions.find(({ served }) => served)?.name;
     return version === undefined
       ? []
-      : [{ group, version, plural: names.plural, kind: names.kind }];
+      : [{ group, version, plural: names.plural, kind: names.kind, schema: objectSchema }];
   });
   return findAll(options.client, served, { signal: options.signal });
 };
@@ -183,7 +184,7 @@ const coordinatorIsThere = async ({ client, signal }: UninstallOptions): Promise
 const isDeleting = ({ object }: Found): boolean => object.metadata.deletionTimestamp !== undefined;
 
 const nameOf = ({ object: { kind, metadata } }: Found): string =>
-  `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`;
+  `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
 
 const messageOf = ({ object }: Found): string => {
   const { status }: RuleObject = object;

@@ -173,7 +173,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     if (isDeepStrictEqual(status, object.status)) return;
     try {
       const fence = { client, resource, object };
-      parents.learn(await replaceStatus<RuleObject>(fence, status, { signal }));
+      parents.learn(await replaceStatus(fence, status, { signal }));
     } catch (error) {
       // The watch brings the version that was in the way, and marks it.
       ignoreChanges(error);

@@ -70,7 +70,7 @@ const create = async (
     if (!isConflict(error)) throw error;
   }
   const present = await client
-    .get<RuleObject>(resource, { namespace, name: wanted.name }, { signal })
+    .get(resource, { namespace, name: wanted.name }, { signal })
     .catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -7,7 +7,6 @@ import type { KindDefinition, PodSelection } from '#shared/kinds/kind.ts';
 import { MAX_POD_ADDRESSES } from '#shared/kinds/sdewan-application.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -81,7 +80,7 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     const metadata = { uid, resourceVersion, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
     const patch = { type: 'merge', body: { metadata } } as const;
     try {
-      rules.learn(await client.patch<RuleObject>(resource, { namespace, name }, { patch, signal }));
+      rules.learn(await client.patch(resource, { namespace, name }, { patch, signal }));
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;

@@ -3,7 +3,7 @@
  * the selecting; of each pod only its addresses stay in memory.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { PodSelection } from '#shared/kinds/kind.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -28,7 +28,7 @@ type Watch = {
   end: () => void;
 };
 
-const podSchema = z.object({
+const podSchema = objectSchema.extend({
   status: z
     .object({
       phase: z.string().optional(),
@@ -85,13 +85,12 @@ export class PodWatches {
     const followers = new Set<string>();
     const tell = (): void => followers.forEach(onChange);
     const ending = new AbortController();
-    const reflector = new Reflector<FollowedPod>({
+    const reflector = new Reflector({
       client,
       clock,
       log,
-      resource: podResource,
+      resource: { ...podResource, schema: followedPodSchema },
       selection,
-      trim: keep,
       onState: ({ listed }) => {
         if (listed) tell();
       },
@@ -105,17 +104,8 @@ export class PodWatches {
 }
 
 /** A pod that waits or has ended has no address of its own, whatever its status still says. */
-const keep = (pod: KubeObject): FollowedPod => {
-  const { status } = podSchema.parse(pod);
-  const { podIP, podIPs } = status ?? {};
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = pod.metadata;
-  return {
-    apiVersion: pod.apiVersion,
-    kind: pod.kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    addresses:
-      status?.phase === 'Running'
-        ? (podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]))
-        : [],
-  };
-};
+const followedPodSchema = podSchema.transform(({ status, ...pod }): FollowedPod => {
+  const { phase, podIP, podIPs } = status ?? {};
+  const addresses = podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]);
+  return { ...identityOf(pod), addresses: phase === 'Running' ? addresses : [] };
+});

@@ -6,7 +6,12 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { SERVICE_UID_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -53,13 +58,12 @@ const NO_CLAIMS: Claims = { wanted: new Map(), notes: new Map(), undecided: new 
 
 export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
   const { client, clock, log, rules } = deps;
-  const services = new Reflector<KeptService>({
+  const services = new Reflector({
     client,
     clock,
     log,
-    resource: serviceResource,
+    resource: { ...serviceResource, schema: keptServiceSchema },
     selection: { namespace: deps.namespace },
-    trim: keep,
     onEvent: () => recompute.mark(),
     onState: () => recompute.mark(),
   });
@@ -176,21 +180,14 @@ const memoized = (cnfNamespaces: CnfNamespaces): CnfNamespaces => {
   };
 };
 
-/** Services can be many, and their managed fields large. */
-const keep = (object: KubeObject): KeptService => {
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } =
-    object.metadata;
+/** Services can be many. */
+const keptServiceSchema = objectSchema.transform((object): KeptService => {
+  const { apiVersion, kind, metadata } = identityOf(object);
+  const { deletionTimestamp } = object.metadata;
   return {
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      creationTimestamp,
-      ...(deletionTimestamp !== undefined && { deletionTimestamp }),
-    },
+    apiVersion,
+    kind,
+    metadata: { ...metadata, ...(deletionTimestamp !== undefined && { deletionTimestamp }) },
     service: serviceOf(object),
   };
-};
+});

@@ -1,5 +1,5 @@
 /** A Service as exposing sees it: the few facts that decide anything. */
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION, EXPOSE_ZONE_ANNOTATION } from '#shared/names.ts';
 import * as z from 'zod';
 
@@ -8,6 +8,7 @@ export const serviceResource: ResourceType = {
   version: 'v1',
   plural: 'services',
   kind: 'Service',
+  schema: objectSchema,
 };
 
 export type ServicePort = { port: number; protocol: string };

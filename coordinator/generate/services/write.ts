@@ -57,9 +57,7 @@ const create = async (
   } catch (error) {
     if (!isConflict(error)) throw error;
   }
-  const there = await client
-    .get<RuleObject>(firewallDnat, { namespace, name }, { signal })
-    .catch(orNothing);
+  const there = await client.get(firewallDnat, { namespace, name }, { signal }).catch(orNothing);
   return there && !isServiceRule(there) ? 'taken' : 'nothing';
 };
 

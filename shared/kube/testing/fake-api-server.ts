@@ -5,18 +5,19 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { KubeConfig } from '../config.ts';
-import type { KubeObject, ObjectMeta, ResourceType } from '../objects.ts';
+import { objectSchema, type KubeObject, type ObjectMeta, type ResourceType } from '../objects.ts';
 
 export const fakeResource: ResourceType = {
   group: 'example.org',
   version: 'v1',
   plural: 'things',
   kind: 'Thing',
+  schema: objectSchema,
 };
 
 type LoggedEvent = { version: number; type: string; object: KubeObject };
-type Refusal = { status: number; reason: string; message: string };
-type Watcher = { response: ServerResponse };
+type Refusal = { status: number; reason: string; message: string; retryAfterSeconds?: number };
+type Watcher = { response: ServerResponse; bookmarks: boolean };
 
 export class FakeApiServer {
   /** Every request so far, as `GET list`, `GET watch?resourceVersion=5` or `METHOD path`. */
@@ -102,10 +103,11 @@ export class FakeApiServer {
     this.#log('DELETED', { ...object, metadata }, silently);
   }
 
-  /** Sends the bookmark that a real server sends each minute. */
+  /** Sends the bookmark that a real server sends each minute to those who have asked for bookmarks. */
   bookmark(): void {
     const metadata = { resourceVersion: String((this.#version += 1)) };
-    this.sendRaw(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`);
+    const line = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`;
+    for (const { response, bookmarks } of this.#watchers) if (bookmarks) response.write(line);
   }
 
   /** To all watchers, as it is. */
@@ -136,8 +138,13 @@ export class FakeApiServer {
   }
 
   /** Answers every list or watch with this error until it is allowed again. Open watches stay open, as on the real server. */
-  refuse(verb: 'list' | 'watch', status: number, reason: string): void {
-    this.#refusals.set(verb, { status, reason, message: `${verb} is refused: ${reason}` });
+  refuse(
+    verb: 'list' | 'watch',
+    status: number,
+    reason: string,
+    wait: Pick<Refusal, 'retryAfterSeconds'> = {},
+  ): void {
+    this.#refusals.set(verb, { status, reason, message: `${verb} is refused: ${reason}`, ...wait });
   }
 
   allow(): void {
@@ -160,7 +167,7 @@ export class FakeApiServer {
     );
     const refusal = this.#refusals.get(verb);
     if (refusal) answer(response, refusal.status, statusOf(refusal));
-    else if (isWatch) this.#watch(response, Number(version));
+    else if (isWatch) this.#watch(response, url.searchParams);
     else this.#list(response);
   }
 
@@ -169,7 +176,8 @@ export class FakeApiServer {
     answer(response, 200, { kind: 'ThingList', metadata, items: [...this.#objects.values()] });
   }
 
-  #watch(response: ServerResponse, version: number): void {
+  #watch(response: ServerResponse, query: URLSearchParams): void {
+    const version = Number(query.get('resourceVersion'));
     response.writeHead(200, { 'content-type': 'application/json' });
     response.flushHeaders();
     if (version < this.#oldest) {
@@ -180,7 +188,7 @@ export class FakeApiServer {
     for (const event of this.#events)
       if (event.version > version)
         response.write(`${JSON.stringify({ type: event.type, object: event.object })}\n`);
-    const watcher = { response };
+    const watcher = { response, bookmarks: query.get('allowWatchBookmarks') === 'true' };
     this.#watchers.add(watcher);
     response.once('close', () => this.#watchers.delete(watcher));
   }
@@ -191,10 +199,11 @@ const answer = (response: ServerResponse, status: number, body: object): void =>
   response.end(JSON.stringify(body));
 };
 
-const statusOf = ({ status, reason, message }: Refusal): object => ({
+const statusOf = ({ status, reason, message, retryAfterSeconds }: Refusal): object => ({
   kind: 'Status',
   status: 'Failure',
   code: status,
   reason,
   message,
+  ...(retryAfterSeconds !== undefined && { details: { retryAfterSeconds } }),
 });

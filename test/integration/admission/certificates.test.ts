@@ -1,6 +1,7 @@
 /** Certificates on a real API server: replicas that begin at once serve the same, and what somebody else provides is used as it is. */
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -10,7 +11,13 @@ import { createCa, issueServing } from '../../../coordinator/certificates/x509.t
 import { coordinatorEnvSchema } from '../../../coordinator/env.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';
 
-const secrets = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' };
+const secrets = {
+  group: '',
+  version: 'v1',
+  plural: 'secrets',
+  kind: 'Secret',
+  schema: objectSchema,
+};
 const stop = new AbortController();
 
 let client: KubeClient;

@@ -8,7 +8,7 @@ import type { KindDefinition } from '#shared/kinds/kind.ts';
 import { kinds } from '#shared/kinds/registry.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import {
   allNetworks,
   brokenSampleOf,
@@ -85,7 +85,7 @@ const create = (
     dryRun?: boolean;
   } = {},
 ): Promise<RuleObject> =>
-  (options.client ?? world.client).create<RuleObject>(
+  (options.client ?? world.client).create(
     kind,
     crOf(kind, { namespace, name, ...options.metadata }, spec),
     { dryRun: options.dryRun },
@@ -309,7 +309,13 @@ const EVERY_KIND = [
   'being deleted / DELETE',
 ];
 
-const deployments = { group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment' };
+const deployments = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  schema: objectSchema,
+};
 const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
 
 const cnf = (namespace: string) => ({

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/kinds/firewall-zone.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import * as z from 'zod';
+import { objectSchema } from '#shared/kube/objects.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
 import { splitBundle } from '../../../coordinator/certificates/x509.ts';
@@ -29,7 +30,13 @@ const REPORT_INTERVAL_MS = 100;
 const KUBELET_INTERVAL_MS = 200;
 const GIVE_UP_MS = 90_000;
 
-const configMaps = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap' };
+const configMaps = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  schema: objectSchema.extend({ data: z.record(z.string(), z.string()) }),
+};
 
 let world: World;
 let namespace: string;
@@ -46,10 +53,7 @@ afterAll(async () => {
 
 const publishedCa = async (): Promise<string> => {
   const key = { namespace, name: 'sdewan-coordinator-ca' };
-  const { data } = await world.client.get<KubeObject & { data: Record<string, string> }>(
-    configMaps,
-    key,
-  );
+  const { data } = await world.client.get(configMaps, key);
   return data['ca.crt'] ?? '';
 };
 

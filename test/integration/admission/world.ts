@@ -13,12 +13,19 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import * as z from 'zod';
+import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 
-const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
+const namespaces = {
+  group: '',
+  version: 'v1',
+  plural: 'namespaces',
+  kind: 'Namespace',
+  schema: objectSchema,
+};
 const ROOT = join(import.meta.dirname, '../../..');
 const START_TIMEOUT_MS = 60_000;
 const COORDINATOR = 'sdewan-coordinator';

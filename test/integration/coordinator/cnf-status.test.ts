@@ -1,9 +1,8 @@
 /** CNFStatus against the real API server: written from what agents tell, gone with its CNF. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
-import { cnfStatusResource, type CnfStatus } from '#shared/protocol/cnf-status.ts';
+import { cnfStatusResource, type CnfStatusObject } from '#shared/protocol/cnf-status.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
 import { createAgent } from './agent.ts';
 import { createPod, removePod, setPodState } from './pods.ts';
 import { createWorld, type World } from './world.ts';
@@ -28,10 +27,9 @@ const information = (changes: Partial<Information> = {}): Information => ({
   ...changes,
 });
 
-type Stored = KubeObject & { status?: CnfStatus };
-const read = async (name: string): Promise<Stored | undefined> => {
+const read = async (name: string): Promise<CnfStatusObject | undefined> => {
   const key = { namespace: world.namespace, name };
-  return world.client.get<Stored>(cnfStatusResource, key).catch((error: unknown) => {
+  return world.client.get(cnfStatusResource, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   });

@@ -3,11 +3,17 @@ import { createPrivateKey, sign } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, REPORT_AUDIENCE } from '#shared/names.ts';
 import type { World } from './world.ts';
 
-export const podResource: ResourceType = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const podResource: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  schema: objectSchema,
+};
 
 export type PodSpec = {
   name: string;

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
-import type { RuleStatus } from '#shared/protocol/status.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { randomOfTest } from '../../run/random.ts';
 import { createAutoAgent, type AutoAgent } from './auto-agent.ts';
@@ -55,7 +54,7 @@ const namesOf = (prefix: string): string[] =>
   Array.from({ length: RULES / 2 }, (_, index) => `${prefix}-${index}`);
 
 const rulesNow = async () => {
-  const { items } = await world.client.list<RuleObject & { status?: RuleStatus }>(firewallRules, {
+  const { items } = await world.client.list(firewallRules, {
     namespace: world.namespace,
   });
   return items;

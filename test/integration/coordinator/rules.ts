@@ -1,15 +1,20 @@
 /** Rule CRs of a test: made, read and deleted through the API server. */
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type * as z from 'zod';
+import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL, RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
-import type { RuleStatus } from '#shared/protocol/status.ts';
+import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
 import type { World } from './world.ts';
 
-export const firewallRules: ResourceType = {
+const schema = objectSchema.extend({ status: ruleStatusSchema.optional() });
+type FirewallRule = z.infer<typeof schema>;
+
+export const firewallRules: ResourceType<FirewallRule> = {
   group: RULE_GROUP,
   version: RULE_VERSION,
   plural: 'firewallrules',
   kind: 'FirewallRule',
+  schema,
 };
 
 export type NewRule = {
@@ -21,7 +26,7 @@ export type NewRule = {
 
 export const createRule = ({ client, namespace }: World, rule: NewRule): Promise<RuleObject> => {
   const { name, purpose = 'cnf-1', finalizers, spec = { src: 'lan1', target: 'REJECT' } } = rule;
-  return client.create<RuleObject>(firewallRules, {
+  return client.create(firewallRules, {
     apiVersion: `${RULE_GROUP}/${RULE_VERSION}`,
     kind: 'FirewallRule',
     metadata: {
@@ -39,7 +44,7 @@ export const updateRule = (
   name: string,
   body: object,
 ): Promise<RuleObject> =>
-  client.patch<RuleObject>(firewallRules, { namespace, name }, { patch: { type: 'merge', body } });
+  client.patch(firewallRules, { namespace, name }, { patch: { type: 'merge', body } });
 
 export const deleteRule = ({ client, namespace }: World, name: string): Promise<void> =>
   client.delete(firewallRules, { namespace, name });
@@ -48,12 +53,9 @@ export const deleteRule = ({ client, namespace }: World, name: string): Promise<
 export const readRule = async (
   { client, namespace }: World,
   name: string,
-): Promise<(RuleObject & { status?: RuleStatus }) | undefined> => {
+): Promise<FirewallRule | undefined> => {
   try {
-    return await client.get<RuleObject & { status?: RuleStatus }>(firewallRules, {
-      namespace,
-      name,
-    });
+    return await client.get(firewallRules, { namespace, name });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

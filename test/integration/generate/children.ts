@@ -2,19 +2,21 @@
 import { describe, expect, it } from 'vitest';
 import { kindOf } from '#shared/kinds/registry.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
-import type { GeneratorStatus } from '#shared/protocol/generator-status.ts';
+import type * as z from 'zod';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
+import { generatorStatusSchema } from '#shared/protocol/generator-status.ts';
 import { pause } from '../coordinator/eventually.ts';
 import type { World } from '../coordinator/world.ts';
 import type { DnsServer } from './dns-server.ts';
 import { eventually } from './eventually.ts';
 
-type Parent = RuleObject & { status?: GeneratorStatus };
+const schema = objectSchema.extend({ status: generatorStatusSchema.optional() });
+type Parent = z.infer<typeof schema>;
 
 const resourceOf = (kind: string) => {
   const definition = kindOf(kind);
   if (!definition) throw new Error(`no kind ${kind}`);
-  return definition;
+  return { ...definition, schema };
 };
 
 export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): void => {
@@ -22,7 +24,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
   const namespace = () => worldNow().namespace;
 
   const create = (kind: string, name: string, spec: object, metadata: object = {}) =>
-    client().create<Parent>(resourceOf(kind), {
+    client().create(resourceOf(kind), {
       apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
       kind,
       metadata: { name, namespace: namespace(), labels: { sdewanPurpose: 'cnf-1' }, ...metadata },
@@ -38,14 +40,14 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
     client().delete(resourceOf(kind), { namespace: namespace(), name });
   const read = async (kind: string, name: string): Promise<Parent | undefined> =>
     client()
-      .get<Parent>(resourceOf(kind), { namespace: namespace(), name })
+      .get(resourceOf(kind), { namespace: namespace(), name })
       .catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;
       });
   const statusOf = async (kind: string, name: string) => (await read(kind, name))?.status;
   const rulesOf = async (kind: string, prefix: string): Promise<RuleObject[]> => {
-    const { items } = await client().list<RuleObject>(resourceOf(kind), { namespace: namespace() });
+    const { items } = await client().list(resourceOf(kind), { namespace: namespace() });
     return items.filter(({ metadata }) => metadata.name.startsWith(prefix));
   };
   const specs = async (kind: string, prefix: string): Promise<Record<string, unknown>> =>

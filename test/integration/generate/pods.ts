@@ -1,7 +1,7 @@
 /** An application follows its pods on the real API server. */
 import { expect, it } from 'vitest';
 import { sdewanApplication } from '#shared/kinds/sdewan-application.ts';
-import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource } from '../coordinator/pods.ts';
 import type { World } from '../coordinator/world.ts';
 import { eventually } from './eventually.ts';
@@ -12,8 +12,9 @@ export const podsSuite = (worldNow: () => World): void => {
   it('an application follows its pods: sorted, those that run only, as its selector changes', async () => {
     const { client, namespace } = worldNow();
     const addresses = async () =>
-      (await client.get<RuleObject>(sdewanApplication, { namespace, name: 'app' })).metadata
-        .annotations?.[ANNOTATION];
+      (await client.get(sdewanApplication, { namespace, name: 'app' })).metadata.annotations?.[
+        ANNOTATION
+      ];
     const createPod = (name: string, labels: object): Promise<KubeObject> =>
       client.create(podResource, {
         apiVersion: 'v1',

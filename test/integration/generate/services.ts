@@ -2,24 +2,42 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
-import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { randomOfTest } from '../../run/random.ts';
 import { pause } from '../coordinator/eventually.ts';
 import type { World } from '../coordinator/world.ts';
 import { eventually } from './eventually.ts';
 
-const services = { group: '', version: 'v1', plural: 'services', kind: 'Service' };
-const events = { group: '', version: 'v1', plural: 'events', kind: 'Event' };
+const portSchema = z.object({ name: z.string(), port: z.number(), protocol: z.string() });
+const serviceSchema = objectSchema.extend({
+  spec: z.object({
+    type: z.string().optional(),
+    clusterIP: z.string().optional(),
+    clusterIPs: z.array(z.string()).optional(),
+    ports: z.array(portSchema).optional(),
+  }),
+});
+const eventSchema = objectSchema.extend({
+  involvedObject: z.object({ name: z.string() }),
+  reason: z.string(),
+  message: z.string(),
+});
+const services = {
+  group: '',
+  version: 'v1',
+  plural: 'services',
+  kind: 'Service',
+  schema: serviceSchema,
+};
+const events = { group: '', version: 'v1', plural: 'events', kind: 'Event', schema: eventSchema };
 const EXPOSE = 'sdewan.akraino.org/expose';
 const ZONE = 'sdewan.akraino.org/expose-zone';
 const SERVICES = 200;
 
 const specSchema = z.record(z.string(), z.string());
 
-type Port = { name: string; port: number; protocol: string };
-type Service = KubeObject & {
-  spec: { type?: string; clusterIP?: string; clusterIPs?: string[]; ports?: Port[] };
-};
+type Port = z.infer<typeof portSchema>;
+type Service = z.infer<typeof serviceSchema>;
 
 const port = (number: number, protocol = 'TCP'): Port => ({
   name: `${protocol.toLowerCase()}-${number}`,
@@ -37,7 +55,7 @@ export const servicesSuite = (worldNow: () => World): void => {
     spec: object,
     annotations: Record<string, string> = { [EXPOSE]: `${worldNow().namespace}/cnf-1` },
   ): Promise<Service> =>
-    worldNow().client.create<Service>(services, {
+    worldNow().client.create(services, {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: { name, namespace: worldNow().namespace, annotations },
@@ -55,14 +73,14 @@ export const servicesSuite = (worldNow: () => World): void => {
     worldNow().client.delete(services, { namespace: worldNow().namespace, name });
 
   const rulesNow = async (): Promise<RuleObject[]> => {
-    const { items } = await worldNow().client.list<RuleObject>(firewallDnat, {
+    const { items } = await worldNow().client.list(firewallDnat, {
       namespace: worldNow().namespace,
     });
     return items;
   };
   /** `service uid zone port proto address` of each rule, as the Services that are there ask for it. */
   const askedFor = async (): Promise<string[]> => {
-    const { items } = await worldNow().client.list<Service>(services, {
+    const { items } = await worldNow().client.list(services, {
       namespace: worldNow().namespace,
     });
     return items
@@ -97,9 +115,7 @@ export const servicesSuite = (worldNow: () => World): void => {
       .sort();
 
   const eventsAbout = async (name: string): Promise<string[]> => {
-    const { items } = await worldNow().client.list<
-      KubeObject & { involvedObject: { name: string }; reason: string; message: string }
-    >(events, { namespace: worldNow().namespace });
+    const { items } = await worldNow().client.list(events, { namespace: worldNow().namespace });
     return items
       .filter(({ involvedObject }) => involvedObject.name === name)
       .map(({ reason, message }) => `${reason}: ${message}`);
@@ -182,7 +198,7 @@ export const servicesSuite = (worldNow: () => World): void => {
   it('200 Services made, changed and deleted in random order, the coordinator killed three times: the rules match exactly, and no other is touched', async () => {
     const foreign = await Promise.all(
       ['svc-by-hand', 'by-hand'].map((name) =>
-        worldNow().client.create<RuleObject>(firewallDnat, {
+        worldNow().client.create(firewallDnat, {
           apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
           kind: 'FirewallDNAT',
           metadata: {
