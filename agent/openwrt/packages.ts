@@ -85,13 +85,17 @@ const readPackage = async (
     const bytes =
       readAnswer?.code === TOO_LARGE
         ? await readBlocks(session, name, signal)
-        : bytesOf(checked(readCall(name), readAnswer, readSchema).data);
+        : bytesOf(textIn(name, readAnswer));
     if (createHash('md5').update(bytes).digest('hex') === md5) return parse(name, md5, bytes);
     const calls = [md5Call(name), readCall(name)];
     [md5Answer, readAnswer] = await session.attempt(calls, { signal, bytes: true });
   }
   throw new OpenwrtBlockedError(`read ${pathOf(name)}`, 'it keeps changing while it is read');
 };
+
+/** Of an empty file there is no data; whether that is one, its md5 tells. */
+const textIn = (name: string, answer: UbusAnswer | undefined): string =>
+  answer?.code === UBUS_STATUS.noData ? '' : checked(readCall(name), answer, readSchema).data;
 
 const parse = (name: string, md5: string, bytes: Buffer): PackageState => {
   try {
