@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { OpenwrtBlockedError, OpenwrtUnreachableError, type Driver } from '../openwrt/driver.ts';
+import { createManualClock } from '#shared/runtime/testing.ts';
+import {
+  OpenwrtBlockedError,
+  OpenwrtError,
+  OpenwrtUnreachableError,
+  type Driver,
+} from '../openwrt/driver.ts';
 import { createLoop, type Attempt } from './loop.ts';
 
 const stopping: AbortController[] = [];
@@ -9,21 +14,29 @@ afterEach(() => {
   for (const controller of stopping.splice(0)) controller.abort();
 });
 
+const PROBE_MS = 1_000;
+const FULL_PASS_MS = 300_000;
+const LAST_MOMENT_MS = 1_500;
+/** More than fit between two passes. */
+const MANY_LOOKS = 1_000;
 const notAsked = () => Promise.reject(new Error('not asked in this test'));
 
 /** A loop that runs, around a pass and an OpenWRT of which the test decides what they do. */
-const start = (changes: { unknownKinds?: string[]; probeIntervalMs?: number } = {}) => {
+const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string[] } = {}) => {
+  const clock = createManualClock();
   const world = {
-    unknownKinds: changes.unknownKinds ?? [],
+    unknownKinds: [] as string[],
+    unknownSecrets: [] as string[],
+    ...changes,
     fingerprint: 'one',
-    pass: async (): Promise<string> => world.fingerprint,
+    pass: async (_signal: AbortSignal): Promise<string> => world.fingerprint,
     probe: async (): Promise<string> => world.fingerprint,
     passes: 0,
     running: 0,
     mostRunning: 0,
     dueRefusal: false,
   };
-  const attempts: Attempt['outcome'][] = [];
+  const attempts: Attempt[] = [];
   const driver: Driver = {
     name: 'ubus',
     fingerprint: () => world.probe(),
@@ -34,17 +47,17 @@ const start = (changes: { unknownKinds?: string[]; probeIntervalMs?: number } = 
   };
   const loop = createLoop({
     driver,
-    pass: async () => {
+    pass: async (_input, signal) => {
       world.passes += 1;
       world.running += 1;
       world.mostRunning = Math.max(world.mostRunning, world.running);
       try {
-        return await world.pass();
+        return await world.pass(signal);
       } finally {
         world.running -= 1;
       }
     },
-    secrets: { values: () => new Map(), unknown: () => [] },
+    secrets: { values: () => new Map(), unknown: () => world.unknownSecrets },
     refusals: {
       current: () => new Map(),
       add: () => undefined,
@@ -58,113 +71,197 @@ const start = (changes: { unknownKinds?: string[]; probeIntervalMs?: number } = 
     source: { rules: () => [], unknownKinds: () => world.unknownKinds, unservedKinds: () => [] },
     networks: () => new Map(),
     devices: () => ({ defaultRoute: undefined, byAddress: new Map() }),
-    onAttempt: ({ outcome }) => attempts.push(outcome),
-    timings: { probeIntervalMs: changes.probeIntervalMs ?? 5, fullPassIntervalMs: 1_000_000 },
-    clock: systemClock,
+    onAttempt: (attempt) => attempts.push(attempt),
+    timings: { probeIntervalMs: PROBE_MS, fullPassIntervalMs: FULL_PASS_MS },
+    clock,
     log: silentLogger,
   });
   const controller = new AbortController();
   stopping.push(controller);
   const ended = loop.run(controller.signal);
-  return { world, attempts, loop, controller, ended };
+  await clock.awaited();
+  /** Until the loop has done what is due next; gives how long it waited for that. */
+  const next = async (): Promise<number> => {
+    const ms = await clock.step();
+    await clock.awaited();
+    return ms;
+  };
+  return { clock, world, attempts, loop, controller, ended, next };
 };
 
-const moment = (ms = 60) => systemClock.sleep(ms);
+const failing = (reason: Error) => (): Promise<string> => Promise.reject(reason);
 
-describe('loop', () => {
-  it('passes once at the start, and no more while OpenWRT is as it was left', async () => {
-    const { world, attempts } = start();
-    await moment();
+/** A pass that the test ends. */
+const heldPass = () => {
+  const begun = Promise.withResolvers<AbortSignal>();
+  const end = Promise.withResolvers<string>();
+  const pass = (signal: AbortSignal): Promise<string> => {
+    begun.resolve(signal);
+    return end.promise;
+  };
+  return { pass, begun: begun.promise, end: () => end.resolve('one') };
+};
+
+describe('a pass runs', () => {
+  it('once at the start, and no more while OpenWRT is as it was left', async () => {
+    const { world, attempts, next } = await start();
+    for (let look = 1; look <= 20; look += 1) {
+      const waited = await next();
+      expect(waited).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
+      expect(waited).toBeLessThanOrEqual(1.25 * PROBE_MS);
+    }
     expect(world.passes).toBe(1);
-    expect(attempts[0]).toBe('passed');
-    expect(attempts.length).toBeGreaterThan(3);
-    expect(new Set(attempts.slice(1))).toEqual(new Set(['answered']));
+    const outcomes = attempts.map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(['passed', ...Array.from({ length: 20 }, () => 'answered')]);
   });
 
-  it('passes when OpenWRT is not as it was left', async () => {
-    const { world } = start();
-    await moment();
+  it('when OpenWRT is not as the last pass left it', async () => {
+    const { world, next } = await start();
     world.fingerprint = 'two';
-    await moment();
+    await next();
+    expect(world.passes).toBe(2);
+    await next();
     expect(world.passes).toBe(2);
   });
 
-  it('makes one pass of many marks, and never two at a time', async () => {
-    const { world, loop } = start({ probeIntervalMs: 10_000 });
-    world.pass = async () => {
-      await moment(30);
-      return 'one';
-    };
-    await moment(100);
-    const before = world.passes;
+  it('again and again without any cause, at its interval', async () => {
+    const { clock, world, next } = await start();
+    for (let pass = 2; pass <= 4; pass += 1) {
+      const before = clock.monotonic();
+      for (let look = 0; world.passes < pass && look < MANY_LOOKS; look += 1) await next();
+      expect(world.passes).toBe(pass);
+      const waited = clock.monotonic() - before;
+      expect(waited).toBeGreaterThanOrEqual(0.75 * FULL_PASS_MS - 2 * PROBE_MS);
+      expect(waited).toBeLessThanOrEqual(1.25 * FULL_PASS_MS + 2 * PROBE_MS);
+    }
+  });
+
+  it('once for many marks, and for those during a pass once more, never two at a time', async () => {
+    const { world, loop, clock, next } = await start();
+    const { pass, begun, end } = heldPass();
+    world.pass = pass;
     for (let at = 0; at < 100; at += 1) loop.mark();
-    await moment(20);
+    await clock.step();
+    await begun;
+    world.pass = async () => 'one';
     for (let at = 0; at < 100; at += 1) loop.mark();
-    await moment(200);
-    expect(world.passes - before).toBe(2);
+    end();
+    await clock.awaited();
+    expect(world.passes).toBe(2);
+    await next();
+    await next();
+    expect(world.passes).toBe(3);
     expect(world.mostRunning).toBe(1);
   });
 
-  it('writes nothing before it knows which rules there are', async () => {
-    const { world, loop } = start({ unknownKinds: ['FirewallRule'] });
-    loop.mark();
-    await moment();
-    expect(world.passes).toBe(0);
-    world.unknownKinds = [];
-    loop.mark();
-    await moment();
-    expect(world.passes).toBe(1);
-  });
+  it.each(['unknownKinds', 'unknownSecrets'] as const)(
+    'not before it knows the rules and their Secrets: %s',
+    async (unknown) => {
+      const { world, loop, attempts, next } = await start({ [unknown]: ['a'] });
+      world.fingerprint = 'two';
+      loop.mark();
+      await next();
+      await next();
+      expect(world.passes).toBe(0);
+      expect(attempts.at(-1)?.outcome).toBe('answered');
+      world[unknown] = [];
+      await next();
+      expect(world.passes).toBe(1);
+    },
+  );
 
-  it('looks again soon while OpenWRT does not answer, and passes when it does', async () => {
-    const { world, attempts, loop } = start();
-    await moment();
-    world.pass = world.probe = () =>
-      Promise.reject(new OpenwrtUnreachableError('read', 'connection refused'));
-    loop.mark();
-    const unanswered = (): number => attempts.filter((outcome) => outcome === 'unanswered').length;
-    await expect.poll(unanswered, { timeout: 10_000 }).toBeGreaterThan(3);
-    world.pass = world.probe = async () => 'one';
-    await expect.poll(() => attempts, { timeout: 10_000 }).toContain('passed');
-    await expect.poll(() => attempts.at(-1), { timeout: 10_000 }).toBe('answered');
-  });
-
-  it('waits longer and longer when a pass does not get through', async () => {
-    const { world, attempts, loop } = start();
-    await moment();
-    const before = world.passes;
-    world.pass = () => Promise.reject(new OpenwrtBlockedError('uci apply', 'pending'));
-    loop.mark();
-    await moment(40);
-    expect(attempts).toContain('hindered');
-    expect(world.passes - before).toBeLessThanOrEqual(2);
-  });
-
-  it('tries refused rules again when their time has come', async () => {
-    const { world } = start();
-    await moment();
+  it('when it is time to try refused rules again', async () => {
+    const { world, next } = await start();
     world.dueRefusal = true;
-    await moment();
+    await next();
+    expect(world.passes).toBe(2);
+  });
+});
+
+describe('a pass that fails', () => {
+  const blocked = new OpenwrtBlockedError('uci apply', 'pending');
+  const silent = new OpenwrtUnreachableError('read', 'refused');
+
+  it.each<[string, Error, Partial<Attempt>]>([
+    ['somebody is in its way', blocked, { outcome: 'hindered', message: blocked.message }],
+    ['OpenWRT does not do it', new OpenwrtError('uci apply', 'code 9'), { outcome: 'hindered' }],
+    ['OpenWRT does not answer', silent, { outcome: 'unanswered', message: silent.message }],
+    ['its state cannot be written', new Error('ENOSPC'), { outcome: 'passed' }],
+  ])('is repeated until it gets through when %s', async (_what, error, attempt) => {
+    const { world, attempts, loop, next } = await start();
+    world.pass = failing(error);
+    loop.mark();
+    for (let pass = 2; pass <= 8; pass += 1) {
+      expect(await next()).toBeLessThanOrEqual(10_000);
+      expect(world.passes).toBe(pass);
+    }
+    expect(attempts.at(-1)).toMatchObject(attempt);
+    world.pass = async () => 'one';
+    await next();
+    expect(attempts.at(-1)?.outcome).toBe('passed');
+    await next();
+    expect(world.passes).toBe(9);
+  });
+
+  it('is repeated after longer and longer waits, but soon when OpenWRT does not answer', async () => {
+    const waitsAfter = async (error: Error): Promise<number[]> => {
+      const { world, loop, next } = await start();
+      world.pass = failing(error);
+      loop.mark();
+      await next();
+      const waits: number[] = [];
+      for (let at = 0; at < 12; at += 1) waits.push(await next());
+      return waits;
+    };
+    const [first = Infinity, ...later] = await waitsAfter(blocked);
+    expect(first).toBeLessThanOrEqual(500);
+    expect(Math.min(...later.slice(4))).toBeGreaterThanOrEqual(1_000);
+    expect(Math.max(...(await waitsAfter(silent)))).toBeLessThanOrEqual(1.25 * PROBE_MS);
+  });
+
+  it('follows a look that fails, too', async () => {
+    const { world, attempts, next } = await start();
+    world.probe = () => Promise.reject(new OpenwrtUnreachableError('look', 'refused'));
+    await next();
+    expect(attempts.at(-1)?.outcome).toBe('unanswered');
+    world.probe = async () => 'two';
+    await next();
+    expect(world.passes).toBe(2);
+  });
+});
+
+describe('when it is stopped', () => {
+  it('the pass in hand comes to its end, and no other begins', async () => {
+    const { world, clock, loop, controller, ended } = await start();
+    const { pass, begun, end } = heldPass();
+    world.pass = pass;
+    loop.mark();
+    await clock.step();
+    const signal = await begun;
+    controller.abort();
+    loop.mark();
+    expect(signal.aborted).toBe(false);
+    end();
+    await ended;
     expect(world.passes).toBe(2);
   });
 
-  it('lets the pass in hand end when it is stopped, and begins none', async () => {
-    const { world, loop, controller, ended } = start();
-    await moment();
-    let finished = false;
-    world.pass = async () => {
-      await moment(50);
-      finished = true;
-      return 'one';
-    };
+  it('a pass that takes longer than the last moment is broken off', async () => {
+    const { world, clock, loop, controller, ended } = await start();
+    world.pass = (signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        begun.resolve();
+      });
+    const begun = Promise.withResolvers<void>();
     loop.mark();
-    await moment(30);
-    controller.abort();
-    loop.mark();
+    await clock.step();
+    await begun.promise;
+    controller.abort(new Error('SIGTERM'));
+    clock.advance(LAST_MOMENT_MS - 1);
+    expect(world.running).toBe(1);
+    clock.advance(1);
     await ended;
-    expect(finished).toBe(true);
-    const { passes } = world;
-    await moment();
-    expect(world.passes).toBe(passes);
+    expect(world.running).toBe(0);
   });
 });

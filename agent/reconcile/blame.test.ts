@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { namedSection, ruleOf } from '#shared/compile/testing.ts';
+import type { LastGood, Verdict } from '#shared/compile/types.ts';
+import type { UciDelta } from '#shared/uci/model.ts';
+import { OpenwrtBlockedError, type ApplyResult } from '../openwrt/driver.ts';
+import { blame, refuseWarned, type BlameDeps } from './blame.ts';
+import type { Plan } from './plan.ts';
+import type { Refused } from './refusals.ts';
+import { createSearch } from './search.ts';
+import { NOTHING_KNOWN, type Standing } from './standing.ts';
+import type { Work } from './work.ts';
+
+const REVISION = 'new';
+const verdictOf = (name: string, uciPackage: string, section = name): Verdict => ({
+  rule: ruleOf('FirewallRule', name, {}, { uid: name }),
+  revision: REVISION,
+  generationInForce: 1,
+  verdict: 'wanted',
+  reason: 'Applying',
+  message: '',
+  sections: [{ package: uciPackage, name: section }],
+});
+
+let added: Map<string, Refused & { retry: boolean }>;
+let older: LastGood;
+let deps: BlameDeps;
+beforeEach(() => {
+  added = new Map();
+  older = new Map();
+  deps = {
+    refusals: {
+      current: () => added,
+      add: (uid, refused, { retry }) => added.set(uid, { ...refused, retry }),
+      review: () => undefined,
+      releaseDue: () => false,
+    },
+    lastGood: {
+      current: () => older,
+      replace: async (next) => {
+        older = next;
+      },
+    },
+  };
+});
+
+const deltaWith = (uciPackage: string, names: readonly string[]): UciDelta => ({
+  package: uciPackage,
+  remove: [],
+  set: [],
+  append: names.map((name) => namedSection('rule', name)),
+});
+const workOf = (
+  verdicts: readonly Verdict[],
+  deltas: readonly UciDelta[] = [],
+  standing: Partial<Standing> = {},
+): Work => {
+  const sections = verdicts.flatMap((verdict) => verdict.sections);
+  const packages = new Set(sections.map((section) => section.package));
+  const plan: Plan = {
+    verdicts,
+    deltas,
+    differing: packages,
+    desired: new Map(
+      [...packages].map((name) => [
+        name,
+        sections
+          .filter((section) => section.package === name)
+          .map((section) => namedSection('rule', section.name)),
+      ]),
+    ),
+  };
+  return {
+    plan: () => plan,
+    replan: () => undefined,
+    standing: () => ({ ...NOTHING_KNOWN, verdicts, ...standing }),
+    fingerprint: () => '',
+    search: createSearch(),
+    takeOver: async () => undefined,
+    apply: () => Promise.reject(new Error('not asked in this test')),
+  };
+};
+const rejected = (
+  sections: string[],
+  message = 'no',
+): Extract<ApplyResult, { outcome: 'rejected' }> => ({
+  outcome: 'rejected',
+  package: 'firewall',
+  message,
+  sections,
+});
+const refusedUids = (): string[] => [...added.keys()];
+
+describe('of a set that OpenWRT refuses', () => {
+  it('the rules whose sections it names are refused, with its words, and are to be tried again', async () => {
+    const rules = ['a', 'b', 'c'].map((name) => verdictOf(name, 'firewall'));
+    await blame(deps, workOf(rules), rejected(['a', 'c'], 'no such protocol'));
+    expect(refusedUids()).toEqual(['a', 'c']);
+    expect(added.get('a')).toEqual({
+      revision: REVISION,
+      message: 'OpenWRT refuses package firewall with this rule: no such protocol',
+      retry: true,
+    });
+  });
+
+  it('a section of the same name in another package makes nobody guilty', async () => {
+    const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
+    await blame(deps, workOf(rules), rejected(['same']));
+    expect(refusedUids()).toEqual(['here']);
+  });
+
+  it('nobody of another package is a suspect when it names none', async () => {
+    const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
+    const deltas = [deltaWith('mwan3', ['same']), deltaWith('firewall', ['same'])];
+    await blame(deps, workOf(rules, deltas), rejected([]));
+    expect(refusedUids()).toEqual(['here']);
+  });
+
+  it('only rules that have changed are suspects', async () => {
+    const rules = ['a', 'b', 'c'].map((name) => verdictOf(name, 'firewall'));
+    await blame(deps, workOf(rules, [deltaWith('firewall', ['b'])]), rejected([]));
+    expect(refusedUids()).toEqual(['b']);
+  });
+
+  it('a rule that was changed in place is a suspect', async () => {
+    const rules = ['a', 'b'].map((name) => verdictOf(name, 'firewall'));
+    const [before, after] = [namedSection('rule', 'a', { x: '1' }), namedSection('rule', 'a')];
+    const delta: UciDelta = { ...deltaWith('firewall', []), set: [{ before, after }] };
+    await blame(deps, workOf(rules, [delta]), rejected([]));
+    expect(refusedUids()).toEqual(['a']);
+  });
+
+  it('nobody is to blame when no rule has a section there', async () => {
+    const work = workOf([verdictOf('elsewhere', 'mwan3')]);
+    await expect(blame(deps, work, rejected([]))).rejects.toBeInstanceOf(OpenwrtBlockedError);
+    expect(refusedUids()).toEqual([]);
+  });
+
+  it('the older spec that stood in for a refused rule is not trusted any more, and no other', async () => {
+    const spec = { spec: {}, generation: 1, revision: 'old' };
+    older = new Map([
+      ['a', spec],
+      ['b', spec],
+    ]);
+    const work = workOf([verdictOf('a', 'firewall'), verdictOf('b', 'firewall')]);
+    await blame(deps, work, rejected(['a']));
+    expect([...older.keys()]).toEqual(['a', 'b']);
+    await blame(deps, work, rejected(['a']));
+    expect([...older.keys()]).toEqual(['b']);
+  });
+});
+
+describe('of a rule that OpenWRT left out', () => {
+  const warned = { warnings: new Map([['firewall.a', 'skipped']]) };
+
+  it('the version before goes back into force, and is not taken out again by a new try', () => {
+    older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
+    refuseWarned(deps, workOf([verdictOf('a', 'firewall')], [], warned));
+    expect(added.get('a')).toEqual({ revision: REVISION, message: 'skipped', retry: false });
+  });
+
+  it.each<[string, LastGood]>([
+    ['there was none', new Map()],
+    ['it is this one', new Map([['a', { spec: {}, generation: 1, revision: REVISION }]])],
+  ])('nothing is refused when %s', (_what, before) => {
+    older = before;
+    refuseWarned(deps, workOf([verdictOf('a', 'firewall')], [], warned));
+    expect(refusedUids()).toEqual([]);
+  });
+
+  it('nothing is refused of a rule that goes', () => {
+    older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
+    const leaving = { ...verdictOf('a', 'firewall'), verdict: 'unwanted' } as const;
+    refuseWarned(deps, workOf([leaving], [], warned));
+    expect(refusedUids()).toEqual([]);
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { openLastGood } from './last-good.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'last-good-'));
+  path = join(folder, 'last-good.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const open = () => openLastGood(path, silentLogger);
+const one = { spec: { src: 'lan' }, generation: 1, revision: 'r1' };
+
+describe('the last good specs', () => {
+  it('are there again after a restart, and those that were left out are not', async () => {
+    const before = await open();
+    await before.replace(
+      new Map([
+        ['a', one],
+        ['b', one],
+      ]),
+    );
+    await before.replace(new Map([['a', one]]));
+    expect([...(await open()).current()]).toEqual([['a', one]]);
+  });
+
+  it.each([
+    ['revision', { ...one, revision: 'r2' }],
+    ['generation', { ...one, generation: 2 }],
+  ])('are written when a %s differs', async (_what, next) => {
+    const before = await open();
+    await before.replace(new Map([['a', one]]));
+    await before.replace(new Map([['a', next]]));
+    expect((await open()).current().get('a')).toEqual(next);
+  });
+
+  it('are not written anew when nothing differs', async () => {
+    const store = await open();
+    await store.replace(new Map([['a', one]]));
+    const { ino } = statSync(path);
+    await store.replace(new Map([['a', { ...one }]]));
+    expect(statSync(path).ino).toBe(ino);
+  });
+
+  it('begin as none where there is no file, or that of another version', async () => {
+    expect((await open()).current().size).toBe(0);
+    writeFileSync(path, JSON.stringify({ version: 2, rules: { a: one } }));
+    const store = await open();
+    expect(store.current().size).toBe(0);
+    await store.replace(new Map([['a', one]]));
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ version: 1, rules: { a: one } });
+  });
+});
