@@ -34,7 +34,7 @@ export const method = (object: string, name: string): Right => ({
 const EXECUTE = method('file', 'exec');
 const FAST_METHODS: readonly Right[] = [
   ...['rollback', 'revert', 'confirm'].map((name) => method('uci', name)),
-  ...['read', 'md5', 'write'].map((name) => method('file', name)),
+  ...['read', 'md5', 'write', 'remove'].map((name) => method('file', name)),
   EXECUTE,
 ];
 const LISTING: readonly Right[] = [

@@ -19,10 +19,15 @@ export const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
 /** Where rpcd keeps what a session has staged for a package. */
 export const stagingFileOf = ({ id }: Pick<UbusSession, 'id'>, name: string): string =>
   `/var/run/rpcd/uci-${id}/${name}`;
-/** Where a whole package lies before it is imported. */
+/** Where a whole package lies while it is imported. It holds every key of the package. */
 export const importFileOf = (name: string): string => `/tmp/sdewan-${name}`;
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
 const nothing = z.unknown();
+const removalOf = (name: string): UbusCall => ({
+  object: 'file',
+  method: 'remove',
+  args: { path: importFileOf(name) },
+});
 
 /** Stages all of one delta, replacing whatever the session had staged for the package. @throws OpenwrtError */
 export const stageDelta = async (
@@ -37,19 +42,51 @@ export const stageDelta = async (
   await writeFile(session, { path, text: formatDeltaFile(delta) }, signal);
 };
 
-/** Forgets what the session has staged. False when an apply that is pending forbids it. */
+/**
+ * Forgets what the session has staged, and removes what an import left that did not come to its end. False when an apply that is
+ * pending forbids the former.
+ */
 export const unstage = async (
   session: UbusSession,
   packages: readonly string[],
   signal: AbortSignal,
 ): Promise<boolean> => {
-  const calls = packages.map((config) => ({ object: 'uci', method: 'revert', args: { config } }));
+  const reverts = packages.map((config) => ({ object: 'uci', method: 'revert', args: { config } }));
+  const calls = [...reverts, ...packages.map(removalOf)];
   const answers = await session.attempt(calls, { signal });
-  return answers.every(({ code }) => code !== UBUS_STATUS.permissionDenied);
+  return answers
+    .slice(0, reverts.length)
+    .every(({ code }) => code !== UBUS_STATUS.permissionDenied);
 };
 
 /** Replaces a whole package. False when the login has no right to, so another way must do. @throws OpenwrtError */
 export const importPackage = async (
+  session: UbusSession,
+  content: UciPackage,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  // A mode is given to new files only.
+  await removeImportFile(session, content.name, signal);
+  try {
+    return await importFromFile(session, content, signal);
+  } finally {
+    await removeImportFile(session, content.name, signal);
+  }
+};
+
+/** @throws OpenwrtError */
+const removeImportFile = async (
+  session: UbusSession,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const call = removalOf(name);
+  const [answer] = await session.attempt([call], { signal });
+  const code = answer?.code ?? UBUS_STATUS.noData;
+  if (code !== 0 && code !== UBUS_STATUS.notFound) throw new UbusError(call, code);
+};
+
+const importFromFile = async (
   session: UbusSession,
   content: UciPackage,
   signal: AbortSignal,
