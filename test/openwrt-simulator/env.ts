@@ -54,6 +54,23 @@ export const envSchema = z.object({
     .nonnegative()
     .default(0)
     .describe('Milliseconds of each `fw4 reload` besides those per section: a slow device.'),
+  SIMULATOR_MWAN3_MS: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe("Milliseconds of each action of mwan3's init script; measured on OpenWRT: 1000."),
+  SIMULATOR_IPSEC_MS: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe("Milliseconds of each action of IPsec's init script; measured on OpenWRT: 100."),
+  SIMULATOR_WRITE_MS_PER_KILOBYTE: z.coerce
+    .number()
+    .nonnegative()
+    .default(0)
+    .describe(
+      "Milliseconds of each write of a package per KiB, in which others' writes are lost or seen half; measured: 0.1 to 0.7.",
+    ),
   SIMULATOR_UCI_MS_PER_KILOBYTE: z.coerce
     .number()
     .nonnegative()

@@ -13,6 +13,8 @@ const optionsOf = (env: Env): SimulatorOptions => {
     apis: env.SIMULATOR_APIS,
     reloadMsPerRule: env.SIMULATOR_RELOAD_MS_PER_RULE,
     reloadMs: env.SIMULATOR_RELOAD_MS,
+    serviceMs: { mwan3: env.SIMULATOR_MWAN3_MS, ipsec: env.SIMULATOR_IPSEC_MS },
+    writeMsPerKilobyte: env.SIMULATOR_WRITE_MS_PER_KILOBYTE,
     uciMsPerKilobyte: env.SIMULATOR_UCI_MS_PER_KILOBYTE,
     procdReloads: env.SIMULATOR_PROCD_RELOADS,
     keepAliveDelayMs: env.SIMULATOR_KEEP_ALIVE_DELAY_MS,

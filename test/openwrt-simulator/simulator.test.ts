@@ -178,6 +178,30 @@ describe('time', () => {
     expect(await reload).toEqual([0, { code: 0 }]);
   });
 
+  test('rpcd answers nobody while it commits, and a program beside it sees the old file', async () => {
+    const clock = createManualClock();
+    const agent = await start({ clock, writeMsPerKilobyte: 100 });
+    await agent.call('uci', 'add', RULE);
+    const apply = agent.call('uci', 'apply', { rollback: true, timeout: 30 });
+    const read = agent.call('file', 'read', { path: '/etc/config/firewall' });
+    const seen = simulator.shell('/bin/dd', 'if=/etc/config/firewall', 'bs=131072');
+    expect(await seen).toMatchObject({ stdout: expect.not.stringContaining('sdewan_r') });
+    expect(await takenBy(clock, read, 10)).toBeGreaterThanOrEqual(100);
+    expect(await apply).toEqual([0]);
+    expect(await read).toMatchObject([0, { data: expect.stringContaining('sdewan_r') }]);
+  });
+
+  test('an action of mwan3 takes the time that it is given', async () => {
+    const clock = createManualClock();
+    await start({ clock, serviceMs: { mwan3: 1_000 } });
+    const reload = simulator.shell('/etc/init.d/mwan3', 'reload');
+    clock.advance(999);
+    expect(simulator.reloads()).toEqual({});
+    clock.advance(1);
+    await reload;
+    expect(simulator.reloads()).toEqual({ mwan3: 1 });
+  });
+
   test('each call of uci takes time by the size of the package when asked to', async () => {
     const clock = createManualClock();
     const agent = await start({ clock, uciMsPerKilobyte: 1 });

@@ -7,7 +7,9 @@ import type { Faults } from './faults.ts';
 import type { Kernel } from './icn/kernel/kernel.ts';
 import { icnRoute } from './icn/route.ts';
 import type { JournalEntry } from './journal.ts';
+import { toBytes } from './bytes.ts';
 import type { LoadedFirewall } from './programs/fw4.ts';
+import type { ProgramResult } from './programs/runner.ts';
 import type { UciStore } from './uci/store.ts';
 import { listen, type Listener, type Route } from './uhttpd/server.ts';
 import { ubusRoute } from './uhttpd/ubus-route.ts';
@@ -49,6 +51,10 @@ export type Simulator = {
   restCalls: () => readonly string[];
   /** What ICN's REST has set by iptables and ip. */
   readonly kernel: Kernel;
+  /** An administrator's shell: starts the program and gives what it says. */
+  shell: (command: string, ...params: string[]) => Promise<ProgramResult | 'timeout'>;
+  /** An administrator's editor, or a shell's `>`: the package is written in place. */
+  edit: (name: string, text: string) => Promise<void>;
   /** As a restarted container: factory configuration, no sessions, connections reset. */
   restart: () => void;
   killRpcd: () => void;
@@ -85,6 +91,12 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     firewall: () => device.fw4.loaded,
     restCalls: () => restCalls,
     kernel: device.kernel,
+    shell: (command, ...params) => {
+      const program = device.programs.find(command);
+      if (program === undefined) throw new Error(`no program ${command}`);
+      return device.programs.run(program, params, ADMINISTRATOR);
+    },
+    edit: (name, text) => device.writer.overwrite(name, toBytes(text), ADMINISTRATOR),
     restart: () => restart(),
     killRpcd: () => device.rpcd.die('asked to'),
     stop: async () => {
@@ -96,6 +108,8 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     },
   };
 };
+
+const ADMINISTRATOR = { call: 'administrator' };
 
 /** What ICN's image shows at `/`, where its readiness probe looks. */
 const READY_PAGE = {

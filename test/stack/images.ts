@@ -23,6 +23,9 @@ const CNF: ImageProcess = {
     SIMULATOR_STATE_DIRECTORY: '/simulator',
     // As slow as measured on OpenWRT: without it, what comes too early would look in time.
     SIMULATOR_RELOAD_MS_PER_RULE: '0.6',
+    SIMULATOR_MWAN3_MS: '1000',
+    SIMULATOR_IPSEC_MS: '100',
+    SIMULATOR_WRITE_MS_PER_KILOBYTE: '0.2',
     SIMULATOR_UCI_MS_PER_KILOBYTE: '0.03',
   },
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],

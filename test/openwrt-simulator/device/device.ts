@@ -21,6 +21,7 @@ import { Bus } from '../rpcd/bus.ts';
 import { Rpcd } from '../rpcd/rpcd.ts';
 import { createServices, type Services } from '../services.ts';
 import { UciStore } from '../uci/store.ts';
+import { createUciWriter, type UciWriter } from '../uci/writer.ts';
 import { createInterfaceObject, createMwan3Object } from './network.ts';
 import { createRcObject, createServiceObject, createSystemObject, INIT_SCRIPTS } from './system.ts';
 
@@ -39,11 +40,18 @@ export type DeviceOptions = {
   reloadMsPerRule?: number;
   /** Milliseconds that each `fw4 reload` takes besides; 0 when absent. */
   reloadMs?: number;
+  /** Milliseconds that an action of another service takes, by the package's name; 0 for those that are not there. */
+  serviceMs?: Readonly<Record<string, number>>;
   /**
    * Milliseconds that each call of `uci` takes per KiB of package and staged changes; 0 when absent. With 0.03 a thousand
    * `uci add` take 4 s; measured: 2.9 to 7.5 s.
    */
   uciMsPerKilobyte?: number;
+  /**
+   * Milliseconds that a write of a package takes per KiB; 0 when absent: at once. Meanwhile another's commit can be lost, and a file
+   * that is written in place is seen half written (uci/writer.ts). Measured: 0.1 to 0.7 for a commit.
+   */
+  writeMsPerKilobyte?: number;
   /** The init script of IPsec; that of ICN's image when absent. */
   ipsecScript?: IpsecScript;
   /** Whether procd reloads a service when rpcd has changed its package, as on ICN's image; false when absent. */
@@ -59,6 +67,7 @@ export type DeviceOptions = {
 export type Device = {
   root: DeviceRoot;
   store: UciStore;
+  writer: UciWriter;
   journal: Journal;
   clock: Clock;
   services: Services;
@@ -86,6 +95,8 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     configDirectory: root.path(CONFIG_DIRECTORY),
     onWrite: (write) => journal.recordWrite(write),
   });
+  const msPerKilobyte = options.writeMsPerKilobyte ?? 0;
+  const writer = createUciWriter({ store, clock, msPerKilobyte });
   const services = createServices(journal);
   const { reloadMsPerRule = 0, reloadMs = 0 } = options;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
@@ -107,11 +118,16 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const programs = new ProgramRunner({
     clock,
     programs: {
-      ...deviceProgramsOf({ root, store, services, fw4 }, scripts),
+      ...deviceProgramsOf(
+        { root, store, writer, services, fw4, clock },
+        Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
+      ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
         root,
         store,
         services,
+        clock,
+        takesMs: options.serviceMs?.['ipsec'] ?? 0,
       }),
       ...options.programs,
     },
@@ -128,6 +144,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const rpcd = new Rpcd({
     root,
     store,
+    writer,
     programs,
     journal,
     clock,
@@ -144,6 +161,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   return {
     root,
     store,
+    writer,
     journal,
     clock,
     services,
@@ -159,17 +177,20 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
 };
 
 const deviceProgramsOf = (
-  deps: Pick<Device, 'root' | 'store' | 'services' | 'fw4'>,
-  scripts: readonly string[],
+  deps: Pick<Device, 'root' | 'store' | 'writer' | 'services' | 'fw4' | 'clock'>,
+  scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({
   ...Object.fromEntries(
-    scripts.map((service) => [`/etc/init.d/${service}`, createInitScript(service, deps.services)]),
+    Object.entries(scripts).map(([service, takesMs]) => [
+      `/etc/init.d/${service}`,
+      createInitScript(service, { ...deps, takesMs }),
+    ]),
   ),
   '/etc/init.d/firewall': deps.fw4.program,
   '/sbin/fw4': deps.fw4.program,
   '/sbin/uci': createUci(deps),
   '/bin/dd': createDd(deps.root),
-  ...(scripts.includes('swanctl')
+  ...(Object.hasOwn(scripts, 'swanctl')
     ? { '/usr/sbin/swanctl': createSwanctl(deps.store) }
     : { '/usr/sbin/ipsec': createIpsec(deps.store) }),
 });

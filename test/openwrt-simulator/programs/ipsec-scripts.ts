@@ -5,9 +5,8 @@
  */
 import { existsSync } from 'node:fs';
 import type { DeviceRoot } from '../root.ts';
-import type { Services } from '../services.ts';
 import type { UciStore } from '../uci/store.ts';
-import { createInitScript } from './init-script.ts';
+import { createInitScript, type InitScriptDeps } from './init-script.ts';
 import { complained, type Program } from './runner.ts';
 
 /** `icn` and `stock` are classic; `globals` is swanctl's of 2026, which reads its settings from the section of that name. */
@@ -32,11 +31,11 @@ const FILES = [
   ['local_cert', 'x509'],
 ] as const;
 
-type Deps = { root: DeviceRoot; store: UciStore; services: Services };
+type Deps = InitScriptDeps & { root: DeviceRoot; store: UciStore };
 
 export const createIpsecScript = (script: IpsecScript, deps: Deps): Program => {
   const name = nameOf(script);
-  const plain = createInitScript(name, deps.services);
+  const plain = createInitScript(name, deps);
   if (name === 'ipsec') return plain;
   return (call) => {
     const stderr = call.params[0] === 'stop' ? '' : complaintsOf(deps);

@@ -16,6 +16,7 @@ import type { ProgramResult, ProgramRunner } from '../programs/runner.ts';
 import { stringsOf, type JsonObject } from '../json.ts';
 import { canonicalPath, CONFIG_DIRECTORY, type DeviceRoot } from '../root.ts';
 import type { UciStore } from '../uci/store.ts';
+import type { UciWriter } from '../uci/writer.ts';
 import {
   SESSION_ARGUMENT,
   STATUS,
@@ -35,6 +36,7 @@ export const MAX_FILE_BYTES = 64 * 4096;
 export type FileObjectDeps = {
   root: DeviceRoot;
   store: UciStore;
+  writer: UciWriter;
   programs: ProgramRunner;
   allows: (session: string, object: string, right: string) => boolean;
   causeOf: (session: string, call: string) => Cause;
@@ -48,7 +50,7 @@ export const createFileObject = (deps: FileObjectDeps): BusObject => {
   const on = (
     right: 'read' | 'write' | 'list',
     types: Method['arguments'],
-    answer: (access: Access) => Reply,
+    answer: (access: Access) => Reply | Promise<Reply>,
   ): Method => ({
     arguments: { ...PATH, ...types, ...SESSION_ARGUMENT },
     call: (args, caller) => {
@@ -93,7 +95,10 @@ const read = ({ local, args }: Access): Reply => {
   });
 };
 
-const write = (deps: FileObjectDeps, { path, local, args, caller }: Access): Reply => {
+const write = async (
+  deps: FileObjectDeps,
+  { path, local, args, caller }: Access,
+): Promise<Reply> => {
   const text = args.text('data');
   if (text === undefined) return failed(STATUS.invalidArgument);
   const data = args.flag('base64') ? Buffer.from(text, 'base64').toString('latin1') : text;
@@ -102,7 +107,7 @@ const write = (deps: FileObjectDeps, { path, local, args, caller }: Access): Rep
   if (packageName !== undefined) {
     const before = args.flag('append') ? (deps.store.text(packageName) ?? '') : '';
     const by = deps.causeOf(caller.session, 'file write');
-    deps.store.overwrite(packageName, before + data, by);
+    await deps.writer.overwrite(packageName, before + data, by);
   } else if (args.flag('append')) appendFileSync(local, data, 'latin1');
   else writeBytes(local, data);
   // The device's umask does not count here.
@@ -185,9 +190,9 @@ const ERRNO_STATUS: Readonly<Record<string, Status>> = {
   EISDIR: STATUS.noData,
 };
 
-const answeringErrno = (answer: () => Reply): Reply => {
+const answeringErrno = async (answer: () => Reply | Promise<Reply>): Promise<Reply> => {
   try {
-    return answer();
+    return await answer();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error;
     return failed(ERRNO_STATUS[String(error.code)] ?? STATUS.unknownError);

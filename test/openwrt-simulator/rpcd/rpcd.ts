@@ -9,6 +9,7 @@ import type { Cause, Journal } from '../journal.ts';
 import type { ProgramRunner } from '../programs/runner.ts';
 import { ACL_DIRECTORY, RUN_DIRECTORY, SHADOW_FILE, type DeviceRoot } from '../root.ts';
 import type { UciStore } from '../uci/store.ts';
+import type { UciWriter } from '../uci/writer.ts';
 import { blobBytes, MAX_MESSAGE_BYTES } from './blob.ts';
 import type { Bus, Caller, Reply } from './bus.ts';
 import { createFileObject } from './file-object.ts';
@@ -27,6 +28,7 @@ const OBJECTS = ['session', 'uci', 'file'] as const;
 export type RpcdDeps = {
   root: DeviceRoot;
   store: UciStore;
+  writer: UciWriter;
   programs: ProgramRunner;
   journal: Journal;
   clock: Clock;
@@ -41,13 +43,17 @@ export class Rpcd {
   readonly #pending: PendingApply;
   #sessions: Sessions;
   #cancelRespawn: () => void = () => {};
+  /** What it does now; it does one thing at a time. */
+  #work: Promise<unknown> | undefined;
 
   constructor(deps: RpcdDeps) {
     this.#deps = deps;
     this.#sessions = this.#newSessions();
     this.#pending = new PendingApply({
       store: deps.store,
+      writer: deps.writer,
       clock: deps.clock,
+      occupy: (work) => void this.#occupiedBy(work),
       allows: (...args) => this.#allowsPackage(...args),
       stagingDirectory: (session) => this.#stagingDirectory(session),
       causeOf: (session, call) => this.causeOf(session, call),
@@ -72,13 +78,32 @@ export class Rpcd {
     args: JsonObject,
     caller: Caller,
   ): Promise<Reply | 'died'> {
-    const reply = await this.#deps.bus.call(target, args, caller);
+    const reply = await this.#inTurn(target, () => this.#deps.bus.call(target, args, caller));
     await this.#takeTime(target.object, args, caller);
     if (reply.data && blobBytes('', reply.data) > MAX_MESSAGE_BYTES) {
       this.die(`answer of ${target.object} ${target.method} over 1 MiB`);
       return 'died';
     }
     return reply;
+  }
+
+  /** Programs run beside rpcd, and the other objects are not its. */
+  async #inTurn(
+    { object, method }: { object: string; method: string },
+    call: () => Promise<Reply>,
+  ): Promise<Reply> {
+    if (!OBJECTS.some((own) => own === object)) return call();
+    while (this.#work) await this.#work;
+    return method === 'exec' ? call() : this.#occupiedBy(call());
+  }
+
+  async #occupiedBy<T>(work: Promise<T>): Promise<T> {
+    this.#work = work;
+    try {
+      return await work;
+    } finally {
+      if (this.#work === work) this.#work = undefined;
+    }
   }
 
   causeOf(session: string, call: string): Cause {
@@ -118,7 +143,7 @@ export class Rpcd {
     this.#purgeStaging();
     const session = this.#sessions.create(0, NO_SESSION);
     grantFromFiles(session.rights, this.#deps.root.path(ACL_DIRECTORY), undefined);
-    const { root, store, programs, bus } = this.#deps;
+    const { root, store, writer, programs, bus } = this.#deps;
     const sessions = this.#sessions;
     bus.add('session', createSessionObject({ sessions, login: (login) => this.#login(login) }));
     bus.add('uci', {
@@ -136,6 +161,7 @@ export class Rpcd {
       createFileObject({
         root,
         store,
+        writer,
         programs,
         allows: (id, object, right) => sessions.allows(id, 'file', { object, function: right }),
         causeOf: (id, call) => this.causeOf(id, call),

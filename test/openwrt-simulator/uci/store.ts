@@ -100,10 +100,16 @@ export class UciStore {
   commit(name: string, stagingDirectory: string, by: Cause): void {
     const text = this.text(name);
     if (text === undefined) throw new UciError('not found', `no package: ${name}`);
+    const merged = this.merge(name, text, stagingDirectory);
+    if (merged !== undefined) this.replace(name, merged, by);
+  }
+
+  /** The text with what is staged made in it, which empties the staging file. Undefined when nothing could be made. @throws UciError */
+  merge(name: string, text: string, stagingDirectory: string): string | undefined {
     const uciPackage = parsePackage(name, text);
-    if (applyDelta(uciPackage, readStaged(stagingDirectory, name)).made === 0) return;
+    if (applyDelta(uciPackage, readStaged(stagingDirectory, name)).made === 0) return undefined;
     truncateSync(`${stagingDirectory}/${name}`);
-    this.replace(name, formatPackage(uciPackage), by);
+    return formatPackage(uciPackage);
   }
 
   /** Drops what is staged for the package. @throws UciError when the package itself cannot be read. */
@@ -142,7 +148,12 @@ export class UciStore {
   overwrite(name: string, text: string, by: Cause): void {
     const before = this.text(name);
     writeBytes(this.path(name), text);
-    this.#onWrite({ package: name, by, before, after: text });
+    this.written(name, before, by);
+  }
+
+  /** Tells that somebody has changed the file, whatever it holds now. */
+  written(name: string, before: string | undefined, by: Cause): void {
+    this.#onWrite({ package: name, by, before, after: this.text(name) });
   }
 
   remove(name: string, by: Cause): void {

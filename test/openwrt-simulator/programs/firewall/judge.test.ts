@@ -157,12 +157,25 @@ test.each<[string, string, string]>([
     'Error: String exceeds maximum length of 16',
   ],
   [
+    'the comments that a zone of 88 characters gets',
+    section('zone', { name: 'z'.repeat(88) }),
+    'Error: comment too long, 128 characters maximum allowed',
+  ],
+  [
     'a second zone of a name',
     section('zone', { name: 'lan' }),
     "Error: redefinition of symbol 'lan_devices'",
   ],
 ])('nft refuses the whole set for %s', (_, text, message) => {
   expect(refusals(judge(text))).toContain(message);
+});
+
+test('a zone of 12 characters passes, as on the real one: only firewall3 refuses it', () => {
+  for (const length of [12, 32, 87]) {
+    const judgement = judge(section('zone', { name: 'z'.repeat(length) }));
+    expect(judgement.warnings).toEqual([]);
+    expect(refusals(judgement)).toBe('');
+  }
 });
 
 test('a comment of 128 characters passes', () => {

@@ -66,7 +66,16 @@ const duplicateZones = (taken: readonly TakenSection[]): Complaint[] => {
     );
 };
 
+/** fw4 takes zone names of any length (firewall3 has none over 11), until the comments that it makes of them are too long for nft. */
 const zoneComplaints = ({ values }: TakenSection): Complaint[] => {
+  const lines = zoneLines(values, setOf((values.get('device') ?? []).map(({ value }) => value)));
+  const tooLongComments = lines.flatMap((line) => tooLongComment(line, commentOf(line)));
+  return [...tooLongComments, ...tooLongDevices(values)];
+};
+
+const commentOf = (line: string): string => /"!fw4: [^"]*"$/.exec(line)?.[0] ?? '';
+
+const tooLongDevices = (values: Values): Complaint[] => {
   const devices = (values.get('device') ?? []).filter(({ inverted }) => !inverted);
   const tooLong = devices.find(({ value }) => value.length >= MAX_DEVICE);
   if (!tooLong) return [];

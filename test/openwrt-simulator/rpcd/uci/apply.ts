@@ -9,6 +9,7 @@ import type { Cause } from '../../journal.ts';
 import { UciError } from '../../uci/errors.ts';
 import { isPackageName } from '../../uci/names.ts';
 import type { UciStore } from '../../uci/store.ts';
+import type { UciWriter } from '../../uci/writer.ts';
 import {
   SESSION_ARGUMENT,
   STATUS,
@@ -20,7 +21,7 @@ import {
   type Reply,
   type Status,
 } from '../bus.ts';
-import { answering } from './object.ts';
+import { refusalOf } from './object.ts';
 import { Snapshot } from './snapshot.ts';
 
 /** Seconds until an apply with rollback is undone when the call names no timeout. */
@@ -28,7 +29,10 @@ const DEFAULT_APPLY_TIMEOUT_SECONDS = 60;
 
 export type ApplyDeps = {
   store: UciStore;
+  writer: UciWriter;
   clock: Clock;
+  /** Keeps rpcd from anything else until the work is done. */
+  occupy: (work: Promise<void>) => void;
   allows: (session: string, packageName: string, right: 'read' | 'write') => boolean;
   stagingDirectory: (session: string) => string;
   causeOf: (session: string, call: string) => Cause;
@@ -80,23 +84,25 @@ export class PendingApply {
     };
   }
 
-  #revertOrCommit(args: Arguments, { session }: Caller, commit: boolean): Reply {
+  async #revertOrCommit(args: Arguments, { session }: Caller, commit: boolean): Promise<Reply> {
     if (this.#session !== undefined) return failed(STATUS.permissionDenied);
     const name = args.text('config');
     if (name === undefined) return failed(STATUS.invalidArgument);
     if (!this.#deps.allows(session, name, 'write')) return failed(STATUS.permissionDenied);
     const staging = this.#deps.stagingDirectory(session);
-    return answering(() => {
+    try {
       if (!commit) this.#deps.store.revert(name, staging);
       else {
-        this.#deps.store.commit(name, staging, this.#deps.causeOf(session, 'uci commit'));
+        await this.#deps.writer.commit(name, staging, this.#deps.causeOf(session, 'uci commit'));
         this.#deps.onConfigChange(name);
       }
       return ok();
-    });
+    } catch (error) {
+      return refusalOf(error);
+    }
   }
 
-  #apply(args: Arguments, { session }: Caller): Reply {
+  async #apply(args: Arguments, { session }: Caller): Promise<Reply> {
     const rollback = args.flag('rollback');
     if (this.#session !== undefined && rollback) return failed(STATUS.permissionDenied);
     this.#snapshot.purge();
@@ -109,7 +115,7 @@ export class PendingApply {
     for (const name of names) {
       const delta = readBytes(`${staging}/${name}`);
       this.#snapshot.add(name, { text: this.#deps.store.text(name) ?? '', delta });
-      this.#commit(name, staging, this.#deps.causeOf(session, 'uci apply'));
+      await this.#commit(name, staging, this.#deps.causeOf(session, 'uci apply'));
     }
     if (rollback) this.#await(session, args.integer('timeout') ?? DEFAULT_APPLY_TIMEOUT_SECONDS);
     return ok();
@@ -118,7 +124,7 @@ export class PendingApply {
   #await(session: string, seconds: number): void {
     this.#session = session;
     this.#cancelTimer = this.#deps.clock.after(seconds * 1000, () =>
-      this.#restore('rollback timer'),
+      this.#deps.occupy(this.#restore('rollback timer')),
     );
   }
 
@@ -130,10 +136,10 @@ export class PendingApply {
     return ok();
   }
 
-  #rollback({ session }: Caller): Reply {
+  async #rollback({ session }: Caller): Promise<Reply> {
     const refusal = this.#notOurs(session);
     if (refusal) return refusal;
-    this.#restore('uci rollback');
+    await this.#restore('uci rollback');
     return ok();
   }
 
@@ -143,13 +149,13 @@ export class PendingApply {
   }
 
   /** Puts the files of the snapshot back, and the staged changes too if their session still lives. */
-  #restore(call: string): void {
+  async #restore(call: string): Promise<void> {
     const session = this.#session ?? '';
     const names = this.#snapshot.names();
     const stageAgain = this.#refusal(session, names) === STATUS.ok;
     for (const name of names) {
       const { text, delta } = this.#snapshot.read(name);
-      this.#deps.store.overwrite(name, text, this.#deps.causeOf(session, call));
+      await this.#deps.writer.overwrite(name, text, this.#deps.causeOf(session, call));
       this.#deps.onConfigChange(name);
       if (!stageAgain) continue;
       const staging = this.#deps.stagingDirectory(session);
@@ -168,9 +174,9 @@ export class PendingApply {
   }
 
   /** What cannot be read is left as it is, and nobody is told. */
-  #commit(name: string, staging: string, by: Cause): void {
+  async #commit(name: string, staging: string, by: Cause): Promise<void> {
     try {
-      this.#deps.store.commit(name, staging, by);
+      await this.#deps.writer.commit(name, staging, by);
     } catch (error) {
       if (!(error instanceof UciError)) throw error;
     }

@@ -100,13 +100,18 @@ export const createUciObject = (deps: UciObjectDeps): BusObject => {
 };
 
 /** Turns libuci's refusals into rpcd's codes. */
-export const answering = (answer: () => Reply): Reply => {
+const answering = (answer: () => Reply): Reply => {
   try {
     return answer();
   } catch (error) {
-    if (error instanceof UciError) return failed(STATUS_OF[error.kind]);
-    throw error;
+    return refusalOf(error);
   }
+};
+
+/** @throws whatever is none of libuci's */
+export const refusalOf = (error: unknown): Reply => {
+  if (error instanceof UciError) return failed(STATUS_OF[error.kind]);
+  throw error;
 };
 
 const STATUS_OF: Readonly<Record<UciError['kind'], Status>> = {
