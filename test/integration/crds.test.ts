@@ -11,9 +11,9 @@ import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import { applyCrds } from './support/crds.ts';
 
 const ICN_SAMPLES = new URL('../golden/cases/icn-samples.yaml', import.meta.url).pathname;
-const CRDS = new URL('../../deploy/crds', import.meta.url).pathname;
 
 let cluster: Cluster;
 let client: KubeClient;
@@ -22,8 +22,7 @@ let namespace: string;
 beforeAll(async () => {
   cluster = await connectCluster();
   client = createKubeClient({ config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }) });
-  await cluster.kubectl(['apply', '--kustomize', CRDS]);
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all']);
+  await applyCrds(cluster);
   namespace = await cluster.createNamespace('crds');
 });
 

@@ -1,9 +1,7 @@
 /** Installs the product as an operator does, with `kubectl apply -k deploy`, and waits until it serves. */
-import path from 'node:path';
 import type { Cluster } from 'kind-test-harness';
 import { coordinatorReady } from './faults.ts';
-
-const DEPLOY = path.resolve(import.meta.dirname, '../../deploy');
+import { DEPLOY } from './installation.ts';
 
 export const installProduct = async (
   cluster: Cluster,

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown } from '../../stack/faults.ts';
+import { crdList } from '../../stack/installation.ts';
 import { installProduct } from '../../stack/install.ts';
 import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -88,7 +89,8 @@ describe('uninstalling', async () => {
 
   it('with --force lets rules go that nobody will ever confirm', async () => {
     const forgotten = await cluster.createNamespace('forgotten');
-    await cluster.kubectl(['apply', '-k', path.join(ROOT, 'deploy/crds')]);
+    const kinds = await crdList(cluster);
+    await cluster.kubectl(['apply', '-f', '-'], { stdin: kinds });
     await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
     const lan = zone('lan1', 'ovn-net1');
     const held = {
@@ -97,7 +99,7 @@ describe('uninstalling', async () => {
     };
     await cluster.kubectl(['create', '-n', forgotten, '-f', '-'], { stdin: JSON.stringify(held) });
     // As somebody does who did not read on.
-    await cluster.kubectl(['delete', '--wait=false', '-k', path.join(ROOT, 'deploy/crds')]);
+    await cluster.kubectl(['delete', '--wait=false', '-f', '-'], { stdin: kinds });
     const { code, said } = await uninstall('--yes', '--force');
     expect([code, said]).toEqual([0, expect.stringContaining('done')]);
     expect(await names('crd')).not.toContain('sdewan');

@@ -1,15 +1,15 @@
 /** An agent that may not watch, or whose kind is not served, knows nothing: rules stay, and nothing is confirmed. */
-import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { withoutRights } from '../../stack/faults.ts';
+import { installed } from '../../stack/installation.ts';
 import { observePods, observeRules, readCnf } from '../../stack/observe.ts';
 import { apply, remove, waitForRules, waitGone, waitInSync } from '../../stack/operator.ts';
 import { rule, zone } from '../../stack/rules.ts';
 import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
-const FORWARDING_CRD = 'firewallforwardings';
+const FORWARDING_CRD = 'firewallforwardings.batch.sdewan.akraino.org';
 /** How long an agent that was refused is watched for doing nothing wrong. */
 const QUIET_MS = 5_000;
 
@@ -61,15 +61,15 @@ describe('watches that fail', async () => {
   });
 
   it('not served (404): the other kinds work, and it is watched once it is there', async () => {
-    const crd = path.resolve(import.meta.dirname, `../../../deploy/crds/${FORWARDING_CRD}.yaml`);
-    await cluster.kubectl(['delete', '-f', crd]);
+    const crd = await installed(cluster, 'CustomResourceDefinition', FORWARDING_CRD);
+    await cluster.kubectl(['delete', 'crd', FORWARDING_CRD]);
     try {
       await restartAgent();
       await apply(cluster, namespace, zone('dmz1', 'ovn-net2'));
       await waitInSync(cluster, namespace, ['FirewallZone/dmz1', lan]);
     } finally {
-      await cluster.kubectl(['apply', '-f', crd]);
-      await cluster.kubectl(['wait', '--for=condition=Established', '-f', crd]);
+      await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(crd) });
+      await cluster.kubectl(['wait', '--for=condition=Established', 'crd', FORWARDING_CRD]);
     }
     const forwarding = rule('FirewallForwarding', 'lan-dmz', { src: 'lan1', dest: 'dmz1' });
     await apply(cluster, namespace, forwarding);

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import { installedObjects, render, type Manifest } from '../../stack/installation.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const LABEL = 'sdewan.akraino.org/inject';
 
 const configuration = z.object({
-  kind: z.string(),
   webhooks: z
     .array(
       z.object({
@@ -31,28 +30,29 @@ beforeAll(async () => {
 });
 afterAll(() => rm(overlay, { recursive: true, force: true }));
 
-const render = async (lines: readonly string[]): Promise<string> => {
-  const head = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n';
-  await writeFile(join(overlay, 'kustomization.yaml'), `${head}${lines.join('\n')}\n`);
-  return (await cluster.kubectl(['kustomize', overlay])).stdout;
-};
-const RESOURCES = 'resources: [../../deploy]';
-const COMPONENTS = 'components: [../../deploy/opt-in]';
+const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: [../../deploy]
+components: [../../deploy/opt-in]
+`;
 
 /** Webhook -> what it says of namespaces; kustomize puts what it patched first. */
-const selectionsIn = (manifests: string): [string, unknown][] =>
-  parseAllDocuments(manifests)
-    .map((document) => configuration.parse(document.toJS()))
-    .flatMap(({ webhooks = [] }) => webhooks)
+const selectionsIn = (objects: readonly Manifest[]): [string, unknown][] =>
+  objects
+    .flatMap((object) => configuration.parse(object).webhooks ?? [])
     .map(({ name, namespaceSelector }): [string, unknown] => [
       name,
       namespaceSelector?.matchExpressions ?? [],
     ])
     .sort(([one], [other]) => (one < other ? -1 : 1));
 
-it('turns every opt-out of a namespace into an opt-in', async () => {
-  const plain = await render([RESOURCES]);
-  const optIn = await render([RESOURCES, COMPONENTS]);
+const withoutWebhooks = (objects: readonly Manifest[]): Manifest[] =>
+  objects.filter(({ kind }) => !kind.endsWith('WebhookConfiguration'));
+
+it('turns every opt-out of a namespace into an opt-in, and changes nothing else', async () => {
+  const plain = await installedObjects(cluster);
+  await writeFile(join(overlay, 'kustomization.yaml'), OVERLAY);
+  const optIn = await render(cluster, overlay);
   const optOut = [{ key: LABEL, operator: 'NotIn', values: ['disabled'] }];
   const expected = selectionsIn(plain).map(([name, selection]) => [
     name,
@@ -62,4 +62,5 @@ it('turns every opt-out of a namespace into an opt-in', async () => {
   ]);
   expect(expected).not.toEqual(selectionsIn(plain));
   expect(selectionsIn(optIn)).toEqual(expected);
+  expect(withoutWebhooks(optIn)).toEqual(withoutWebhooks(plain));
 });

@@ -1,23 +1,14 @@
 /**
- * deploy/ as an installation has it, moved so that several can live in one cluster: another system namespace, a suffix on names that
+ * What `kubectl apply -k deploy` installs, moved so that several can live in one cluster: another system namespace, a suffix on names that
  * are of the whole cluster, webhooks by URL (the process kubelet has no Services), and an eye only for namespaces with the
  * test's label.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
+import { installedObjects, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 
-const DEPLOY = join(import.meta.dirname, '../../../deploy');
-const FILES = [
-  'rbac/agent-roles.yaml',
-  'rbac/coordinator.yaml',
-  'rbac/admission.yaml',
-  'policies/purpose.yaml',
-  'policies/coordinator.yaml',
-  'webhooks/mutating.yaml',
-  'webhooks/validating.yaml',
-];
+/** The coordinator is a process of the test, and CRDs are the same for all. */
+const NOT_MOVED = new Set(['Namespace', 'CustomResourceDefinition', 'Service', 'Deployment']);
 export const TEST_LABEL = 'sdewan-test';
 
 export type Installation = {
@@ -42,14 +33,20 @@ const manifestSchema = z.looseObject({
 });
 type Manifest = z.infer<typeof manifestSchema>;
 
-export const manifestsOf = (installation: Installation): object[] =>
-  FILES.flatMap((file) => {
-    const text = readFileSync(join(DEPLOY, file), 'utf8');
-    const moved = text.replaceAll('sdewan-system', installation.systemNamespace);
-    return parseAllDocuments(moved).map((document) =>
-      move(manifestSchema.parse(document.toJS()), installation),
-    );
-  });
+export const manifestsOf = async (
+  cluster: Cluster,
+  installation: Installation,
+): Promise<object[]> => {
+  const objects = await installedObjects(cluster);
+  const text = JSON.stringify(objects.filter(({ kind }) => !NOT_MOVED.has(kind)));
+  const moved: unknown = JSON.parse(
+    text.replaceAll(SYSTEM_NAMESPACE, installation.systemNamespace),
+  );
+  return z
+    .array(manifestSchema)
+    .parse(moved)
+    .map((manifest) => move(manifest, installation));
+};
 
 export const webhookConfigurationOf = (systemNamespace: string): string =>
   `sdewan-coordinator-${systemNamespace}`;

@@ -16,8 +16,11 @@ import * as z from 'zod';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
+import { applyCrds } from '../support/crds.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
+import { listOf } from '../../stack/installation.ts';
+import { kubeconfigOf as serviceAccountKubeconfig } from '../../stack/service-account.ts';
 
 const namespaces = {
   group: '',
@@ -61,8 +64,7 @@ export const eventually = <T>(read: () => T) => {
 
 export const createWorld = async (env: Record<string, string> = {}): Promise<World> => {
   const cluster = await connectCluster();
-  await cluster.kubectl(['apply', '--server-side', '-k', join(ROOT, 'deploy/crds')]);
-  await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all']);
+  await applyCrds(cluster);
   const systemNamespace = await cluster.createNamespace('admission');
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
@@ -73,19 +75,15 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
   const log: Record<string, unknown>[] = [];
   const kubectl = (args: readonly string[], stdin?: string): Promise<KubectlResult> =>
     cluster.kubectl(args, { allowFailure: true, ...(stdin !== undefined && { stdin }) });
-  const must = async (objects: readonly unknown[]): Promise<void> => {
-    const stdin = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
-    await cluster.kubectl(['apply', '-f', '-'], { stdin });
-  };
 
   const kubeconfigOf = async (namespace: string, account: string): Promise<string> => {
     const path = join(directory, `${namespace}-${account}.yaml`);
-    const token = await cluster.kubectl(['create', 'token', account, '-n', namespace]);
-    await writeFile(path, kubeconfigText(cluster, token.stdout.trim()));
+    await writeFile(path, await serviceAccountKubeconfig(cluster, namespace, account));
     return path;
   };
 
-  await must(manifestsOf({ systemNamespace, url }));
+  const objects = await manifestsOf(cluster, { systemNamespace, url });
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: listOf(objects) });
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 
   let process: CoordinatorProcess | undefined;
@@ -102,11 +100,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
       await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
       return name;
     },
-    apply: (objects, ...flags) =>
-      kubectl(
-        ['apply', ...flags, '-f', '-'],
-        JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
-      ),
+    apply: (objects, ...flags) => kubectl(['apply', ...flags, '-f', '-'], listOf(objects)),
     kubectl: (...args) => kubectl(args),
     clientAs: (username, groups = []) => {
       const headers = async (): Promise<Record<string, string>> => ({
@@ -211,13 +205,3 @@ const freePort = async (): Promise<number> => {
   await new Promise((resolve) => server.close(resolve));
   return port;
 };
-
-const kubeconfigText = ({ server }: Cluster, token: string): string =>
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
-    users: [{ name: 'u', user: { token } }],
-    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-    'current-context': 'x',
-  });

@@ -1,11 +1,10 @@
 /** The CRDs, as an installation has them. Files that run at the same time may both apply them. */
-import { join } from 'node:path';
 import type { Cluster } from 'kind-test-harness';
-
-const FOLDER = join(import.meta.dirname, '../../../deploy/crds');
+import { crdList } from '../../stack/installation.ts';
 
 export const applyCrds = async (cluster: Cluster): Promise<void> => {
-  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-k', FOLDER]);
+  const apply = ['apply', '--server-side', '--force-conflicts', '-f', '-'];
+  await cluster.kubectl(apply, { stdin: await crdList(cluster) });
   const wait = ['wait', '--for=condition=Established', '--timeout=30s', 'crd', '--all'];
   await cluster.kubectl(wait);
 };

@@ -1,0 +1,66 @@
+/**
+ * Everything that `kubectl apply -k deploy` installs, by kind and name, with what hangs on a name inside: webhooks, and who is bound
+ * to what. An object that falls out of the kustomization is a line less in the golden file. `UPDATE=1` rewrites it.
+ */
+import { writeFileSync, readFileSync } from 'node:fs';
+import { connectCluster } from 'kind-test-harness';
+import { expect, it } from 'vitest';
+import * as z from 'zod';
+import { installedObjects, type Manifest } from '../stack/installation.ts';
+
+const GOLDEN = new URL('../golden/installation.txt', import.meta.url).pathname;
+
+const partsSchema = z.object({
+  webhooks: z
+    .array(
+      z.object({
+        name: z.string(),
+        failurePolicy: z.string(),
+        clientConfig: z.object({ service: z.object({ path: z.string() }) }),
+      }),
+    )
+    .default([]),
+  roleRef: z.object({ kind: z.string(), name: z.string() }).optional(),
+  subjects: z
+    .array(z.object({ kind: z.string(), namespace: z.string(), name: z.string() }))
+    .default([]),
+  spec: z
+    .object({
+      policyName: z.string().optional(),
+      validationActions: z.array(z.string()).default([]),
+      validations: z.array(z.unknown()).default([]),
+    })
+    .default({ validationActions: [], validations: [] }),
+});
+
+const linesOf = (object: Manifest): string[] => {
+  const { namespace, name } = object.metadata;
+  const { webhooks, roleRef, subjects, spec } = partsSchema.parse(object);
+  return [
+    `${object.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
+    ...webhooks.map(
+      (webhook) =>
+        `  ${webhook.name} ${webhook.clientConfig.service.path} ${webhook.failurePolicy}`,
+    ),
+    ...(roleRef ? [`  ${roleRef.kind} ${roleRef.name}`] : []),
+    ...subjects.map((subject) => `  ${subject.kind} ${subject.namespace}/${subject.name}`),
+    ...(spec.policyName === undefined
+      ? []
+      : [`  ${spec.policyName} ${spec.validationActions.join()}`]),
+    ...(spec.validations.length > 0 ? [`  ${spec.validations.length} validations`] : []),
+  ];
+};
+
+it('installs what the golden file lists, and nothing else', async () => {
+  const objects = await installedObjects(await connectCluster());
+  const text = `${objects.flatMap(linesOf).join('\n')}\n`;
+  if (process.env['UPDATE']) writeFileSync(GOLDEN, text);
+  expect(text).toBe(readFileSync(GOLDEN, 'utf8'));
+});
+
+it('labels everything that it installs, so that uninstalling finds it', async () => {
+  const objects = await installedObjects(await connectCluster());
+  const label = { 'app.kubernetes.io/part-of': 'sdewan' };
+  for (const { kind, metadata } of objects)
+    expect({ kind, ...metadata }).toMatchObject({ kind, labels: label });
+});
