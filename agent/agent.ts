@@ -109,7 +109,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   });
   const onChange = (): void => {
     publisher.mark();
-    probeFiles.setMissing(status.notReady());
+    void probeFiles.setMissing(status.notReady());
   };
   const networks = await followNetworks({
     file: env.SDEWAN_NETWORKS_FILE,

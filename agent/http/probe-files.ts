@@ -9,10 +9,10 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type ProbeFiles = {
-  /** Touches the first file until the signal aborts, then takes both away. */
+  /** Touches the first file until the signal aborts, then takes both away for good. */
   run: (signal: AbortSignal) => Promise<void>;
-  /** Ready when nothing is missing. The last call decides, whatever the disk does in between. */
-  setMissing: (missing: ReadonlyMap<string, string>) => void;
+  /** Ready when nothing is missing. The last call decides, whatever the disk does in between; resolves when the disk has it. */
+  setMissing: (missing: ReadonlyMap<string, string>) => Promise<void>;
 };
 
 export type ProbeFilesDeps = { directory: string; clock: Clock; log: Logger };
@@ -26,6 +26,7 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
   };
   await removeBoth();
   let isReady = false;
+  let ended = false;
   let writing = Promise.resolve();
   return {
     run: async (signal) => {
@@ -37,17 +38,21 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {
+        // The last pass comes to its end after this, and would say that the agent is ready.
+        ended = true;
+        await writing;
         await removeBoth();
       }
     },
     setMissing: (missing) => {
       const now = missing.size === 0;
-      if (now === isReady) return;
+      if (now === isReady || ended) return writing;
       isReady = now;
       log.info({ ready: now, missing: Object.fromEntries(missing) }, 'readiness changed');
       writing = writing
         .then(() => (now ? touch(ready) : rm(ready, { force: true })))
         .catch((error: unknown) => log.error({ err: error, path: ready }, 'cannot say readiness'));
+      return writing;
     },
   };
 };

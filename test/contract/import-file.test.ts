@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
-import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import type { Fault } from '../openwrt-simulator/faults.ts';
 import { ubusDriver } from './conformance/simulated.ts';
 

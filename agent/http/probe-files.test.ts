@@ -1,0 +1,139 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ALIVE_INTERVAL_MS } from '#shared/inject/state-directory.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createProbeFiles, type ProbeFiles } from './probe-files.ts';
+
+const NOTHING: ReadonlyMap<string, string> = new Map();
+const A_PART = new Map([['openwrt', 'connection refused']]);
+const LONG_AGO = 0;
+
+let directory: string;
+let clock: ManualClock;
+let stopping: AbortController;
+const pathOf = (file: string): string => join(directory, file);
+const isThere = (file: string): boolean => existsSync(pathOf(file));
+const touchedAt = (): number => statSync(pathOf('alive')).mtimeMs;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'probe-files-'));
+  clock = createManualClock();
+  stopping = new AbortController();
+});
+afterEach(() => {
+  stopping.abort();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const create = (): Promise<ProbeFiles> => createProbeFiles({ directory, clock, log: silentLogger });
+const run = async (): Promise<{ files: ProbeFiles; ended: Promise<void> }> => {
+  const files = await create();
+  const ended = files.run(stopping.signal);
+  await clock.awaited();
+  return { files, ended };
+};
+
+describe('the file of the liveness probe', () => {
+  it('is touched again after each interval, and in between by nobody', async () => {
+    await run();
+    for (let round = 1; round <= 3; round += 1) {
+      utimesSync(pathOf('alive'), LONG_AGO, LONG_AGO);
+      clock.advance(ALIVE_INTERVAL_MS - 1);
+      expect(touchedAt()).toBe(LONG_AGO);
+      clock.advance(1);
+      await clock.awaited();
+      expect(touchedAt()).toBeGreaterThan(LONG_AGO);
+    }
+  });
+
+  it('comes back when somebody has removed it', async () => {
+    await run();
+    rmSync(pathOf('alive'));
+    await clock.step();
+    await clock.awaited();
+    expect(isThere('alive')).toBe(true);
+  });
+
+  it('is not there before the agent runs, nor after it', async () => {
+    writeFileSync(pathOf('alive'), 'of an earlier run');
+    const files = await create();
+    expect(isThere('alive')).toBe(false);
+    const ended = files.run(stopping.signal);
+    await clock.awaited();
+    stopping.abort();
+    await ended;
+    expect(isThere('alive')).toBe(false);
+  });
+
+  it('that cannot be written ends the agent, whose container then starts anew', async () => {
+    const { ended } = await run();
+    rmSync(directory, { recursive: true });
+    const [reason] = await Promise.all([ended.catch((error: unknown) => error), clock.step()]);
+    expect(reason).toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('the file of the readiness probe', () => {
+  it('is there when no part is missing, and only then', async () => {
+    const { files } = await run();
+    expect(isThere('ready')).toBe(false);
+    for (const missing of [A_PART, NOTHING, A_PART, NOTHING, NOTHING]) {
+      await files.setMissing(missing);
+      expect(isThere('ready')).toBe(missing === NOTHING);
+    }
+  });
+
+  it('is not there before the agent says so, whatever an earlier run has left', async () => {
+    writeFileSync(pathOf('ready'), 'of an earlier run');
+    const files = await create();
+    expect(isThere('ready')).toBe(false);
+    await files.setMissing(A_PART);
+    expect(isThere('ready')).toBe(false);
+  });
+
+  it.each([
+    ['ready', [A_PART, NOTHING], true],
+    ['not ready', [NOTHING, A_PART], false],
+    ['ready after all', [NOTHING, A_PART, NOTHING], true],
+  ])('says %s when that was said last, however fast', async (_what, said, expected) => {
+    const { files } = await run();
+    await Promise.all(said.map((missing) => files.setMissing(missing)));
+    expect(isThere('ready')).toBe(expected);
+  });
+
+  it('is written again after a disk that failed', async () => {
+    const { files } = await run();
+    mkdirSync(pathOf('ready'));
+    writeFileSync(pathOf('ready/in-the-way'), '');
+    await files.setMissing(NOTHING);
+    await files.setMissing(A_PART);
+    rmSync(pathOf('ready'), { recursive: true });
+    await files.setMissing(NOTHING);
+    expect(isThere('ready')).toBe(true);
+  });
+
+  it('is gone when the agent has ended, also when its last pass says ready after that', async () => {
+    const { files, ended } = await run();
+    const said = Array.from({ length: 21 }, (_, at) => (at % 2 === 0 ? NOTHING : A_PART));
+    const last = Promise.all(said.map((missing) => files.setMissing(missing)));
+    stopping.abort();
+    const first = await Promise.race([last.then(() => 'written'), ended.then(() => 'ended')]);
+    expect(first).toBe('written');
+    await ended;
+    expect(isThere('ready')).toBe(false);
+    await files.setMissing(A_PART);
+    await files.setMissing(NOTHING);
+    expect(isThere('ready')).toBe(false);
+  });
+});

@@ -1,0 +1,75 @@
+/** Time for tests: it stands still until the test moves it, and the test can wait until the code under test waits for it. */
+import type { Clock } from './clock.ts';
+
+export type ManualClock = Clock & {
+  /** Lets that much time pass, and all that is due in it happen in order. */
+  advance: (ms: number) => void;
+  /** Resolves as soon as something waits for time to pass. */
+  awaited: () => Promise<void>;
+  /** Waits until something waits, and moves to when the first of it is due; gives how far, in milliseconds. */
+  step: () => Promise<number>;
+};
+
+type Entry = { at: number; callback: () => void };
+
+/** Begins at 0. */
+export const createManualClock = (): ManualClock => {
+  let now = 0;
+  let due: readonly Entry[] = [];
+  let listeners: readonly (() => void)[] = [];
+  const after: Clock['after'] = (ms, callback) => {
+    const entry = { at: now + ms, callback };
+    due = [...due, entry].sort((a, b) => a.at - b.at);
+    const told = listeners;
+    listeners = [];
+    for (const tell of told) tell();
+    return () => {
+      due = due.filter((other) => other !== entry);
+    };
+  };
+  const advance = (ms: number): void => {
+    const end = now + ms;
+    for (let [next] = due; next && next.at <= end; [next] = due) {
+      due = due.slice(1);
+      now = Math.max(now, next.at);
+      next.callback();
+    }
+    now = end;
+  };
+  const awaited = async (): Promise<void> => {
+    while (due.length === 0) {
+      await new Promise<void>((resolve) => {
+        listeners = [...listeners, resolve];
+      });
+    }
+  };
+  return {
+    now: () => now,
+    monotonic: () => now,
+    after,
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal?.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        const stop = (): void => {
+          cancel();
+          reject(signal?.reason);
+        };
+        const cancel = after(ms, () => {
+          signal?.removeEventListener('abort', stop);
+          resolve();
+        });
+        signal?.addEventListener('abort', stop, { once: true });
+      }),
+    advance,
+    awaited,
+    step: async () => {
+      await awaited();
+      const ms = Math.max(0, (due[0]?.at ?? now) - now);
+      advance(ms);
+      return ms;
+    },
+  };
+};
