@@ -92,6 +92,14 @@ export class OpenwrtUnreachableError extends OpenwrtError {
   override name = 'OpenwrtUnreachableError';
 }
 
+/** It answers, and does not take the username and password. */
+export class OpenwrtLoginRefusedError extends OpenwrtUnreachableError {
+  override name = 'OpenwrtLoginRefusedError';
+  constructor(why = 'it refuses the username and password') {
+    super('log in to OpenWRT', why);
+  }
+}
+
 /** OpenWRT answers, but what somebody else did is in the way; it is as it was before we tried. Worth a retry with backoff. */
 export class OpenwrtBlockedError extends OpenwrtError {
   override name = 'OpenwrtBlockedError';

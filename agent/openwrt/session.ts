@@ -5,7 +5,8 @@
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { readText, readUsername, type OpenwrtTarget } from './credentials.ts';
-import { OpenwrtError, OpenwrtUnreachableError } from './driver.ts';
+import { OpenwrtError, OpenwrtLoginRefusedError } from './driver.ts';
+import { createLoginGate, type Credentials } from './login-gate.ts';
 import {
   ACCESS_DENIED,
   createRpc,
@@ -47,13 +48,17 @@ export type UbusSessionsDeps = {
   target: OpenwrtTarget;
   /** Called in each new session before anything else, to deal with what an earlier one left behind. */
   onLogin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
-  clock: Pick<Clock, 'after'>;
+  clock: Pick<Clock, 'monotonic' | 'after'>;
 };
 
 const NO_SESSION = '0'.repeat(32);
+/** Anybody may ask; whatever the answer is, OpenWRT is there. */
+const LOOK: UbusCall = { object: 'session', method: 'access' };
 const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}$/) });
 
-export const createUbusSessions = ({ target, onLogin, clock }: UbusSessionsDeps): UbusSessions => {
+export const createUbusSessions = (deps: UbusSessionsDeps): UbusSessions => {
+  const { target, onLogin, clock } = deps;
+  const gate = createLoginGate(clock);
   let current: UbusSession | undefined;
   let logins = 0;
 
@@ -69,15 +74,11 @@ export const createUbusSessions = ({ target, onLogin, clock }: UbusSessionsDeps)
       readUsername(target.usernameFile),
       readText(target.passwordFile),
     ]);
-    const call = { object: 'session', method: 'login', args: { username, password } };
-    const [answer] = await rpc.send(NO_SESSION, [call], { signal });
-    if (answer?.code === UBUS_STATUS.permissionDenied) {
-      throw new OpenwrtUnreachableError(
-        'log in to OpenWRT',
-        'it refuses the username and password',
-      );
-    }
-    const { ubus_rpc_session: id } = checked(call, answer, loginSchema);
+    const credentials = { username, password };
+    const id = await gate.pass(credentials, {
+      logIn: () => logInWith(rpc, credentials, signal),
+      look: () => rpc.send(NO_SESSION, [LOOK], { signal }),
+    });
     const session = createSession(connect, id);
     logins += 1;
     await onLogin(session, signal);
@@ -111,6 +112,14 @@ export const createUbusSessions = ({ target, onLogin, clock }: UbusSessionsDeps)
       await ended?.attempt([destroy], { signal, timeoutMs: 1_000 }).catch(() => undefined);
     },
   };
+};
+
+/** The id of a new session. @throws OpenwrtError */
+const logInWith = async (rpc: Rpc, args: Credentials, signal: AbortSignal): Promise<string> => {
+  const call = { object: 'session', method: 'login', args };
+  const [answer] = await rpc.send(NO_SESSION, [call], { signal });
+  if (answer?.code === UBUS_STATUS.permissionDenied) throw new OpenwrtLoginRefusedError();
+  return checked(call, answer, loginSchema).ubus_rpc_session;
 };
 
 const createSession = (connect: () => Promise<Rpc>, id: string): UbusSession => ({

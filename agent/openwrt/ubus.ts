@@ -26,7 +26,7 @@ export type UbusDriverOptions = {
   target: OpenwrtTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
-  clock: Pick<Clock, 'now' | 'after'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
   log: Logger;
 };
 

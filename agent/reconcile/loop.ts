@@ -113,7 +113,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
         const answers = !(error instanceof OpenwrtUnreachableError);
         onAttempt({ outcome: answers ? 'hindered' : 'unanswered', message });
         if (answers) throw error;
-        // Looking again costs next to nothing, and a restart has to be noticed within two seconds.
+        // A look costs next to nothing, and a restart has to be noticed within two seconds. Logins have a gate of their own.
         return soon();
       }
     },

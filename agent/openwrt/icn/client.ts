@@ -7,7 +7,13 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Answer } from '../../exchange.ts';
 import { exchange } from '../../exchange.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../credentials.ts';
-import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../driver.ts';
+import {
+  OpenwrtApiMissingError,
+  OpenwrtError,
+  OpenwrtLoginRefusedError,
+  OpenwrtUnreachableError,
+} from '../driver.ts';
+import { createLoginGate } from '../login-gate.ts';
 
 const LOGIN_PATH = '/cgi-bin/luci/';
 const REST_PATH = '/cgi-bin/luci/sdewan/';
@@ -51,8 +57,9 @@ export type RestClient = {
 
 export const createRestClient = (
   target: OpenwrtTarget,
-  clock: Pick<Clock, 'after'>,
+  clock: Pick<Clock, 'monotonic' | 'after'>,
 ): RestClient => {
+  const gate = createLoginGate(clock);
   let cookie: string | undefined;
   let losses = 0;
   let lost = false;
@@ -106,18 +113,15 @@ export const createRestClient = (
     const form = new URLSearchParams({ luci_username: username, luci_password: password });
     const call: RestCall = { method: 'POST', path: 'login', body: form.toString() };
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const answer = await send(call, new URL(LOGIN_PATH, target.url), headers, signal);
-    if (answer.status === 404)
-      throw new OpenwrtApiMissingError('log in to OpenWRT', 'it has no LuCI');
-    const given = answer.headers['set-cookie']?.find((each) => /^sysauth\w*=[^;]+/.test(each));
-    if (answer.status >= 500 || answer.status === 403 || given === undefined) {
-      const why =
-        answer.status === 403
-          ? 'it refuses the username and password'
-          : `HTTP status ${answer.status}`;
-      throw new OpenwrtUnreachableError('log in to OpenWRT', why);
-    }
-    return given.split(';')[0] ?? '';
+    const front: RestCall = { method: 'GET', path: 'its front page' };
+    return gate.pass(
+      { username, password },
+      {
+        logIn: async () =>
+          cookieIn(await send(call, new URL(LOGIN_PATH, target.url), headers, signal)),
+        look: () => send(front, new URL('/', target.url), {}, signal),
+      },
+    );
   };
 
   const attempt = async (call: RestCall, signal: AbortSignal): Promise<Answer> => {
@@ -150,7 +154,7 @@ export const createRestClient = (
       }
       const attempted = attemptOf(call);
       if (answer.status === 403)
-        throw new OpenwrtUnreachableError(attempted, 'it answers 403 after a new login, too');
+        throw new OpenwrtError(attempted, 'it answers 403 after a new login, too');
       if (answer.status >= 502)
         throw new OpenwrtUnreachableError(attempted, `HTTP status ${answer.status}`);
       return readAnswer(answer);
@@ -164,6 +168,17 @@ export const createRestClient = (
       await send(call, url, { cookie: ended }, new AbortController().signal).catch(() => undefined);
     },
   };
+};
+
+/** @throws OpenwrtApiMissingError, OpenwrtUnreachableError */
+const cookieIn = ({ status, headers }: Answer): string => {
+  if (status === 404) throw new OpenwrtApiMissingError('log in to OpenWRT', 'it has no LuCI');
+  if (status >= 500)
+    throw new OpenwrtUnreachableError('log in to OpenWRT', `HTTP status ${status}`);
+  if (status === 403) throw new OpenwrtLoginRefusedError();
+  const given = headers['set-cookie']?.find((each) => /^sysauth\w*=[^;]+/.test(each));
+  if (given === undefined) throw new OpenwrtLoginRefusedError(`HTTP status ${status}`);
+  return given.split(';')[0] ?? '';
 };
 
 /** @throws OpenwrtError when the answer is not the one that the call is to have */
