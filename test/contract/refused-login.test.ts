@@ -11,7 +11,7 @@ import { OpenwrtUnreachableError, type Driver } from '../../agent/openwrt/driver
 import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
 import { TcpProxy } from '../faults/tcp-proxy.ts';
-import { startOpenwrt, type TestOpenwrt } from '../integration/support/openwrt.ts';
+import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 
 const NEVER = new AbortController().signal;
 /** The longest time between two looks: one second, spread by a quarter. */
