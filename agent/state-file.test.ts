@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -35,6 +44,25 @@ describe('a state file', () => {
     await file.write({ version: 1, count: 5 });
     expect(readdirSync(folder)).toEqual(['x.json']);
     expect(statSync(join(folder, 'x.json')).mode & 0o777).toBe(0o600);
+  });
+
+  it('is replaced whole, so that a crash while it is written leaves the old one', async () => {
+    const file = await open();
+    await file.write({ version: 1, count: 1 });
+    const old = openSync(join(folder, 'x.json'), 'r');
+    await file.write({ version: 1, count: 2 });
+    expect(readFileSync(old, 'utf8')).toBe('{"version":1,"count":1}');
+    closeSync(old);
+    writeFileSync(join(folder, 'x.json.new'), '{"version":1,"cou');
+    expect((await open()).value().count).toBe(2);
+  });
+
+  it('has the value only when it is on disk', async () => {
+    const file = await open();
+    await file.write({ version: 1, count: 1 });
+    rmSync(folder, { recursive: true });
+    await expect(file.write({ version: 1, count: 2 })).rejects.toThrow('ENOENT');
+    expect(file.value().count).toBe(1);
   });
 
   it.each([

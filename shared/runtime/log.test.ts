@@ -23,6 +23,29 @@ it('lets no secret through, on three levels', () => {
 });
 
 it.each([
+  'token',
+  'password',
+  'secret',
+  'authorization',
+  'Authorization',
+  'cookie',
+  'sessionId',
+  'ubus_rpc_session',
+  'private_key',
+  'privateKey',
+  'pre_shared_key',
+])('lets no %s through, wherever it stands', (key) => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => void lines.push(line) };
+  const log = createLogger({ name: 't', level: 'info', destination });
+  const held = { [key]: 'S3CRET' };
+  log.info({ ...held, options: held, section: { options: held } }, 'a section');
+  log.child({ options: held }).warn(held, 'another');
+  expect(lines.join('')).not.toContain('S3CRET');
+  expect(lines.join('').split('[redacted]')).toHaveLength(6);
+});
+
+it.each([
   ['the message', new Error('a'), 'a'],
   ['what caused it', new Error('a', { cause: new Error('b', { cause: 'c' }) }), 'a: b: c'],
   ['nothing twice', new Error('a: b', { cause: new Error('b') }), 'a: b'],

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { namedSection } from '#shared/compile/testing.ts';
+import { collectionOf } from './collections.ts';
+import type { RestAnswer, RestCall, RestClient } from './client.ts';
+import { carryOut, writesOf, type Refusal, type Write } from './writes.ts';
+
+const { signal } = new AbortController();
+const KEY = 'the k3y';
+const FIELDS = { gateway: '203.0.113.9', pre_shared_key: KEY };
+const remote = namedSection('remotes', 'site', FIELDS);
+const rule = namedSection('rules', 'web', { src: 'lan' });
+
+const carriedOut = async (
+  write: Write,
+  answer: Partial<RestAnswer>,
+): Promise<{ refusal: Refusal | undefined; calls: RestCall[] }> => {
+  const calls: RestCall[] = [];
+  const notAsked = () => Promise.reject(new Error('not asked in this test'));
+  const client: RestClient = {
+    call: async (call) => {
+      calls.push(call);
+      return { status: 201, json: undefined, message: '', ...answer };
+    },
+    hasSession: () => true,
+    look: notAsked,
+    losses: () => 0,
+    close: notAsked,
+  };
+  return { refusal: await carryOut(client, write, signal), calls };
+};
+const post = (name: string, section = rule): Write => ({
+  verb: 'POST',
+  collection: collectionOf(name),
+  section,
+});
+
+describe('an object is written', () => {
+  it('when the API answers with what it was sent', async () => {
+    const json = { name: 'web', src: 'lan' };
+    expect((await carriedOut(post('firewall/rules'), { json })).refusal).toBeUndefined();
+  });
+
+  it.each<[string, Partial<RestAnswer>, string]>([
+    ['it answers with another', { json: { name: 'web', src: 'wan' } }, 'as it was sent'],
+    ['it answers with none', { json: null }, 'did not'],
+    ['it answers something else', { status: 200, json: { name: 'web', src: 'lan' } }, '200'],
+    ['it refuses', { status: 400, message: 'Field[src] checked failed' }, 'Field[src] checked'],
+  ])('not when %s', async (_what, answer, why) => {
+    const { refusal } = await carriedOut(post('firewall/rules'), answer);
+    expect(refusal?.message).toContain(why);
+    expect(refusal?.stuck).toBe(false);
+  });
+});
+
+describe('an object is removed', () => {
+  const removal: Write = {
+    verb: 'DELETE',
+    collection: collectionOf('firewall/rules'),
+    name: 'web',
+  };
+
+  it.each([200, 404])('when the API answers %i', async (status) => {
+    const { refusal, calls } = await carriedOut(removal, { status });
+    expect(refusal).toBeUndefined();
+    expect(calls).toEqual([{ method: 'DELETE', path: 'firewall/v1/rules/web' }]);
+  });
+
+  it.each([400, 403, 500])('not when it answers %i', async (status) => {
+    const { refusal } = await carriedOut(removal, { status, message: 'in use' });
+    expect(refusal).toEqual({ message: `HTTP status ${status}: in use`, stuck: true });
+  });
+});
+
+describe('what is told of IPsec', () => {
+  it.each([
+    [`Field[pre_shared_key] checked failed: ${KEY}`, 'HTTP status 400: Field[pre_shared_key]'],
+    [`Conflict with ${KEY}`, 'HTTP status 400: Conflict'],
+    [`ipsec.lua:12: bad argument '${KEY}'`, 'HTTP status 400'],
+  ])('holds no key: %s', async (message, told) => {
+    const { refusal } = await carriedOut(post('ipsec/remotes', remote), { status: 400, message });
+    expect(refusal?.message).toBe(told);
+  });
+
+  it('holds no key, whatever was stored in place of what was sent', async () => {
+    const json = { name: 'site', ...FIELDS, gateway: KEY };
+    const { refusal } = await carriedOut(post('ipsec/remotes', remote), { json });
+    expect(refusal?.message).not.toContain(KEY);
+  });
+});
+
+it('what is not there is posted, and what is there replaced, references first', () => {
+  const zone = namedSection('zones', 'lan');
+  const deltas = [
+    { package: 'firewall/rules', remove: ['gone', 'web'], set: [], append: [rule] },
+    { package: 'firewall/zones', remove: ['old'], set: [], append: [zone] },
+  ];
+  const there = (_package: string, name: string) => (name === 'web' ? rule : undefined);
+  const told = writesOf(deltas, there).map((write) =>
+    write.verb === 'DELETE' ? `DELETE ${write.name}` : `${write.verb} ${write.section.name}`,
+  );
+  expect(told).toEqual(['DELETE gone', 'POST lan', 'PUT web', 'DELETE old']);
+});
