@@ -1,0 +1,180 @@
+/** What is not known is not gone: packages that cannot be read, kinds that are not served, specs that are not valid, and restarts between all of them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
+import { PATHS, startWorld, type Agent, type World } from './world.ts';
+
+const MWAN3 = ['balance', 'https'];
+const inMwan3 = [policy('balance'), mwan3Rule('https', '443')];
+const rules = [zone, firewallRule('web', '80'), ...inMwan3];
+
+describe.each(PATHS)('on the %s path', (path) => {
+  let world: World;
+  let agent: Agent;
+  beforeEach(async () => {
+    world = await startWorld(path);
+    agent = await world.open();
+    await agent.pass(rules);
+  });
+  afterEach(() => world.stop());
+
+  const restartAgent = async (): Promise<void> => {
+    agent = await world.open();
+  };
+  const ours = () => world.names('mwan3').filter((name = '') => MWAN3.includes(name));
+
+  /** While mwan3 cannot be read. */
+  const expectPending = async (): Promise<void> => {
+    const leaving = [zone, firewallRule('more', '81'), ...inMwan3.map(deleted)];
+    await agent.pass(leaving);
+    expect(agent.states()).toEqual({
+      lan1: 'Applied',
+      more: 'Applied',
+      balance: 'Pending: WaitingForPackage',
+      https: 'Pending: WaitingForPackage',
+    });
+  };
+  const expectGone = async (): Promise<void> => {
+    await agent.pass(inMwan3.map(deleted));
+    expect(agent.states()).toEqual({ balance: 'Removed', https: 'Removed' });
+    expect(ours()).toEqual([]);
+    expect(world.names('mwan3')).toContain('admin_only');
+    expect(world.lies()).toEqual([]);
+  };
+
+  it.each(['the same agent', 'one that was restarted'])(
+    'a package that an administrator broke is not touched, and %s removes ours when it is mended',
+    async (which) => {
+      const whole = world.text('mwan3');
+      const broken = `${whole}\nconfig policy 'open\n`;
+      world.write('mwan3', broken);
+      await expectPending();
+      if (which !== 'the same agent') await restartAgent();
+      await expectPending();
+      expect(world.text('mwan3')).toBe(broken);
+      world.write('mwan3', whole);
+      await expectGone();
+    },
+  );
+
+  it.each(['the same agent', 'one that was restarted'])(
+    'a package that may not be read is not touched, and %s removes ours when it may again',
+    async (which) => {
+      const whole = world.text('mwan3');
+      const refused = { action: { kind: 'status', status: 6 } } as const;
+      const read = path === 'fast' ? 'file' : 'uci';
+      const contains = path === 'fast' ? '/etc/config/mwan3' : '"config":"mwan3"';
+      world.simulator.faults.add({ object: read, contains, ...refused });
+      await expectPending();
+      if (which !== 'the same agent') await restartAgent();
+      await expectPending();
+      expect(world.text('mwan3')).toBe(whole);
+      world.simulator.faults.clear();
+      await expectGone();
+    },
+  );
+
+  it('sections of kinds that the API server does not serve stay, and go when it does again', async () => {
+    await restartAgent();
+    const unserved = ['Mwan3Policy', 'Mwan3Rule', 'FirewallRule'];
+    await agent.pass([], unserved);
+    expect(ours()).toEqual(MWAN3);
+    expect(world.names('firewall')).toContain('sdewan_rule_web');
+    expect(world.names('firewall')).not.toContain('sdewan_zone_lan1');
+    await agent.pass([zone, firewallRule('more', '81')], ['Mwan3Policy', 'Mwan3Rule']);
+    expect(ours()).toEqual(MWAN3);
+    await agent.pass([]);
+    expect(ours()).toEqual([]);
+  });
+
+  it('a package that nothing is left in hinders nothing', async () => {
+    world.write('mwan3', '');
+    await agent.pass([zone, firewallRule('web', '80')]);
+    expect(agent.states()).toEqual({ lan1: 'Applied', web: 'Applied' });
+    world.write('mwan3', "\nconfig interface 'net1'\n");
+    await agent.pass(rules);
+    expect(ours()).toEqual(MWAN3);
+  });
+
+  const portOf = (name: string) =>
+    world.sections('firewall').find((section) => section.name === `sdewan_rule_${name}`)?.options[
+      'dest_port'
+    ];
+  const invalid = (generation: number): RuleObject => firewallRule('web', 'not a port', generation);
+
+  it('the last good version stays in force over restarts of both, while the new one is not valid', async () => {
+    const restartOpenwrt = async (): Promise<void> => world.simulator.restart();
+    for (const restart of [restartAgent, restartOpenwrt, restartAgent]) {
+      await agent.converge([zone, invalid(2)]);
+      await restart();
+      await agent.converge([zone, invalid(2)]);
+      expect(portOf('web')).toBe('80');
+      expect(agent.states()).toMatchObject({ web: 'Failed: InvalidSpec' });
+      expect(agent.messageOf('web')).toContain('generation 1 stays in force');
+    }
+    await restartAgent();
+    await agent.pass([zone, firewallRule('web', '81', 3)]);
+    await restartAgent();
+    await agent.pass([zone, invalid(4)]);
+    expect(portOf('web')).toBe('81');
+    // A rule that went and comes back as a new one has none.
+    await agent.pass([zone, deleted(invalid(4))]);
+    await agent.pass([zone]);
+    await agent.pass([zone, invalid(1)]);
+    expect(portOf('web')).toBeUndefined();
+  });
+});
+
+describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
+  let world: World;
+  let agent: Agent;
+  let isRefusing: boolean;
+  let reloads: number;
+  beforeEach(async () => {
+    isRefusing = true;
+    reloads = 0;
+    world = await startWorld(path, {
+      '/sbin/fw4': () => {
+        reloads += 1;
+        const refuses = isRefusing && world.names('firewall').includes('sdewan_rule_bad');
+        const stderr = refuses ? 'x: Error: no such thing\n\tcomment "!fw4: bad"\n' : '';
+        return { code: 0, stdout: '', stderr };
+      },
+    });
+    agent = await world.open();
+  });
+  afterEach(() => world.stop());
+
+  const bad = [zone, firewallRule('bad', '81'), firewallRule('good', '82')];
+  const refused = { lan1: 'Applied', bad: 'Failed: RefusedByOpenwrt', good: 'Applied' };
+
+  it('a refused rule is tried again when OpenWRT has restarted', async () => {
+    await agent.pass(bad);
+    expect(agent.states()).toEqual(refused);
+    isRefusing = false;
+    await agent.pass(bad);
+    expect(agent.states()).toEqual(refused);
+    world.simulator.restart();
+    await agent.converge(bad);
+    expect(agent.states()).toEqual({ ...refused, bad: 'Applied' });
+  });
+
+  it('a package whose reload failed is reloaded again, over a refusal and a restart', async () => {
+    const { faults } = world.simulator;
+    const failOn = (object: string, method: string) =>
+      faults.add({ object, method, action: { kind: 'reset' } });
+    failOn('file', 'exec');
+    await expect(agent.pass(bad)).rejects.toThrow('file exec');
+    faults.clear();
+    // What was left is refused, and the way back fails.
+    for (const method of ['add', 'delete', 'apply']) failOn('uci', method);
+    await expect(agent.pass(bad)).rejects.toThrow('ubus');
+    faults.clear();
+    isRefusing = false;
+    const before = reloads;
+    agent = await world.open();
+    await agent.converge(bad);
+    expect(agent.states()).toEqual({ lan1: 'Applied', bad: 'Applied', good: 'Applied' });
+    expect(reloads).toBeGreaterThan(before);
+  });
+});

@@ -1,0 +1,73 @@
+/** An administrator's apply that waits for its confirmation (LuCI's "checking…"): it is waited for, and its way back is not spoilt. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
+import type { TestClient } from '../../openwrt-simulator/test-client.ts';
+import { firewallRule, policy, zone } from './rules.ts';
+import { startWorld, type Agent, type World } from './world.ts';
+
+const SECONDS = 30;
+const rules = [zone, firewallRule('web', '80'), policy('balance')];
+const SSH = { config: 'firewall', section: 'admin_ssh' };
+
+const paths = ['fast', 'staged', 'root'] as const;
+const cases = paths.flatMap((path) =>
+  (['before', 'after'] as const).map((when) => ({ path, when })),
+);
+
+describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path, when }) => {
+  let world: World;
+  let agent: Agent;
+  let admin: TestClient;
+  beforeEach(async () => {
+    world = await startWorld(path);
+    agent = await world.open();
+    admin = await world.logInAsAdmin();
+    if (when === 'after') await agent.pass([]);
+  });
+  afterEach(() => world.stop());
+
+  const port = () => world.sections('firewall').find(({ name }) => name === SSH.section)?.options;
+  const foreign = () =>
+    world.sections('firewall').filter(({ name }) => !name?.startsWith('sdewan_'));
+  const begin = async (): Promise<void> => {
+    await admin.call('uci', 'set', { ...SSH, values: { dest_port: '2222' } });
+    expect(await admin.call('uci', 'apply', { rollback: true, timeout: SECONDS })).toEqual([0]);
+  };
+  const expectBlocked = async (): Promise<void> => {
+    const [firewall, mwan3] = [world.text('firewall'), world.text('mwan3')];
+    for (let tries = 1; tries <= 3; tries += 1)
+      await expect(agent.pass(rules)).rejects.toBeInstanceOf(OpenwrtBlockedError);
+    expect([world.text('firewall'), world.text('mwan3')]).toEqual([firewall, mwan3]);
+    expect(port()).toMatchObject({ dest_port: '2222' });
+  };
+  const expectApplied = async (): Promise<void> => {
+    await agent.pass(rules);
+    expect(new Set(Object.values(agent.states()))).toEqual(new Set(['Applied']));
+  };
+
+  it('is waited for, stays when it is confirmed, and what is staged after it stays staged', async () => {
+    await begin();
+    await expectBlocked();
+    expect(await admin.call('uci', 'confirm', {})).toEqual([0]);
+    // In the session that an agent with the same login would have been given.
+    await admin.call('uci', 'set', { ...SSH, values: { dest_port: '3333' } });
+    await expectApplied();
+    expect(port()).toMatchObject({ dest_port: '2222' });
+    world.passDeviceTime(2 * SECONDS * 1_000);
+    expect(port()).toMatchObject({ dest_port: '2222' });
+    expect(world.names('firewall')).toContain('sdewan_rule_web');
+    expect(await admin.call('uci', 'apply', { rollback: false })).toEqual([0]);
+    expect(port()).toMatchObject({ dest_port: '3333' });
+    expect(world.names('firewall')).toContain('sdewan_rule_web');
+  });
+
+  it('is waited for, and undone as a whole when nobody confirms it', async () => {
+    const before = foreign();
+    await begin();
+    await expectBlocked();
+    world.passDeviceTime(SECONDS * 1_000);
+    expect(foreign()).toEqual(before);
+    await expectApplied();
+    expect(foreign()).toEqual(before);
+  });
+});

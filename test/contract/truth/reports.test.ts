@@ -1,0 +1,72 @@
+/** Whatever call fails: at the moment at which the agent says so, a rule that is Applied is in force, and one that is Removed is gone. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Fault } from '../../openwrt-simulator/faults.ts';
+import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
+import { dieAt, PATHS, startWorld, type World } from './world.ts';
+
+const common = [zone, firewallRule('stays', '1'), policy('balance'), mwan3Rule('web', '80')];
+const before = [...common, firewallRule('changes', '2'), firewallRule('goes', '3'), policy('old')];
+const after = [
+  ...common,
+  firewallRule('changes', '20', 2),
+  firewallRule('comes', '4'),
+  deleted(firewallRule('goes', '3')),
+  deleted(policy('old')),
+];
+const WANTED = {
+  lan1: 'Applied',
+  stays: 'Applied',
+  balance: 'Applied',
+  web: 'Applied',
+  changes: 'Applied',
+  comes: 'Applied',
+  goes: 'Removed',
+  old: 'Removed',
+};
+const LEAST_CALLS = 8;
+
+const FAULTS: Record<string, Pick<Fault, 'action' | 'when'>> = {
+  'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'answers a ubus error': { action: { kind: 'status', status: 9 } },
+  'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
+};
+
+describe.each(PATHS)('on the %s path', (path) => {
+  let world: World;
+  beforeEach(async () => {
+    world = await startWorld(path);
+  });
+  afterEach(() => world.stop());
+
+  const expectTrue = (states: Record<string, string>, when: string): void => {
+    expect({ when, states, lies: world.lies() }).toEqual({ when, states: WANTED, lies: [] });
+  };
+
+  it.each(Object.entries(FAULTS))('reports are true when a call %s', async (_what, fault) => {
+    const { faults } = world.simulator;
+    let calls = 0;
+    for (let hit = true; hit; calls += 1) {
+      const agent = await world.open();
+      await agent.converge(before);
+      faults.add({ ...fault, skip: calls, times: 1 });
+      await agent.converge(after);
+      hit = faults.list().length === 0;
+      faults.clear();
+      expectTrue(agent.states(), `call ${calls}`);
+    }
+    expect(calls).toBeGreaterThan(LEAST_CALLS);
+  });
+
+  it('reports of the next agent are true, whatever call was the last of one that was killed', async () => {
+    let calls = 0;
+    for (let died = true; died; calls += 1) {
+      const killed = await world.open();
+      await killed.converge(before);
+      died = await dieAt(world, calls, () => killed.pass(after));
+      const next = await world.open();
+      await next.pass(after);
+      expectTrue(next.states(), `a death at call ${calls}`);
+    }
+    expect(calls).toBeGreaterThan(LEAST_CALLS);
+  });
+});

@@ -1,0 +1,199 @@
+/**
+ * An agent's middle on a device whose time stands still until the test moves it, and what a test may do to both: have calls fail, kill
+ * the agent, restart either, and look from outside. The agent's reports are judged at the moment at which it makes them, by the device's
+ * journal: what counts is the file that a service has taken.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { revisionOf } from '#shared/compile/revision.ts';
+import { kinds } from '#shared/kinds/registry.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { parseNetworks } from '#shared/networks.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createManualClock } from '#shared/runtime/testing.ts';
+import type { Driver } from '../../../agent/openwrt/driver.ts';
+import { openLedger } from '../../../agent/openwrt/ledger.ts';
+import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
+import { openLastGood } from '../../../agent/reconcile/last-good.ts';
+import { createPass } from '../../../agent/reconcile/pass.ts';
+import { createRefusals } from '../../../agent/reconcile/refusals.ts';
+import { NOTHING_KNOWN } from '../../../agent/reconcile/standing.ts';
+import { buildReports } from '../../../agent/report/build.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { createManualClock as createDeviceClock } from '../../openwrt-simulator/clock.ts';
+import type { Factory } from '../../openwrt-simulator/factory/factory.ts';
+import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import { startSimulator, type Simulator } from '../../openwrt-simulator/simulator.ts';
+import { logIn, type TestClient } from '../../openwrt-simulator/test-client.ts';
+import { createWitness, liesIn } from './judge.ts';
+import { NETWORKS } from './rules.ts';
+import { stagedRights } from './staged-rights.ts';
+
+export const PACKAGES = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
+const LOGIN = { username: 'sdewan', password: 'agent-pw' };
+const ROOT = { username: 'root', password: 'root-pw' };
+const NEVER = new AbortController().signal;
+const DEVICES = { defaultRoute: 'eth0', byAddress: new Map<string, string>() };
+/** More than the timer of an apply that nobody confirms, and than the restart of an rpcd that died. */
+const LONG_ENOUGH_MS = 31_000;
+const MOST_TRIES = 8;
+/** The agent has its state written to the disk each time, for which tests would mostly wait. */
+const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+
+/** The two ways to write (docs/drivers.md), each with a login of the agent's own that may just do that. */
+export const PATHS = ['fast', 'staged'] as const;
+/** `root`: the staged path, with the administrator's own login, which may not reload: procd does. */
+export type Path = (typeof PATHS)[number] | 'root';
+
+export type Agent = {
+  driver: Driver;
+  pass: (rules: readonly RuleObject[], unservedKinds?: readonly string[]) => Promise<unknown>;
+  /** Passes until one gets through; after each that does not, all that OpenWRT does by itself has happened. */
+  converge: (rules: readonly RuleObject[]) => Promise<void>;
+  /** `Applied`, `Pending: Removing` … by name of the rule. */
+  states: () => Record<string, string>;
+  messageOf: (name: string) => string | undefined;
+};
+
+export type World = {
+  simulator: Simulator;
+  /** Lets OpenWRT's time pass. */
+  passDeviceTime: (ms: number) => void;
+  /** A second one is the agent after a restart of its container. */
+  open: () => Promise<Agent>;
+  /** An administrator at rpcd. */
+  logInAsAdmin: () => Promise<TestClient>;
+  text: (uciPackage: string) => string;
+  /** As an administrator with an editor. */
+  write: (uciPackage: string, text: string) => void;
+  sections: (uciPackage: string) => JudgedSection[];
+  names: (uciPackage: string) => (string | undefined)[];
+  /** What any agent has reported and was not so. */
+  lies: () => readonly string[];
+  stop: () => Promise<void>;
+};
+
+export const startWorld = async (
+  path: Path,
+  programs: Readonly<Record<string, Program>> = {},
+): Promise<World> => {
+  const folder = mkdtempSync(join(MEMORY, 'truth-'));
+  const inFolder = (name: string): string => join(folder, name);
+  const { username, password } = path === 'root' ? ROOT : LOGIN;
+  writeFileSync(inFolder('username'), username);
+  writeFileSync(inFolder('password'), password);
+  const clock = createDeviceClock();
+  const simulator = await startSimulator({
+    clock,
+    programs,
+    procdReloads: path === 'root',
+    factory: { rootPassword: ROOT.password, ...rightsOn(path) },
+  });
+  const target = {
+    url: simulator.url,
+    usernameFile: inFolder('username'),
+    passwordFile: inFolder('password'),
+  };
+  const lies: string[] = [];
+  const witness = createWitness(simulator.journalPath);
+  const drivers: Driver[] = [];
+
+  const open = async (): Promise<Agent> => {
+    const agentClock = createManualClock();
+    const surroundings = { clock: agentClock, log: silentLogger };
+    const driver = createUbusDriver({ target, packages: PACKAGES, ...surroundings });
+    drivers.push(driver);
+    let standing = NOTHING_KNOWN;
+    const reports = () => buildReports({ standing, reachable: true, hindrance: '' });
+    let rules: readonly RuleObject[] = [];
+    const runPass = createPass({
+      driver,
+      kinds,
+      ledger: await openLedger(inFolder('ledger.json'), silentLogger),
+      lastGood: await openLastGood(inFolder('last-good.json'), silentLogger),
+      refusals: createRefusals(agentClock, revisionOf),
+      onStanding: (next) => {
+        standing = next;
+        lies.push(...liesIn(reports(), rules, witness));
+      },
+      onDrift: () => undefined,
+      onTransaction: () => undefined,
+    });
+    const pass: Agent['pass'] = (now, unservedKinds = []) => {
+      rules = now;
+      const networks = parseNetworks(NETWORKS);
+      const input = { rules, networks, devices: DEVICES, secrets: new Map(), unservedKinds };
+      return runPass(input, NEVER);
+    };
+    return {
+      driver,
+      pass,
+      converge: async (now) => {
+        for (let tries = 1; ; tries += 1) {
+          const failure: unknown = await pass(now).then(() => undefined, identity);
+          if (failure === undefined) return;
+          if (tries === MOST_TRIES) throw new Error('no pass got through', { cause: failure });
+          clock.advance(LONG_ENOUGH_MS);
+        }
+      },
+      states: () =>
+        Object.fromEntries(
+          reports().map(({ name, state, reason }) => [
+            name,
+            state === reason ? state : `${state}: ${reason}`,
+          ]),
+        ),
+      messageOf: (name) => reports().find((report) => report.name === name)?.message,
+    };
+  };
+
+  const pathOf = (name: string): string => join(simulator.configDirectory, name);
+  const text = (name: string): string => readFileSync(pathOf(name), 'utf8');
+  const sections = (name: string): JudgedSection[] => readUci(text(name));
+  return {
+    simulator,
+    passDeviceTime: clock.advance,
+    open,
+    logInAsAdmin: () => logIn(simulator.url, ROOT.username, ROOT.password),
+    text,
+    write: (name, content) => writeFileSync(pathOf(name), content),
+    sections,
+    names: (name) => sections(name).map((section) => section.name),
+    lies: () => lies,
+    stop: async () => {
+      simulator.faults.clear();
+      await Promise.all(drivers.map((driver) => driver.close()));
+      witness.close();
+      await simulator.stop();
+      rmSync(folder, { recursive: true });
+    },
+  };
+};
+
+const rightsOn = (path: Path): Factory => {
+  if (path === 'root') return {};
+  return { agent: LOGIN, ...(path === 'staged' && { aclFiles: stagedRights(PACKAGES) }) };
+};
+
+const identity = (reason: unknown): unknown => reason;
+
+/**
+ * All that a death of the agent leaves on OpenWRT: its `at`th call is carried out, and it hears and does nothing after that. Gives
+ * whether it came that far.
+ */
+export const dieAt = async (
+  { simulator: { faults } }: World,
+  at: number,
+  work: () => Promise<unknown>,
+): Promise<boolean> => {
+  const reset = { action: { kind: 'reset' } } as const;
+  faults.add({ ...reset, when: 'after', skip: at, times: 1 });
+  faults.add({ ...reset, skip: at + 1 });
+  const died = await work().then(
+    () => false,
+    () => true,
+  );
+  faults.clear();
+  return died;
+};
