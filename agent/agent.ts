@@ -20,6 +20,7 @@ import { createLoop } from './reconcile/loop.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverTeller } from './report/left-overs.ts';
+import { openTold } from './report/told.ts';
 import { createReportClient } from './report/client.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
@@ -40,6 +41,7 @@ export type AgentOptions = {
 };
 
 const LAST_GOOD_FILE = 'last-good.json';
+const TOLD_FILE = 'told.json';
 
 /** Runs until the signal aborts and every part has come to its end. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
@@ -48,6 +50,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
   const ledger = await openLedger(inStateDir(LEDGER_FILE), log);
   const lastGood = await openLastGood(inStateDir(LAST_GOOD_FILE), log);
+  const told = await openTold(inStateDir(TOLD_FILE), log);
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();
 
@@ -84,6 +87,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     driver,
     source,
     information: information.current,
+    commentsLost: () => told.untold(ledger.comments().lost),
     onChange: () => onChange(),
     clock,
   });
@@ -104,6 +108,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     purpose: env.SDEWAN_PURPOSE,
     heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
     clock,
+    onCommentsTold: told.add,
     onSent: (outcome) => metrics.reports.inc({ outcome }),
     log,
   });

@@ -17,13 +17,13 @@ import { createTokenReviewer } from './http/token-reviewer.ts';
 import { createMetrics, exposeSources } from './metrics.ts';
 import { Awaited } from './reconcile/awaited.ts';
 import { Facts } from './reconcile/facts.ts';
+import { agentMissing, commentsRemoved } from './reconcile/pod-events.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import { censusOf, rulesByState } from './reconcile/census.ts';
 import { Pods, type PodChange } from './source/pods.ts';
 import { Reports } from './source/reports.ts';
 import { Rules } from './source/rules.ts';
 import type { Target } from './source/target.ts';
-import { podResource } from './source/workload.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;
@@ -154,6 +154,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       } else reconciler.markRules(acceptance.rules);
     },
     onInformation: markStatus,
+    onCommentsLost: (target, packages) => {
+      for (const name of packages) recorder.record(commentsRemoved(target, name));
+    },
     onResult: (result) => metrics.reports.inc({ result }),
     clock,
     log,
@@ -214,14 +217,3 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
 const lacksAgent = ({ agent, finished, terminating }: Target): boolean =>
   agent.state === 'missing' && !finished && !terminating;
-
-const agentMissing = ({ namespace, name, uid }: Target) => ({
-  object: {
-    apiVersion: 'v1',
-    kind: podResource.kind,
-    metadata: { namespace, name, uid, resourceVersion: '', creationTimestamp: '' },
-  },
-  type: 'Warning' as const,
-  reason: 'AgentMissing',
-  message: 'the pod was made without the sdewan agent, so no rule is applied to it; re-create it',
-});

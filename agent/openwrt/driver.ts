@@ -23,6 +23,8 @@ export type ReadResult = {
   dialect: Dialect;
   /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
+  /** Packages whose files hold comments; where the driver does not see files, it knows of none. */
+  commented?: ReadonlySet<string>;
   /** Absent: `CLASSIC_IPSEC`. */
   ipsec?: IpsecService;
 };

@@ -14,12 +14,14 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** The one that a restarted agent has. */
 const open = (): Promise<Ledger> => openLedger(join(folder, 'ledger.json'), silentLogger);
 const POLICY = new Map([['mwan3.balance', 'Mwan3Policy']]);
+const NO_COMMENTS = { atStake: [], lost: [] };
 const settlement = (change: Partial<Settlement> = {}): Settlement => ({
   owned: POLICY,
   adopted: new Set(),
   released: new Set(),
   packages: ['mwan3'],
   warnings: new Map(),
+  comments: NO_COMMENTS,
   ...change,
 });
 
@@ -66,14 +68,27 @@ describe('the ledger, after a restart', () => {
 
   it('has what was adopted as ours, and for whom it is not to be adopted again', async () => {
     const ledger = await open();
-    await ledger.adopt({ adopted: POLICY, released: new Set(['uid-1']) });
+    const comments = NO_COMMENTS;
+    await ledger.adopt({ adopted: POLICY, released: new Set(['uid-1']), comments });
     const restarted = await open();
     expect([...restarted.owned()]).toEqual([...POLICY]);
     expect([...restarted.adopted()]).toEqual(['mwan3.balance']);
     expect([...restarted.released()]).toEqual(['uid-1']);
-    await restarted.adopt({ adopted: new Map(), released: new Set() });
+    await restarted.adopt({ adopted: new Map(), released: new Set(), comments });
     const again = await open();
     expect([...again.adopted(), ...again.released()]).toEqual([]);
     expect([...again.owned()]).toEqual([...POLICY]);
+  });
+
+  it('has which comments are at stake, and which were lost', async () => {
+    const ledger = await open();
+    await ledger.begin(new Map(), ['firewall'], { atStake: ['firewall'], lost: ['mwan3'] });
+    const restarted = await open();
+    expect(restarted.comments()).toEqual({ atStake: ['firewall'], lost: ['mwan3'] });
+    const comments = { atStake: [], lost: ['mwan3', 'firewall'] };
+    await restarted.adopt({ adopted: new Map(), released: new Set(), comments });
+    expect((await open()).comments()).toEqual(comments);
+    await restarted.begin(POLICY, ['mwan3']);
+    expect((await open()).comments()).toEqual(comments);
   });
 });

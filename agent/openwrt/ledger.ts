@@ -2,8 +2,10 @@
  * What this pod's agents, the one before a crash included, have put on its OpenWRT. Written before OpenWRT is, so a name
  * that we may have written is always here; a name leaves when its section was read back as gone.
  */
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
+import type { Comments } from '../reconcile/comments.ts';
 import { openStateFile } from '../state-file.ts';
 
 const ledgerSchema = z.object({
@@ -18,6 +20,10 @@ const ledgerSchema = z.object({
   unsettled: z.array(z.string()),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
+  /** Packages, see `Comments`. */
+  comments: z
+    .object({ atStake: z.array(z.string()).readonly(), lost: z.array(z.string()).readonly() })
+    .default({ atStake: [], lost: [] }),
 });
 type Contents = z.infer<typeof ledgerSchema>;
 
@@ -28,14 +34,20 @@ export type Ledger = {
   unsettled: () => ReadonlySet<string>;
   /** What OpenWRT said of a section at the last reload, if anything. */
   warningOf: (uciPackage: string, section: string) => string | undefined;
-  /** Records what was found to be ours; writes only when something differs. */
+  comments: () => Comments;
+  /** Records what was found; writes only when something differs. */
   adopt: (adoption: {
     /** `package.section` -> kind, all that is adopted. */
     adopted: ReadonlyMap<string, string>;
     released: ReadonlySet<string>;
+    comments: Comments;
   }) => Promise<void>;
   /** To be awaited before OpenWRT is written to. `names`: `package.section` -> kind, of all that may be written. */
-  begin: (names: ReadonlyMap<string, string>, packages: readonly string[]) => Promise<void>;
+  begin: (
+    names: ReadonlyMap<string, string>,
+    packages: readonly string[],
+    comments?: Comments,
+  ) => Promise<void>;
   /** After reading back. */
   settle: (settlement: Settlement) => Promise<void>;
 };
@@ -50,6 +62,7 @@ export type Settlement = {
   packages: readonly string[];
   /** Per package that was reloaded: section -> OpenWRT's words. */
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  comments: Comments;
 };
 
 const EMPTY: Contents = {
@@ -59,6 +72,7 @@ const EMPTY: Contents = {
   released: [],
   unsettled: [],
   warnings: {},
+  comments: { atStake: [], lost: [] },
 };
 
 /** @throws when the file exists and cannot be read */
@@ -83,18 +97,25 @@ export const openLedger = async (path: string, log: Logger): Promise<Ledger> => 
     released: () => released,
     unsettled: () => unsettled,
     warningOf: (uciPackage, section) => file.value().warnings[uciPackage]?.[section],
+    comments: () => file.value().comments,
     adopt: async (now) => {
-      if (isSame(new Set(now.adopted.keys()), adopted) && isSame(now.released, released)) return;
+      const isKnown =
+        isSame(new Set(now.adopted.keys()), adopted) &&
+        isSame(now.released, released) &&
+        isDeepStrictEqual(now.comments, file.value().comments);
+      if (isKnown) return;
       await save({
         ...file.value(),
         owned: { ...file.value().owned, ...Object.fromEntries(now.adopted) },
         adopted: [...now.adopted.keys()],
         released: [...now.released],
+        comments: now.comments,
       });
     },
-    begin: (names, packages) =>
+    begin: (names, packages, comments = file.value().comments) =>
       save({
         ...file.value(),
+        comments,
         owned: { ...file.value().owned, ...Object.fromEntries(names) },
         unsettled: [...new Set([...unsettled, ...packages])],
       }),
@@ -106,6 +127,7 @@ export const openLedger = async (path: string, log: Logger): Promise<Ledger> => 
         owned: Object.fromEntries(now.owned),
         adopted: [...now.adopted],
         released: [...now.released],
+        comments: now.comments,
         unsettled: before.unsettled.filter((name) => !packages.includes(name)),
         warnings: { ...before.warnings, ...Object.fromEntries(told) },
       });

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { parsePackage, UciSyntaxError } from '#shared/uci/parse.ts';
+import { parseFile, UciSyntaxError } from '#shared/uci/parse.ts';
 import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';
 import { ACCESS_DENIED, UBUS_STATUS, UbusError, type UbusAnswer, type UbusCall } from './rpc.ts';
 import { checked, type UbusSession } from './session.ts';
@@ -99,7 +99,7 @@ const textIn = (name: string, answer: UbusAnswer | undefined): string =>
 
 const parse = (name: string, md5: string, bytes: Buffer): PackageState => {
   try {
-    return { state: 'read', version: md5, content: parsePackage(name, bytes.toString('utf8')) };
+    return { state: 'read', version: md5, ...parseFile(name, bytes.toString('utf8')) };
   } catch (error) {
     if (!(error instanceof UciSyntaxError)) throw error;
     return {

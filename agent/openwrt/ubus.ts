@@ -91,6 +91,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
+          commented: new Set([...held].flatMap(([name, state]) => ifCommented(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: compose([]),
           dialect: 'uci',
@@ -181,6 +182,9 @@ const stateVersion = (state: PackageState | undefined): string =>
 
 const contentOf = (name: string, state: PackageState): [string, UciPackage][] =>
   state.state === 'read' ? [[name, state.content]] : [];
+
+const ifCommented = (name: string, state: PackageState): string[] =>
+  state.state === 'read' && state.hasComments === true ? [name] : [];
 
 const whyUnusable = (name: string, state: PackageState): [string, string][] =>
   state.state === 'unusable' ? [[name, state.why]] : [];

@@ -6,9 +6,9 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { ReloadVerdict } from './fw4.ts';
 import type { UbusSession } from './session.ts';
 
-/** `version`: differs when the contents do. */
+/** `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. */
 export type PackageState =
-  | { state: 'read'; version: string; content: UciPackage }
+  | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
   | { state: 'absent' }
   | { state: 'unusable'; version: string; why: string };
 

@@ -6,6 +6,7 @@ import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import { inDialect } from '#shared/kinds/dialect.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver, Fingerprint, ReadResult } from '../openwrt/driver.ts';
 import type { Ledger, Settlement } from '../openwrt/ledger.ts';
@@ -17,6 +18,7 @@ import {
   warningsByOurNames,
   without,
 } from './adopted.ts';
+import { afterReading, afterWrite, beforeWrite, type Comments } from './comments.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
@@ -67,6 +69,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
   let found = read.packages;
   let adoption = adoptionOf(found, ledger.adopted());
   let { fingerprint } = read;
+  const { commented = new Set<string>() } = read;
   let { doubtful = new Set<string>() } = read;
   let stuck: ReadonlySet<string> = new Set();
 
@@ -92,6 +95,9 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
     plan = planNow();
   };
   const touched = (): string[] => plan.deltas.map((delta) => delta.package);
+  /** One that is only reloaded is not written. */
+  const written = (): string[] =>
+    plan.deltas.filter((delta) => !isEmptyDelta(delta)).map((delta) => delta.package);
   const stillOwned = (): ReadonlyMap<string, string> =>
     new Map([
       ...[...ledger.owned()].filter(([key]) => isPresent(adoption.packages, key)),
@@ -105,13 +111,18 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
         ([key]) => ledger.adopted().has(key) && !found.has(packageOf(key)),
       ),
     );
-  const settle = (packages: string[], warnings: Settlement['warnings']): Promise<void> =>
+  const settle = (
+    packages: string[],
+    warnings: Settlement['warnings'],
+    comments: Comments,
+  ): Promise<void> =>
     ledger.settle({
       owned: stillOwned(),
       adopted: new Set([...unread().keys(), ...adoption.adopted.keys()]),
       released,
       packages,
       warnings,
+      comments,
     });
 
   return {
@@ -130,11 +141,16 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
         warningOf: ledger.warningOf,
       }),
     takeOver: () =>
-      ledger.adopt({ adopted: new Map([...unread(), ...kindsOf(adoption)]), released }),
+      ledger.adopt({
+        adopted: new Map([...unread(), ...kindsOf(adoption)]),
+        released,
+        comments: afterReading(ledger.comments(), read.packages, commented),
+      }),
     apply: async (driver, signal) => {
       const unsettledBefore = ledger.unsettled();
       const { deltas } = plan;
-      await ledger.begin(namesForLedger(plan, kinds), touched());
+      const atStake = beforeWrite(ledger.comments(), written(), commented);
+      await ledger.begin(namesForLedger(plan, kinds), touched(), atStake);
       const result = await driver.apply(
         deltas.map((delta) => deltaForOpenwrt(delta, adoption)),
         signal,
@@ -152,7 +168,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
         // Where the driver has put everything back, it cannot have settled what was unsettled before.
         const unsettled = partly?.unsettled ?? unsettledBefore;
         const packages = touched().filter((name) => !unsettled.has(name));
-        await settle(packages, new Map());
+        await settle(packages, new Map(), afterWrite(atStake, written(), false));
         return rejectedByOurNames(result, adoption);
       }
       found = new Map([...found, ...result.observed]);
@@ -162,7 +178,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
       released = new Set([...released, ...leavingIn(plan, adoption)]);
       adoption = adoptionOf(found, without(ledger.adopted(), deltas));
       const warnings = warningsByOurNames(result, adoption);
-      await settle(touched(), warnings);
+      await settle(touched(), warnings, afterWrite(atStake, written(), true));
       return { ...result, warnings };
     },
   };

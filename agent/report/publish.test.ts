@@ -25,12 +25,14 @@ afterEach(() => {
 type World = {
   rules: RuleReport[];
   information?: Information;
+  commentsLost?: readonly string[];
   answer: (report: Report) => ReportAnswer;
 };
 
 const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
   const outcomes: string[] = [];
+  const commentsTold: string[] = [];
   const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
@@ -38,6 +40,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       unwatchedKinds: [],
       rules: world.rules,
       information: world.information,
+      ...(world.commentsLost && { commentsLost: world.commentsLost }),
     }),
     client: {
       post: async (report) => {
@@ -49,13 +52,17 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     purpose: 'cnf-1',
     heartbeatMs,
     clock: systemClock,
+    onCommentsTold: async (packages) => {
+      commentsTold.push(...packages);
+      delete world.commentsLost;
+    },
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
   });
   const controller = new AbortController();
   stopping.push(controller);
   void publisher.run(controller.signal);
-  return { sent, outcomes, world, publisher };
+  return { sent, outcomes, commentsTold, world, publisher };
 };
 
 describe('publisher', () => {
@@ -85,6 +92,51 @@ describe('publisher', () => {
     publisher.mark();
     await expect.poll(() => told().at(-1)).toBe(1);
     expect(told().slice(4, 5)).toEqual([undefined]);
+  });
+
+  it('tells which comments were lost once, with the first report to a coordinator that takes it', async () => {
+    const { sent, commentsTold } = start({
+      commentsLost: ['firewall', 'mwan3'],
+      answer: () => ({ epoch: 'one', takesCommentsLost: true }),
+    });
+    await expect.poll(() => commentsTold).toEqual(['firewall', 'mwan3']);
+    expect(sent.map(({ commentsLost }) => commentsLost)).toEqual([
+      undefined,
+      ['firewall', 'mwan3'],
+    ]);
+  });
+
+  it('never tells it to an older coordinator, which would refuse the report', async () => {
+    const { sent, outcomes, commentsTold } = start({ commentsLost: ['firewall'] }, 20);
+    await expect.poll(() => outcomes.length).toBeGreaterThan(3);
+    expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toEqual([]);
+    expect(commentsTold).toEqual([]);
+  });
+
+  it('keeps it from a coordinator that was exchanged for an older one, after one report that this refuses', async () => {
+    const { sent, outcomes, commentsTold } = start({
+      commentsLost: ['firewall'],
+      answer: ({ commentsLost, sequence }) => {
+        if (commentsLost !== undefined) throw new Error('422');
+        return { epoch: String(sequence === 1), takesCommentsLost: sequence === 1 };
+      },
+    });
+    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
+    expect(commentsTold).toEqual([]);
+  });
+
+  it('tells it once in a report of several pages', async () => {
+    const { sent, outcomes, commentsTold, world, publisher } = start({
+      answer: () => ({ epoch: 'one', takesCommentsLost: true }),
+    });
+    await expect.poll(() => outcomes).toEqual(['full']);
+    world.rules = Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`));
+    world.commentsLost = ['firewall'];
+    publisher.mark();
+    await expect.poll(() => outcomes.slice(0, 2)).toEqual(['full', 'full']);
+    expect(commentsTold).toEqual(['firewall']);
+    expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
   });
 
   it('makes one report of many changes', async () => {

@@ -2,7 +2,6 @@
  * Keeps the coordinator told: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
  * may be down for as long as it likes: nothing waits for it.
  */
-import type { Information } from '#shared/protocol/information.ts';
 import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
 import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
@@ -10,6 +9,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
+import { createCommentsAside, createInformationAside } from './asides.ts';
 import type { ReportClient } from './client.ts';
 import { pagesOf } from './pages.ts';
 import type { Snapshot } from './status.ts';
@@ -21,6 +21,8 @@ export type PublisherDeps = {
   purpose: string;
   heartbeatMs: number;
   clock: Clock;
+  /** The coordinator has taken that these packages have lost their comments. */
+  onCommentsTold: (packages: readonly string[]) => Promise<void>;
   onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
   log: Logger;
 };
@@ -41,33 +43,27 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   let sequence = 0;
   /** What the coordinator holds: the last full report of this boot, the answer to it, and its rules. */
   let held: { sequence: number; epoch: string; rules: string } | undefined;
-  /** By the epoch of the coordinator that takes it: the last information that it has, as JSON; undefined: none yet. */
-  let taker: { epoch: string; has: string | undefined } | undefined;
+  const asides = [createInformationAside(), createCommentsAside(deps.onCommentsTold)];
   let failing = false;
 
-  /** The coordinator gets what it does not have yet. */
   const postWith = async (
     report: Report,
-    information: Information | undefined,
+    apart: Pick<Snapshot, 'information' | 'commentsLost'>,
     signal: AbortSignal,
   ): Promise<ReportAnswer> => {
-    const text = information && JSON.stringify(information);
-    const isNews = taker !== undefined && text !== taker.has;
-    const answer = await client.post(isNews ? { ...report, information } : report, signal);
-    const { epoch, takesInformation } = answer;
-    if (takesInformation !== true) taker = undefined;
-    else if (taker?.epoch !== epoch) taker = { epoch, has: undefined };
-    else if (isNews && answer.wantsFull !== true) taker = { epoch, has: text };
-    if (taker !== undefined && taker.has !== text) trigger.mark();
+    const fields = asides.map((aside) => aside.fields(report, apart));
+    const answer = await client.post(Object.assign({}, report, ...fields), signal);
+    for (const aside of asides) if (await aside.heard(answer)) trigger.mark();
     return answer;
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules, information, ...state } = snapshot();
+    const { rules, information, commentsLost, ...state } = snapshot();
+    const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     sequence += 1;
     const head = { version: REPORT_VERSION, bootId, sequence, purpose, ...state } as const;
-    const post = (report: Report): Promise<ReportAnswer> => postWith(report, information, signal);
+    const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (held?.rules === text) {
       const heartbeat: Report = { ...head, page: 0, pages: 1, repeats: held.sequence, rules: [] };
       const { epoch, wantsFull } = await post(heartbeat);

@@ -18,6 +18,7 @@ const start = () => {
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
     information: () => world.information,
+    commentsLost: () => ['firewall'],
     onChange: () => {
       world.changes += 1;
     },

@@ -15,6 +15,8 @@ export type Snapshot = {
   rules: readonly RuleReport[];
   /** Undefined until it was seen. */
   information?: Information | undefined;
+  /** UCI packages of whose comments the coordinator does not know yet. */
+  commentsLost?: readonly string[];
 };
 
 export type AgentStatus = {
@@ -32,6 +34,7 @@ export type StatusDeps = {
   driver: Pick<Driver, 'name'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
   information: () => Information | undefined;
+  commentsLost: () => readonly string[];
   /** Something that a snapshot or readiness shows may have changed. */
   onChange: () => void;
   clock: Clock;
@@ -81,6 +84,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       unwatchedKinds: [...source.unwatchedKinds().keys()],
       rules: buildReports({ standing, reachable, hindrance }),
       information: informationWith(standing, deps.information()),
+      commentsLost: deps.commentsLost(),
     }),
     leftOvers: () => {
       const counts = new Map([...standing.packages.values()].map((name) => [name, 0]));

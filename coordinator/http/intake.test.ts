@@ -30,6 +30,7 @@ let live: () => Promise<Target>;
 let looks: number;
 let told: string[];
 let informed: string[];
+let commentsLost: string[];
 let results: string[];
 let ready: boolean;
 
@@ -53,6 +54,7 @@ const app = () => {
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
     onInformation: ({ name }) => informed.push(name),
+    onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
     onResult: (result) => results.push(result),
     clock: systemClock,
     log: silentLogger,
@@ -71,6 +73,7 @@ beforeEach(() => {
   looks = 0;
   told = [];
   informed = [];
+  commentsLost = [];
   results = [];
   ready = true;
 });
@@ -79,7 +82,7 @@ it('takes a report, tells of it, and answers with its epoch', async () => {
   const answer = await app()(JSON.stringify(report()));
   expect([answer.status, await answer.json()]).toEqual([
     200,
-    { epoch: 'epoch-1', takesInformation: true },
+    { epoch: 'epoch-1', takesInformation: true, takesCommentsLost: true },
   ]);
   expect(told).toEqual(['news']);
   expect(results).toEqual(['news']);
@@ -100,6 +103,17 @@ it('keeps what is told of OpenWRT, but not with a report that it cannot take', a
   expect(informed).toEqual(['cnf-1-a']);
   await send(JSON.stringify(report({ information, sequence: 3 })));
   expect(informed).toEqual(['cnf-1-a']);
+});
+
+it('tells which comments were lost, but not from a report that it cannot take', async () => {
+  const send = app();
+  const of = (...names: string[]) => ({ commentsLost: names });
+  await send(JSON.stringify(report({ ...of('firewall'), repeats: 0, sequence: 2 })));
+  expect(commentsLost).toEqual([]);
+  await send(JSON.stringify(report({ ...of('firewall', 'mwan3'), sequence: 3 })));
+  expect(commentsLost).toEqual(['cnf-1-a: firewall, mwan3']);
+  const answer = await send(JSON.stringify(report({ ...of('no name of a package'), sequence: 4 })));
+  expect(answer.status).toBe(422);
 });
 
 it('refuses an earlier boot', async () => {

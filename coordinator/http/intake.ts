@@ -19,6 +19,8 @@ export type IntakeDeps = IdentifyDeps & {
   onReport: (target: Target, acceptance: Acceptance) => void;
   /** What an OpenWRT is like was told anew. */
   onInformation: (target: Target) => void;
+  /** Files of its OpenWRT have lost their comments. Can be told again. */
+  onCommentsLost: (target: Target, packages: readonly string[]) => void;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   clock: Clock;
   log: Logger;
@@ -69,9 +71,11 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         reports.inform(target.uid, report.information, at);
         deps.onInformation(target);
       }
+      if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
       const answer: ReportAnswer = {
         epoch,
         takesInformation: true,
+        takesCommentsLost: true,
         ...(wantsFull && { wantsFull }),
       };
       return context.json(answer);

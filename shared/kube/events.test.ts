@@ -102,6 +102,19 @@ it('counts on where another run of the program stopped', async () => {
   expect(written()).toEqual([['pod a blocks', 2]]);
 });
 
+it('makes one Event of what is to be said once, whichever run of the program says it', async () => {
+  const once = { ...event, once: true } as const;
+  const recorder = start();
+  recorder.record(once);
+  recorder.record(once);
+  await vi.advanceTimersByTimeAsync(1_000);
+  recorder.record(once);
+  await vi.advanceTimersByTimeAsync(1_000);
+  start().record(once);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([['pod a blocks', 1]]);
+});
+
 it('begins anew when the Event has expired', async () => {
   const recorder = start();
   recorder.record(event);

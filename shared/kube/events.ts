@@ -17,6 +17,8 @@ export type RecordedEvent = {
   /** CamelCase. */
   reason: string;
   message: string;
+  /** What is said again changes nothing, whichever run of the program has said it. */
+  once?: true;
 };
 
 export type EventRecorderOptions = {
@@ -84,17 +86,18 @@ export class EventRecorder {
   /** Returns at once. */
   record(event: RecordedEvent): void {
     const { uid, name } = event.object.metadata;
-    if (!this.#spend(uid)) {
-      this.#dropped += 1;
-      return;
-    }
     const message = event.message.slice(0, MAX_MESSAGE_LENGTH);
     const words = JSON.stringify([uid, event.type, event.reason, message, this.#options.component]);
     const hash = createHash('sha256').update(words).digest('hex').slice(0, 16);
     // Made from the words alone, so a restarted program counts on where the last one stopped.
     const key = `${name.slice(0, 200)}.${hash}`;
-    const now = this.#clock.now();
     const known = this.#entries.get(key);
+    if (known?.once) return;
+    if (!this.#spend(uid)) {
+      this.#dropped += 1;
+      return;
+    }
+    const now = this.#clock.now();
     const entry = known ?? {
       ...event,
       message,
@@ -162,6 +165,7 @@ export class EventRecorder {
       return entry.unwritten;
     } catch (error) {
       if (!isConflict(error)) throw error;
+      if (entry.once) return entry.unwritten;
       const { count = 1 } = await client.get(events, key, { signal });
       return addTo(count);
     }

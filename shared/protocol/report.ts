@@ -57,6 +57,14 @@ export const reportSchema = z.strictObject({
   unwatchedKinds: z.array(z.string().max(63)).max(64),
   /** On any report, when it has changed and the coordinator has said that it takes it; what was told before holds otherwise. */
   information: informationSchema.optional(),
+  /**
+   * UCI packages whose files have lost their comments by the first write of this pod's agents. Told until a coordinator has taken it, and
+   * only to one that has said that it does.
+   */
+  commentsLost: z
+    .array(z.string().regex(/^[\w-]{1,64}$/))
+    .max(32)
+    .optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;
@@ -68,5 +76,7 @@ export const reportAnswerSchema = z.object({
   wantsFull: z.boolean().optional(),
   /** Older ones refuse reports with fields that they do not know. */
   takesInformation: z.boolean().optional(),
+  /** The same. */
+  takesCommentsLost: z.boolean().optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parsePackage, UciSyntaxError } from './parse.ts';
+import { parseFile, parsePackage, UciSyntaxError } from './parse.ts';
 
 const accepted: Record<string, { text: string; sections: unknown[] }> = {
   'named and anonymous sections, quotes of both kinds and none': {
@@ -88,5 +88,25 @@ describe('parsePackage refuses what libuci refuses:', () => {
     const parse = () => parsePackage('firewall', text);
     expect(parse).toThrow(UciSyntaxError);
     expect(parse).toThrow(`line ${line}:`);
+  });
+});
+
+describe('comments', () => {
+  it.each([
+    ['a line of its own', '# why\nconfig rule r\n'],
+    ['an indented one', 'config rule r\n\t# why\n'],
+    ['behind a section', 'config rule r # why\n'],
+    ['behind an option', "config rule r\n\toption a 'b' # why"],
+    ['right behind a word', 'config rule r\n\toption a b#c\n'],
+  ])('are seen: %s', (_what, text) => {
+    expect(parseFile('firewall', text).hasComments).toBe(true);
+  });
+
+  it.each([
+    ['none', "config rule 'r'\n\toption a 'b'\n"],
+    ['in quotes', "config rule 'r'\n\toption a '# b'\n\toption c \"# d\"\n"],
+    ['escaped', 'config rule r\n\toption a \\#b\n'],
+  ])('are not seen where there are none: %s', (_what, text) => {
+    expect(parseFile('firewall', text).hasComments).toBe(false);
   });
 });

@@ -15,15 +15,22 @@ export class UciSyntaxError extends Error {
   }
 }
 
+/** What a file holds, and whether it has comments, which UCI does not keep when it writes. */
+export type ParsedFile = { content: UciPackage; hasComments: boolean };
+
 /** @throws UciSyntaxError */
-export const parsePackage = (name: string, text: string): UciPackage => {
+export const parseFile = (name: string, text: string): ParsedFile => {
   const builder = new PackageBuilder();
   const scanner = new Scanner(text);
   for (let word = scanner.command(); word !== undefined; word = scanner.command()) {
     runCommand(word, scanner, builder);
   }
-  return { name, sections: builder.sections };
+  return { content: { name, sections: builder.sections }, hasComments: scanner.hasComments };
 };
+
+/** @throws UciSyntaxError */
+export const parsePackage = (name: string, text: string): UciPackage =>
+  parseFile(name, text).content;
 
 /** The id that libuci gives an anonymous section: its place in the file, counted from one, and a hash of its type. */
 export const anonymousName = (place: number, type: string): string => {
@@ -124,10 +131,16 @@ class Scanner {
   #commandLine = 1;
   /** The line has no more: its newline or a comment was reached. */
   #ended = true;
+  #hasComments = false;
 
   constructor(text: string) {
     this.#text = text;
     if (text.includes('\0')) throw new UciSyntaxError(1, 'NUL character');
+  }
+
+  /** As far as it was read. */
+  get hasComments(): boolean {
+    return this.#hasComments;
   }
 
   error(message: string): UciSyntaxError {
@@ -230,6 +243,7 @@ class Scanner {
   }
 
   #skipLine(): void {
+    this.#hasComments = true;
     const end = this.#text.indexOf('\n', this.#at);
     this.#at = end < 0 ? this.#text.length : end + 1;
     this.#line += 1;

@@ -35,6 +35,7 @@ const app = createIntake({
   isReady: () => true,
   onReport: () => {},
   onInformation: () => undefined,
+  onCommentsLost: () => undefined,
   onResult: (result) => count(counts, result),
   clock: systemClock,
   log: silentLogger,

@@ -113,4 +113,23 @@ describe('agent', () => {
       .toEqual([{ name: 'site1-c1', up: true, state: 'ESTABLISHED' }]);
     expect(openwrt.simulator.reloads()).toEqual({});
   });
+
+  it('tells once which comments its first write has removed, whichever agent of the pod it is', async () => {
+    const told = () => coordinator.reports.flatMap(({ commentsLost = [] }) => commentsLost);
+    openwrt.write('firewall', `# by order\n${openwrt.text('firewall')}`);
+    await start();
+    await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
+    await expect.poll(told, SOON).toEqual(['firewall']);
+    expect(openwrt.text('firewall')).not.toContain('by order');
+    await agent?.stop();
+    coordinator.forget();
+    openwrt.write('firewall', `# by order\n${openwrt.text('firewall')}`);
+    await start();
+    await apply(cr('FirewallZone', 'lan2', { network: ['ovn-net2'], input: 'ACCEPT' }));
+    await expect.poll(() => coordinator.stateOf('lan2'), SOON).toBe('Applied');
+    const { length } = coordinator.reports;
+    await expect.poll(() => coordinator.reports.length, SOON).toBeGreaterThan(length + 1);
+    expect(openwrt.text('firewall')).not.toContain('by order');
+    expect(told()).toEqual(['firewall']);
+  });
 });

@@ -29,6 +29,8 @@ export type SimulatedAgent = {
   ) => Promise<Answer>;
   /** A full report without rules, with what OpenWRT is like. */
   tells: (information: Information) => Promise<Answer>;
+  /** A full report without rules, with packages of UCI that have lost their comments. */
+  lostComments: (...packages: readonly string[]) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
   /** As after a restart of the agent's container. */
@@ -119,6 +121,11 @@ export const createAgent = async (
       sequence += 1;
       full = sequence;
       return send({ information });
+    },
+    lostComments: (...packages) => {
+      sequence += 1;
+      full = sequence;
+      return send({ commentsLost: [...packages] });
     },
     beats: () => {
       sequence += 1;

@@ -33,6 +33,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       return context.json({
         epoch: String(epoch),
         takesInformation: true,
+        takesCommentsLost: true,
         ...(wantsFull && { wantsFull }),
       });
     }
@@ -40,7 +41,11 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
     if (pages.length === report.pages) {
       complete = { sequence: report.sequence, rules: pages.flatMap(({ rules }) => rules) };
     }
-    return context.json({ epoch: String(epoch), takesInformation: true });
+    return context.json({
+      epoch: String(epoch),
+      takesInformation: true,
+      takesCommentsLost: true,
+    });
   });
   const server = await serveApp({
     fetch: app.fetch,

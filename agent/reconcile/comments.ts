@@ -1,0 +1,47 @@
+/**
+ * Comments in the files of /etc/config. UCI keeps none: the first write of a package loses them, whoever writes. What becomes of them is
+ * recorded around each write, so that an agent that died in between is succeeded by one that knows whether the loss was ours. Pure.
+ */
+
+export type Comments = {
+  /** Packages with comments that are being written. */
+  readonly atStake: readonly string[];
+  /** Packages whose comments a write of ours has lost, for the life of the pod. */
+  readonly lost: readonly string[];
+};
+
+/** `commented`: packages whose files hold comments, as they were read. */
+export const beforeWrite = (
+  { atStake, lost }: Comments,
+  written: readonly string[],
+  commented: ReadonlySet<string>,
+): Comments => {
+  const now = written.filter((name) => commented.has(name) && !lost.includes(name));
+  return { atStake: [...new Set([...atStake, ...now])], lost };
+};
+
+/** `kept`: the write is permanent; else all is as it was. */
+export const afterWrite = (
+  { atStake, lost }: Comments,
+  written: readonly string[],
+  kept: boolean,
+): Comments => {
+  const isWritten = (name: string): boolean => written.includes(name);
+  return {
+    atStake: atStake.filter((name) => !isWritten(name)),
+    lost: kept ? [...lost, ...atStake.filter(isWritten)] : lost,
+  };
+};
+
+/** After a write of which the end was not seen. What cannot be read stays at stake. */
+export const afterReading = (
+  { atStake, lost }: Comments,
+  packages: ReadonlyMap<string, unknown>,
+  commented: ReadonlySet<string>,
+): Comments => {
+  const gone = atStake.filter((name) => packages.has(name) && !commented.has(name));
+  return {
+    atStake: atStake.filter((name) => !packages.has(name)),
+    lost: [...lost, ...gone],
+  };
+};

@@ -1,0 +1,58 @@
+/**
+ * What a report carries beside the rules, once, and only to a coordinator that has said that it takes it: an older one would refuse
+ * the whole report for a field that it does not know.
+ */
+import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
+import type { Snapshot } from './status.ts';
+
+export type Aside = {
+  /** Fields for the report that is sent next. */
+  fields: (report: Report, snapshot: Pick<Snapshot, 'information' | 'commentsLost'>) => object;
+  /** Takes in the answer to it. True when there is more to tell. */
+  heard: (answer: ReportAnswer) => Promise<boolean>;
+};
+
+/** What OpenWRT is like: again to each coordinator, and whenever it changes. */
+export const createInformationAside = (): Aside => {
+  /** By the epoch of the coordinator that takes it: the last that it has, as JSON; undefined: none yet. */
+  let taker: { epoch: string; has: string | undefined } | undefined;
+  let text: string | undefined;
+  let isNews = false;
+  return {
+    fields: (_report, { information }) => {
+      text = information && JSON.stringify(information);
+      isNews = taker !== undefined && text !== taker.has;
+      return isNews ? { information } : {};
+    },
+    heard: async ({ epoch, takesInformation, wantsFull }) => {
+      if (takesInformation !== true) taker = undefined;
+      else if (taker?.epoch !== epoch) taker = { epoch, has: undefined };
+      else if (isNews && wantsFull !== true) taker = { epoch, has: text };
+      return taker !== undefined && taker.has !== text;
+    },
+  };
+};
+
+/** Which comments were lost. `onTold`: a coordinator has taken it, and no other need be told. */
+export const createCommentsAside = (
+  onTold: (packages: readonly string[]) => Promise<void>,
+): Aside => {
+  let takes = false;
+  let untold: readonly string[] = [];
+  let sent: readonly string[] = [];
+  return {
+    fields: ({ page }, { commentsLost = [] }) => {
+      untold = commentsLost;
+      sent = takes && page === 0 ? untold : [];
+      // Where no answer comes, the next one may be an older coordinator's.
+      takes = false;
+      return sent.length > 0 ? { commentsLost: [...sent] } : {};
+    },
+    heard: async ({ takesCommentsLost, wantsFull }) => {
+      takes = takesCommentsLost === true;
+      const isTold = sent.length > 0 && wantsFull !== true;
+      if (isTold) await onTold(sent);
+      return takes && !isTold && untold.length > 0;
+    },
+  };
+};

@@ -1,0 +1,72 @@
+/** Comments that an agent's first write has removed from OpenWRT's files: one Event on the pod for each file, whoever is restarted. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import { eventually } from './eventually.ts';
+import { createRunningPod } from './pods.ts';
+import { createWorld, type World } from './world.ts';
+
+let world: World;
+let agent: SimulatedAgent;
+beforeAll(async () => {
+  world = await createWorld();
+  agent = await createAgent(world, await createRunningPod(world, { name: 'cnf-1-a' }));
+});
+afterAll(async () => {
+  await agent.close();
+  await world.close();
+});
+
+const listSchema = z.object({
+  items: z.array(
+    z.object({
+      reason: z.string(),
+      type: z.string(),
+      message: z.string(),
+      count: z.int(),
+      involvedObject: z.object({ kind: z.string(), name: z.string() }),
+    }),
+  ),
+});
+const events = async () => {
+  const command = ['get', 'events', '-n', world.namespace, '-o', 'json'];
+  const { stdout } = await world.cluster.kubectl(command);
+  return listSchema
+    .parse(JSON.parse(stdout))
+    .items.filter(({ reason }) => reason === 'CommentsRemoved');
+};
+/** Events are written one after the other: those before the one about this file are there with it. */
+const filesUntil = async (last: string): Promise<string[]> => {
+  const files = async () =>
+    (await events()).map(({ message }) => /\/etc\/config\/\w+/.exec(message)?.[0] ?? '').sort();
+  await eventually(files).toContain(last);
+  return files();
+};
+
+it('are told by one Event for each file, that says what can be done', async () => {
+  await agent.lostComments('firewall', 'mwan3');
+  await agent.lostComments('firewall');
+  await agent.lostComments('network');
+  expect(await filesUntil('/etc/config/network')).toEqual([
+    '/etc/config/firewall',
+    '/etc/config/mwan3',
+    '/etc/config/network',
+  ]);
+  for (const event of await events())
+    expect(event).toMatchObject({
+      type: 'Normal',
+      count: 1,
+      involvedObject: { kind: 'Pod', name: 'cnf-1-a' },
+      message: expect.stringMatching(/removed the comments .* Keep notes outside of that file/),
+    });
+});
+
+it('are not told again, when agent and coordinator have restarted and it is told once more', async () => {
+  await world.killCoordinator();
+  await world.startCoordinator();
+  agent.boots();
+  await agent.lostComments('firewall');
+  await agent.lostComments('ipsec');
+  expect(await filesUntil('/etc/config/ipsec')).toHaveLength(4);
+  expect((await events()).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+});
