@@ -120,9 +120,11 @@ describe("while another session's apply waits for its confirmation", () => {
     expect(await unstage(fakeSession(pending).session, packages, signal)).toBe(false);
     const { session, calls } = fakeSession(() => answered());
     expect(await unstage(session, packages, signal)).toBe(true);
-    expect(calls.map(({ method, args }) => [method, args?.['config']])).toEqual([
+    expect(calls.map(({ method, args }) => [method, args?.['config'] ?? args?.['path']])).toEqual([
       ['revert', 'firewall'],
       ['revert', 'mwan3'],
+      ['remove', '/tmp/sdewan-firewall'],
+      ['remove', '/tmp/sdewan-mwan3'],
     ]);
   });
 });
