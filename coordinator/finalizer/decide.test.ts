@@ -64,18 +64,26 @@ describe('a rule that is being deleted goes', () => {
 });
 
 describe('a rule that is being deleted stays', () => {
-  const cases: Record<string, { pod: Partial<PodFacts>; reason: string }> = {
+  const cases: Record<string, { pod: Partial<PodFacts>; reason: string; says?: string }> = {
     'while a pod has it': { pod: { report: report([word()]) }, reason: 'Removing' },
     'while other rules use it': {
       pod: { report: report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]) },
       reason: 'InUse',
     },
-    'while a report does not mention it': { pod: { report: report([]) }, reason: 'NotConfirmed' },
+    'while a report does not mention it': {
+      pod: { report: report([]) },
+      reason: 'NotConfirmed',
+      says: 'the agent has not said that the rule is gone',
+    },
     'while only its namesake is said to be gone': {
       pod: { report: report([word({ uid: 'rule-0', state: 'Removed', reason: 'Removed' })]) },
       reason: 'NotConfirmed',
     },
-    'while a pod has never reported': { pod: {}, reason: 'AgentStarting' },
+    'while a pod has never reported': {
+      pod: {},
+      reason: 'AgentStarting',
+      says: 'the agent has not reported yet',
+    },
     'while a terminating pod has not confirmed': {
       pod: { target: target('a', { terminating: true }), report: report([word()]) },
       reason: 'Removing',
@@ -86,6 +94,7 @@ describe('a rule that is being deleted stays', () => {
         report: { ...removed, restarts: 0 },
       },
       reason: 'AgentRestarted',
+      says: 'the agent has restarted and not reported since',
     },
     'while a pod is out of reach': {
       pod: {
@@ -98,6 +107,7 @@ describe('a rule that is being deleted stays', () => {
     'while the agent cannot watch the kind': {
       pod: { report: report([], { unwatchedKinds: ['FirewallRule'] }) },
       reason: 'NotWatching',
+      says: 'the agent cannot watch FirewallRule, so it knows of no deletion',
     },
     'while a pod reports though its container never seems to have started': {
       pod: {
@@ -107,12 +117,12 @@ describe('a rule that is being deleted stays', () => {
       reason: 'Removing',
     },
   };
-  it.each(Object.entries(cases))('%s', (_name, { pod, reason }) => {
+  it.each(Object.entries(cases))('%s', (_name, { pod, reason, says }) => {
     const decision = decideFor([pod, { target: target('z'), report: removed }]);
     expect(decision).toMatchObject({
       remove: false,
       candidates: 2,
-      blockers: [{ pod: 'a', reason }],
+      blockers: [{ pod: 'a', reason, ...(says !== undefined && { message: says }) }],
     });
   });
 
@@ -129,10 +139,35 @@ describe('a rule that is being deleted stays', () => {
   });
 });
 
-it('a rule that is not being deleted never loses its finalizer', () => {
-  expect(decideFor([], rule()).remove).toBe(false);
-  expect(decideFor([{ report: removed }], rule()).remove).toBe(false);
+it('the pods that block are named in the order of their names', () => {
+  const { blockers } = decideFor(['c', 'a', 'b'].map((name) => ({ target: target(name) })));
+  expect(blockers.map(({ pod }) => pod)).toEqual(['a', 'b', 'c']);
 });
+
+describe('time alone may change the decision', () => {
+  const starting = {
+    target: target('a', { agent: { state: 'never-started', scheduled: true } }),
+    report: report([word()]),
+  };
+  const started = { target: target('b'), report: report([word()]) };
+  it.each<[string, Partial<PodFacts>[], number, number | undefined]>([
+    ['once kubelets must have told of the agents', [starting, started], 4_000, 6_000],
+    ['not where all agents have started', [started], 4_000, undefined],
+    ['not when that time is over', [starting], STARTED_UNSEEN_MS, undefined],
+    ['not long after', [starting], 60_000, undefined],
+  ])('%s', (_name, pods, deletedAgoMs, recheckInMs) => {
+    const decision = decideFor(pods, rule({ deletedAt: NOW - deletedAgoMs }));
+    expect(decision).toMatchObject({ remove: false, recheckInMs });
+  });
+});
+
+it.each([[[]], [[{ report: removed }]]])(
+  'a rule that is not being deleted never loses its finalizer, and nothing blocks it',
+  (pods) => {
+    const nothing = { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
+    expect(decideFor(pods, rule())).toEqual(nothing);
+  },
+);
 
 describe('whatever is known', () => {
   const check = (property: (pods: PodFacts[]) => void): void =>

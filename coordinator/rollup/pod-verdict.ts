@@ -125,7 +125,7 @@ const checks: readonly Check[] = [
     word && word.revision !== rule.revision ? because('Outdated', outdated(rule, word)) : undefined,
   ({ word }) =>
     word && word.state !== 'Applied'
-      ? { reason: word.reason, message: word.message, failed: word.state === 'Failed' }
+      ? { reason: word.reason, message: word.message, failed: false }
       : undefined,
 ];
 

@@ -47,7 +47,7 @@ const inSyncStatus = roll([{ report: applied }, { target: b, report: applied }])
 
 describe('a rule that all live pods have', () => {
   it('is in sync, in the words of the seed, of ICN and of Kubernetes', () => {
-    expect(inSyncStatus).toEqual({
+    expect(inSyncStatus).toStrictEqual({
       observedGeneration: 2,
       inSync: true,
       appliedVersion: '2',
@@ -85,7 +85,8 @@ describe('a rule that all live pods have', () => {
 });
 
 describe('a live pod that', () => {
-  const troubles: Record<string, { pod: Partial<PodFacts>; reason: string; says: RegExp }> = {
+  type Trouble = { pod: Partial<PodFacts>; reason: string; says: RegExp; stalled?: boolean };
+  const troubles: Record<string, Trouble> = {
     'is not ready': {
       pod: {
         target: target('b', { ready: false, notReady: 'container sdewan is not ready' }),
@@ -129,6 +130,24 @@ describe('a live pod that', () => {
       reason: 'OpenwrtUnreachable',
       says: /b: connection refused/,
     },
+    'does not reach its OpenWRT, and knows no reason': {
+      pod: {
+        target: b,
+        report: report([word()], {
+          openwrt: { reachable: false, driver: 'ubus', message: '', driftRepairs: 0 },
+        }),
+      },
+      reason: 'OpenwrtUnreachable',
+      says: /b: OpenWRT does not answer$/,
+    },
+    'refused an earlier version': {
+      pod: {
+        target: b,
+        report: report([word({ state: 'Failed', generation: 1, revision: 'r1' })]),
+      },
+      reason: 'Outdated',
+      says: /b: the agent is at generation 1/,
+    },
     'has an earlier generation': {
       pod: { target: b, report: report([word({ generation: 1, revision: 'r1' })]) },
       reason: 'Outdated',
@@ -166,6 +185,7 @@ describe('a live pod that', () => {
       },
       reason: 'NameTaken',
       says: /b: name is taken/,
+      stalled: true,
     },
   };
 
@@ -184,13 +204,27 @@ describe('a live pod that', () => {
       expect(status.message).toMatch(trouble.says);
       expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: trouble.reason }]);
       expect(readyOf(status)).toMatchObject({ status: 'False', reason: trouble.reason });
+      const isStalled = status.conditions?.some(({ type }) => type === 'Stalled');
+      expect(isStalled).toBe(trouble.stalled === true);
     },
   );
+
+  it('has a trouble that somebody can mend is what the reason is about', () => {
+    const unready = { target: target('a', { ready: false, notReady: 'starts' }), report: applied };
+    const noZone = word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone' });
+    const status = roll([unready, { target: b, report: report([noZone]) }]);
+    expect(readyOf(status)).toMatchObject({ reason: 'WaitingForReference' });
+  });
 
   it('has the generation but not the new order keeps appliedVersion, and is out of sync', () => {
     const reordered = roll([{ report: applied }], { revision: 'r3' });
     expect(reordered).toMatchObject({ inSync: false, appliedVersion: '2' });
     expect(reordered.message).toContain('earlier order');
+  });
+
+  it('only tries to have the generation does not count as applied, whatever its order', () => {
+    const trying = report([word({ state: 'Pending', reason: 'Applying' })]);
+    expect(roll([{ report: trying }], { revision: 'r3' })).not.toHaveProperty('appliedVersion');
   });
 });
 
@@ -218,6 +252,7 @@ describe('a rule that belongs nowhere yet', () => {
     const status = roll([], { purpose: undefined });
     expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
     expect(status.message).toContain('label sdewanPurpose is missing');
+    expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'NoPurpose' });
   });
 });
 
@@ -254,6 +289,31 @@ describe('after a start of the coordinator', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
     const half = roll([{ report: applied }, { target: b, report: report([]) }]);
     expect(roll(awaiting, { status: half })).toEqual(half);
+    expect(roll([{ report: applied }, { target: b, awaited: true }], { status: half })).toEqual(
+      half,
+    );
+  });
+
+  it('a pod that may still hold a deleted rule is waited for, and of other rules it is not', () => {
+    const going = { target: target('b', { terminating: true }), awaited: true };
+    const finished = { ...going, target: target('b', { finished: true }) };
+    const deletedAt = NOW - 30_000;
+    const removing = roll([{ report: report([]) }, { ...going, report: applied }], { deletedAt });
+    expect(roll([going], { deletedAt, status: removing })).toEqual(removing);
+    expect(roll([finished], { deletedAt, status: removing })).not.toEqual(removing);
+    const half = roll([{ report: applied }, { target: b, report: report([]) }]);
+    expect(roll([{ report: applied }, going], { status: half }).inSync).toBe(true);
+  });
+
+  it('a pod without agent is named at once', () => {
+    const missing = { target: target('b', { agent: { state: 'missing' } }), awaited: true };
+    const status = roll([{ report: applied }, missing], { status: inSyncStatus });
+    expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
+  });
+
+  it('a status that tells nothing of pods or conditions is written anew', () => {
+    const status = { observedGeneration: 2, inSync: false };
+    expect(roll(awaiting, { status })).toMatchObject({ pods: { summary: '0/2' } });
   });
 
   it('what is known to be wrong is said at once', () => {
@@ -292,6 +352,18 @@ describe('a rule being deleted', () => {
       ['Ready', 'False'],
       ['Removed', 'False'],
     ]);
+  });
+
+  it('says what somebody can mend before what passes', () => {
+    const status = roll([{ report: applied }, { target: b, report: report([]) }], deleted);
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'NotConfirmed']);
+  });
+
+  it('says that nothing holds it any more', () => {
+    const status = roll([{ report: gone }], deleted);
+    expect(status).toMatchObject({ message: 'being deleted: no pod holds the rule any more' });
+    expect(status).not.toHaveProperty('outOfSync');
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'Removing']);
   });
 });
 

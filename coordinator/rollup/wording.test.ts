@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { describePods, rankOf, truncated } from './wording.ts';
+
+it('what an agent refuses comes first, then what somebody can mend, then what passes by itself', () => {
+  const inOrder = [
+    { reason: 'Applying', failed: true },
+    { reason: 'AgentSilent' },
+    { reason: 'PodNotReady' },
+    { reason: 'AgentStarting' },
+    { reason: 'AgentRestarted' },
+    { reason: 'Outdated' },
+    { reason: 'Removing' },
+    { reason: 'Applying' },
+  ];
+  const byRank = inOrder.toReversed().sort((one, other) => rankOf(one) - rankOf(other));
+  expect(byRank).toEqual(inOrder);
+});
+
+it.each([
+  ['a text that fits', 'four', 4, 'four'],
+  ['one that does not', 'fiver', 4, 'fiv…'],
+])('%s', (_name, text, max, expected) => {
+  expect(truncated(text, max)).toBe(expected);
+});
+
+it('a message about many pods stays within its bound', () => {
+  const problems = Array.from({ length: 10 }, (_, at) => ({
+    pod: `pod-${at}`,
+    reason: 'Failed',
+    message: `${at}`.repeat(1_024),
+  }));
+  expect(describePods(problems, 10)).toHaveLength(2_048);
+});
