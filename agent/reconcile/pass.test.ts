@@ -1,0 +1,416 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DELETING, namedSection, ruleOf } from '#shared/compile/testing.ts';
+import { ICN_FINALIZERS } from '#shared/names.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import {
+  createOpenwrt,
+  openAgent,
+  saidOf,
+  stateFolder,
+  type MemoryOpenwrt,
+  type TestAgent,
+} from './testing.ts';
+
+let folder: ReturnType<typeof stateFolder>;
+let openwrt: MemoryOpenwrt;
+let agent: TestAgent;
+const restart = async (): Promise<void> => {
+  agent = await openAgent(openwrt, folder.path);
+};
+beforeEach(async () => {
+  folder = stateFolder();
+  openwrt = createOpenwrt();
+  await restart();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+const drop = (name: string, metadata: object = {}, target = 'DROP'): RuleObject =>
+  ruleOf('FirewallRule', name, { target }, metadata);
+const changed = (name: string, spec: object): RuleObject =>
+  ruleOf('FirewallRule', name, spec, { generation: 2 });
+const policy = (name: string): RuleObject =>
+  ruleOf('Mwan3Policy', name, { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] });
+
+const isRule = ({ type }: UciSection): boolean => type === 'rule';
+const rulesIn = ({ sections }: UciPackage): string[] =>
+  sections.filter(isRule).map(({ name }) => name.replace('sdewan_rule_', ''));
+const rulesThere = (): string[] => rulesIn({ name: '', sections: openwrt.sections('firewall') });
+const targets = (): unknown[] =>
+  openwrt
+    .sections('firewall')
+    .filter(isRule)
+    .map(({ options }) => options.target);
+const put = (name: string, ...sections: UciSection[]): void => {
+  openwrt.packages.set(name, { name, sections });
+};
+
+describe('a pass', () => {
+  it('brings OpenWRT to the rules in one transaction, and writes nothing when it is there', async () => {
+    const rules = [drop('a'), policy('p'), drop('b')];
+    await agent.run(rules);
+    expect(openwrt.transactions.map((deltas) => deltas.map((delta) => delta.package))).toEqual([
+      ['firewall', 'mwan3'],
+    ]);
+    expect(rulesThere()).toEqual(['a', 'b']);
+    expect(saidOf(agent)).toEqual({
+      a: 'wanted Applying',
+      b: 'wanted Applying',
+      p: 'wanted Applying',
+    });
+    expect(agent.standings.at(-1)?.inForce).toContain('firewall.sdewan_rule_a');
+    await agent.run(rules);
+    expect(openwrt.transactions).toHaveLength(1);
+    expect(agent.outcomes).toEqual(['done']);
+  });
+
+  it('gives the fingerprint of what it left', async () => {
+    const left = await agent.run([drop('a')]);
+    expect(left).toBe(JSON.stringify([...openwrt.packages.values()]));
+    expect(await agent.run([drop('a')])).toBe(left);
+  });
+
+  it('tells what is known before it writes, and at the end', async () => {
+    openwrt.onApply = () => expect(agent.standings).toHaveLength(1);
+    await agent.run([drop('a')]);
+    expect(agent.standings.map(({ inForce }) => inForce.size)).toEqual([0, 1]);
+    await agent.run([drop('a')]);
+    expect(agent.standings).toHaveLength(3);
+  });
+
+  it('removes what no rule wants any more, and what an administrator made stays', async () => {
+    const others = namedSection('rule', 'of_an_administrator');
+    put('firewall', ...openwrt.sections('firewall'), others);
+    await agent.run([drop('a'), drop('b')]);
+    await agent.run([drop('a', DELETING), drop('b')]);
+    expect(rulesThere()).toEqual(['of_an_administrator', 'b']);
+    expect(saidOf(agent)).toMatchObject({ a: 'unwanted Removing' });
+    expect(agent.standings.at(-1)?.strays).toEqual(new Set());
+  });
+
+  it('leaves alone what is there for kinds that the API server does not serve', async () => {
+    await agent.run([drop('a'), policy('p')]);
+    await agent.run([], { unservedKinds: ['FirewallRule', 'Mwan3Policy'] });
+    expect(rulesThere()).toEqual(['a']);
+    expect(openwrt.sections('mwan3').map(({ name }) => name)).toContain('p');
+  });
+
+  it('writes a package whose service may have lost it, once', async () => {
+    await agent.run([drop('a')]);
+    openwrt.reading = { doubtful: new Set(['firewall']) };
+    await agent.run([drop('a')]);
+    expect(openwrt.transactions).toHaveLength(2);
+    expect(openwrt.transactions[1]?.map((delta) => delta.package)).toEqual(['firewall']);
+  });
+
+  it('does not try in one pass again to remove what OpenWRT does not let go', async () => {
+    await agent.run([drop('a')]);
+    const sections = openwrt.sections('firewall');
+    const stuck = new Set(['sdewan_rule_a']);
+    openwrt.done = {
+      observed: new Map([['firewall', { name: 'firewall', sections }]]),
+      stuck: new Map([['firewall', stuck]]),
+    };
+    await agent.run([drop('a', DELETING)]);
+    expect(openwrt.transactions).toHaveLength(2);
+    expect(agent.standings.at(-1)?.strays).toContain('firewall');
+  });
+});
+
+describe('drift', () => {
+  const rules = [drop('a'), drop('b')];
+  const withoutB = (): void => {
+    const sections = openwrt.sections('firewall');
+    put('firewall', ...sections.filter(({ name }) => name !== 'sdewan_rule_b'));
+  };
+
+  it('is repaired, and told by its package', async () => {
+    await agent.run(rules);
+    withoutB();
+    await agent.run(rules);
+    expect(agent.drifts).toEqual([['firewall']]);
+    expect(rulesThere()).toEqual(['a', 'b']);
+  });
+
+  it.each<[string, RuleObject[]]>([
+    ['one rule more', [...rules, drop('c')]],
+    ['one rule less', [drop('a')]],
+    ['another spec', [drop('a'), changed('b', { target: 'ACCEPT' })]],
+    ['another rule instead', [drop('a'), drop('c')]],
+  ])('is not what %s makes', async (_name, next) => {
+    await agent.run(rules);
+    await agent.run(next);
+    expect(agent.drifts).toEqual([]);
+  });
+
+  it('is not what an agent that has just started finds', async () => {
+    await agent.run(rules);
+    withoutB();
+    await restart();
+    await agent.run(rules);
+    expect(agent.drifts).toEqual([]);
+    expect(rulesThere()).toEqual(['a', 'b']);
+  });
+});
+
+describe('the version before', () => {
+  const invalid = changed('a', { target: 'nonsense' });
+
+  it('stays in force while the new one is invalid, also after a restart', async () => {
+    await agent.run([drop('a')]);
+    await agent.run([invalid]);
+    await restart();
+    put('firewall', ...openwrt.sections('firewall').filter((section) => !isRule(section)));
+    await agent.run([invalid]);
+    expect(targets()).toEqual(['DROP']);
+    expect(saidOf(agent)).toEqual({ a: 'failed InvalidSpec' });
+  });
+
+  it('is forgotten when the rule has gone', async () => {
+    await agent.run([drop('a')]);
+    await agent.run([drop('a', DELETING)]);
+    await agent.run([invalid]);
+    expect(rulesThere()).toEqual([]);
+  });
+
+  it('is what counts when a newer one never was in force', async () => {
+    await agent.run([drop('a')]);
+    openwrt.refuses = (next) =>
+      next.get('firewall')?.sections.some(({ options }) => options.target === 'REJECT')
+        ? { package: 'firewall', message: 'no', sections: ['sdewan_rule_a'] }
+        : undefined;
+    await agent.run([changed('a', { target: 'REJECT' })]);
+    expect(targets()).toEqual(['DROP']);
+    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt' });
+  });
+
+  it('goes back into force when OpenWRT leaves the new one out', async () => {
+    await agent.run([drop('a')]);
+    openwrt.done = { warnings: new Map([['firewall', new Map([['sdewan_rule_a', 'skipped']])]]) };
+    openwrt.onApply = () => {
+      if (openwrt.transactions.length === 2) openwrt.done = {};
+    };
+    await agent.run([changed('a', { target: 'REJECT' })]);
+    expect(targets()).toEqual(['DROP']);
+    expect(agent.outcomes).toEqual(['done', 'done', 'done']);
+  });
+});
+
+describe('the ledger', () => {
+  const P = 'mwan3.p';
+
+  it('names what may be written, and the package, before OpenWRT is written to', async () => {
+    openwrt.onApply = () => {
+      expect(agent.ledger.owned().get(P)).toBe('Mwan3Policy');
+      expect(agent.ledger.unsettled()).toEqual(new Set(['mwan3']));
+    };
+    await agent.run([policy('p')]);
+    expect(openwrt.transactions).toHaveLength(1);
+    expect(agent.ledger.unsettled()).toEqual(new Set());
+    expect([...agent.ledger.owned().keys()]).toContain(P);
+  });
+
+  it('forgets what was read back as gone, and nothing that could not be read', async () => {
+    await agent.run([policy('p')]);
+    const there = openwrt.packages.get('mwan3');
+    openwrt.packages.delete('mwan3');
+    await agent.run([drop('a')]);
+    expect(agent.ledger.owned().has(P)).toBe(true);
+    if (there) openwrt.packages.set('mwan3', there);
+    await agent.run([drop('a')]);
+    expect(agent.ledger.owned().has(P)).toBe(false);
+  });
+
+  it('has a transaction that nobody saw the end of settled by another', async () => {
+    openwrt.onApply = () => {
+      throw new Error('the agent dies here');
+    };
+    await expect(agent.run([policy('p')])).rejects.toThrow('dies');
+    openwrt.onApply = () => undefined;
+    await restart();
+    await agent.run([]);
+    expect(openwrt.transactions.map((deltas) => deltas.map((delta) => delta.package))).toEqual([
+      ['mwan3'],
+    ]);
+    expect(agent.ledger.unsettled()).toEqual(new Set());
+  });
+});
+
+describe('of a set that OpenWRT refuses', () => {
+  const many = (count: number): RuleObject[] =>
+    Array.from({ length: count }, (_, at) => drop(`r${String(at).padStart(3, '0')}`));
+  const refuseThose =
+    (isBad: (name: string) => boolean, names: string[] = []): MemoryOpenwrt['refuses'] =>
+    (next) => {
+      const there = next.get('firewall') ?? { name: '', sections: [] };
+      return rulesIn(there).some(isBad)
+        ? { package: 'firewall', message: 'no such thing', sections: names }
+        : undefined;
+    };
+
+  it('the rule that it names is left out, and the others are applied', async () => {
+    openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
+    await agent.run([drop('a'), drop('b')]);
+    expect(rulesThere()).toEqual(['a']);
+    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
+    expect(agent.outcomes).toEqual(['rejected', 'done']);
+    expect(agent.ledger.unsettled()).toEqual(new Set());
+  });
+
+  it('the rule that it does not name is found, and the others are applied', async () => {
+    openwrt.refuses = refuseThose((name) => name === 'r007');
+    await agent.run(many(20));
+    expect(rulesThere()).toEqual(
+      many(20)
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name !== 'r007'),
+    );
+    expect(saidOf(agent)).toMatchObject({
+      r006: 'wanted Applying',
+      r007: 'failed RefusedByOpenwrt',
+    });
+  });
+
+  it('a rule that is held back meanwhile is not said to be refused for ever', async () => {
+    openwrt.refuses = refuseThose((name) => name === 'r000');
+    await agent.run(many(8));
+    openwrt.refuses = () => undefined;
+    await agent.run([...many(8).slice(1), drop('new')]);
+    expect(Object.values(saidOf(agent))).toEqual(many(8).map(() => 'wanted Applying'));
+  });
+
+  it('a search that takes too long goes on in the next pass', async () => {
+    const isBad = (name: string): boolean => Number(name.slice(1)) % 3 === 0;
+    openwrt.refuses = refuseThose(isBad);
+    let passes = 1;
+    for (; rulesThere().length < 40; passes += 1) {
+      expect(passes).toBeLessThan(6);
+      await agent.run(many(60)).catch((error: unknown) => {
+        expect(String(error)).toContain('not all found yet');
+      });
+      expect(openwrt.transactions.length).toBeLessThanOrEqual(40 * passes);
+    }
+    expect(passes).toBeGreaterThan(2);
+    expect(rulesThere().filter(isBad)).toEqual([]);
+  });
+
+  it('what a driver without transactions has written already is taken in', async () => {
+    let calls = 0;
+    openwrt.refuses = (next) => {
+      calls += 1;
+      if (calls > 1) return undefined;
+      const mwan3 = next.get('mwan3') ?? { name: 'mwan3', sections: [] };
+      openwrt.packages.set('mwan3', mwan3);
+      return {
+        package: 'firewall',
+        message: 'no',
+        sections: ['sdewan_rule_a'],
+        partly: {
+          observed: new Map([['mwan3', mwan3]]),
+          fingerprint: 'partly',
+          unsettled: new Set(['mwan3']),
+        },
+      };
+    };
+    await agent.run([drop('a'), policy('p')]);
+    // Its sections are there; what is left is to reload it.
+    expect(openwrt.transactions[1]?.map((delta) => [delta.package, delta.append.length])).toEqual([
+      ['mwan3', 0],
+    ]);
+    expect(agent.ledger.unsettled()).toEqual(new Set());
+    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt', p: 'wanted Applying' });
+  });
+});
+
+describe('what ICN made', () => {
+  const ICN = { finalizers: [ICN_FINALIZERS[0] ?? ''] };
+  const made = (name: string, target = 'DROP', place = 9): UciSection => ({
+    ...namedSection('rule', `cfg0${place}92bd`, { name, target }),
+    anonymous: true,
+  });
+  const OURS = 'firewall.sdewan_rule_a';
+  const withMade = (...sections: UciSection[]): void =>
+    put('firewall', ...openwrt.sections('firewall'), ...sections);
+  const deltas = () => openwrt.transactions.flat();
+
+  it('is taken over without a write when it is as the rule says, and recorded at once', async () => {
+    withMade(made('a'));
+    await agent.run([drop('a', ICN)]);
+    expect(openwrt.transactions).toEqual([]);
+    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
+    expect(agent.ledger.owned().get(OURS)).toBe('FirewallRule');
+    expect(agent.standings.at(-1)?.inForce).toContain(OURS);
+  });
+
+  it('is changed where it is, by the id that OpenWRT knows', async () => {
+    withMade(made('a', 'ACCEPT'));
+    await agent.run([drop('a', ICN)]);
+    const [delta] = deltas();
+    expect(delta?.set).toEqual([
+      { before: made('a', 'ACCEPT'), after: expect.objectContaining({ ...made('a') }) },
+    ]);
+    expect(rulesThere()).toEqual([made('a').name]);
+    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
+  });
+
+  it('is removed by that id, and what has its name later is somebody else’s', async () => {
+    withMade(made('a'));
+    await agent.run([drop('a', ICN)]);
+    const going = drop('a', { ...ICN, ...DELETING });
+    await agent.run([going]);
+    expect(deltas().map(({ remove }) => remove)).toEqual([[made('a').name]]);
+    expect(agent.ledger.adopted()).toEqual(new Set());
+    expect(agent.ledger.released()).toEqual(new Set(['FirewallRule-a']));
+    withMade(made('a', 'ACCEPT'));
+    await agent.run([going]);
+    expect(deltas()).toHaveLength(1);
+    await agent.run([]);
+    expect(agent.ledger.released()).toEqual(new Set());
+  });
+
+  it('is spoken of by our name when OpenWRT warns or refuses', async () => {
+    withMade(made('a', 'ACCEPT'));
+    const { name } = made('a');
+    openwrt.done = {
+      warnings: new Map([
+        [
+          'firewall',
+          new Map([
+            [name, 'skipped'],
+            ['wan', 'old'],
+          ]),
+        ],
+      ]),
+    };
+    await agent.run([drop('a', ICN)]);
+    expect(agent.standings.at(-1)?.warnings).toEqual(new Map([[OURS, 'skipped']]));
+    expect(agent.ledger.warningOf('firewall', 'wan')).toBe('old');
+
+    openwrt.refuses = () => ({ package: 'firewall', message: 'no', sections: [name] });
+    openwrt.done = {};
+    await agent.run([ruleOf('FirewallRule', 'a', { target: 'REJECT' }, { ...ICN, generation: 2 })]);
+    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt' });
+  });
+
+  it('stays ours while its package cannot be read', async () => {
+    withMade(made('a'));
+    await agent.run([drop('a', ICN)]);
+    const there = openwrt.packages.get('firewall');
+    openwrt.packages.delete('firewall');
+    await agent.run([drop('a', ICN), policy('p')]);
+    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
+    if (there) openwrt.packages.set('firewall', there);
+    await agent.run([drop('a', ICN), policy('p')]);
+    expect(rulesThere()).toEqual([made('a').name]);
+  });
+
+  it('is ours like any other once it had to move', async () => {
+    withMade(made('b', 'DROP', 8), made('a'));
+    const annotations = { 'sdewan.akraino.org/order': '5' };
+    const b = drop('b', { ...ICN, annotations });
+    await agent.run([b, drop('a', ICN)]);
+    expect(targets()).toEqual(['DROP', 'DROP']);
+    expect(agent.ledger.adopted()).toEqual(new Set());
+    expect(rulesThere()).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,144 @@
+/** Passes on an OpenWRT in memory, for unit tests: what it holds, what it is asked for, and how it answers are the test's to say. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inputOf } from '#shared/compile/testing.ts';
+import { revisionOf } from '#shared/compile/revision.ts';
+import { kinds } from '#shared/kinds/registry.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { applyDelta } from '#shared/uci/delta.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { ApplyResult, Driver, ReadResult } from '../openwrt/driver.ts';
+import { openLedger, type Ledger } from '../openwrt/ledger.ts';
+import { openLastGood } from './last-good.ts';
+import { createPass } from './pass.ts';
+import { createRefusals } from './refusals.ts';
+import { NOTHING_KNOWN, type Standing } from './standing.ts';
+import type { PassInput } from './work.ts';
+
+type Done = Extract<ApplyResult, { outcome: 'done' }>;
+type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
+export type Refusal = Omit<Rejected, 'outcome'>;
+
+export type MemoryOpenwrt = {
+  packages: Map<string, UciPackage>;
+  /** What is said of a reading besides the packages. */
+  reading: Partial<ReadResult>;
+  /** Deltas of each transaction, refused ones included. */
+  transactions: (readonly UciDelta[])[];
+  /** Looks at the packages as they would be; a refusal leaves them as they were. */
+  refuses: (next: ReadonlyMap<string, UciPackage>) => Refusal | undefined;
+  /** What is said of a transaction that is done. */
+  done: Partial<Done>;
+  /** Called before a transaction is looked at. */
+  onApply: () => void;
+  sections: (uciPackage: string) => readonly UciSection[];
+};
+
+/** The one of `inputOf`: an administrator's zone `wan`, interfaces of mwan3, and IPsec. */
+export const createOpenwrt = (): MemoryOpenwrt => {
+  const openwrt: MemoryOpenwrt = {
+    packages: new Map(inputOf([]).observed),
+    reading: {},
+    transactions: [],
+    refuses: () => undefined,
+    done: {},
+    onApply: () => undefined,
+    sections: (name) => openwrt.packages.get(name)?.sections ?? [],
+  };
+  return openwrt;
+};
+
+const driverOf = (openwrt: MemoryOpenwrt): Driver => {
+  const fingerprint = async (): Promise<string> => JSON.stringify([...openwrt.packages.values()]);
+  return {
+    name: 'ubus',
+    fingerprint,
+    read: async () => ({
+      packages: new Map(openwrt.packages),
+      unusable: new Map(),
+      fingerprint: await fingerprint(),
+      incarnation: 'one',
+      dialect: 'uci',
+      ...openwrt.reading,
+    }),
+    apply: async (deltas) => {
+      openwrt.onApply();
+      openwrt.transactions.push(deltas);
+      const next = new Map(openwrt.packages);
+      for (const delta of deltas) {
+        const there = next.get(delta.package) ?? { name: delta.package, sections: [] };
+        next.set(delta.package, applyDelta(there, delta));
+      }
+      const refusal = openwrt.refuses(next);
+      if (refusal) return { outcome: 'rejected', ...refusal };
+      openwrt.packages = next;
+      const names = new Set(deltas.map((delta) => delta.package));
+      return {
+        outcome: 'done',
+        observed: new Map([...next].filter(([name]) => names.has(name))),
+        fingerprint: await fingerprint(),
+        warnings: new Map(),
+        ...openwrt.done,
+      };
+    },
+    information: async () => undefined,
+    close: async () => undefined,
+  };
+};
+
+export type TestAgent = {
+  run: (rules: readonly RuleObject[], input?: Partial<PassInput>) => Promise<string>;
+  ledger: Ledger;
+  /** All that was told, the latest last. */
+  standings: Standing[];
+  /** Packages of each drift. */
+  drifts: (readonly string[])[];
+  outcomes: string[];
+};
+
+/** A second one on the same folder is the agent after a restart. */
+export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise<TestAgent> => {
+  const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
+  const standings: Standing[] = [];
+  const drifts: (readonly string[])[] = [];
+  const outcomes: string[] = [];
+  const pass = createPass({
+    driver: driverOf(openwrt),
+    kinds,
+    ledger,
+    lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
+    refusals: createRefusals(systemClock, revisionOf),
+    onStanding: (standing) => standings.push(standing),
+    onDrift: (packages) => drifts.push(packages),
+    onTransaction: (outcome) => outcomes.push(outcome),
+  });
+  const { networks, devices, secrets = new Map() } = inputOf([]);
+  const usual = { networks, secrets, unservedKinds: [] };
+  const known = { defaultRoute: undefined, byAddress: new Map(), ...devices };
+  return {
+    run: (rules, input = {}) =>
+      pass({ rules, ...usual, devices: known, ...input }, new AbortController().signal),
+    ledger,
+    standings,
+    drifts,
+    outcomes,
+  };
+};
+
+/** Of the last standing: `verdict reason` by name of the rule. */
+export const saidOf = ({ standings }: TestAgent): Record<string, string> =>
+  Object.fromEntries(
+    (standings.at(-1) ?? NOTHING_KNOWN).verdicts.map(({ rule, verdict, reason }) => [
+      rule.metadata.name,
+      `${verdict} ${reason}`,
+    ]),
+  );
+
+/** A folder for state files that goes with `using`. */
+export const stateFolder = (): { path: string } & Disposable => {
+  const path = mkdtempSync(join(tmpdir(), 'sdewan-reconcile-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+};
