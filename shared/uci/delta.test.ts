@@ -135,3 +135,65 @@ describe('deltaOf', () => {
     );
   });
 });
+
+describe('sections that keep their places', () => {
+  const pinned = new Set(['own_p', 'own_q']);
+  const { remove, set, append } = deltaOf({
+    observed: firewall(
+      rule('own_a'),
+      rule('own_q', { kept: '1' }),
+      rule('own_p', { a: '1' }),
+      rule('own_gone'),
+    ),
+    desired: [rule('own_p', { a: '2' }), rule('own_a'), rule('own_new')],
+    isOurs,
+    pinned,
+  });
+
+  it('change where they are, wherever they belong', () => {
+    expect(set).toEqual([{ before: rule('own_p', { a: '1' }), after: rule('own_p', { a: '2' }) }]);
+  });
+
+  it('are left alone when nobody wants them, and put nothing else behind them', () => {
+    expect(remove).toEqual(['own_gone']);
+    expect(append).toEqual([rule('own_new')]);
+  });
+
+  it('change nothing when they are as wanted', () => {
+    const observed = firewall(rule('own_p', { a: '1' }));
+    const delta = deltaOf({ observed, desired: observed.sections, isOurs, pinned });
+    expect(delta).toEqual({ package: 'firewall', remove: [], set: [], append: [] });
+  });
+});
+
+describe('sections are equal', () => {
+  const one = rule('r', { text: 'a', list: ['a', 'b'] });
+  it.each<[string, UciSection, boolean]>([
+    ['in any order of options', rule('r', { list: ['a', 'b'], text: 'a' }), true],
+    ['with an option that is empty', rule('r', { ...one.options, empty: '', none: [] }), true],
+    ['not of another type', { ...one, type: 'zone' }, false],
+    ['not of another name', { ...one, name: 's' }, false],
+    ['not with another text', rule('r', { ...one.options, text: 'b' }), false],
+    ['not with a list in another order', rule('r', { ...one.options, list: ['b', 'a'] }), false],
+    ['not with a shorter list', rule('r', { ...one.options, list: ['a'] }), false],
+    ['not with a longer list', rule('r', { ...one.options, list: ['a', 'b', 'c'] }), false],
+    ['not with a list of one for a text', rule('r', { ...one.options, text: ['a'] }), false],
+    ['not with one option more', rule('r', { ...one.options, more: 'c' }), false],
+    ['not with another option instead', rule('r', { list: ['a', 'b'], other: 'a' }), false],
+  ])('%s', (_name, other, expected) => {
+    expect(sectionsEqual(one, other)).toBe(expected);
+    expect(sectionsEqual(other, one)).toBe(expected);
+  });
+});
+
+it('a delta is applied as it says, and is empty only when it says nothing', () => {
+  const [a, b, c] = [rule('a'), rule('b', { x: '1' }), rule('c')];
+  const nothing = { package: 'firewall', remove: [], set: [], append: [] };
+  const changed = { before: b, after: rule('b', { x: '2' }) };
+  const unknown = { before: rule('z'), after: rule('z') };
+  const parts = { remove: ['a', 'nobody'], set: [changed, unknown], append: [c] };
+  expect(applyDelta(firewall(a, b), { ...nothing, ...parts })).toEqual(firewall(changed.after, c));
+  expect(isEmptyDelta(nothing)).toBe(true);
+  for (const [part, value] of Object.entries(parts))
+    expect(isEmptyDelta({ ...nothing, [part]: value })).toBe(false);
+});

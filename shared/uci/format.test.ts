@@ -37,9 +37,16 @@ describe('formatPackage', () => {
     );
   });
 
+  it('quotes a type that only libuci can hold', () => {
+    const sections = [{ ...section('r', {}), type: 'a:b' }];
+    expect(formatPackage({ name: 'firewall', sections })).toBe("\nconfig 'a:b' 'r'\n\n");
+  });
+
   it.each(['nul\0', 'half \ud800'])('refuses what no file can hold: %j', (value) => {
     const sections = [section('r', { a: value })];
-    expect(() => formatPackage({ name: 'firewall', sections })).toThrow(UciFormatError);
+    const format = () => formatPackage({ name: 'firewall', sections });
+    expect(format).toThrow(UciFormatError);
+    expect(format).toThrow('a value has a NUL or is no Unicode text');
   });
 });
 
@@ -67,6 +74,14 @@ describe('formatDeltaFile', () => {
     );
   });
 
+  it('gives a section its new type before its options, which libuci refuses otherwise', () => {
+    const before = { ...section('x', { a: '1' }), type: 'zone' };
+    const set = [{ before, after: section('x', { a: '1' }) }];
+    expect(formatDeltaFile({ package: 'firewall', remove: [], set, append: [] })).toBe(
+      "firewall.x='rule'\n-firewall.x.a\nfirewall.x.a='1'\n",
+    );
+  });
+
   it('is empty when there is nothing to do', () => {
     expect(formatDeltaFile({ package: 'firewall', remove: [], set: [], append: [] })).toBe('');
   });
@@ -76,17 +91,26 @@ describe('formatDeltaFile', () => {
     (value) => {
       const delta = { package: 'p', remove: [], set: [], append: [section('y', { a: value })] };
       expect(() => formatDeltaFile(delta)).toThrow(UciFormatError);
+      expect(() => formatDeltaFile(delta)).toThrow(
+        /^a value has control characters or is no Unicode/,
+      );
     },
   );
 
+  it('has newlines in values, which libuci keeps', () => {
+    const append = [section('y', { a: 'one\ntwo' })];
+    expect(formatDeltaFile({ package: 'p', remove: [], set: [], append })).toContain("='one\ntwo'");
+  });
+
   it.each([
-    { remove: ['a-b'] },
-    { append: [{ ...section('y', {}), type: "ru'le" }] },
-    { append: [section('y', { 'a.b': '1' })] },
-    { package: 'a/b', remove: ['x'] },
-  ])('refuses a name that libuci would skip: %j', (part) => {
+    [{ remove: ['a-b'] }, '"a-b" is no UCI name'],
+    [{ append: [{ ...section('y', {}), type: "ru'le" }] }, `"ru'le" is no UCI type`],
+    [{ append: [section('y', { 'a.b': '1' })] }, '"a.b" is no UCI name'],
+    [{ package: 'a/b', remove: ['x'] }, '"a/b" is no UCI name'],
+  ])('refuses a name that libuci would skip: %j', (part, why) => {
     const delta = { package: 'p', remove: [], set: [], append: [], ...part };
     expect(() => formatDeltaFile(delta)).toThrow(UciFormatError);
+    expect(() => formatDeltaFile(delta)).toThrow(why);
   });
 
   it('has each value in one line of its own, whatever it holds', () => {
