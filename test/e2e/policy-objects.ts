@@ -1,0 +1,106 @@
+/** Objects that the policies judge, what a test tries with them, and what has to be there before. */
+import { rule } from '../stack/rules.ts';
+
+/** Namespaces of the test: in `open`, service account default may read keys. */
+export type Places = { closed: string; open: string };
+/** Arguments of kubectl, and what it reads. */
+export type Attempt = { args: readonly string[]; object?: object };
+
+export const SYSTEM = 'sdewan-system';
+export const COORDINATOR = 'sdewan-coordinator';
+export const MARK = { 'app.kubernetes.io/managed-by': COORDINATOR };
+export const RBAC = 'rbac.authorization.k8s.io';
+
+export const create = (object: object): Attempt => ({ args: ['create', '-f', '-'], object });
+export const replace = (object: object): Attempt => ({ args: ['replace', '-f', '-'], object });
+export const patch = (target: readonly string[], body: object): Attempt => ({
+  args: ['patch', ...target, '--type=merge', '-p', JSON.stringify(body)],
+});
+export const remove = (...target: readonly string[]): Attempt => ({ args: ['delete', ...target] });
+
+export const account = (namespace: string, name = 'cnf'): object => ({
+  kind: 'ServiceAccount',
+  name,
+  namespace,
+});
+export const binding = (
+  namespace: string,
+  name: string,
+  subjects: readonly object[] = [account(namespace)],
+  role: object = {},
+): object => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: 'RoleBinding',
+  metadata: { name, namespace },
+  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name, ...role },
+  subjects,
+});
+export const role = (kind: 'Role' | 'ClusterRole', name: string, namespace?: string): object => ({
+  apiVersion: `${RBAC}/v1`,
+  kind,
+  metadata: { name, ...(namespace !== undefined && { namespace }) },
+  rules: [],
+});
+export const configMap = (namespace: string, name: string, content: object): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace },
+  ...content,
+});
+export const secret = (namespace: string, name: string, type = 'Opaque'): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type,
+  metadata: { name, namespace },
+});
+export const dnat = (namespace: string, name: string, labels: object = {}): object => {
+  const spec = { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' };
+  return withMetadata(rule('FirewallDNAT', name, spec), {
+    namespace,
+    labels: { sdewanPurpose: 'cnf-1', ...labels },
+    annotations: { 'sdewan.akraino.org/references': 'off' },
+  });
+};
+export const zone = (namespace: string, name: string, metadata: object = {}): object =>
+  withMetadata(rule('FirewallZone', name, { network: ['ovn-net1'] }), { namespace, ...metadata });
+export const withMetadata = (
+  object: { metadata: object } & Record<string, unknown>,
+  metadata: object,
+): object => ({ ...object, metadata: { ...object.metadata, ...metadata } });
+
+export const CA = { data: { 'ca.crt': 'x' } };
+export const OF_THE_TEST = 'policies-of-the-test';
+
+/** A CNF without pods: for it the coordinator keeps what it keeps in the namespaces of CNFs. */
+const cnf = (namespace: string): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'cnf', namespace, labels: { sdewanPurpose: 'cnf-0' } },
+  spec: {
+    replicas: 0,
+    selector: { matchLabels: { app: 'cnf' } },
+    template: {
+      metadata: { labels: { app: 'cnf', sdewanPurpose: 'cnf-0' } },
+      spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'none' }] },
+    },
+  },
+});
+
+/** What the coordinator makes for it. */
+export const KEPT = [
+  'rolebinding/sdewan-agent',
+  'rolebinding/sdewan-agent-keys',
+  'configmap/sdewan-coordinator-ca',
+];
+
+/** What has to be there before anything is tried. The zone `ending` is being deleted, and held by a finalizer of the test. */
+export const given = ({ closed }: Places): object[] => [
+  cnf(closed),
+  role('ClusterRole', OF_THE_TEST),
+  binding(closed, 'somebody-elses', [account(closed)], { name: 'view' }),
+  configMap(closed, 'somebody-elses', CA),
+  dnat(closed, 'theirs'),
+  dnat(closed, 'marked', MARK),
+  zone(closed, 'lan1'),
+  zone(closed, 'ending', { finalizers: ['test.example.org/hold'] }),
+];
