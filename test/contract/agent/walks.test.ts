@@ -1,6 +1,6 @@
 /**
- * Walks through the states that operators bring rules into: forwards, backwards, with states repeated, left out or
- * emptied in between, and with a restart of the agent or of OpenWRT after each. Wherever a walk comes from, OpenWRT ends
+ * Walks through the states that operators bring rules into: forwards, backwards, at random, with states repeated, left out
+ * or emptied in between, and with a restart of the agent or of OpenWRT after each. Wherever a walk comes from, OpenWRT ends
  * with exactly what the rules of the moment compile to, and with everything that was not ours.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -9,7 +9,9 @@ import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { parseNetworks } from '#shared/networks.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { randomOfTest } from '../../run/random.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import {
   cr,
@@ -114,12 +116,27 @@ const interludes: Record<string, () => Promise<void>> = {
   },
 };
 
+/** Of the walk at random. */
+const STEPS = caseCount(10);
+
+const stepTo = async (state: State): Promise<void> => {
+  await agent.converge(state);
+  await expectExactly(state);
+};
+
 describe.each(Object.entries(interludes))('with %s', (_what, interlude) => {
   it.each(Object.entries(WALKS))('a walk %s ends right at each step', async (_how, states) => {
     for (const state of states) {
-      await agent.converge(state);
-      await expectExactly(state);
+      await stepTo(state);
       await interlude();
     }
   });
+});
+
+it(`a walk of ${STEPS} steps at random ends right at each step`, async () => {
+  const random = randomOfTest();
+  for (let step = 0; step < STEPS; step += 1) {
+    await stepTo(random.pick([...STATES, []]));
+    await random.pick(Object.values(interludes))();
+  }
 });
