@@ -11,7 +11,7 @@ import { kinds } from '#shared/kinds/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { parseNetworks } from '#shared/networks.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createManualClock } from '#shared/runtime/testing.ts';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import { openLedger } from '../../../agent/openwrt/ledger.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
