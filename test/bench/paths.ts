@@ -42,9 +42,6 @@ const paths: Readonly<Record<string, Path>> = {
   icn: { options: { login: 'stock', apis: ['icn'] }, driver: icn },
 };
 
-/** Measured: 1,000 `uci add` with an apply every 25 take 2.9 to 3.5 s, `fw4 reload` of 1,000 named rules 0.62 s. */
-const AS_MEASURED = { uciMsPerKilobyte: 0.03, reloadMsPerRule: 0.6 };
-
 type Traffic = { requests: number; calls: number };
 
 /** Passes everything on and counts it; a batch of JSON-RPC is one request and several calls. */
@@ -137,7 +134,11 @@ const measure = async (
   { options, driver: create }: Path,
   count: number,
 ): Promise<void> => {
-  const openwrt = await startOpenwrt({ ...AS_MEASURED, journalTexts: false, ...options });
+  const openwrt = await startOpenwrt({
+    time: 'real',
+    journalTexts: false,
+    ...options,
+  });
   const { url, traffic, server } = await countingProxy(openwrt.simulator.url);
   const driver = create(url, openwrt);
   const pass = await openPass(openwrt, { driver });

@@ -7,7 +7,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { aclFor } from '../../agent/openwrt/acl.ts';
@@ -17,6 +16,7 @@ import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/kinds/ipsec-certificates
 import type { IpsecDialect } from '#shared/kinds/kind.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
+import { timed } from './agent/support/time.ts';
 
 const SIMULATOR = join(import.meta.dirname, '../openwrt-simulator');
 const NEVER = new AbortController().signal;
@@ -90,16 +90,17 @@ const start = async (rights: unknown, ipsecScript: 'icn' | 'swanctl' = 'icn'): P
   });
   logged = '';
   const { usernameFile, passwordFile } = openwrt;
-  driver = createUbusDriver({
+  const untimed = createUbusDriver({
     packages: ['firewall', 'mwan3', 'ipsec', 'network'],
     target: { url: openwrt.simulator.url, usernameFile, passwordFile },
-    clock: systemClock,
+    clock: openwrt.clock.agent,
     log: createLogger({
       name: 'acl',
       level: 'info',
       destination: { write: (line: string) => (logged += line) },
     }),
   });
+  driver = timed(untimed, openwrt.clock);
 };
 
 const append = async (config: string, count: number): Promise<void> => {

@@ -160,8 +160,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
 
 describe('an agent that is killed', () => {
   it('between any two calls leaves nothing that the next does not mend', async () => {
-    // OpenWRT undoes what was not confirmed after 30 s of its time.
-    await start({ ipsecScript: 'swanctl', speed: 60 });
+    await start({ ipsecScript: 'swanctl' });
     const folders = FOLDERS.swanctl;
     const states = ['us', 'us, renewed'].map((of) => ({
       own: certificate(of),
@@ -172,15 +171,13 @@ describe('an agent that is killed', () => {
       const { own, rules } = states[skip % 2] ?? { own: '', rules: [] };
       const killed = await openPass(openwrt, { secrets });
       const death = new AbortController();
-      openwrt.simulator.faults.add({ skip, times: 1, action: { kind: 'hang' } });
-      const poll = setInterval(() => {
-        if (openwrt.simulator.faults.list().length === 0) death.abort(new Error('killed'));
-      }, 1);
+      openwrt.simulator.faults.add({ skip, times: 1, action: { kind: 'hang' } }, () =>
+        death.abort(new Error('killed')),
+      );
       const survived = await killed.run(rules, death.signal).then(
         () => true,
         () => false,
       );
-      clearInterval(poll);
       openwrt.simulator.faults.clear();
       const next = await openPass(openwrt, { secrets });
       await next.converge(rules);

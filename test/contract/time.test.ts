@@ -6,21 +6,18 @@ import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
 import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { PACKAGES } from './agent/support/pass.ts';
-import { createSharedClock, type SharedClock } from '../stack/shared-clock.ts';
+import type { TestClock } from './agent/support/time.ts';
 
 const NEVER = new AbortController().signal;
 
-let clock: SharedClock;
+let clock: TestClock;
 let openwrt: TestOpenwrt;
 
 beforeEach(async () => {
-  clock = createSharedClock();
-  openwrt = await startOpenwrt({ clock: clock.device });
+  openwrt = await startOpenwrt({ uciMsPerKilobyte: 0 });
+  ({ clock } = openwrt);
 });
-afterEach(async () => {
-  await openwrt.stop();
-  clock.close();
-});
+afterEach(() => openwrt.stop());
 
 const drivers: Record<string, { open: () => Driver; waitsMs: number }> = {
   ubus: {
@@ -49,9 +46,9 @@ describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs 
     const driver = open();
     await clock.until(driver.read(NEVER));
     openwrt.simulator.faults.add({ times: 1, action: { kind: 'hang' } });
-    const begin = clock.nowMs();
+    const begin = clock.agent.monotonic();
     await expect(clock.until(driver.read(NEVER))).rejects.toThrow(OpenwrtUnreachableError);
-    expect(clock.nowMs() - begin).toBe(waitsMs);
+    expect(clock.agent.monotonic() - begin).toBe(waitsMs);
     await clock.until(driver.close());
   });
 
@@ -60,7 +57,7 @@ describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs 
     await clock.until(driver.read(NEVER));
     openwrt.simulator.faults.add({ times: 1, action: { kind: 'delay', ms: waitsMs - 1 } });
     await clock.until(driver.read(NEVER));
-    expect(clock.nowMs()).toBe(waitsMs - 1);
+    expect(clock.agent.monotonic()).toBe(waitsMs - 1);
     await clock.until(driver.close());
   });
 });

@@ -12,7 +12,7 @@ import { applyCrds } from './support/crds.ts';
 let openwrt: TestOpenwrt;
 
 beforeEach(async () => {
-  openwrt = await startOpenwrt();
+  openwrt = await startOpenwrt({ time: 'real' });
 });
 afterEach(() => openwrt.stop());
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   namespace = await cluster.createNamespace('agent');
-  openwrt = await startOpenwrt();
+  openwrt = await startOpenwrt({ time: 'real' });
   coordinator = await startCoordinator();
 });
 

@@ -117,7 +117,7 @@ beforeEach(async () => {
   cluster = await connectCluster();
   await applyCrds(cluster);
   namespace = await cluster.createNamespace('ipsec');
-  openwrt = await startOpenwrt();
+  openwrt = await startOpenwrt({ time: 'real' });
   coordinator = await startCoordinator();
   logged = [];
   await apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: ACCOUNT } });

@@ -36,8 +36,8 @@ export type Fault = {
 };
 
 export type Faults = {
-  /** Returns how to switch it off again. */
-  add: (fault: Fault) => () => void;
+  /** Returns how to switch it off again. `onHit` is called when a call is hit, before anything happens to it. */
+  add: (fault: Fault, onHit?: () => void) => () => void;
   clear: () => void;
   list: () => Fault[];
   /** The first fault that hits this call; counts it. */
@@ -50,10 +50,10 @@ export type Faults = {
 };
 
 export const createFaults = (): Faults => {
-  let active: { fault: Fault; skip: number; left: number }[] = [];
+  let active: { fault: Fault; skip: number; left: number; onHit?: (() => void) | undefined }[] = [];
   return {
-    add: (fault) => {
-      const entry = { fault, skip: fault.skip ?? 0, left: fault.times ?? Infinity };
+    add: (fault, onHit) => {
+      const entry = { fault, skip: fault.skip ?? 0, left: fault.times ?? Infinity, onHit };
       active.push(entry);
       return () => {
         active = active.filter((other) => other !== entry);
@@ -72,6 +72,7 @@ export const createFaults = (): Faults => {
         }
         entry.left -= 1;
         if (entry.left <= 0) active = active.filter((other) => other !== entry);
+        entry.onHit?.();
         return entry.fault;
       }
       return undefined;

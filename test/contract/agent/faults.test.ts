@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
+import { AFTER_ONE_FAILURE, type Effort } from './support/converge.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, PACKAGES, zone } from './support/pass.ts';
 
@@ -31,7 +32,7 @@ const wanted = [
 ];
 
 const start = async (login: 'own' | 'stock'): Promise<void> => {
-  openwrt = await startOpenwrt({ speed: 60, login });
+  openwrt = await startOpenwrt({ login, journalTexts: false });
   await (await openPass(openwrt)).run(before);
 };
 afterEach(() => openwrt.stop());
@@ -47,9 +48,8 @@ const portOf = (name: string) =>
   openwrt.sections('firewall').find((section) => section.name === name)?.options['dest_port'];
 
 /** The service was reloaded after the last change of its file, by us or by procd, who takes its time. */
-const expectReloaded = async (what: string, name = 'firewall'): Promise<void> => {
-  await expect.poll(() => isReloaded(name), { message: `${name} after ${what}` }).toBe(true);
-};
+const expectReloaded = (what: string, name = 'firewall'): Promise<void> =>
+  openwrt.clock.reach(`${name} is reloaded after ${what}`, () => isReloaded(name));
 
 const isReloaded = (name: string): boolean => {
   const events = openwrt.simulator.journal();
@@ -78,6 +78,13 @@ const actions: Record<string, Pick<Fault, 'action' | 'when'>> = {
   'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
 };
 
+/** A call that rpcd dies of is given up at its limit; the longest is that of a reload. */
+const RELOAD_LIMIT_MS = 35_000;
+const mostAfter = (what: string): Effort => ({
+  ...AFTER_ONE_FAILURE,
+  ms: AFTER_ONE_FAILURE.ms + (what === 'kills rpcd' ? RELOAD_LIMIT_MS : 0),
+});
+
 /** The ways to write, and which troubles are different there. */
 const paths: Record<'own' | 'stock', { name: string; troubles: readonly string[] }> = {
   own: { name: 'the fast path', troubles: Object.keys(actions) },
@@ -101,7 +108,7 @@ describe.each(cases)('on $path, when a call $what', ({ login, what }) => {
       const agent = await openPass(openwrt);
       await agent.converge(before);
       openwrt.simulator.faults.add({ ...fault, skip, times: 1 });
-      await agent.converge(after);
+      await agent.converge(after, mostAfter(what));
       const hit = openwrt.simulator.faults.list().length === 0;
       openwrt.simulator.faults.clear();
       expectRight(adminSections);
@@ -137,15 +144,13 @@ describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (lo
 
       const killed = await openPass(openwrt);
       const death = new AbortController();
-      const off = openwrt.simulator.faults.add({ skip, times: 1, action: { kind: 'hang' } });
-      const poll = setInterval(() => {
-        if (openwrt.simulator.faults.list().length === 0) death.abort(new Error('killed'));
-      }, 1);
+      const off = openwrt.simulator.faults.add({ skip, times: 1, action: { kind: 'hang' } }, () =>
+        death.abort(new Error('killed')),
+      );
       const survived = await killed.run(inTwoPackages, death.signal).then(
         () => true,
         () => false,
       );
-      clearInterval(poll);
       off();
 
       const next = await openPass(openwrt);

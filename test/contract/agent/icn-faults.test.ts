@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
+import { AFTER_ONE_FAILURE } from './support/converge.ts';
 import { filesOf, icnDriver, kernelOf, startIcn } from './support/icn-rest.ts';
 import type { TestOpenwrt } from './support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
@@ -38,7 +39,7 @@ const found = () => ({ files: filesOf(openwrt), kernel: kernelOf(openwrt) });
 const close = (agent: TestPass): Promise<void> => agent.driver.close();
 
 beforeEach(async () => {
-  openwrt = await startIcn();
+  openwrt = await startIcn({ journalTexts: false });
   const agent = await open();
   await agent.converge(after);
   wanted = found();
@@ -75,7 +76,7 @@ describe.each(Object.entries(faults))('when a call %s', (_what, fault) => {
       const agent = await open();
       await agent.converge(before);
       openwrt.simulator.faults.add({ object: 'rest', ...fault, skip, times: 1 });
-      await agent.converge(after);
+      await agent.converge(after, AFTER_ONE_FAILURE);
       const hit = openwrt.simulator.faults.list().length === 0;
       openwrt.simulator.faults.clear();
       await agent.converge(after);
@@ -102,15 +103,11 @@ describe.each(['before', 'after'] as const)('an agent killed %s a call is carrie
       const killed = await open();
       const death = new AbortController();
       const fault = { object: 'rest', skip, times: 1, when, action: { kind: 'hang' } } as const;
-      const off = openwrt.simulator.faults.add(fault);
-      const poll = setInterval(() => {
-        if (openwrt.simulator.faults.list().length === 0) death.abort(new Error('killed'));
-      }, 1);
+      const off = openwrt.simulator.faults.add(fault, () => death.abort(new Error('killed')));
       const survived = await killed.run(after, death.signal).then(
         () => true,
         () => false,
       );
-      clearInterval(poll);
       off();
 
       const next = await open();

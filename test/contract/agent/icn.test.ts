@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { loginFilesOf, agentEnvSchema } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/openwrt/detect.ts';
@@ -41,10 +40,12 @@ const writesIn = (calls: readonly string[]): string[] =>
 
 /** An administrator, or somebody else's program, on the same API. */
 const rest = async (method: string, path: string, body?: object): Promise<Response> =>
-  fetch(`${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`, {
-    method,
-    ...(body && { body: JSON.stringify(body) }),
-  });
+  openwrt.clock.until(
+    fetch(`${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`, {
+      method,
+      ...(body && { body: JSON.stringify(body) }),
+    }),
+  );
 
 const namesIn = (uciPackage: string, type: string): unknown[] =>
   openwrt
@@ -226,17 +227,14 @@ describe('rules in iptables', () => {
   });
 
   it('come back after a restart of the firewall by somebody else', async () => {
-    let now = 0;
-    const clock = { ...systemClock, monotonic: () => now };
-    const driver = icnDriver(openwrt, { reassertMs: 60_000, clock });
-    agent = await openPass(openwrt, { driver });
+    agent = await openPass(openwrt, { driver: icnDriver(openwrt, { reassertMs: 60_000 }) });
     await agent.run(inIptables);
     const kernel = kernelOf(openwrt);
-    const left = await driver.fingerprint(new AbortController().signal);
+    const left = await agent.driver.fingerprint(NEVER);
     await rest('PUT', 'v1/service/firewall', { action: 'restart' });
     expect(kernelOf(openwrt)).not.toEqual(kernel);
-    now += 60_000;
-    expect(await driver.fingerprint(new AbortController().signal)).not.toBe(left);
+    await openwrt.clock.advance(60_000);
+    expect(await agent.driver.fingerprint(NEVER)).not.toBe(left);
     await agent.run(inIptables);
     expect(kernelOf(openwrt)).toEqual(kernel);
     expect(agent.driftRepairs()).toBe(0);
@@ -456,7 +454,7 @@ describe('the driver', () => {
       logins: { ubus: logins.icn, icn: logins.icn },
       packages: ['firewall'],
       reassertMs: 0,
-      clock: systemClock,
+      clock: openwrt.clock.agent,
       log: silentLogger,
     });
     expect(driver.name).toBe('auto');
@@ -480,7 +478,7 @@ describe('the driver', () => {
       createIcnDriver({
         target: { url, usernameFile, passwordFile, serverName: 'openwrt.test', ...target },
         reassertMs: 0,
-        clock: systemClock,
+        clock: secured.clock.agent,
       });
     writeFileSync(caFile, certificate);
     const { packages } = await over({ caFile }).read(NEVER);

@@ -1,7 +1,6 @@
 /** The ubus driver against the simulator: what it writes, and what it leaves when something goes wrong in between. */
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -9,6 +8,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { writeFileSync } from 'node:fs';
 import {
   OpenwrtBlockedError,
+  OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
 } from '../../../agent/openwrt/driver.ts';
@@ -16,8 +16,10 @@ import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { timed } from './support/time.ts';
 
 const signal = new AbortController().signal;
+const UNTIL_RPCD_IS_BACK_MS = 5_000;
 
 let openwrt: TestOpenwrt;
 let driver: Driver;
@@ -34,17 +36,20 @@ const append = (...sections: UciSection[]) => ({
   set: [],
   append: sections,
 });
-const surroundings = { clock: systemClock, log: silentLogger };
 const newDriver = (): Driver =>
-  createUbusDriver({
-    packages: ['firewall', 'mwan3'],
-    ...surroundings,
-    target: {
-      url: openwrt.simulator.url,
-      usernameFile: openwrt.usernameFile,
-      passwordFile: openwrt.passwordFile,
-    },
-  });
+  timed(
+    createUbusDriver({
+      packages: ['firewall', 'mwan3'],
+      clock: openwrt.clock.agent,
+      log: silentLogger,
+      target: {
+        url: openwrt.simulator.url,
+        usernameFile: openwrt.usernameFile,
+        passwordFile: openwrt.passwordFile,
+      },
+    }),
+    openwrt.clock,
+  );
 
 beforeEach(async () => {
   openwrt = await startOpenwrt();
@@ -132,9 +137,7 @@ describe('the fingerprint', () => {
   it('changes when OpenWRT has restarted, even with the same configuration', async () => {
     const { fingerprint } = await driver.read(signal);
     openwrt.simulator.restart();
-    await expect
-      .poll(() => driver.fingerprint(signal).catch(() => fingerprint))
-      .not.toBe(fingerprint);
+    expect(await driver.fingerprint(signal)).not.toBe(fingerprint);
   });
 });
 
@@ -142,16 +145,9 @@ describe('the session', () => {
   it('is renewed when OpenWRT has forgotten it', async () => {
     await driver.read(signal);
     openwrt.simulator.killRpcd();
-    await expect
-      .poll(
-        () =>
-          driver.read(signal).then(
-            ({ packages }) => packages.size,
-            () => 0,
-          ),
-        { timeout: 20_000 },
-      )
-      .toBe(2);
+    await expect(driver.read(signal)).rejects.toThrow(OpenwrtError);
+    await openwrt.clock.advance(UNTIL_RPCD_IS_BACK_MS);
+    expect((await driver.read(signal)).packages.size).toBe(2);
   });
 
   it('is begun with the password that is in the file now', async () => {
@@ -194,7 +190,15 @@ describe('https', () => {
       caFile,
       serverName: 'openwrt.test',
     };
-    const client = createUbusDriver({ packages: ['firewall'], target, ...surroundings });
+    const client = timed(
+      createUbusDriver({
+        packages: ['firewall'],
+        target,
+        clock: secure.clock.agent,
+        log: silentLogger,
+      }),
+      secure.clock,
+    );
     writeFileSync(caFile, (await createTls()).ca);
     await expect(client.read(signal)).rejects.toThrow(OpenwrtUnreachableError);
     writeFileSync(caFile, tls.ca);
@@ -211,15 +215,13 @@ const answerSchema = z.object({
 /** An administrator at the same rpcd. */
 const loginAsRoot = async () => {
   const post = async (session: string, object: string, method: string, args: object) => {
-    const response = await fetch(`${openwrt.simulator.url}/ubus`, {
-      method: 'POST',
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'call',
-        params: [session, object, method, args],
+    const params = [session, object, method, args];
+    const response = await openwrt.clock.until(
+      fetch(`${openwrt.simulator.url}/ubus`, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'call', params }),
       }),
-    });
+    );
     const { result } = answerSchema.parse(await response.json());
     expect(result[0]).toBe(0);
     return result[1]?.ubus_rpc_session ?? '';

@@ -9,6 +9,7 @@ import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../go
 import { icnSectionOf } from '../../golden/icn-fields.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
+import { timed } from '../agent/support/time.ts';
 import { NEVER, shown } from './bench.ts';
 import { uciFixture } from './fixtures.ts';
 import { simulatedPaths } from './paths.ts';
@@ -70,7 +71,7 @@ describe("golden UCI through ICN's REST", () => {
   it.each(cases.filter((name) => !isSwanctl(name)))('%s', async (name) => {
     const openwrt = await startIcn();
     openwrt.write('network', openwrt.text('network') + TUNNEL);
-    const driver = icnDriver(openwrt);
+    const driver = timed(icnDriver(openwrt), openwrt.clock);
     const { packages: observed } = await driver.read(NEVER);
     const textsOf = () => ICN_PACKAGES.map((file) => openwrt.simulator.store.text(file) ?? '');
     const before = textsOf().map(blocksIn);

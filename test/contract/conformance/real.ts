@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { systemClock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
 import type { OpenwrtTarget } from '../../../agent/openwrt/credentials.ts';
@@ -52,7 +53,7 @@ const guestOf = async ({ url, user, passwordFile }: Named): Promise<Target> => {
   const found = await all();
   const drivers: Driver[] = [];
   const open = (at: OpenwrtTarget): Driver => {
-    const driver = ubusDriver(at);
+    const driver = ubusDriver(at, systemClock);
     drivers.push(driver);
     return driver;
   };

@@ -1,7 +1,7 @@
 /** Targets on the simulator. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '#shared/runtime/clock.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { OpenwrtTarget } from '../../../agent/openwrt/credentials.ts';
 import type { Driver } from '../../../agent/openwrt/driver.ts';
@@ -10,35 +10,39 @@ import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions } from '../agent/support/openwrt.ts';
 import { PACKAGES } from '../agent/support/pass.ts';
+import { timed } from '../agent/support/time.ts';
 import { icnView } from './icn-view.ts';
 import type { Target } from './target.ts';
 
 /** One of the APIs, with the eyes for what it keeps in /etc/config. */
 type Api = {
-  driver: (at: OpenwrtTarget) => Driver;
+  driver: (at: OpenwrtTarget, clock: Clock) => Driver;
   /** The sections of a package as its driver names it; `read`: those of a file. */
   view: (packageName: string, read: (file: string) => JudgedSection[]) => JudgedSection[];
 };
 
-export const ubusDriver = (target: OpenwrtTarget): Driver =>
-  createUbusDriver({ packages: PACKAGES, target, clock: systemClock, log: silentLogger });
+export const ubusDriver = (target: OpenwrtTarget, clock: Clock): Driver =>
+  createUbusDriver({ packages: PACKAGES, target, clock, log: silentLogger });
 
 export const ubus: Api = { driver: ubusDriver, view: (name, read) => read(name) };
 
 export const icn: Api = {
-  driver: (target) => createIcnDriver({ target, reassertMs: 0, clock: systemClock }),
+  driver: (target, clock) => createIcnDriver({ target, reassertMs: 0, clock }),
   view: icnView,
 };
+
+/** A reload by procd, of the few rules here, is over by then. */
+const PROCD_MS = 1_000;
 
 /** Nothing listens there: the port is reserved. */
 const NOWHERE = 'http://127.0.0.1:1';
 
 export const simulated = async (api: Api, options: OpenwrtOptions = {}): Promise<Target> => {
   const openwrt = await startOpenwrt(options);
-  const { simulator, folder, usernameFile, passwordFile } = openwrt;
+  const { simulator, clock, folder, usernameFile, passwordFile } = openwrt;
   const drivers: Driver[] = [];
   const open = (at: OpenwrtTarget): Driver => {
-    const driver = api.driver(at);
+    const driver = timed(api.driver(at, clock.agent), clock);
     drivers.push(driver);
     return driver;
   };
@@ -59,7 +63,10 @@ export const simulated = async (api: Api, options: OpenwrtOptions = {}): Promise
       write: (name, content) => writeFileSync(pathOf(name), content),
       remove: (name) => rmSync(pathOf(name)),
       restart: simulator.restart,
-      serviceActions: simulator.reloads,
+      serviceActions: async () => {
+        await clock.advance(PROCD_MS);
+        return simulator.reloads();
+      },
     },
     leave: async () => {
       await Promise.all(drivers.map((driver) => driver.close()));

@@ -64,6 +64,6 @@ export type Hands = {
   write: (uciPackage: string, text: string) => void;
   remove: (uciPackage: string) => void;
   restart: () => void;
-  /** Actions per service so far. */
-  serviceActions: () => Record<string, number>;
+  /** Actions per service so far, those that procd is about to do included. */
+  serviceActions: () => Promise<Record<string, number>>;
 };

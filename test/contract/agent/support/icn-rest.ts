@@ -1,22 +1,20 @@
 /** An OpenWRT that speaks ICN's REST only, as tests of the driver `icn` need it. */
-import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../../../../agent/openwrt/driver.ts';
 import { createIcnDriver } from '../../../../agent/openwrt/icn/driver.ts';
 import { readUci, type JudgedSection } from '../../../judge/uci.ts';
-import type { SimulatorOptions } from '../../../openwrt-simulator/simulator.ts';
-import { startOpenwrt, type TestOpenwrt } from './openwrt.ts';
+import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './openwrt.ts';
 
-export const startIcn = (options: SimulatorOptions = {}): Promise<TestOpenwrt> =>
+export const startIcn = (options: OpenwrtOptions = {}): Promise<TestOpenwrt> =>
   startOpenwrt({ apis: ['icn'], login: 'stock', ...options });
 
 export const icnDriver = (
-  { simulator, usernameFile, passwordFile }: TestOpenwrt,
-  options: { reassertMs?: number; clock?: Clock } = {},
+  { simulator, clock, usernameFile, passwordFile }: TestOpenwrt,
+  options: { reassertMs?: number } = {},
 ): Driver =>
   createIcnDriver({
     target: { url: simulator.url, usernameFile, passwordFile },
     reassertMs: 0,
-    clock: systemClock,
+    clock: clock.agent,
     ...options,
   });
 

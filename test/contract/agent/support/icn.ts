@@ -10,10 +10,10 @@ if (!ICN_FINALIZERS.includes(ICN_FINALIZER)) throw new Error('not one of the twe
 
 /** `path` below /cgi-bin/luci/sdewan/. @throws Error when REST refuses */
 export const icnPost = async (openwrt: TestOpenwrt, path: string, body: object): Promise<void> => {
-  const answer = await fetch(`${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`, {
-    method: 'POST',
-    body: JSON.stringify(body),
-  });
+  const url = `${openwrt.simulator.url}/cgi-bin/luci/sdewan/${path}`;
+  const answer = await openwrt.clock.until(
+    fetch(url, { method: 'POST', body: JSON.stringify(body) }),
+  );
   const text = await answer.text();
   if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${text}`);
 };

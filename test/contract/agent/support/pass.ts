@@ -1,11 +1,10 @@
-/** Passes without an API server: the agent's middle on a simulator, with rules that the test makes up. */
+/** Passes without an API server: the agent's middle on a simulator, with rules that the test makes up, on the clock of both. */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/kinds/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { parseNetworks } from '#shared/networks.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver } from '../../../../agent/openwrt/driver.ts';
 import { openLedger } from '../../../../agent/openwrt/ledger.ts';
@@ -15,15 +14,18 @@ import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
 import { buildReports } from '../../../../agent/report/build.ts';
+import { converge, type Effort } from './converge.ts';
 import type { TestOpenwrt } from './openwrt.ts';
+import { timed } from './time.ts';
 
 export const PACKAGES = [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))];
 
 export type TestPass = {
+  /** As the pass has it; each call lets time pass until it is done. */
   driver: Driver;
   run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
-  /** Runs passes until one gets through, as the loop would; gives how many it took. */
-  converge: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<number>;
+  /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
+  converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
   reports: () => RuleReport[];
   /** `Applied`, `Failed: NameTaken` … by name of the rule. */
   states: () => Record<string, string>;
@@ -52,18 +54,18 @@ const DEVICES = {
 };
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NEVER = new AbortController().signal;
-const MOST_TRIES = 8;
 
 /** A second one in the same folder is the agent after a restart of its container. */
 export const openPass = async (
   openwrt: TestOpenwrt,
   options: { networks?: string; driver?: Driver; secrets?: ReadonlyMap<string, string> } = {},
 ): Promise<TestPass> => {
+  const { clock } = openwrt;
   const driver =
     options.driver ??
     createUbusDriver({
       packages: PACKAGES,
-      clock: systemClock,
+      clock: clock.agent,
       log: silentLogger,
       target: {
         url: openwrt.simulator.url,
@@ -71,6 +73,7 @@ export const openPass = async (
         passwordFile: openwrt.passwordFile,
       },
     });
+  const refusals = createRefusals(clock.agent, revisionOf);
   let standing: Standing = NOTHING_KNOWN;
   let drift = 0;
   const transactions: string[] = [];
@@ -79,7 +82,7 @@ export const openPass = async (
     kinds,
     ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
     lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
-    refusals: createRefusals(systemClock, revisionOf),
+    refusals,
     onStanding: (next) => {
       standing = next;
     },
@@ -89,17 +92,9 @@ export const openPass = async (
     onTransaction: (outcome) => transactions.push(outcome),
   });
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
+  const { secrets = NO_SECRETS } = options;
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
-    pass(
-      {
-        rules,
-        networks,
-        devices: DEVICES,
-        secrets: options.secrets ?? NO_SECRETS,
-        unservedKinds: [],
-      },
-      signal,
-    );
+    clock.until(pass({ rules, networks, devices: DEVICES, secrets, unservedKinds: [] }, signal));
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
@@ -107,21 +102,22 @@ export const openPass = async (
       hindrance: '',
     });
   return {
-    driver,
+    driver: timed(driver, clock),
     run,
-    converge: async (rules, signal = NEVER) => {
-      let last: unknown;
-      for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-        try {
-          await run(rules, signal);
-          return tries;
-        } catch (error) {
-          signal.throwIfAborted();
-          last = error;
-        }
-      }
-      throw new Error('the pass never got through', { cause: last });
-    },
+    converge: (rules, most) =>
+      converge(
+        {
+          driver,
+          pass,
+          refusals,
+          source: { rules: () => [...rules], unknownKinds: () => [], unservedKinds: () => [] },
+          secrets: { values: () => secrets, unknown: () => [] },
+          networks: () => networks,
+          devices: () => DEVICES,
+        },
+        clock,
+        most,
+      ),
     reports,
     states: () =>
       Object.fromEntries(

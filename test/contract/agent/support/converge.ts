@@ -1,0 +1,40 @@
+/** The agent's own loop until a pass gets through, with its waits between tries: how many it took, and how long. */
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createLoop, type LoopDeps } from '../../../../agent/reconcile/loop.ts';
+import type { TestClock } from './time.ts';
+
+export type Effort = { tries: number; ms: number };
+
+/** As agents have them by default. */
+const TIMINGS = { probeIntervalMs: 1_000, fullPassIntervalMs: 300_000 };
+/** Where nothing fails; a few rules take the device some milliseconds. */
+const AT_ONCE: Effort = { tries: 1, ms: 100 };
+/** Whatever single call fails, as soon as it has: after the first wait of the loop, jittered by a quarter. */
+export const AFTER_ONE_FAILURE: Effort = { tries: 2, ms: 1_350 };
+
+/** @throws Error that tells the tries when they, or the time that they took, are more than `most` */
+export const converge = async (
+  deps: Omit<LoopDeps, 'onAttempt' | 'timings' | 'clock' | 'log'>,
+  { agent: clock, until }: TestClock,
+  most = AT_ONCE,
+): Promise<Effort> => {
+  const begin = clock.monotonic();
+  const tries: string[] = [];
+  const over = new AbortController();
+  const loop = createLoop({
+    ...deps,
+    onAttempt: (attempt) => {
+      const at = Math.round(clock.monotonic() - begin);
+      tries.push(`${at} ms: ${'message' in attempt ? attempt.message : attempt.outcome}`);
+      if (attempt.outcome === 'passed' || tries.length > most.tries) over.abort();
+    },
+    timings: TIMINGS,
+    clock,
+    log: silentLogger,
+  });
+  await until(loop.run(over.signal));
+  const effort = { tries: tries.length, ms: clock.monotonic() - begin };
+  if (effort.tries > most.tries || effort.ms > most.ms)
+    throw new Error(`not within ${most.tries} tries and ${most.ms} ms:\n${tries.join('\n')}`);
+  return effort;
+};
