@@ -125,7 +125,7 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
         return await work(key, signal);
       } catch (error) {
         // It changed meanwhile: looked at anew.
-        if (isConflict(error)) return COALESCE_MS;
+        if (isConflict(error)) return 'retry';
         throw error;
       }
     },

@@ -134,6 +134,23 @@ it('ends when the work in hand has ended, and starts none after the abort', asyn
   expect(log).toEqual(['begin a', 'end a']);
 });
 
+it('works a key that asks for it again with growing waits, and tells nobody', async () => {
+  const times: number[] = [];
+  const onError = vi.fn<() => void>();
+  const work = async (): Promise<'retry' | undefined> => {
+    times.push(Date.now());
+    return times.length === 20 ? undefined : 'retry';
+  };
+  const backoff = { baseMs: 100, maxMs: 1_600, random: () => 1 };
+  start({ work, onError, backoff }).add('a');
+  await vi.advanceTimersByTimeAsync(60_000);
+  const waits = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+  expect(waits.slice(0, 5)).toEqual([100, 200, 400, 800, 1_600]);
+  expect(new Set(waits.slice(5))).toEqual(new Set([1_600]));
+  expect(times).toHaveLength(20);
+  expect(onError).not.toHaveBeenCalled();
+});
+
 it('a trigger makes one run of many marks, and another one for a mark during the run', async () => {
   const runs: number[] = [];
   const trigger = createTrigger({

@@ -6,8 +6,11 @@ import { createBackoff, type Backoff, type BackoffOptions } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
 
 export type WorkQueueOptions<K> = {
-  /** Reads the present state for the key by itself. A returned number: milliseconds after which to work it again anyway. */
-  work: (key: K, signal: AbortSignal) => Promise<number | void>;
+  /**
+   * Reads the present state for the key by itself. A returned number: milliseconds after which to work it again anyway; `retry`: again
+   * with backoff, as after a throw, but for nothing that is worth telling.
+   */
+  work: (key: K, signal: AbortSignal) => Promise<number | 'retry' | void>;
   /** Keys worked at a time. Default 1. */
   concurrency?: number;
   /** Between a throw and the next try of that key. Default 0.2 s up to 30 s. */
@@ -113,8 +116,9 @@ export class WorkQueue<K> {
   async #work(key: K, entry: Entry, signal: AbortSignal): Promise<void> {
     let againInMs: number | void;
     try {
-      againInMs = await this.#options.work(key, signal);
-      entry.backoff.reset();
+      const again = await this.#options.work(key, signal);
+      if (again !== 'retry') entry.backoff.reset();
+      againInMs = again === 'retry' ? entry.backoff.next() : again;
     } catch (error) {
       againInMs = entry.backoff.next();
       if (!signal.aborted) this.#options.onError(key, error, againInMs);

@@ -44,14 +44,15 @@ export type ChildrenLoop = {
 /** What comes together, e.g. the statuses of several children, becomes one status. */
 const COALESCE_MS = 100;
 const CONCURRENCY = 8;
-/** Until a name that is taken may be free, or the watch has told what a conflict was about. */
+/** Between looks whether all children are known. */
 const LOOK_AGAIN_MS = 1_000;
 
 type Outcome = {
   trouble: Trouble | undefined;
   total: number;
   icn: IcnStatus;
-  againInMs: number;
+  /** `retry`: a name that is taken may be free then, or the watch has told what a conflict was about. */
+  again: number | 'retry';
 };
 
 export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
@@ -70,7 +71,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
   });
   const offspring = new Offspring(deps.rules);
 
-  const work = async (uid: string, signal: AbortSignal): Promise<number | undefined> => {
+  const work = async (uid: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
     const parent = parents.get(uid);
     const kind = parent && generating.get(parent.object.kind);
     if (!parent || !kind?.generates) return undefined;
@@ -82,7 +83,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     }
     const outcome = await bring({ ...kind, generates: kind.generates }, parent, signal);
     await say(parent, outcome, signal);
-    return Number.isFinite(outcome.againInMs) ? outcome.againInMs : undefined;
+    return outcome.again === Infinity ? undefined : outcome.again;
   };
 
   const bring = async (
@@ -91,7 +92,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const present = offspring.of(parent.rule.uid);
-    const unchanged = { total: present.length, icn: {}, againInMs: Infinity };
+    const unchanged = { total: present.length, icn: {}, again: Infinity };
     if (parent.rule.purpose === undefined)
       return { ...unchanged, trouble: stalled('NoPurpose', NO_PURPOSE) };
     const checked = checkSpec(kind, parent.object.spec);
@@ -100,13 +101,13 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
 
     const found = await resolve(kind.generates.hosts(checked.spec), signal);
     const { addresses, unknown, againInMs, problem } = found;
-    if (!addresses) return { ...unchanged, againInMs, trouble: problem };
+    if (!addresses) return { ...unchanged, again: againInMs, trouble: problem };
     const addressesOf = (host: string) => addresses.get(host) ?? [];
     const icn = kind.generates.icnStatus(checked.spec, addressesOf);
     const children = kind.generates.children(checked.spec, addressesOf);
     if ('message' in children) {
       const message = `${children.path}: ${children.message}`;
-      return { ...unchanged, icn, againInMs, trouble: problem ?? passing(message) };
+      return { ...unchanged, icn, again: againInMs, trouble: problem ?? passing(message) };
     }
     const plan = planChildren(
       parent.rule.name,
@@ -120,7 +121,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
       total: children.length + plan.held.length,
       icn,
       trouble: written.trouble ?? problem ?? (plan.held.length > 0 ? silence : undefined),
-      againInMs: written.again ? Math.min(againInMs, LOOK_AGAIN_MS) : againInMs,
+      again: written.again ? 'retry' : againInMs,
     };
   };
 

@@ -55,7 +55,7 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     return { ...selection, namespace: selection.namespace ?? deps.namespace };
   };
 
-  const work = async (uid: string, signal: AbortSignal): Promise<number | undefined> => {
+  const work = async (uid: string, signal: AbortSignal): Promise<'retry' | undefined> => {
     const version = rules.get(uid);
     const selection = version && selectionOf(version);
     if (!version || !selection) {
@@ -75,7 +75,7 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     { resource, object }: RuleVersion,
     value: string,
     signal: AbortSignal,
-  ): Promise<number | undefined> => {
+  ): Promise<'retry' | undefined> => {
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const metadata = { uid, resourceVersion, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
     const patch = { type: 'merge', body: { metadata } } as const;
@@ -84,7 +84,7 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;
-      return COALESCE_MS;
+      return 'retry';
     }
     log.info({ rule: `${object.kind} ${namespace}/${name}`, addresses: value }, 'pods followed');
     return undefined;

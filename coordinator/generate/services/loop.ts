@@ -14,6 +14,7 @@ import {
 } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { SERVICE_UID_LABEL } from '#shared/names.ts';
+import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -110,7 +111,7 @@ export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
     } catch (error) {
       if (!wanted || !isRefusal(error)) throw error;
       warn(wanted.service, messageOf(error));
-      return REFUSED_RETRY_MS;
+      return jittered(REFUSED_RETRY_MS, 0.25);
     }
   };
 

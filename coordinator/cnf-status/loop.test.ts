@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createCnfStatusLoop } from './loop.ts';
+import type { PodKnowledge } from './make.ts';
+
+const MINUTE_MS = 60_000;
+const pod: PodKnowledge = {
+  name: 'cnf-1-a',
+  namespace: 'edge',
+  purpose: 'cnf-1',
+  node: 'node-1',
+  ip: '10.1.1.1',
+  ready: true,
+  trouble: undefined,
+  told: undefined,
+};
+
+let stop: AbortController;
+let running: Promise<void>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+it('tries less and less often to write what others keep changing', async () => {
+  let tries = 0;
+  const error = (status: number): KubeError => new KubeError('x', 'x', { status, reason: 'x' });
+  const client = {
+    list: async () => ({ items: [], resourceVersion: '1' }),
+    get: async () => Promise.reject(error(404)),
+    create: async () => {
+      tries += 1;
+      throw error(409);
+    },
+  } as never as KubeClient;
+  const loop = createCnfStatusLoop({
+    client,
+    pods: () => [pod],
+    classicNamespace: undefined,
+    namespace: undefined,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  running = loop.run(stop.signal);
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  const before = tries;
+  expect(before).toBeGreaterThan(5);
+  await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
+  // Between 3 and 30 seconds lie between two.
+  expect(tries - before).toBeGreaterThanOrEqual(20);
+  expect(tries - before).toBeLessThanOrEqual(200);
+});
