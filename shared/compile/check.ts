@@ -24,7 +24,8 @@ const checkerOf = oncePerObject((kind: KindDefinition) =>
 );
 
 const checkNow = (kind: KindDefinition, raw: unknown): CheckedSpec => {
-  const parsed = kind.spec.safeParse(raw ?? {});
+  // With what was given, to tell what is absent from what is of another type.
+  const parsed = kind.spec.safeParse(raw ?? {}, { reportInput: true });
   if (!parsed.success) return { problem: invalid(parsed.error.issues.map(issueText)) };
   const broken = (kind.specRules ?? []).filter(({ holds }) => !holds(parsed.data));
   if (broken.length > 0) {

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { DEVICE_FILES } from '../kinds/device-files.ts';
+import { kinds } from '../kinds/registry.ts';
+import { foreignOf, ownershipOf } from './ownership.ts';
+import { namedSection } from './testing.ts';
+
+describe('a section is ours', () => {
+  const ledger = new Set(['mwan3.balance']);
+  it.each<[string, string, string, boolean]>([
+    ['by its name where rules mark them by it', 'firewall', 'sdewan_rule_a', true],
+    ['not by the same words elsewhere in its name', 'firewall', 'my_sdewan_rule', false],
+    ['not by its name where names are rules’ own', 'mwan3', 'sdewan_a', false],
+    ['by the ledger', 'mwan3', 'balance', true],
+    ['not by what the ledger says of another package', 'firewall', 'balance', false],
+    ['as any file that is shown', DEVICE_FILES, '/etc/ipsec.d/certs/a.pem', true],
+  ])('%s', (_name, uciPackage, name, expected) => {
+    expect(ownershipOf(uciPackage, ledger)(namedSection('any', name))).toBe(expected);
+  });
+});
+
+it('what is foreign is known by its section and by what it acts as', () => {
+  const wan = namedSection('zone', 'cfg02', { name: 'wan' });
+  const balance = namedSection('policy', 'balance');
+  const own = namedSection('zone', 'sdewan_zone_lan', { name: 'lan' });
+  const observed = new Map([
+    ['firewall', { name: 'firewall', sections: [wan, own] }],
+    ['mwan3', { name: 'mwan3', sections: [balance] }],
+  ]);
+  const { sections, named } = foreignOf(observed, new Set(), kinds);
+  expect(sections.get('firewall.cfg02')).toBe(wan);
+  expect([...named]).toEqual([
+    ['FirewallZone/wan', wan],
+    ['Mwan3Policy/balance', balance],
+  ]);
+  expect([...sections.values()]).not.toContain(own);
+  const ours = foreignOf(observed, new Set(['mwan3.balance', 'firewall.cfg02']), kinds);
+  expect(ours.sections.size + ours.named.size).toBe(0);
+});
