@@ -61,6 +61,34 @@ const accepted: Record<string, { text: string; sections: unknown[] }> = {
       { name: 'z', anonymous: false, type: 'zone', options: {} },
     ],
   },
+  'the short forms of commands': {
+    text: 'p firewall\nc rule r\no a 1\nl b 2\nl b 3\n',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: '1', b: ['2', '3'] } }],
+  },
+  'lines that end as on Windows': {
+    text: 'config rule r\r\n\toption a 1\r\n\toption b x\\\r\ny\r\n',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: '1', b: 'xy' } }],
+  },
+  'a comment right behind a value, and a last line without an end': {
+    text: "config rule r\n\toption a 'x'# why\n\toption b y",
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: 'x', b: 'y' } }],
+  },
+  'a comment as the last line, without an end': {
+    text: 'config rule r\n#',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: {} }],
+  },
+  'all that C takes for blanks': {
+    text: '\v\fconfig rule\f\v r \n\n\v option a 1\n',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: '1' } }],
+  },
+  'a backslash at the very end': {
+    text: 'config rule r\noption a x\\',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { a: 'x' } }],
+  },
+  'a package whose name has digits, dashes and underscores': {
+    text: 'package A-z_0\n',
+    sections: [],
+  },
   'nothing at all': { text: '', sections: [] },
 };
 
@@ -70,24 +98,79 @@ describe('parsePackage reads what libuci reads:', () => {
   });
 });
 
-const refused: Record<string, { text: string; line: number }> = {
-  'an unknown command': { text: 'config rule r\nopton a b\n', line: 2 },
-  'an option before any section': { text: 'option a b\n', line: 1 },
-  'a quote that is never closed': { text: "config rule r\n\toption a 'b\n\toption c d\n", line: 2 },
-  'a double quote that is never closed': { text: 'config rule r\noption a "b', line: 2 },
-  'too many arguments': { text: 'config rule r x\n', line: 1 },
-  'too few arguments': { text: 'config\n', line: 1 },
-  'a section name with a dash': { text: 'config rule a-b\n', line: 1 },
-  'an option name with a dot': { text: 'config rule r\noption a.b c\n', line: 2 },
-  'one name with two types': { text: 'config rule r\nconfig zone r\n', line: 2 },
-  'a NUL': { text: 'config rule r\0\n', line: 1 },
+const refused: Record<string, { text: string; line: number; says: string }> = {
+  'an unknown command': { text: 'config rule r\nopton a b\n', line: 2, says: 'invalid command' },
+  'an option before any section': {
+    text: 'option a b\n',
+    line: 1,
+    says: 'option/list command found before the first section',
+  },
+  'a quote that is never closed': {
+    text: "config rule r\n\toption a 'b\n\toption c d\n",
+    line: 2,
+    says: "unterminated '",
+  },
+  'a double quote that is never closed': {
+    text: 'config rule r\noption a "b\n',
+    line: 2,
+    says: 'unterminated "',
+  },
+  'too many arguments': { text: 'config rule r x\n', line: 1, says: 'too many arguments' },
+  'too few arguments': { text: 'config\n', line: 1, says: 'insufficient arguments' },
+  'a package without a name': { text: 'package\n', line: 1, says: 'insufficient arguments' },
+  'a package name with a dot': {
+    text: 'package a.b\n',
+    line: 1,
+    says: 'invalid character in name field',
+  },
+  'a package name that begins well': {
+    text: 'package a/\n',
+    line: 1,
+    says: 'invalid character in name field',
+  },
+  'a section type with a space': {
+    text: "config 'a b'\n",
+    line: 1,
+    says: 'invalid character in type field',
+  },
+  'a section type that is no ASCII': {
+    text: 'config é\n',
+    line: 1,
+    says: 'invalid character in type field',
+  },
+  'a section name with a dash': {
+    text: 'config rule a-b\n',
+    line: 1,
+    says: 'invalid character in name field',
+  },
+  'an option name with a dot': {
+    text: 'config rule r\noption a.b c\n',
+    line: 2,
+    says: 'invalid character in name field',
+  },
+  'one name with two types': {
+    text: 'config rule r\nconfig zone r\n',
+    line: 2,
+    says: 'section of different type overwrites prior section with same name',
+  },
+  'a NUL': { text: 'config rule r\0\n', line: 1, says: 'NUL character' },
+  'a line behind values over several lines, joined lines and comments': {
+    text: `# 1\nconfig rule r # 2\n\toption a 'x\ny\nz'\n\toption b "x\ny" \\\n\n# 9\nnonsense\n`,
+    line: 10,
+    says: 'invalid command',
+  },
 };
 
 describe('parsePackage refuses what libuci refuses:', () => {
-  it.each(Object.entries(refused))('%s', (_sentence, { text, line }) => {
+  it.each(Object.entries(refused))('%s', (_sentence, { text, line, says }) => {
     const parse = () => parsePackage('firewall', text);
     expect(parse).toThrow(UciSyntaxError);
-    expect(parse).toThrow(`line ${line}:`);
+    expect(parse).toThrow(`line ${line}: ${says}`);
+  });
+
+  it('and tells the line by itself, too', () => {
+    const error = new UciSyntaxError(7, 'invalid command');
+    expect([error.name, error.line]).toEqual(['UciSyntaxError', 7]);
   });
 });
 
