@@ -119,7 +119,7 @@ const interludes: Record<string, () => Promise<void>> = {
 /** Of the walk at random. */
 const STEPS = caseCount(10);
 
-const stepTo = async (state: State): Promise<void> => {
+const expectRightAfter = async (state: State): Promise<void> => {
   await agent.converge(state);
   await expectExactly(state);
 };
@@ -127,7 +127,7 @@ const stepTo = async (state: State): Promise<void> => {
 describe.each(Object.entries(interludes))('with %s', (_what, interlude) => {
   it.each(Object.entries(WALKS))('a walk %s ends right at each step', async (_how, states) => {
     for (const state of states) {
-      await stepTo(state);
+      await expectRightAfter(state);
       await interlude();
     }
   });
@@ -136,7 +136,7 @@ describe.each(Object.entries(interludes))('with %s', (_what, interlude) => {
 it(`a walk of ${STEPS} steps at random ends right at each step`, async () => {
   const random = randomOfTest();
   for (let step = 0; step < STEPS; step += 1) {
-    await stepTo(random.pick([...STATES, []]));
+    await expectRightAfter(random.pick([...STATES, []]));
     await random.pick(Object.values(interludes))();
   }
 });
