@@ -5,6 +5,7 @@
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
@@ -27,7 +28,8 @@ const IMPORTS = { object: 'file', method: 'exec', contains: FILE } as const;
 let openwrt: TestOpenwrt;
 let drivers: Driver[];
 beforeEach(async () => {
-  openwrt = await startOpenwrt();
+  // It is about what hangs and dies between calls, not about time.
+  openwrt = await startOpenwrt({ time: 'real', reloadMsPerRule: 0, uciMsPerKilobyte: 0 });
   drivers = [];
 });
 afterEach(async () => {
@@ -38,7 +40,7 @@ afterEach(async () => {
 
 const newDriver = (): Driver => {
   const { simulator, usernameFile, passwordFile } = openwrt;
-  const driver = ubusDriver({ url: simulator.url, usernameFile, passwordFile });
+  const driver = ubusDriver({ url: simulator.url, usernameFile, passwordFile }, systemClock);
   drivers.push(driver);
   return driver;
 };
