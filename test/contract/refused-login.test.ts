@@ -40,7 +40,7 @@ describe.each(Object.entries(drivers))('driver %s', (_name, { login, create }) =
   let password: string;
   beforeEach(async () => {
     now = 0;
-    openwrt = await startOpenwrt({ login: 'stock' });
+    openwrt = await startOpenwrt({ login: 'stock', time: 'real' });
     proxy = await TcpProxy.start(openwrt.simulator.url);
     password = readFileSync(openwrt.passwordFile, 'utf8');
     writeFileSync(openwrt.passwordFile, 'not this one');
