@@ -1,6 +1,7 @@
 /** What is not known is not gone: packages that cannot be read, kinds that are not served, specs that are not valid, and restarts between all of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { PATHS, startWorld, type Agent, type World } from './world.ts';
 
@@ -129,16 +130,19 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
   let world: World;
   let agent: Agent;
   let isRefusing: boolean;
+  /** As with an administrator's error. */
+  let isEverythingRefused: boolean;
   let reloads: number;
   beforeEach(async () => {
     isRefusing = true;
+    isEverythingRefused = false;
     reloads = 0;
     world = await startWorld(path, {
       '/sbin/fw4': () => {
         reloads += 1;
         const refuses = isRefusing && world.names('firewall').includes('sdewan_rule_bad');
         const stderr = refuses ? 'x: Error: no such thing\n\tcomment "!fw4: bad"\n' : '';
-        return { code: 0, stdout: '', stderr };
+        return { code: 0, stdout: '', stderr: isEverythingRefused ? 'Error: not by us\n' : stderr };
       },
     });
     agent = await world.open();
@@ -159,22 +163,25 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
     expect(agent.states()).toEqual({ ...refused, bad: 'Applied' });
   });
 
-  it('a package whose reload failed is reloaded again, over a refusal and a restart', async () => {
+  it('a rule whose reload failed is not gone before a reload got through, whoever is in its way', async () => {
     const { faults } = world.simulator;
-    const failOn = (object: string, method: string) =>
-      faults.add({ object, method, action: { kind: 'reset' } });
-    failOn('file', 'exec');
-    await expect(agent.pass(bad)).rejects.toThrow('file exec');
-    faults.clear();
-    // What was left is refused, and the way back fails.
-    for (const method of ['add', 'delete', 'apply']) failOn('uci', method);
-    await expect(agent.pass(bad)).rejects.toThrow('ubus');
-    faults.clear();
     isRefusing = false;
+    await agent.pass(bad);
+    const leaving = bad.map(deleted);
+    faults.add({ object: 'file', method: 'exec', action: { kind: 'reset' } });
+    await expect(agent.pass(leaving)).rejects.toThrow('file exec');
+    faults.clear();
+    isEverythingRefused = true;
+    for (let tries = 1; tries <= 3; tries += 1) {
+      await expect(agent.pass(leaving)).rejects.toBeInstanceOf(OpenwrtBlockedError);
+      expect(new Set(Object.values(agent.states()))).toEqual(new Set(['Pending: Removing']));
+      await agent.driver.close();
+      agent = await world.open();
+    }
+    isEverythingRefused = false;
     const before = reloads;
-    agent = await world.open();
-    await agent.converge(bad);
-    expect(agent.states()).toEqual({ lan1: 'Applied', bad: 'Applied', good: 'Applied' });
+    await agent.pass(leaving);
     expect(reloads).toBeGreaterThan(before);
+    expect(new Set(Object.values(agent.states()))).toEqual(new Set(['Removed']));
   });
 });

@@ -7,6 +7,8 @@ import { startWorld, type Agent, type World } from './world.ts';
 
 const SECONDS = 30;
 const rules = [zone, firewallRule('web', '80'), policy('balance')];
+/** Whether such a pass is blocked, too, is of no interest. */
+const ignored = (): void => undefined;
 const SSH = { config: 'firewall', section: 'admin_ssh' };
 
 const paths = ['fast', 'staged', 'root'] as const;
@@ -58,6 +60,17 @@ describe.each(cases)('on the $path path, begun $when the agent logs in', ({ path
     expect(world.names('firewall')).toContain('sdewan_rule_web');
     expect(await admin.call('uci', 'apply', { rollback: false })).toEqual([0]);
     expect(port()).toMatchObject({ dest_port: '3333' });
+    expect(world.names('firewall')).toContain('sdewan_rule_web');
+  });
+
+  it("is not joined by an agent that has nothing to write: what is staged later is not the agent's", async () => {
+    await begin();
+    await agent.pass([]).catch(ignored);
+    expect(await admin.call('uci', 'confirm', {})).toEqual([0]);
+    await admin.call('uci', 'set', { ...SSH, values: { dest_port: '3333' } });
+    await expectApplied();
+    world.passDeviceTime(2 * SECONDS * 1_000);
+    expect(port()).toMatchObject({ dest_port: '2222' });
     expect(world.names('firewall')).toContain('sdewan_rule_web');
   });
 
