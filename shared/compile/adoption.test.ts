@@ -123,6 +123,15 @@ describe('adoption', () => {
       there: [madeRule('a'), namedSection('rule', 'sdewan_rule_a', { name: 'a', target: 'DROP' })],
       expected: {},
     },
+    'leaves what bears the name of an adopted one later': {
+      rules: [rule('a')],
+      there: [madeRule('a'), madeRule('a', 'ACCEPT')],
+      state: {
+        ledger: new Map([['firewall.sdewan_rule_a', 'FirewallRule']]),
+        before: new Set(['firewall.sdewan_rule_a']),
+      },
+      expected: {},
+    },
     'leaves what cannot be put into force as it is': {
       rules: [rule('a', { target: 'nonsense' }), rule('b', { src: 'nowhere', target: 'DROP' })],
       there: [madeRule('a'), madeRule('b'), namedSection('rule', 'sdewan_rule_old')],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '../names.ts';
+import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
 import type { IpsecService } from '../kinds/kind.ts';
@@ -219,6 +220,17 @@ describe('a last good generation', () => {
       sections: [{ package: 'firewall', name: 'sdewan_rule_reject_80' }],
     });
     expect(names(input)).toEqual(['sdewan_zone_lan1', 'sdewan_rule_reject_80']);
+  });
+
+  it('is named at the end of a message, however long that is', () => {
+    const message = 'no '.repeat(MAX_MESSAGE_LENGTH);
+    const refused = new Map([[lan.metadata.uid, { revision: revisionOf(lan), message }]]);
+    const lastGood = new Map([
+      [lan.metadata.uid, { spec: lan.spec, generation: 7, revision: 'before' }],
+    ]);
+    const [verdict] = compile(inputOf([lan], { refused, lastGood })).verdicts;
+    expect(verdict?.message).toHaveLength(MAX_MESSAGE_LENGTH);
+    expect(verdict?.message).toMatch(/^no no .*; generation 7 stays in force$/);
   });
 
   it('stays in force while a newer one waits', () => {
@@ -534,6 +546,18 @@ describe('IPsec', () => {
       verdict: 'pending',
       reason: 'WaitingForInterface',
     });
+  });
+
+  it('refuses two parts of one rule that would be one section', () => {
+    const connection = { name: 'c-d', conn_type: 'tunnel', mode: 'start' };
+    expect(verdictFor({ connections: [connection, { ...connection, name: 'c.d' }] })).toMatchObject(
+      {
+        verdict: 'failed',
+        reason: 'InvalidSpec',
+        message: expect.stringMatching(/^spec: two parts of it are one \w+ \w+ on OpenWRT$/),
+        sections: [],
+      },
+    );
   });
 
   it('gives connections of one name to the older CR', () => {

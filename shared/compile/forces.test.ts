@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { kindOf } from '../kinds/registry.ts';
+import type { KindDefinition, Reference } from '../kinds/kind.ts';
+import type { Candidate, Rendering } from './candidate.ts';
+import { forcesOf } from './forces.ts';
+import { namedSection, ruleOf } from './testing.ts';
+
+const kind = kindOf('FirewallRule') as KindDefinition;
+const to = (name: string): Reference => ({ path: `spec.${name}`, kind: 'Any', name });
+
+/** Its renderings, best first, each by the names that it refers to. */
+const candidate = (name: string, ...renderings: string[][]): Candidate => ({
+  rule: ruleOf('Any', name, {}),
+  kind,
+  revision: '',
+  hindrance: undefined,
+  references: [],
+  renderings: renderings.map((names, at): Rendering => ({
+    generation: renderings.length - at,
+    sections: [],
+    shared: [],
+    files: [],
+    references: names.map(to),
+  })),
+});
+
+const look = (candidates: Candidate[], administrators: string[] = []) => {
+  const named = new Map(administrators.map((name) => [`Any/${name}`, namedSection('any', name)]));
+  const { inForce, waitsFor } = forcesOf(candidates, { sections: new Map(), named });
+  const byName = <T>(map: ReadonlyMap<Candidate, T>): [string, T][] =>
+    [...map].map(([{ rule }, value]) => [rule.metadata.name, value]);
+  return {
+    inForce: Object.fromEntries(
+      byName(inForce).map(([name, { generation }]) => [name, generation]),
+    ),
+    waitsFor: Object.fromEntries(
+      byName(waitsFor).map(([name, reference]) => [name, reference.name]),
+    ),
+  };
+};
+
+describe('in force is', () => {
+  const cases: Record<string, [Candidate[], ReturnType<typeof look>]> = {
+    'what refers to nothing': [[candidate('a', [])], { inForce: { a: 1 }, waitsFor: {} }],
+    'what refers to what is': [
+      [candidate('a', ['b']), candidate('b', [])],
+      { inForce: { a: 1, b: 1 }, waitsFor: {} },
+    ],
+    'a ring of rules that refer to each other': [
+      [candidate('a', ['b']), candidate('b', ['a'])],
+      { inForce: { a: 1, b: 1 }, waitsFor: {} },
+    ],
+    'nothing that refers to what is not there': [
+      [candidate('a', ['x'])],
+      { inForce: {}, waitsFor: { a: 'x' } },
+    ],
+    'nothing that refers to what has no rendering': [
+      [candidate('a', ['b']), candidate('b')],
+      { inForce: {}, waitsFor: { a: 'b' } },
+    ],
+    'nothing at any distance from what waits, whatever the order': [
+      [candidate('a', ['b']), candidate('b', ['c']), candidate('c', ['x']), candidate('d', ['a'])],
+      { inForce: {}, waitsFor: { a: 'b', b: 'c', c: 'x', d: 'a' } },
+    ],
+    'the version before, where the new one waits': [
+      [candidate('a', ['x'], ['b']), candidate('b', [])],
+      { inForce: { a: 1, b: 1 }, waitsFor: { a: 'x' } },
+    ],
+    'what refers to a rule of which the version before is': [
+      [candidate('a', ['b']), candidate('b', ['x'], [])],
+      { inForce: { a: 1, b: 1 }, waitsFor: { b: 'x' } },
+    ],
+    'no version of a rule that waits for two things; it is told what the newest waits for': [
+      [candidate('a', ['x'], ['y'])],
+      { inForce: {}, waitsFor: { a: 'x' } },
+    ],
+  };
+  it.each(Object.entries(cases))('%s', (_name, [candidates, expected]) => {
+    expect(look(candidates)).toEqual(expected);
+  });
+
+  it('what refers to something of an administrator', () => {
+    expect(look([candidate('a', ['wan'])], ['wan']).inForce).toEqual({ a: 1 });
+  });
+});
