@@ -85,11 +85,8 @@ export type Device = {
 };
 
 export const createDevice = (options: DeviceOptions, stateDirectory: string): Device => {
-  const journal = createJournal({
-    path: `${stateDirectory}/journal.jsonl`,
-    texts: options.journalTexts ?? true,
-  });
   const clock = options.clock ?? createClock(options.speed);
+  const journal = openJournal(options, stateDirectory);
   const root = createDeviceRoot(options.rootDirectory ?? `${stateDirectory}/root`);
   const store = new UciStore({
     configDirectory: root.path(CONFIG_DIRECTORY),
@@ -174,6 +171,16 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     configChanged,
     restart,
   };
+};
+
+/** On a test's own clock the journal tells its times, from the real one on. */
+const openJournal = ({ clock, journalTexts }: DeviceOptions, stateDirectory: string): Journal => {
+  const startMs = Date.now();
+  return createJournal({
+    path: `${stateDirectory}/journal.jsonl`,
+    texts: journalTexts ?? true,
+    ...(clock && { now: () => startMs + clock.nowMs() }),
+  });
 };
 
 const deviceProgramsOf = (

@@ -9,7 +9,8 @@ import { UciStore } from './store.ts';
 import { createUciWriter, type UciWriter } from './writer.ts';
 
 const BY = { call: 'test' };
-const TEXT = `config system 'a'\n\toption filler '${'x'.repeat(1_000)}'\n\n`;
+const LINE = (letter: string): string => `\tlist filler '${letter.repeat(500)}'\n`;
+const TEXT = `config system 'a'\n${LINE('x')}${LINE('y')}\n`;
 
 let folder: string;
 let clock: ManualClock;
@@ -82,7 +83,7 @@ test('a write in place is seen empty, then half, then whole', async () => {
   const edit = writer.overwrite('system', whole, BY);
   expect(text()).toBe('');
   await pass(600);
-  expect(text()).toBe(whole.slice(0, Math.ceil(whole.length / 2)));
+  expect(text()).toBe(whole.slice(0, whole.indexOf("\tlist filler 'y")));
   await pass(600);
   await edit;
   expect(text()).toBe(whole);
@@ -104,7 +105,7 @@ test('an import makes an empty file first where there is none', async () => {
   expect(readFileSync(`${folder}/new`, 'utf8')).toBe('');
   await pass(1_200);
   await done;
-  expect(readFileSync(`${folder}/new`, 'utf8')).toContain("option filler 'x");
+  expect(readFileSync(`${folder}/new`, 'utf8')).toContain("list filler 'x");
 });
 
 test('without a time, all is done at once', () => {

@@ -74,7 +74,8 @@ export const createUciWriter = ({ store, clock, msPerKilobyte }: UciWriterDeps):
     overwrite: async (name, text, by) => {
       if (msPerKilobyte === 0) return store.overwrite(name, text, by);
       const before = store.text(name);
-      const half = Math.ceil(text.length / 2);
+      // At the end of a line: the worst place, since the rest parses.
+      const half = text.lastIndexOf('\n', text.length / 2) + 1;
       const file = openSync(store.path(name), 'w');
       try {
         await pass(half);
