@@ -5,10 +5,10 @@
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemClock } from '#shared/runtime/clock.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../agent/openwrt/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
+import { timed } from './agent/support/time.ts';
 import type { Fault } from '../openwrt-simulator/faults.ts';
 import { ubusDriver } from './conformance/simulated.ts';
 
@@ -28,8 +28,7 @@ const IMPORTS = { object: 'file', method: 'exec', contains: FILE } as const;
 let openwrt: TestOpenwrt;
 let drivers: Driver[];
 beforeEach(async () => {
-  // It is about what hangs and dies between calls, not about time.
-  openwrt = await startOpenwrt({ time: 'real', reloadMsPerRule: 0, uciMsPerKilobyte: 0 });
+  openwrt = await startOpenwrt();
   drivers = [];
 });
 afterEach(async () => {
@@ -38,12 +37,14 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-const newDriver = (): Driver => {
-  const { simulator, usernameFile, passwordFile } = openwrt;
-  const driver = ubusDriver({ url: simulator.url, usernameFile, passwordFile }, systemClock);
-  drivers.push(driver);
+/** Whose calls are not waited for. */
+const newAgent = (): Driver => {
+  const { simulator, clock, usernameFile, passwordFile } = openwrt;
+  const driver = ubusDriver({ url: simulator.url, usernameFile, passwordFile }, clock.agent);
+  drivers.push(timed(driver, clock));
   return driver;
 };
+const newDriver = (): Driver => timed(newAgent(), openwrt.clock);
 
 const importFile = (): string => join(openwrt.simulator.rootDirectory, FILE);
 
@@ -58,14 +59,14 @@ const holdersOfKeys = (): string[] => {
 /** Resolves while the import hangs, with its file whole. `die`: nothing more comes of that agent. */
 const importing = async (before?: () => void): Promise<{ die: () => Promise<void> }> => {
   openwrt.simulator.faults.add({ ...IMPORTS, times: 1, action: { kind: 'hang' } });
-  const driver = newDriver();
-  await driver.read(NEVER);
+  const driver = newAgent();
+  await openwrt.clock.until(driver.read(NEVER));
   before?.();
   const death = new AbortController();
   const change = driver.apply([CHANGE], death.signal).catch((error: unknown) => error);
   const isHanging = (): boolean =>
     openwrt.simulator.journal().some(({ event }) => event === 'fault');
-  await expect.poll(isHanging).toBe(true);
+  await openwrt.clock.reach('the import hangs', isHanging);
   return {
     die: async () => {
       death.abort();
