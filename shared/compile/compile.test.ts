@@ -78,6 +78,14 @@ describe('compile', () => {
     );
   });
 
+  it('configures what others refer to first, among rules of one age', () => {
+    const rules = [ruleOf('FirewallForwarding', 'a', { src: 'lan1', dest: 'wan' }), reject, lan];
+    const [, ...types] = (compile(inputOf(rules)).desired.get('firewall') ?? []).map(
+      ({ type }) => type,
+    );
+    expect(types).toEqual(['forwarding', 'rule']);
+  });
+
   it("takes an administrator's zone as a reference", () => {
     const rule = ruleOf('FirewallRule', 'r', { src: 'wan', dest: '*' });
     expect(compile(inputOf([rule])).verdicts.map(summary)).toMatchObject([{ verdict: 'wanted' }]);
