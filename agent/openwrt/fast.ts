@@ -6,7 +6,8 @@
 import * as z from 'zod';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import { OpenwrtError } from './driver.ts';
+import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';
+import { assertRestored, inverseOf } from './inverse.ts';
 import { md5sOf, readPackages } from './packages.ts';
 import { reloadService } from './services.ts';
 import type { UbusSession } from './session.ts';
@@ -18,8 +19,10 @@ import type { Transaction, WritePath } from './write-path.ts';
 const ROLLBACK_SECONDS = 30;
 /** A delta of 10,000 rules blocks rpcd for 3.6 to 7.2 s (measured). */
 const APPLY_TIMEOUT_MS = 20_000;
+const APPLY_LIMITS = { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_MS };
 /** From here on `uci import` is the faster way: 3,000 sections take 0.3 to 0.5 s as a delta, 0.035 s imported (measured). */
 const IMPORT_FROM_SECTIONS = 3_000;
+const IMPORT_ATTEMPTS = 3;
 
 /**
  * Undoes the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured).
@@ -53,24 +56,39 @@ export const fastPath: WritePath = {
     for (const delta of changes) {
       await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
     }
-    await applyStaged(
-      session,
-      { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_MS },
-      signal,
-    );
+    await applyStaged(session, APPLY_LIMITS, signal);
     for (const delta of large) await importRest(transaction, delta);
   },
   keep: async ({ session, signal }) => {
     const call = { object: 'uci', method: 'confirm' };
     await session.call(call, z.unknown(), { signal });
   },
-  undo: async (transaction) => {
+  undo: async (transaction, left) => {
     const { session, deltas, signal } = transaction;
     const packages = deltas.map((delta) => delta.package);
+    const now = await md5sOf(session, packages, signal);
+    if (packages.some((name) => now.get(name) !== left.get(name))) {
+      // A roll-back, rpcd's own too, would undo what somebody else wrote.
+      await fastPath.keep(transaction);
+      return writeInverse(transaction);
+    }
     await rollBack(session, packages, signal);
     await assertUnchanged(fastPath, transaction);
   },
   reload: reloadService,
+};
+
+const writeInverse = async (transaction: Transaction): Promise<void> => {
+  const { session, deltas, signal } = transaction;
+  const packages = deltas.map((delta) => delta.package);
+  const written = await readPackages(session, packages, signal);
+  for (const delta of deltas) {
+    await stageDelta(session, inverseOf(transaction, delta, written.get(delta.package)), signal);
+  }
+  await applyStaged(session, APPLY_LIMITS, signal);
+  const restored = await readPackages(session, packages, signal);
+  for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
+  await fastPath.keep(transaction);
 };
 
 const sizeOf = ({ remove, set, append }: UciDelta): number =>
@@ -85,12 +103,18 @@ const firstStep = ({ remove, set, append, ...delta }: UciDelta): UciDelta => {
 
 /** Made of what is there right now: an import would undo what somebody else changed since the deltas were made. */
 const importRest = async ({ session, signal }: Transaction, delta: UciDelta): Promise<void> => {
-  const state = (await readPackages(session, [delta.package], signal)).get(delta.package);
-  if (state?.state !== 'read') throw unreadable(delta.package, state);
   const again = { ...delta, remove: [...delta.remove, ...delta.append.map(({ name }) => name)] };
-  if (await importPackage(session, applyDelta(state.content, again), signal)) return;
-  throw new OpenwrtError(
-    `import ${delta.package}`,
-    `the login on OpenWRT may not import it, as a change of over ${IMPORT_FROM_SECTIONS} sections needs`,
-  );
+  for (let attempt = 1; attempt <= IMPORT_ATTEMPTS; attempt += 1) {
+    const state = (await readPackages(session, [delta.package], signal)).get(delta.package);
+    if (state?.state !== 'read') throw unreadable(delta.package, state);
+    const wanted = { version: state.version, content: applyDelta(state.content, again) };
+    const outcome = await importPackage(session, wanted, signal);
+    if (outcome === 'done') return;
+    if (outcome === 'refused')
+      throw new OpenwrtError(
+        `import ${delta.package}`,
+        `the login on OpenWRT may not import it, as a change of over ${IMPORT_FROM_SECTIONS} sections needs`,
+      );
+  }
+  throw new OpenwrtBlockedError(`import ${delta.package}`, 'somebody else keeps changing it');
 };

@@ -10,15 +10,16 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';
+import { OpenwrtBlockedError } from './driver.ts';
+import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from './rights.ts';
 import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from './rpc.ts';
 import { reloadService } from './services.ts';
 import type { UbusSession } from './session.ts';
 import { addition, SECTIONS_PER_STEP, stepsOf } from './staged-steps.ts';
-import { concernsAnonymous, sectionsDiffering, unreadable } from './transaction.ts';
+import { concernsAnonymous } from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES } from './uci-get.ts';
-import type { PackageState, Transaction, WritePath } from './write-path.ts';
+import type { Transaction, WritePath } from './write-path.ts';
 
 /** For what a step takes on a slow device: 25 `uci add` of a large package. */
 const STEP_TIMEOUT_MS = 20_000;
@@ -139,42 +140,4 @@ const refusal = (
   if (sections.length === 0) return undefined;
   const why = `the package would have more than the ${MAX_PACKAGE_BYTES} bytes that a login without file rights can read`;
   return { why, sections };
-};
-
-/** Back to the base: what changed in place changes back, and all that was to go or to move comes as it was. */
-const inverseOf = (
-  { bases }: Transaction,
-  delta: UciDelta,
-  now: PackageState | undefined,
-): UciDelta => {
-  const base = bases.get(delta.package)?.content;
-  if (now?.state !== 'read' || base === undefined) throw unreadable(delta.package, now);
-  if (concernsAnonymous(delta, { bases })) {
-    throw new OpenwrtError(`undo ${delta.package}`, 'anonymous sections have other ids now');
-  }
-  const present = new Map(now.content.sections.map((section) => [section.name, section]));
-  const gone = new Set(delta.remove);
-  return {
-    package: delta.package,
-    remove: [...delta.remove, ...delta.append.map(({ name }) => name)].filter(
-      (name, at, names) => present.has(name) && names.indexOf(name) === at,
-    ),
-    set: delta.set.flatMap(({ before }) => {
-      const changed = present.get(before.name);
-      return changed === undefined ? [] : [{ before: changed, after: before }];
-    }),
-    append: base.sections.filter(({ name }) => gone.has(name)),
-  };
-};
-
-const assertRestored = (
-  { bases }: Transaction,
-  delta: UciDelta,
-  now: PackageState | undefined,
-): void => {
-  const base = bases.get(delta.package)?.content;
-  if (now?.state !== 'read' || base === undefined) throw unreadable(delta.package, now);
-  const lost = sectionsDiffering(now.content, base, delta);
-  if (lost.length === 0) return;
-  throw new OpenwrtError(`undo ${delta.package}`, `not as they were: ${lost.join(', ')}`);
 };

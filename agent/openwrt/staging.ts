@@ -5,10 +5,12 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
-import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from './driver.ts';
 import { ACCESS_DENIED, MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from './rpc.ts';
+import { md5sOf } from './packages.ts';
 import type { UbusSession } from './session.ts';
+import type { Base } from './write-path.ts';
 
 /** Text of one `file.write` as JSON; the rest of the 64 KiB body is for the envelope. */
 const PART_BYTES = 49_152;
@@ -59,16 +61,19 @@ export const unstage = async (
     .every(({ code }) => code !== UBUS_STATUS.permissionDenied);
 };
 
-/** Replaces a whole package. False when the login has no right to, so another way must do. @throws OpenwrtError */
+/** `refused`: the login has no right to. `changed`: somebody else has changed the package, which an import would undo. */
+export type ImportOutcome = 'done' | 'refused' | 'changed';
+
+/** Replaces a whole package that is still of that version. @throws OpenwrtError */
 export const importPackage = async (
   session: UbusSession,
-  content: UciPackage,
+  { version, content }: Base,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<ImportOutcome> => {
   // A mode is given to new files only.
   await removeImportFile(session, content.name, signal);
   try {
-    return await importFromFile(session, content, signal);
+    return await importFromFile(session, { version, content }, signal);
   } finally {
     await removeImportFile(session, content.name, signal);
   }
@@ -88,9 +93,9 @@ const removeImportFile = async (
 
 const importFromFile = async (
   session: UbusSession,
-  content: UciPackage,
+  { version, content }: Base,
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<ImportOutcome> => {
   const path = importFileOf(content.name);
   const text = formatPackage(content);
   const md5Call = { object: 'file', method: 'md5', args: { path } };
@@ -102,9 +107,11 @@ const importFromFile = async (
       throw new OpenwrtError(`write ${path}`, 'it does not have the contents sent');
     }
   } catch (error) {
-    if (isRefusal(error)) return false;
+    if (isRefusal(error)) return 'refused';
     throw error;
   }
+  const now = await md5sOf(session, [content.name], signal);
+  if (now.get(content.name) !== version) return 'changed';
   for (const command of UCI_PATHS) {
     const params = ['-f', path, 'import', content.name];
     const call = { object: 'file', method: 'exec', args: { command, params } };
@@ -113,9 +120,9 @@ const importFromFile = async (
     if (answer?.code !== 0) continue;
     const { code, stderr } = execSchema.parse(answer.data);
     if (code !== 0) throw new OpenwrtError(`import ${content.name}`, stderr.trim());
-    return true;
+    return 'done';
   }
-  return false;
+  return 'refused';
 };
 
 /** @throws OpenwrtBlockedError while another session's apply waits for its confirmation */

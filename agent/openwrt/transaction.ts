@@ -31,9 +31,10 @@ export const runTransaction = async (
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
   if (changes.length > 0) await path.write(transaction, changes);
   const written = await readBack(path, transaction);
-  if ('outcome' in written) return undo(path, transaction, written);
+  const lost = await findLost(path, transaction, written);
+  if (lost !== undefined) return undo(path, transaction, lost, written);
   const reloaded = await reload(path, transaction, written);
-  if ('outcome' in reloaded) return undo(path, transaction, reloaded);
+  if ('outcome' in reloaded) return undo(path, transaction, reloaded, written);
   // Commit-confirm belongs here: before the change is made permanent, see that the API server is still reached.
   if (changes.length > 0) await path.keep(transaction);
   return { outcome: 'done', states: written, warnings: reloaded };
@@ -108,32 +109,53 @@ const touchedBy = (
   return before?.sections.filter(({ name }) => names.has(name)) ?? [];
 };
 
-/** Every section as wanted and in order: libuci skips what it cannot hold without a word (measured). */
 const readBack = async (
   path: WritePath,
-  { session, deltas, bases, signal }: Transaction,
-): Promise<ReadonlyMap<string, Base> | Rejected> => {
+  { session, deltas, signal }: Transaction,
+): Promise<ReadonlyMap<string, Base>> => {
   const names = deltas.map((delta) => delta.package);
   const states = await path.read(session, names, signal);
-  const result = new Map<string, Base>();
-  for (const delta of deltas) {
-    const state = states.get(delta.package);
-    if (state?.state !== 'read') throw unreadable(delta.package, state);
-    const before = bases.get(delta.package)?.content ?? { name: delta.package, sections: [] };
-    const expected = applyDelta(before, delta);
-    const problem = whyNotReload(state.content, expected.sections.some(isZone));
-    if (problem !== undefined) throw new OpenwrtError(`reload ${delta.package}`, problem);
-    const lost = [
-      ...sectionsDiffering(state.content, expected, delta),
-      ...differingAnonymous(state.content, expected, { delta, before }),
-    ];
-    if (lost.length > 0) {
-      return rejected(delta.package, 'OpenWRT did not store the section as it was sent', lost);
-    }
-    result.set(delta.package, state);
-  }
-  return result;
+  return new Map(
+    names.map((name) => {
+      const state = states.get(name);
+      if (state?.state !== 'read') throw unreadable(name, state);
+      return [name, state];
+    }),
+  );
 };
+
+/**
+ * Every section as wanted and in order: libuci skips what it cannot hold without a word, and loses one of two commits that are made
+ * at once (measured). @throws OpenwrtBlockedError when it was that
+ */
+const findLost = async (
+  path: WritePath,
+  transaction: Transaction,
+  written: ReadonlyMap<string, Base>,
+): Promise<Rejected | undefined> => {
+  for (const delta of transaction.deltas) {
+    const { package: name } = delta;
+    const observed = written.get(name)?.content ?? { name, sections: [] };
+    const before = baseOf(transaction, delta);
+    const expected = applyDelta(before, delta);
+    const problem = whyNotReload(observed, expected.sections.some(isZone));
+    if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
+    const lost = [
+      ...sectionsDiffering(observed, expected, delta),
+      ...differingAnonymous(observed, expected, { delta, before }),
+    ];
+    if (lost.length === 0) continue;
+    if (othersEqual(observed, expected, delta))
+      return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
+    // Undone, theirs would be lost.
+    await path.keep(transaction);
+    throw new OpenwrtBlockedError(`change ${name}`, 'somebody else changed it at the same moment');
+  }
+  return undefined;
+};
+
+const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage =>
+  bases.get(name)?.content ?? { name, sections: [] };
 
 const isZone = ({ type }: UciSection): boolean => type === 'zone';
 
@@ -149,11 +171,7 @@ export const sectionsDiffering = (
   expected: UciPackage,
   delta: UciDelta,
 ): string[] => {
-  const names = new Set([
-    ...delta.remove,
-    ...delta.set.map(({ after }) => after.name),
-    ...delta.append.map(({ name }) => name),
-  ]);
+  const names = namesIn(delta);
   const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
   const found = observed.sections.filter(isMeant);
   const wanted = expected.sections.filter(isMeant);
@@ -163,6 +181,27 @@ export const sectionsDiffering = (
   });
   const left = found.slice(wanted.length);
   return [...wrong, ...left].map(({ name }) => name);
+};
+
+const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
+  new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
+
+/** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
+const othersEqual = (observed: UciPackage, expected: UciPackage, delta: UciDelta): boolean => {
+  const names = namesIn(delta);
+  const of = ({ sections }: UciPackage): UciSection[] =>
+    sections
+      .filter(({ name, anonymous }) => anonymous || !names.has(name))
+      .map((section) => (section.anonymous ? { ...section, name: '' } : section));
+  const wanted = of(expected);
+  const found = of(observed);
+  return (
+    found.length === wanted.length &&
+    wanted.every((section, at) => {
+      const there = found[at];
+      return there !== undefined && sectionsEqual(there, section);
+    })
+  );
 };
 
 /** Anonymous sections have other ids after a removal, so they are told by what they hold. */
@@ -214,6 +253,7 @@ const undo = async (
   path: WritePath,
   transaction: Transaction,
   verdict: Rejected,
+  written: ReadonlyMap<string, Base>,
 ): Promise<Rejected> => {
   const { session, deltas, bases, signal } = transaction;
   const ours = new Set(
@@ -223,7 +263,14 @@ const undo = async (
   );
   const result = { ...verdict, sections: verdict.sections.filter((name) => ours.has(name)) };
   if (deltas.every(isEmptyDelta)) return result;
-  await path.undo(transaction);
+  const asWeLeftIt = deltas.flatMap((delta): [string, string][] => {
+    const state = written.get(delta.package);
+    const expected = applyDelta(baseOf(transaction, delta), delta);
+    return state !== undefined && othersEqual(state.content, expected, delta)
+      ? [[delta.package, state.version]]
+      : [];
+  });
+  await path.undo(transaction, new Map(asWeLeftIt));
   for (const delta of deltas) {
     const base = bases.get(delta.package);
     if (base === undefined) continue;

@@ -18,6 +18,7 @@ import { rightText, rightsOf, type LoginRights } from './rights.ts';
 import { whyNotReload } from './services.ts';
 import type { OpenwrtTarget } from './credentials.ts';
 import { createUbusSessions, type UbusSession } from './session.ts';
+import { readSettled, stateVersion } from './settled.ts';
 import { createStagedPath } from './staged.ts';
 import { apart, runWithFiles, USER_OF_FILES } from './with-files.ts';
 import type { Base, PackageState, WritePath } from './write-path.ts';
@@ -26,7 +27,7 @@ export type UbusDriverOptions = {
   target: OpenwrtTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
-  clock: Pick<Clock, 'now' | 'monotonic' | 'after'>;
+  clock: Pick<Clock, 'now' | 'monotonic' | 'after' | 'sleep'>;
   log: Logger;
 };
 
@@ -82,7 +83,9 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     read: (signal) =>
       within(async (session) => {
         await settle(session, signal);
-        held = withoutTraps(await path.read(session, packages, signal), writable);
+        const known = new Map(packages.map((name) => [name, stateVersion(held.get(name))]));
+        const states = await readSettled({ path, session, packages, known, clock }, signal);
+        held = withoutTraps(states, writable);
         if (held.get(USER_OF_FILES)?.state === 'read' && ipsec.noCertificates === undefined) {
           const content = await readDeviceFiles(session, ipsec.dialect, signal);
           const files: PackageState = { state: 'read', version: versionOf(content), content };
@@ -176,9 +179,6 @@ const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => 
   if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read');
   return state;
 };
-
-const stateVersion = (state: PackageState | undefined): string =>
-  state === undefined || state.state === 'absent' ? 'absent' : state.version;
 
 const contentOf = (name: string, state: PackageState): [string, UciPackage][] =>
   state.state === 'read' ? [[name, state.content]] : [];

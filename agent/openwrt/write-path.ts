@@ -41,8 +41,11 @@ export type WritePath = {
   write: (transaction: Transaction, changes: readonly UciDelta[]) => Promise<void>;
   /** Makes permanent what was written. */
   keep: (transaction: Transaction) => Promise<void>;
-  /** Puts the files back as they were. */
-  undo: (transaction: Transaction) => Promise<void>;
+  /**
+   * Puts the files back as they were. `left`: the versions of those packages in which nobody else changed anything. What they wrote,
+   * there or since, stays.
+   */
+  undo: (transaction: Transaction, left: ReadonlyMap<string, string>) => Promise<void>;
   /** Has the service take what the package holds. */
   reload: (
     session: UbusSession,

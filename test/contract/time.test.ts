@@ -56,8 +56,9 @@ describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs 
     const driver = open();
     await clock.until(driver.read(NEVER));
     openwrt.simulator.faults.add({ times: 1, action: { kind: 'delay', ms: waitsMs - 1 } });
+    const begin = clock.nowMs();
     await clock.until(driver.read(NEVER));
-    expect(clock.agent.monotonic()).toBe(waitsMs - 1);
+    expect(clock.nowMs() - begin).toBe(waitsMs - 1);
     await clock.until(driver.close());
   });
 });

@@ -49,12 +49,12 @@ describe('one time for both sides', () => {
       log: silentLogger,
     });
     await clock.until(driver.read(NEVER));
-    expect(clock.nowMs()).toBe(0);
+    const begin = clock.nowMs();
     const section = { name: 'sdewan_r', type: 'rule', anonymous: false, options: { src: 'lan' } };
     const delta = { package: 'firewall', remove: [], set: [], append: [section] };
     const result = await clock.until(driver.apply([delta], NEVER));
     expect(result).toMatchObject({ outcome: 'done' });
-    expect(clock.nowMs()).toBe(2_000);
+    expect(clock.nowMs() - begin).toBe(2_000);
     await clock.until(driver.close());
   });
 

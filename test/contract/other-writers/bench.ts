@@ -1,0 +1,125 @@
+/**
+ * An agent's middle and a device on one clock, with hands to write what the agent is writing. Every ubus call takes a millisecond, so
+ * each moment between two of them is one of the clock's times.
+ */
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
+import {
+  startOpenwrt,
+  type OpenwrtOptions,
+  type TestOpenwrt,
+} from '../../integration/support/openwrt.ts';
+import {
+  firewallRule,
+  openPass,
+  PACKAGES,
+  zone,
+  type TestPass,
+} from '../../integration/support/pass.ts';
+import type { JudgedSection } from '../../judge/uci.ts';
+import { createSharedClock, type SharedClock } from '../../stack/shared-clock.ts';
+
+export const RELOAD_MS = 4;
+
+export const BEFORE: readonly RuleObject[] = [
+  zone('lan1', 'ovn-net1'),
+  firewallRule('stays'),
+  firewallRule('goes', { dest_port: '3' }),
+];
+export const AFTER: readonly RuleObject[] = [
+  ...BEFORE.filter(({ metadata }) => metadata.name !== 'goes'),
+  firewallRule('comes', { dest_port: '4' }),
+];
+/** Of AFTER. */
+export const OURS = ['sdewan_zone_lan1', 'sdewan_rule_comes', 'sdewan_rule_stays'];
+
+export type Bench = {
+  clock: SharedClock;
+  openwrt: TestOpenwrt;
+  agent: TestPass;
+  /** The device as it was with BEFORE, and an agent that knows it so. */
+  again: () => Promise<void>;
+  /** Works of both sides, begun at once: gives the milliseconds that they took. */
+  together: (...works: Promise<unknown>[]) => Promise<number>;
+  ours: () => string[];
+  foreign: () => JudgedSection[];
+  /** An administrator's hands. Each adds the section `admin`. */
+  byShell: () => Promise<void>;
+  byEditor: () => Promise<void>;
+  /**
+   * Whether a call of the driver came within one millisecond after what was committed by the shell. Between its last look and that
+   * call nothing keeps others from writing.
+   */
+  wasUndoneBy: (call: string) => boolean;
+  stop: () => Promise<void>;
+};
+
+export const ADMIN = `config rule 'admin'\n\toption name 'admin'\n\toption target 'DROP'\n\n`;
+
+export const openBench = async (
+  options: (clock: SharedClock, text: () => string) => OpenwrtOptions = () => ({}),
+): Promise<Bench> => {
+  const clock = createSharedClock();
+  const openwrt: TestOpenwrt = await startOpenwrt({
+    clock: clock.device,
+    reloadMs: RELOAD_MS,
+    journalTexts: false,
+    ...options(clock, () => openwrt.text('firewall')),
+  });
+  const { simulator, usernameFile, passwordFile } = openwrt;
+  const agent = await openPass(openwrt, {
+    driver: createUbusDriver({
+      packages: PACKAGES,
+      clock: clock.agent,
+      log: silentLogger,
+      target: { url: simulator.url, usernameFile, passwordFile },
+    }),
+  });
+  await clock.until(agent.converge(BEFORE));
+  const text = openwrt.text('firewall');
+  const isOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+  const shell = (...params: string[]) => simulator.shell('/sbin/uci', ...params);
+  return {
+    clock,
+    openwrt,
+    agent,
+    again: async () => {
+      simulator.faults.clear();
+      simulator.store.replace('firewall', text, { call: 'as before' });
+      await clock.until(agent.converge(BEFORE));
+      simulator.faults.add({ action: { kind: 'delay', ms: 1 } });
+    },
+    together: async (...works) => {
+      const begin = clock.nowMs();
+      await clock.until(Promise.all(works));
+      return clock.nowMs() - begin;
+    },
+    ours: () =>
+      openwrt
+        .sections('firewall')
+        .filter(isOurs)
+        .map(({ name = '' }) => name),
+    foreign: () => openwrt.sections('firewall').filter((section) => !isOurs(section)),
+    byShell: async () => {
+      await shell('set', 'firewall.admin=rule');
+      await shell('set', 'firewall.admin.target=DROP');
+      await shell('commit', 'firewall');
+    },
+    byEditor: () => simulator.edit('firewall', `${openwrt.text('firewall')}\n${ADMIN}`),
+    wasUndoneBy: (call) => {
+      const writes = simulator
+        .journal()
+        .flatMap((entry) => (entry.event === 'write' ? [{ by: entry.by.call, ms: entry.ms }] : []));
+      const at = writes.findLastIndex(({ by }) => by === 'uci commit');
+      const [theirs, next] = writes.slice(at, at + 2);
+      return next?.by === call && next.ms - (theirs?.ms ?? 0) <= 1;
+    },
+    stop: async () => {
+      simulator.faults.clear();
+      await clock.until(agent.driver.close());
+      await openwrt.stop();
+      clock.close();
+    },
+  };
+};

@@ -1,0 +1,86 @@
+/**
+ * Somebody else writes the package that the agent is changing, at each moment of it, by each way that there is. What they wrote is
+ * there in the end, and so is what the rules say.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import { firewallRule } from '../../integration/support/pass.ts';
+import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import { AFTER, openBench, OURS, RELOAD_MS, type Bench } from './bench.ts';
+
+let bench: Bench;
+afterEach(() => bench.stop());
+
+const admin = expect.objectContaining({ name: 'admin' });
+
+const HANDS = { 'by the uci command': 'byShell', 'with an editor': 'byEditor' } as const;
+
+describe.each(Object.entries(HANDS))('what an administrator writes %s', (_, by) => {
+  it('is kept, and so are the rules, at whatever moment of a pass', async () => {
+    bench = await openBench();
+    const { clock, agent, again, together, ours, foreign } = bench;
+    const others = foreign();
+    await again();
+    const end = await together(agent.converge(AFTER));
+    expect(end).toBeGreaterThan(10);
+    for (let atMs = 0.5; atMs < end; atMs += 1) {
+      await again();
+      await together(agent.converge(AFTER), clock.agent.sleep(atMs).then(bench[by]));
+      await together(agent.converge(AFTER));
+      expect(ours(), `after ${atMs} ms`).toEqual(OURS);
+      expect(foreign(), `after ${atMs} ms`).toEqual([...others, admin]);
+      expect(Object.values(agent.states())).toEqual(['Applied', 'Applied', 'Applied']);
+    }
+  });
+});
+
+describe('a change that OpenWRT refuses as a whole', () => {
+  it('is undone without what an administrator wrote since', async () => {
+    const refusing = (wait: () => Promise<void>, text: () => string): Program => {
+      const stderr = '/dev/stdin:1:1: Error: no\n\t\tx comment "!fw4: refused"\n';
+      return async () => {
+        const isRefused = text().includes('sdewan_rule_refused');
+        await wait();
+        return { code: 0, stdout: '', stderr: isRefused ? stderr : '' };
+      };
+    };
+    bench = await openBench((shared, text) => ({
+      programs: { '/sbin/fw4': refusing(() => shared.device.wait(RELOAD_MS), text) },
+    }));
+    const { clock, agent, again, together, ours, foreign, byShell, wasUndoneBy } = bench;
+    const others = foreign();
+    // What was refused once is not tried again.
+    const rules = (port: number) => [...AFTER, firewallRule('refused', { dest_port: `${port}` })];
+    await again();
+    const end = await together(agent.converge(rules(1)));
+    expect(agent.transactions()).toContain('rejected');
+    let undone = 0;
+    for (let atMs = 0.5; atMs < end; atMs += 1) {
+      await again();
+      const refused = rules(100 + atMs * 2);
+      await together(agent.converge(refused), clock.agent.sleep(atMs).then(byShell));
+      await together(agent.converge(refused));
+      expect(ours(), `after ${atMs} ms`).toEqual(OURS);
+      const wasUndone = wasUndoneBy('uci rollback');
+      undone += wasUndone ? 1 : 0;
+      const wanted = wasUndone ? others : [...others, admin];
+      expect(foreign(), `after ${atMs} ms`).toEqual(wanted);
+    }
+    expect(undone).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('two commits at once, of which libuci loses one', () => {
+  it('cost no rule its place, and nobody is blamed', async () => {
+    bench = await openBench(() => ({ writeMsPerKilobyte: 1 }));
+    const { clock, agent, again, together, ours, byShell } = bench;
+    await again();
+    const end = await together(agent.converge(AFTER));
+    for (let atMs = 0.5; atMs < end; atMs += 1) {
+      await again();
+      await together(agent.converge(AFTER), clock.agent.sleep(atMs).then(byShell));
+      await together(agent.converge(AFTER));
+      expect(ours(), `after ${atMs} ms`).toEqual(OURS);
+      expect(agent.transactions(), `after ${atMs} ms`).not.toContain('rejected');
+    }
+  });
+});
