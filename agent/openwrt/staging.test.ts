@@ -33,6 +33,8 @@ describe('splitForJson', () => {
 
 const signal = new AbortController().signal;
 
+const VERSION = '0'.repeat(32);
+
 /** OpenWRT's file, and what `uci import` makes of it. */
 const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () => undefined) => {
   let file = '';
@@ -42,6 +44,8 @@ const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () 
     const { args = {} } = call;
     if (call.method === 'write')
       file = `${args['append'] === true ? file : ''}${String(args['data'])}`;
+    if (call.method === 'md5' && args['path'] === '/etc/config/ipsec')
+      return answered({ md5: VERSION });
     if (call.method === 'md5')
       return answered({ md5: createHash('md5').update(file).digest('hex') });
     return answered({ code: 0 });
@@ -53,9 +57,11 @@ const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () 
     type: 'remote',
     options,
   }));
-  const result = await importPackage(session, { name: 'ipsec', sections }, signal).catch(
-    (error: unknown) => error,
-  );
+  const result = await importPackage(
+    session,
+    { version: VERSION, content: { name: 'ipsec', sections } },
+    signal,
+  ).catch((error: unknown) => error);
   const made = (method: string) => calls.filter((call) => call.method === method);
   return { result, file, made };
 };
@@ -63,7 +69,7 @@ const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () 
 describe('the import of a package', () => {
   it('writes a file for its owner alone, since it may hold keys, looks at it, and imports it', async () => {
     const { result, file, made } = await importOn();
-    expect(result).toBe(true);
+    expect(result).toBe('done');
     expect(made('write').length).toBeGreaterThan(1);
     for (const { args } of made('write')) expect(args?.['mode']).toBe(0o600);
     expect(file).toContain("option pre_shared_key 'it'\\''s a key'");
@@ -89,7 +95,17 @@ describe('the import of a package', () => {
     const { result } = await importOn((call) =>
       call.method === method ? refusedBy('permissionDenied') : undefined,
     );
-    expect(result).toBe(false);
+    expect(result).toBe('refused');
+  });
+
+  it('does not undo what somebody else has written meanwhile', async () => {
+    const { result, made } = await importOn(({ method, args }) =>
+      method === 'md5' && args?.['path'] === '/etc/config/ipsec'
+        ? answered({ md5: '1'.repeat(32) })
+        : undefined,
+    );
+    expect(result).toBe('changed');
+    expect(made('exec')).toEqual([]);
   });
 
   it('that uci refuses is an error, and so is a session that has ended', async () => {

@@ -5,18 +5,8 @@
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
-import {
-  startOpenwrt,
-  type OpenwrtOptions,
-  type TestOpenwrt,
-} from '../../integration/support/openwrt.ts';
-import {
-  firewallRule,
-  openPass,
-  PACKAGES,
-  zone,
-  type TestPass,
-} from '../../integration/support/pass.ts';
+import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from '../agent/support/openwrt.ts';
+import { firewallRule, openPass, PACKAGES, zone, type TestPass } from '../agent/support/pass.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
 import { createSharedClock, type SharedClock } from '../../stack/shared-clock.ts';
 

@@ -3,7 +3,7 @@
  * there in the end, and so is what the rules say.
  */
 import { afterEach, describe, expect, it } from 'vitest';
-import { firewallRule } from '../../integration/support/pass.ts';
+import { firewallRule } from '../agent/support/pass.ts';
 import type { Program } from '../../openwrt-simulator/programs/runner.ts';
 import { AFTER, openBench, OURS, RELOAD_MS, type Bench } from './bench.ts';
 
