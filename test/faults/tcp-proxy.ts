@@ -8,6 +8,7 @@ export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
   #accepted = 0;
+  #sent = 0;
   #away = false;
 
   private constructor(target: { host: string; port: number }) {
@@ -22,6 +23,9 @@ export class TcpProxy {
       this.#pairs.add(pair);
       near.pipe(far);
       far.pipe(near);
+      near.on('data', () => {
+        this.#sent += 1;
+      });
       for (const socket of pair) {
         socket.on('error', () => undefined);
         socket.once('close', () => {
@@ -52,6 +56,11 @@ export class TcpProxy {
   /** Connections since the start. */
   get accepted(): number {
     return this.#accepted;
+  }
+
+  /** Pieces of data from clients since the start. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Nothing passes on the connections of now any more, and nobody is told. New connections work. */

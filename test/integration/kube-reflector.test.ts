@@ -87,6 +87,25 @@ const throughProxy = async (
   return { proxy, client };
 };
 
+/** The client, and how many lists and watches were asked of it. */
+const counting = (client: KubeClient): { client: KubeClient; asked: () => number } => {
+  let asked = 0;
+  return {
+    client: {
+      ...client,
+      list: (...args) => {
+        asked += 1;
+        return client.list(...args);
+      },
+      watch: (...args) => {
+        asked += 1;
+        return client.watch(...args);
+      },
+    },
+    asked: () => asked,
+  };
+};
+
 describe('a reflector on the real API server', () => {
   it('has a thousand objects, and follows every change of them', async () => {
     const names = Array.from({ length: 1_000 }, (_, i) => `c${i}`);
@@ -130,13 +149,15 @@ describe('a reflector on the real API server', () => {
 
   it('puts all watches on one connection, and goes on when the server ends them', async () => {
     const { proxy, client } = await throughProxy();
-    const reflectors = Array.from({ length: 40 }, () =>
-      start(client, { timings: { serverTimeoutSeconds: [2, 3] } }),
+    const askers = Array.from({ length: 40 }, () => counting(client));
+    const reflectors = askers.map((asker) =>
+      start(asker.client, { timings: { serverTimeoutSeconds: [2, 3] } }),
     );
     await until(() => reflectors.every(({ state }) => state.phase === 'Synced'));
     await create('a');
     await until(() => reflectors.every(({ store }) => store.size === 1));
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    // A list, a watch, and another one when the server has ended that.
+    await until(() => askers.every(({ asked }) => asked() > 2));
     await create('b');
     await until(() => reflectors.every(({ store }) => store.size === 2));
     expect(proxy.accepted).toBe(1);
@@ -158,11 +179,12 @@ describe('a reflector whose network fails', () => {
     expect(proxy.accepted).toBe(2);
   });
 
-  it('keeps a quiet connection for longer than it takes to find a frozen one', async () => {
+  it('keeps a quiet connection over ten pings, more than it takes to find a frozen one', async () => {
     const { proxy, client } = await throughProxy({ pingIntervalMs: 200 });
     const reflector = start(client);
     await until(() => reflector.state.phase === 'Synced');
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const begin = proxy.sent;
+    await until(() => proxy.sent > begin + 10);
     expect(proxy.accepted).toBe(1);
   });
 
@@ -195,7 +217,8 @@ describe('a reflector without rights', () => {
     const client = createKubeClient({ config: { ...adminConfig, headers, tls: async () => tls } });
     cleanUp.push(() => client.close());
     await create('a');
-    const reflector = start(client, {
+    const asker = counting(client);
+    const reflector = start(asker.client, {
       timings: { serverTimeoutSeconds: [1, 1], baseBackoffMs: 50, maxBackoffMs: 200 },
     });
     await until(() => reflector.state.phase === 'Synced');
@@ -205,7 +228,8 @@ describe('a reflector without rights', () => {
     await until(() => reflector.state.phase === 'Forbidden');
     expect(reflector.state.message).toContain('cannot watch resource "configmaps"');
     await remove('a');
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    const before = asker.asked();
+    await until(() => asker.asked() > before + 2);
     expect(reflector.store.size).toBe(1);
 
     await bind();

@@ -189,8 +189,21 @@ it('Events are what `kubectl describe` shows, counted across restarts', async ()
   const object = await create();
   const say = async (times: number): Promise<void> => {
     const stop = new AbortController();
+    const written = Promise.withResolvers<void>();
     const recorder = new EventRecorder({
-      client,
+      client: {
+        ...client,
+        create: async (...args) => {
+          const made = await client.create(...args);
+          written.resolve();
+          return made;
+        },
+        patch: async (...args) => {
+          const changed = await client.patch(...args);
+          written.resolve();
+          return changed;
+        },
+      },
       component: 'sdewan-coordinator',
       instance: 'coordinator-0',
       coalesceMs: 50,
@@ -204,7 +217,7 @@ it('Events are what `kubectl describe` shows, counted across restarts', async ()
         reason: 'RemovalBlocked',
         message: 'pod a blocks',
       });
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await written.promise;
     stop.abort();
     await running;
   };
