@@ -65,7 +65,11 @@ describe('a rule that is being deleted goes', () => {
 
 describe('a rule that is being deleted stays', () => {
   const cases: Record<string, { pod: Partial<PodFacts>; reason: string; says?: string }> = {
-    'while a pod has it': { pod: { report: report([word()]) }, reason: 'Removing' },
+    'while a pod has it': {
+      pod: { report: report([word()]) },
+      reason: 'Removing',
+      says: 'the rule is still on OpenWRT',
+    },
     'while other rules use it': {
       pod: { report: report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]) },
       reason: 'InUse',

@@ -75,6 +75,24 @@ describe('a campaign', () => {
     expect(trees).toEqual([1, 2].map(() => ({ patch: undefined, isThere: false })));
   });
 
+  it('runs those that need more than Node one at a time, after the others', async () => {
+    let running = 0;
+    let most = 0;
+    const { deps, asked } = world((patch) => (patch === undefined ? green : red), 3);
+    const { prove } = deps;
+    deps.prove = async (proof, root) => {
+      running += 1;
+      if ('script' in proof) most = Math.max(most, running);
+      const outcome = await prove(proof, root);
+      running -= 1;
+      return outcome;
+    };
+    const slow = ['s', 't', 'u'].map((name) => mutant(name, 'agent', demo));
+    await runCampaign([...slow, ...mutants], deps);
+    expect(most).toBe(1);
+    expect(asked.slice(-3)).toEqual(slow.map(({ name }) => `${name}: script demo`));
+  });
+
   it.each<[string, Outcome, string]>([
     ['is red', red, 'red without a mutant: unit agent/a: notices it'],
     ['is broken', broken, 'broken without a mutant: unit agent/a: no such module'],

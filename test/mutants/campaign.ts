@@ -3,7 +3,7 @@
  * mutants, several at a time, each in a tree that has no other bug in it.
  */
 import { performance } from 'node:perf_hooks';
-import { byCost, projectOf, wordsOf, type Mutant, type Proof } from './mutant.ts';
+import { byCost, isQuick, projectOf, wordsOf, type Mutant, type Proof } from './mutant.ts';
 import type { Outcome } from './report.ts';
 import { verdictOf, type Result, type Verdict } from './score.ts';
 import type { Tree } from './tree.ts';
@@ -11,7 +11,7 @@ import type { Tree } from './tree.ts';
 export type CampaignDeps = {
   copyTree: () => Tree;
   prove: (proof: Proof, root: string) => Promise<Outcome>;
-  /** How many mutants at a time. */
+  /** How many mutants at a time, as long as they need no control plane: those that do would only wait for each other and fail by the clock. */
   jobs: number;
   onResult: (result: Result) => void;
   say: (line: string) => void;
@@ -22,12 +22,11 @@ export const runCampaign = async (
   mutants: readonly Mutant[],
   deps: CampaignDeps,
 ): Promise<Result[]> => {
-  const waiting = mutants.toSorted(byCost);
   const results: Result[] = [];
   using trees = new DisposableStack();
   const first = trees.use(deps.copyTree());
   await checkBaseline(mutants, first, deps);
-  const work = async (tree: Tree): Promise<void> => {
+  const work = async (tree: Tree, waiting: Mutant[]): Promise<void> => {
     for (let mutant = waiting.shift(); mutant; mutant = waiting.shift()) {
       const started = performance.now();
       const verdict = await judge(mutant, tree, deps);
@@ -36,11 +35,13 @@ export const runCampaign = async (
       deps.onResult(result);
     }
   };
-  const others = Array.from({ length: Math.min(deps.jobs, mutants.length) - 1 }, () =>
+  const quick = mutants.filter(isQuick).sort(byCost);
+  const others = Array.from({ length: Math.max(0, Math.min(deps.jobs, quick.length) - 1) }, () =>
     trees.use(deps.copyTree()),
   );
-  const ends = await Promise.allSettled([first, ...others].map(work));
+  const ends = await Promise.allSettled([first, ...others].map((tree) => work(tree, quick)));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  await work(first, mutants.filter((mutant) => !isQuick(mutant)).sort(byCost));
   return results;
 };
 

@@ -73,10 +73,13 @@ export const selected = (
     }))
     .filter(({ proofs }) => proofs.length > 0);
 
-/** The quick ones come first, so that a survivor is known soon. */
+/** Cheapest first, so that a survivor is known soon. */
 const BY_COST = ['unit', 'contract', 'script', 'integration', 'e2e'];
-
-export const byCost = (one: Mutant, other: Mutant): number => costOf(one) - costOf(other);
 
 const costOf = ({ proofs }: Mutant): number =>
   Math.max(...proofs.map((proof) => BY_COST.indexOf(projectOf(proof))));
+
+export const byCost = (one: Mutant, other: Mutant): number => costOf(one) - costOf(other);
+
+/** Needs nothing but Node. */
+export const isQuick = (mutant: Mutant): boolean => costOf(mutant) <= BY_COST.indexOf('contract');
