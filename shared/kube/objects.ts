@@ -19,7 +19,8 @@ const metadataSchema = z.object({
   /** Empty for cluster-scoped objects. */
   namespace: z.string().default(''),
   uid: z.string(),
-  resourceVersion: z.string(),
+  /** Empty of what a dry run would have created. */
+  resourceVersion: z.string().default(''),
   /** Counts changes of `spec`; absent on kinds without it. */
   generation: z.int().exactOptional(),
   /** RFC 3339, whole seconds. */

@@ -9,7 +9,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
-const schema = objectSchema.extend({ spec: z.unknown(), status: z.unknown() });
+const schema = objectSchema.extend({ spec: z.unknown(), status: z.unknown().optional() });
 type Thing = z.infer<typeof schema>;
 
 const things: ResourceType<Thing> = {
