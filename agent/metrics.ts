@@ -26,7 +26,7 @@ export const createAgentMetrics = (
   ): Counter<Label> => new Counter({ name, help, labelNames: [label], registers });
   const rules: Gauge = new Gauge({
     name: 'sdewan_agent_rules',
-    help: 'Rules of the last pass, by state.',
+    help: 'Rules of the last pass, by state: Applied, Pending, Failed, Removed.',
     labelNames: ['state'],
     registers,
     collect: () => {
@@ -52,16 +52,20 @@ export const createAgentMetrics = (
     },
   });
   return {
-    passes: counter('sdewan_agent_passes_total', 'Passes, by how they ended.', 'outcome'),
+    passes: counter(
+      'sdewan_agent_passes_total',
+      'Passes, by how they ended: passed, hindered, unanswered.',
+      'outcome',
+    ),
     passSeconds: new Histogram({
       name: 'sdewan_agent_pass_seconds',
-      help: 'Time of a pass.',
+      help: 'How long passes took that came to their end.',
       buckets: PASS_SECONDS,
       registers,
     }),
     transactions: counter(
       'sdewan_agent_transactions_total',
-      'Changes of OpenWRT, each with one reload per service, by outcome.',
+      'Changes of OpenWRT, by outcome: done, rejected.',
       'outcome',
     ),
     drift: counter(
@@ -69,6 +73,10 @@ export const createAgentMetrics = (
       'Differences that no change of the rules explains, repaired.',
       'package',
     ),
-    reports: counter('sdewan_agent_reports_total', 'Reports to the coordinator.', 'outcome'),
+    reports: counter(
+      'sdewan_agent_reports_total',
+      'Reports to the coordinator: full, heartbeat, failed.',
+      'outcome',
+    ),
   };
 };

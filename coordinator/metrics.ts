@@ -24,12 +24,26 @@ export const createMetrics = (registry: Registry): Metrics => {
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name: `sdewan_coordinator_${name}`, help, labelNames, registers });
   return {
-    reports: counter('reports_total', 'Reports of agents, by what came of them.', ['result']),
-    tokenReviews: counter('token_reviews_total', 'Tokens that the API server was asked about.', [
-      'result',
-    ]),
-    statusWrites: counter('status_writes_total', 'Writes of rule statuses.', ['result']),
-    finalizersRemoved: counter('finalizers_removed_total', 'Rules let go after removal.', []),
+    reports: counter(
+      'reports_total',
+      'Reports of agents: news, heartbeat, partial (pages to come), stale, unknown-base, or the code of a refusal.',
+      ['result'],
+    ),
+    tokenReviews: counter(
+      'token_reviews_total',
+      'Tokens that the API server was asked about: accepted, or the code of a refusal.',
+      ['result'],
+    ),
+    statusWrites: counter(
+      'status_writes_total',
+      'Writes of rule statuses: written, conflict (tried again), error.',
+      ['result'],
+    ),
+    finalizersRemoved: counter(
+      'finalizers_removed_total',
+      'Deletions of rules that were completed.',
+      [],
+    ),
     removalSeconds: new Histogram({
       name: 'sdewan_coordinator_removal_seconds',
       help: 'From the deletion of a rule to the removal of our finalizer.',
@@ -37,6 +51,24 @@ export const createMetrics = (registry: Registry): Metrics => {
       registers,
     }),
   };
+};
+
+export const createReviewCounter = (registry: Registry): Counter<'webhook' | 'result'> =>
+  new Counter({
+    name: 'sdewan_coordinator_admission_reviews_total',
+    help: 'Admission reviews, by webhook: allowed, warned, denied, malformed, failed.',
+    labelNames: ['webhook', 'result'],
+    registers: [registry],
+  });
+
+/** `expiresAt`: milliseconds since 1970, read when scraped. */
+export const exposeExpiry = (registry: Registry, expiresAt: () => number): void => {
+  const expiry: Gauge = new Gauge({
+    name: 'sdewan_coordinator_certificate_expiry_seconds',
+    help: 'End of the served certificate, Unix time; absent where it is read from files.',
+    registers: [registry],
+    collect: () => expiry.set(expiresAt() / 1_000),
+  });
 };
 
 /** Read when scraped. */
@@ -54,7 +86,7 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
   });
   const pods: Gauge<'state'> = new Gauge({
     name: 'sdewan_coordinator_pods',
-    help: 'Live CNF pods: all, those made without the agent, those whose agent is silent.',
+    help: 'CNF pods: live; of these without_agent, and silent: their agents have stopped reporting.',
     labelNames: ['state'],
     registers,
     collect: () => {

@@ -1,13 +1,14 @@
 /** Where the coordinator's certificate comes from: files that somebody else keeps, or a Secret that it keeps itself. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createCertificates } from './certificates/loop.ts';
 import { createSecretStore } from './certificates/secret-store.ts';
 import { publishWebhookCa } from './certificates/webhook-ca.ts';
 import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
+import { exposeExpiry } from './metrics.ts';
 
 export type Tls = {
   /** For the server. */
@@ -53,12 +54,7 @@ const createOwnTls = async (
     log,
   });
   await certificates.prepare(signal);
-  const expiry: Gauge = new Gauge({
-    name: 'sdewan_coordinator_certificate_expiry_seconds',
-    help: 'End of the served certificate, Unix time.',
-    registers: [registry],
-    collect: () => expiry.set(certificates.expiresAt() / 1_000),
-  });
+  exposeExpiry(registry, certificates.expiresAt);
   return {
     source: certificates,
     bundle: certificates.bundle,

@@ -2,7 +2,6 @@
  * Admission and what CNFs need in their namespaces, as one piece: webhooks, the watches that they answer from, RoleBindings and CAs.
  * Without servers, signals or environment.
  */
-import { Counter, type Registry } from 'prom-client';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -10,6 +9,7 @@ import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createAdmissionApp } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
@@ -21,6 +21,7 @@ import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createNamespaceLoop } from './bindings/loop.ts';
 import type { Sources } from './coordinator.ts';
+import { createReviewCounter } from './metrics.ts';
 import type { PodChange } from './source/pods.ts';
 import { Workloads } from './source/workloads.ts';
 
@@ -106,12 +107,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       live,
     });
 
-  const reviews = new Counter({
-    name: 'sdewan_coordinator_admission_reviews_total',
-    help: 'Admission reviews by webhook and what came of them.',
-    labelNames: ['webhook', 'result'],
-    registers: [options.registry],
-  });
+  const reviews = createReviewCounter(options.registry);
   const app = createAdmissionApp({
     webhooks: {
       rules: rulesBy(ruleChecks),

@@ -1,5 +1,5 @@
 /**
- * Writes what is generated from the code: CRDs, the agents' rights, and the reference pages of kinds and of configuration. With
+ * Writes what is generated from the code: CRDs, the agents' rights, and the reference pages of kinds, configuration and metrics. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
@@ -12,6 +12,7 @@ import { cnfStatusCrd } from './cnf-status-crd.ts';
 import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
 import { kindsPage } from './kinds-page.ts';
+import { metricsPage } from './metrics-page.ts';
 
 const root = join(import.meta.dirname, '..');
 const crdFolder = join(root, 'deploy/crds');
@@ -24,7 +25,7 @@ const yaml = (...documents: unknown[]): string => {
   return `# ${NOTE}\n${texts.join('---\n')}`;
 };
 
-const generated = (): ReadonlyMap<string, string> => {
+const generated = async (): Promise<ReadonlyMap<string, string>> => {
   const names = [...kinds, cnfStatusResource].map(({ plural }) => `${plural}.yaml`);
   return new Map([
     ...kinds.map((kind): [string, string] => [
@@ -43,6 +44,7 @@ const generated = (): ReadonlyMap<string, string> => {
     [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(kinds)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
+    [join(root, 'docs/metrics.md'), await metricsPage()],
   ]);
 };
 
@@ -54,8 +56,8 @@ const readOrEmpty = (path: string): string => {
   }
 };
 
-const run = (checkOnly: boolean): number => {
-  const files = generated();
+const run = async (checkOnly: boolean): Promise<number> => {
+  const files = await generated();
   mkdirSync(crdFolder, { recursive: true });
   const leftOver = readdirSync(crdFolder)
     .map((name) => join(crdFolder, name))
@@ -75,4 +77,4 @@ const run = (checkOnly: boolean): number => {
   return 0;
 };
 
-process.exitCode = run(process.argv.includes('--check'));
+process.exitCode = await run(process.argv.includes('--check'));

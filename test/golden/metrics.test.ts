@@ -1,0 +1,69 @@
+/** Metrics and alarms as far as no program has to run; the others are in test/integration/coordinator/metrics.test.ts and test/contract/agent. */
+import { describe, expect, it } from 'vitest';
+import { Registry } from '#shared/runtime/prometheus.ts';
+import { exposeExpiry, exposeSources } from '../../coordinator/metrics.ts';
+import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/metrics-page.ts';
+import { holds, NOTHING_SCRAPED, readScrape, valueIn } from '../judge/prometheus.ts';
+
+const NOW = 1_000_000;
+const DAY = 86_400;
+
+describe('an alarm', () => {
+  const names = [agentMetrics(), coordinatorMetrics()].flatMap((registry) =>
+    registry.getMetricsAsArray().map(({ name }) => name),
+  );
+
+  it.each(alerts().map((alert) => [alert.alert, alert] as const))(
+    '%s is about a metric that there is, and silent where nothing happens',
+    (name, { expr }) => {
+      expect(names.filter((metric) => expr.includes(metric))).toHaveLength(1);
+      expect(holds(expr, [NOTHING_SCRAPED], NOW)).toBe(name === 'SdewanCoordinatorAbsent');
+    },
+  );
+});
+
+it('a certificate that ends within three days is an alarm', async () => {
+  const registry = new Registry();
+  const endsAt = 2_000_000_000;
+  exposeExpiry(registry, () => endsAt * 1_000);
+  const scrape = readScrape(await registry.metrics());
+  const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanCertificateEnds') ?? {};
+  expect(valueIn(scrape, 'sdewan_coordinator_certificate_expiry_seconds')).toBe(endsAt);
+  expect(holds(expr, [scrape], endsAt - 3 * DAY)).toBe(false);
+  expect(holds(expr, [scrape], endsAt - 3 * DAY + 1)).toBe(true);
+});
+
+it('what is counted when it is read follows its source, and a kind without rules is not shown', async () => {
+  const registry = new Registry();
+  let left = 2;
+  exposeSources(registry, {
+    rules: () => (left > 0 ? [[{ kind: 'FirewallRule', state: 'in_sync' }, left]] : []),
+    pods: () => ({ live: left, withoutAgent: 1, silent: 0 }),
+    queued: () => left + 1,
+    droppedEvents: () => left + 2,
+  });
+  const values = async () => {
+    const { samples } = readScrape(await registry.metrics());
+    return samples.map(({ name, labels, value }) => [
+      name.replace('sdewan_coordinator_', ''),
+      ...Object.values(labels),
+      value,
+    ]);
+  };
+  expect(await values()).toEqual([
+    ['rules', 'FirewallRule', 'in_sync', 2],
+    ['pods', 'live', 2],
+    ['pods', 'without_agent', 1],
+    ['pods', 'silent', 0],
+    ['queued_rules', 3],
+    ['events_dropped', 4],
+  ]);
+  left = 0;
+  expect(await values()).toEqual([
+    ['pods', 'live', 0],
+    ['pods', 'without_agent', 1],
+    ['pods', 'silent', 0],
+    ['queued_rules', 1],
+    ['events_dropped', 2],
+  ]);
+});

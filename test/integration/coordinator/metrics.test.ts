@@ -1,0 +1,227 @@
+/** What the coordinator shows to Prometheus after a history that the test knows, and the alarms that it sets off and ends. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { alerts } from '../../../deploy/metrics-page.ts';
+import {
+  documentedMetrics,
+  NOTHING_UNDOCUMENTED,
+  undocumented,
+} from '../../judge/documented-metrics.ts';
+import {
+  holds,
+  NOTHING_SCRAPED,
+  readScrape,
+  valueIn,
+  type Scrape,
+} from '../../judge/prometheus.ts';
+import { witness, type Witness } from '../../stack/witness.ts';
+import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
+import { eventually } from './eventually.ts';
+import { createPod, createRunningPod, removePod } from './pods.ts';
+import { createRule, deleteRule, statusOf } from './rules.ts';
+import { createWorld, type World } from './world.ts';
+
+const SILENT_AFTER_MS = 4_000;
+
+let world: World;
+let seen: Witness;
+let pod: KubeObject;
+let agent: SimulatedAgent;
+let rule: RuleObject;
+/** Alarms that have fired, and that have cleared after that. */
+const fired = new Set<string>();
+const cleared = new Set<string>();
+
+const scrape = (): Promise<Scrape> =>
+  fetch(`${world.coordinator.httpUrl}/metrics`)
+    .then(async (answer) => readScrape(await answer.text()))
+    .catch(() => NOTHING_SCRAPED);
+
+const value = async (name: string, labels: Record<string, string> = {}): Promise<number> =>
+  valueIn(await scrape(), `sdewan_coordinator_${name}`, labels) ?? 0;
+
+const fires = async (name: string, since?: Scrape): Promise<boolean> => {
+  const { expr } = alerts().find(({ alert }) => alert === name) ?? { expr: name };
+  const last = await scrape();
+  return holds(expr, since ? [since, last] : [last], Date.now() / 1_000);
+};
+
+const setsOff = async (name: string, since?: Scrape): Promise<void> => {
+  await eventually(() => fires(name, since)).toBe(true);
+  fired.add(name);
+};
+
+const ends = async (name: string, since?: Scrape): Promise<void> => {
+  expect(fired).toContain(name);
+  await eventually(() => fires(name, since)).toBe(false);
+  cleared.add(name);
+};
+
+/** How often the API server was told another status of a rule, as a watch saw it. */
+const statusChanges = (): number => {
+  const before = new Map<string, string>();
+  return seen.sightings.filter(({ id, object }) => {
+    if (!id.startsWith('FirewallRule/')) return false;
+    const status = JSON.stringify(object && 'status' in object ? object.status : undefined);
+    const changed = object !== undefined && status !== undefined && before.get(id) !== status;
+    before.set(id, status ?? '');
+    return changed;
+  }).length;
+};
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+  // From then on every kind is served, so that it can be watched from here, too.
+  const isReady = async () => (await fetch(`${world.coordinator.httpUrl}/readyz`)).ok;
+  await eventually(isReady).toBe(true);
+  seen = await witness(world.cluster, world.namespace);
+  pod = await createRunningPod(world, { name: 'cnf-1-a' });
+  agent = await createAgent(world, pod);
+});
+afterAll(async () => {
+  await agent.close();
+  await world.close();
+});
+
+it('are those of the documentation, with the same help and labels', async () => {
+  // This coordinator has its certificate from files.
+  const documented = documentedMetrics('Coordinator').filter(({ name }) => !/expiry/.test(name));
+  expect(undocumented(await scrape(), documented)).toEqual(NOTHING_UNDOCUMENTED);
+});
+
+describe('rules and pods', () => {
+  it('are counted by state', async () => {
+    expect(await value('rules')).toBe(0);
+    rule = await createRule(world, { name: 'a' });
+    await createRule(world, { name: 'b', purpose: 'nobody' });
+    await setsOff('SdewanRulesOutOfSync');
+    await agent.says([rule, 'Applied']);
+    await eventually(() => value('rules', { kind: 'FirewallRule', state: 'in_sync' })).toBe(1);
+    expect(await value('rules', { kind: 'FirewallRule', state: 'out_of_sync' })).toBe(1);
+    await deleteRule(world, 'b');
+    await ends('SdewanRulesOutOfSync');
+    await eventually(() => value('rules')).toBe(1);
+  });
+
+  it('made without the agent are counted as long as they are there', async () => {
+    const bare = await createPod(world, { name: 'bare', purpose: 'cnf-2', agentServes: null });
+    await setsOff('SdewanPodWithoutAgent');
+    expect(await value('pods', { state: 'live' })).toBe(2);
+    expect(await value('pods', { state: 'without_agent' })).toBe(1);
+    await removePod(world, bare);
+    await ends('SdewanPodWithoutAgent');
+    expect(await value('pods', { state: 'live' })).toBe(1);
+  });
+});
+
+it('reports are counted by what came of them, and each token is asked about once', async () => {
+  const before = await scrape();
+  const results = async () => {
+    const now = await scrape();
+    const name = 'sdewan_coordinator_reports_total';
+    return Object.fromEntries(
+      now.samples
+        .filter((sample) => sample.name === name)
+        .map(({ labels, value: count }) => [
+          labels['result'],
+          count - (valueIn(before, name, labels) ?? 0),
+        ])
+        .filter(([, count]) => count !== 0),
+    );
+  };
+  await agent.says([rule, 'Applied']);
+  await agent.beats();
+  agent.boots();
+  await agent.beats();
+  await agent.says([rule, 'Applied']);
+  const many = Array.from(
+    { length: 1_001 },
+    (_, i) => [rule, 'Applied', { uid: `u${i}` }] as const,
+  );
+  await agent.says(...many);
+  expect(await results()).toEqual({ heartbeat: 2, 'unknown-base': 1, news: 2, partial: 1 });
+
+  const other = await createAgent(world, pod);
+  await other.says([rule, 'Applied']);
+  await agent.beats();
+  await other.close();
+  const dispatcher = connect(world);
+  const { namespace, name } = pod.metadata;
+  const refused = { namespace, pod: name, token: 'x.y.z', body: '{}' };
+  const since = await scrape();
+  await post(world, dispatcher, refused);
+  const middle = await scrape();
+  await post(world, dispatcher, refused);
+  expect(await results()).toMatchObject({ news: 3, 'old-boot': 1, 'bad-token': 2 });
+  expect(await fires('SdewanReportsRefused', since)).toBe(false);
+  await setsOff('SdewanReportsRefused', middle);
+  await ends('SdewanReportsRefused', await scrape());
+  await dispatcher.destroy();
+  expect(await value('token_reviews_total', { result: 'accepted' })).toBe(2);
+  expect(await value('token_reviews_total', { result: 'bad-token' })).toBe(1);
+  agent.boots();
+  await agent.says([rule, 'Applied']);
+});
+
+it('every change of a status is one write', async () => {
+  await eventually(() => statusOf(world, 'a')).toMatchObject({ inSync: true });
+  await eventually(() => value('queued_rules')).toBe(0);
+  await eventually(
+    async () => (await value('status_writes_total', { result: 'written' })) - statusChanges(),
+  ).toBe(0);
+  expect(statusChanges()).toBeGreaterThan(2);
+});
+
+it('a status that cannot be written is an error each time, and its rule waits', async () => {
+  await world.rights.revoke();
+  await agent.says([rule, 'Failed', { reason: 'InvalidSpec', message: 'so it is' }]);
+  await eventually(() => value('status_writes_total', { result: 'error' })).toBeGreaterThan(0);
+  expect(await value('queued_rules')).toBe(1);
+  const since = await scrape();
+  await setsOff('SdewanStatusNotWritten', since);
+  await world.rights.grant();
+  await eventually(() => statusOf(world, 'a')).toMatchObject({ inSync: false });
+  await eventually(() => value('queued_rules')).toBe(0);
+  await ends('SdewanStatusNotWritten', await scrape());
+  await setsOff('SdewanRulesOutOfSync');
+  await agent.says([rule, 'Applied']);
+  await ends('SdewanRulesOutOfSync');
+});
+
+it('a removal that a silent agent blocks is counted when it is over, with the time that it took', async () => {
+  const before = await scrape();
+  const grown = async (name: string): Promise<number> =>
+    (await value(name)) - (valueIn(before, `sdewan_coordinator_${name}`) ?? 0);
+  await deleteRule(world, 'a');
+  const deletedAt = Date.now();
+  await setsOff('SdewanRemovalBlocked');
+  await setsOff('SdewanAgentSilent');
+  expect(await value('pods', { state: 'silent' })).toBe(1);
+  expect(await value('rules', { state: 'removing' })).toBe(1);
+  expect(await grown('finalizers_removed_total')).toBe(0);
+  const confirmedAt = Date.now();
+  await agent.says([rule, 'Removed']);
+  await ends('SdewanAgentSilent');
+  await ends('SdewanRemovalBlocked');
+  await eventually(() => grown('finalizers_removed_total')).toBe(1);
+  expect(await grown('removal_seconds_count')).toBe(1);
+  const took = await grown('removal_seconds_sum');
+  // Times of deletion are in whole seconds.
+  expect(took).toBeGreaterThanOrEqual((confirmedAt - deletedAt) / 1_000 - 1);
+  expect(took).toBeLessThanOrEqual((seen.goneAt('FirewallRule/a') - deletedAt) / 1_000 + 2);
+});
+
+it('a coordinator that is not there is an alarm of its own', async () => {
+  await world.killCoordinator();
+  await setsOff('SdewanCoordinatorAbsent');
+  await world.startCoordinator();
+  await ends('SdewanCoordinatorAbsent');
+  expect(await value('pods', { state: 'live' })).toBe(1);
+});
+
+it('every alarm about the coordinator has fired and cleared', () => {
+  const all = alerts().filter(({ expr }) => expr.includes('sdewan_coordinator'));
+  // test/golden/metrics.test.ts looks at the certificate: no real one ends in time.
+  const names = all.map(({ alert }) => alert).filter((name) => name !== 'SdewanCertificateEnds');
+  expect([...cleared].sort()).toEqual(names.sort());
+});
