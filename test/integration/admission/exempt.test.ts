@@ -1,0 +1,62 @@
+/** Those who clean up are never held up by the webhooks: neither by a coordinator that would refuse, nor for want of one. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { firewallRule } from '#shared/kinds/firewall-rule.ts';
+import { firewallZone } from '#shared/kinds/firewall-zone.ts';
+import { createWorld, type World } from './world.ts';
+
+const EXEMPT = [
+  'system:serviceaccount:kube-system:namespace-controller',
+  'system:serviceaccount:kube-system:generic-garbage-collector',
+  'system:kube-controller-manager',
+  'the coordinator',
+] as const;
+
+let world: World;
+let namespace: string;
+beforeAll(async () => {
+  world = await createWorld();
+  namespace = await world.createNamespace();
+});
+afterAll(() => world.close());
+
+/** A zone of a bucket, which only deletions by exempt users pass when nobody can be asked, and a rule that uses it. */
+const createUsedZone = async (name: string): Promise<void> => {
+  const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
+  const common = { apiVersion: 'batch.sdewan.akraino.org/v1alpha1' };
+  const metadata = { name, namespace, labels };
+  const zone = { ...common, kind: 'FirewallZone', metadata, spec: { network: ['a'] } };
+  await world.client.create(firewallZone, zone);
+  const spec = { src: name, target: 'REJECT' };
+  await world.client.create(firewallRule, { ...common, kind: 'FirewallRule', metadata, spec });
+};
+
+const deletedBy = (user: string, name: string): Promise<string> => {
+  const coordinator = `system:serviceaccount:${world.systemNamespace}:sdewan-coordinator`;
+  const username = user === 'the coordinator' ? coordinator : user;
+  return world
+    .clientAs(username, ['system:masters'])
+    .delete(firewallZone, { namespace, name })
+    .then(() => 'deleted', String);
+};
+
+describe('a zone that is used', () => {
+  it.each(EXEMPT)('is kept for anna, and deleted for %s', async (user) => {
+    const name = `a${EXEMPT.indexOf(user)}`;
+    await createUsedZone(name);
+    expect(await deletedBy('anna', name)).toContain(`used by FirewallRule ${name}`);
+    expect(await deletedBy(user, name)).toBe('deleted');
+  });
+});
+
+describe('without a coordinator', () => {
+  beforeAll(async () => {
+    for (const [index] of EXEMPT.entries()) await createUsedZone(`b${index}`);
+    await world.stopCoordinator();
+  });
+
+  it.each(EXEMPT)('a zone of a bucket is kept for anna, and deleted for %s', async (user) => {
+    const name = `b${EXEMPT.indexOf(user)}`;
+    expect(await deletedBy('anna', name)).toContain('failed calling webhook');
+    expect(await deletedBy(user, name)).toBe('deleted');
+  });
+});
