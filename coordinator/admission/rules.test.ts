@@ -96,6 +96,14 @@ describe('the webhook for rules', () => {
     expect(verdict.warnings.join()).toContain('spec.proto');
   });
 
+  it('lets labels of a rule change whose spec has always been wrong', async () => {
+    const bad = reject({ proto: 'carrier pigeon' });
+    const { webhook } = setUp({});
+    const labels = { ...bad.metadata.labels, team: 'edge' };
+    const changed = reject({ proto: 'carrier pigeon' }, { labels });
+    expect((await webhook(requestOf(bad, changed), signal)).allowed).toBe(true);
+  });
+
   it('never looks at an object that is being deleted', async () => {
     const going = { deletionTimestamp: '2026-01-01T00:00:00Z' };
     const { webhook, cached } = setUp({});
@@ -146,6 +154,11 @@ describe('the finalizer', () => {
         },
       ],
     });
+  });
+
+  it('is not added to what no agent applies', () => {
+    const object = rule('CNFService', 'a', { fullname: 'example.com' });
+    expect(addAgentsFinalizer(requestOf(undefined, object), kinds)).not.toHaveProperty('patch');
   });
 
   it('is added once, and never on an update, which could be its removal', () => {

@@ -35,6 +35,12 @@ const handshake = async (serving: Pair, ca: string, servername: string) => {
 };
 
 describe('certificates', () => {
+  it('of a CA sign no other CA', async () => {
+    const { BasicConstraintsExtension, X509Certificate: Parsed } = await import('@peculiar/x509');
+    const constraints = new Parsed((await newCa()).cert).getExtension(BasicConstraintsExtension);
+    expect(constraints).toMatchObject({ ca: true, pathLength: 0 });
+  });
+
   it('serve a TLS client that trusts the CA', async () => {
     const ca = await newCa();
     const serving = await issueServing(ca, ['coordinator.svc', '127.0.0.1'], {

@@ -96,3 +96,8 @@ it.each([
   expect(objectNameOf(purpose)).toMatch(new RegExp(`^${name.slice(0, 5)}`));
   expect(objectNameOf(purpose)).toMatch(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 });
+
+it('purposes that an object’s name cannot tell apart have objects of their own', () => {
+  const names = ['cnf-1', 'CNF-1', 'Cnf-1', 'cnf_1', 'cnf--1'].map(objectNameOf);
+  expect(new Set(names).size).toBe(names.length);
+});

@@ -151,10 +151,19 @@ describe('whether the pod lives', () => {
   });
 });
 
+it('takes no report of a pod without an agent, whatever its label says', async () => {
+  known = { ...pod, serves: undefined, agent: { state: 'missing' } };
+  const answer = await app()(JSON.stringify(report()));
+  expect([answer.status, await answer.json()]).toMatchObject([
+    403,
+    { error: { code: 'no-agent' } },
+  ]);
+});
+
 describe('refusals', () => {
   const cases: Record<string, { body: string; status: number; says: string }> = {
     'a body that is too large': {
-      body: ' '.repeat(MAX_BODY_BYTES + 1),
+      body: ' '.repeat(1_048_577),
       status: 413,
       says: 'too-large',
     },
@@ -168,6 +177,11 @@ describe('refusals', () => {
       body: JSON.stringify(report({ page: 1 })),
       status: 422,
       says: 'page: 1 of 1',
+    },
+    'more pages than any OpenWRT can fill': {
+      body: JSON.stringify(report({ pages: 21 })),
+      status: 422,
+      says: 'at most 20',
     },
     'a heartbeat with pages': {
       body: JSON.stringify(report({ repeats: 1, pages: 2 })),

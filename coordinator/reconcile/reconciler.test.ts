@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
-import { AGENTS_FINALIZER, PURPOSE_LABEL } from '#shared/names.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, PURPOSE_LABEL } from '#shared/names.ts';
+import type { Report } from '#shared/protocol/report.ts';
+import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createMetrics } from '../metrics.ts';
@@ -11,7 +12,7 @@ import { Reports } from '../source/reports.ts';
 import { ruleOf } from '../source/rule.ts';
 import type { RuleVersion } from '../source/rules.ts';
 import type { Target } from '../source/target.ts';
-import { target } from '../testing/facts.ts';
+import { target, word } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
 import { Facts } from './facts.ts';
 import { Reconciler } from './reconciler.ts';
@@ -33,6 +34,13 @@ let newer: RuleVersion | undefined;
 let watchedPods: Target[];
 let livePods: Target[];
 let looks: number;
+let reads: number;
+let reports: Reports;
+/** Reasons of Events. */
+let events: string[];
+/** Milliseconds that somebody has asked to wait. Those of a second and more are over at once, and have passed then. */
+let waits: number[];
+let passedMs: number;
 let stop: () => Promise<void>;
 let reconciler: Reconciler;
 
@@ -80,6 +88,7 @@ const write = (what: string, { metadata, ...rest }: Written & { status?: unknown
 
 const client = {
   get: async () => {
+    reads += 1;
     if (!stored) throw notFound();
     return stored;
   },
@@ -90,13 +99,14 @@ const client = {
 
 beforeEach(() => {
   [writes, watchedPods, livePods, looks, newer] = [[], [], [], 0, undefined];
+  [events, waits, reads, passedMs] = [[], [], 0, 0];
   const rules = {
     get: () => newer ?? versionOf(watched),
     learn: (fresh: RuleObject) => (newer = versionOf(fresh)),
     uids: () => [watched.metadata.uid].values(),
     uidsOfPurpose: () => new Set([watched.metadata.uid]),
   };
-  const reports = new Reports({ silentAfterMs: 60_000 });
+  reports = new Reports({ silentAfterMs: 60_000 });
   const pods = {
     ofPurpose: () => watchedPods,
     ofNamespace: () => watchedPods,
@@ -105,14 +115,25 @@ beforeEach(() => {
       return livePods;
     },
   };
-  const clock = systemClock;
+  const clock: Clock = {
+    ...systemClock,
+    now: () => Date.now() + passedMs,
+    after: (ms, callback) => {
+      waits.push(ms);
+      if (ms < 1_000) return systemClock.after(ms, callback);
+      return systemClock.after(1, () => {
+        passedMs += ms;
+        callback();
+      });
+    },
+  };
   const facts = new Facts({ pods, reports, awaited: new Awaited(), silentAfterMs: 60_000, clock });
   reconciler = new Reconciler({
     client,
     rules,
     reports,
     facts,
-    record: () => undefined,
+    record: ({ reason }) => events.push(reason),
     metrics: createMetrics(new Registry()),
     clock,
     log: silentLogger,
@@ -138,6 +159,13 @@ it('holds a rule before it says anything about it', async () => {
   expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
 });
 
+it('holds a rule at once, and waits a little with what it says', async () => {
+  await work(object({ finalizers: [] }));
+  expect(waits).toEqual([]);
+  await work(stored!);
+  expect(waits).toHaveLength(1);
+});
+
 it('writes a status once, and not again while nothing changes', async () => {
   await work(object());
   expect(writes).toEqual(['status rule-1@1']);
@@ -149,6 +177,35 @@ it('knows what it wrote before the watch tells of it', async () => {
   await work(object());
   await work(stored!, object());
   expect(writes).toHaveLength(1);
+  expect(reads).toBe(0);
+});
+
+it('looks at what a pod speaks of that has lost its label', async () => {
+  [stored, watched] = [object({ labels: {} }), object({ labels: {} })];
+  const page: Report = {
+    version: 1,
+    bootId: 'boot-0001',
+    sequence: 1,
+    page: 0,
+    pages: 1,
+    purpose: 'cnf-1',
+    openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+    unwatchedKinds: [],
+    rules: [word({ uid: 'rule-1' })],
+  };
+  reports.accept({ uid: 'uid-a', restarts: 0 }, page, { monotonic: 0, wall: 0 });
+  reconciler.markPod(target('a', { purpose: undefined }));
+  await expect.poll(() => writes).toEqual(['status rule-1@1']);
+});
+
+it('tells of a removal that stays blocked, once', async () => {
+  watchedPods = [target('a')];
+  const asked = { deletionTimestamp: new Date().toISOString() };
+  [stored, watched] = [object(asked), object(asked)];
+  reconciler.markRule('rule-1');
+  await expect.poll(() => events).toEqual(['RemovalBlocked']);
+  await work(stored);
+  expect(events).toEqual(['RemovalBlocked']);
 });
 
 describe('a version that has been overtaken', () => {
@@ -175,6 +232,12 @@ describe('a version that has been overtaken', () => {
 });
 
 describe('before a rule is let go', () => {
+  it("what ICN's controller holds it by goes, too, and what others hold it by stays", async () => {
+    const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];
+    await work(object({ ...deleting, finalizers }));
+    expect(stored?.metadata.finalizers).toEqual(['example.com/other']);
+  });
+
   it('the pods are looked for past the watch', async () => {
     await work(object(deleting));
     expect(looks).toBe(1);

@@ -216,6 +216,26 @@ describe('a live pod that', () => {
     expect(readyOf(status)).toMatchObject({ reason: 'WaitingForReference' });
   });
 
+  it('has refused an earlier generation is only behind', () => {
+    const word1 = word({ state: 'Failed', generation: 1, revision: 'r1', reason: 'InvalidSpec' });
+    const status = roll([{ report: report([word1]) }]);
+    expect(status.conditions).toMatchObject([{ type: 'Ready', reason: 'Outdated' }]);
+    expect(status.conditions).toHaveLength(1);
+  });
+
+  it('somebody has to mend comes before one that only has to start', () => {
+    const failed = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
+    const status = roll([{}, { target: b, report: failed }]);
+    expect(readyOf(status)).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  it('has another trouble than before has had one all the time', () => {
+    const before = roll([{}]);
+    const status = roll([{ report: report([]) }], { status: before }, { now: NOW + 60_000 });
+    expect(readyOf(status)?.message).not.toBe(readyOf(before)?.message);
+    expect(readyOf(status)?.lastTransitionTime).toBe(readyOf(before)?.lastTransitionTime);
+  });
+
   it('has the generation but not the new order keeps appliedVersion, and is out of sync', () => {
     const reordered = roll([{ report: applied }], { revision: 'r3' });
     expect(reordered).toMatchObject({ inSync: false, appliedVersion: '2' });
@@ -265,6 +285,7 @@ it('says Stalled while an agent asks for a change, and no longer', () => {
     ['Ready', 'False'],
     ['Stalled', 'True'],
   ]);
+  expect(roll([{}]).conditions?.map(({ type }) => type)).toEqual(['Ready']);
   const mended = roll([{ report: applied }], { status: stalled });
   expect(mended.conditions?.map(({ type }) => type)).toEqual(['Ready']);
 });

@@ -114,6 +114,19 @@ it('works a key again after the time that the work asked for', async () => {
   expect(queue.size).toBe(0);
 });
 
+it('begins with short waits again after a success', async () => {
+  const outcomes = [false, false, false, true, false];
+  const waits: number[] = [];
+  const work = async (): Promise<number> => {
+    if (outcomes.shift() === false) throw new Error('not now');
+    return 10;
+  };
+  const backoff = { baseMs: 100, maxMs: 10_000, random: () => 0.999 };
+  start({ work, backoff, onError: (_key, _error, ms) => waits.push(Math.round(ms)) }).add('a');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(waits).toEqual([100, 200, 400, 100]);
+});
+
 it('ends when the work in hand has ended, and starts none after the abort', async () => {
   const log: string[] = [];
   const queue = start({
@@ -129,9 +142,10 @@ it('ends when the work in hand has ended, and starts none after the abort', asyn
   await vi.advanceTimersByTimeAsync(1);
   stop.abort();
   queue.add('d');
+  void Promise.all(running).then(() => log.push('ended'));
   await vi.advanceTimersByTimeAsync(500);
   await Promise.all(running);
-  expect(log).toEqual(['begin a', 'end a']);
+  expect(log).toEqual(['begin a', 'end a', 'ended']);
 });
 
 it('works a key that asks for it again with growing waits, and tells nobody', async () => {

@@ -55,6 +55,13 @@ describe('names and annotations', () => {
     );
     expect(refusal?.reason).toBe(taken ? 'NameConflict' : undefined);
   });
+
+  it('of another kind with the same prefix: taken is true', () => {
+    const policy = rule('Mwan3Policy', 'balance', {});
+    const create = change({ after: rule('Mwan3Rule', 'balance', {}) });
+    const refusal = nameIsFree(create, facts({ rules: [policy] }), context);
+    expect(refusal?.message).toContain('Mwan3Policy balance');
+  });
 });
 
 describe('references', () => {

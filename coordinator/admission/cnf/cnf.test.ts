@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { OwnerRef } from '../../source/workload.ts';
+import { workloadOf, type OwnerRef } from '../../source/workload.ts';
 import type { AdmissionRequest, Verdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { createPodWebhook } from './pods.ts';
 import { createRootOwners } from './root-owner.ts';
-import type { CnfIdentity } from './second-cnf.ts';
+import { secondCnf, servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 import { createWorkloadWebhook, labelTemplate } from './workloads.ts';
 
 const { signal } = new AbortController();
@@ -209,6 +209,30 @@ describe('the webhooks for workloads', () => {
     expect((await second(request(object, update), signal)).allowed).toBe(true);
     const own = setUp({ cnfs: [{ ...owner('Deployment', 'cnf-1') }] });
     expect((await own(request(object), signal)).allowed).toBe(true);
+  });
+});
+
+describe('a CNF', () => {
+  const own = owner('Deployment', 'cnf-1');
+
+  it('that was made anew under its name is another', () => {
+    expect(secondCnf('cnf-1', own, [own])).toBeUndefined();
+    expect(secondCnf('cnf-1', own, [{ ...own, uid: 'another' }])?.reason).toBe('SecondCnf');
+  });
+
+  it('that has no uid yet is known by its name', () => {
+    const { uid: _uid, ...made } = own;
+    expect(secondCnf('cnf-1', made, [own])).toBeUndefined();
+    expect(secondCnf('cnf-1', { ...made, name: 'b' }, [own])?.reason).toBe('SecondCnf');
+  });
+
+  it('that is being deleted serves nothing any more', () => {
+    const metadata = { name: 'a', namespace: 'edge', labels: { sdewanPurpose: 'cnf-1' } };
+    const stays = { kind: 'Deployment', metadata, spec: { template: {} } };
+    const deletionTimestamp = '2026-01-02T00:00:00Z';
+    const goes = { ...stays, metadata: { ...metadata, name: 'b', deletionTimestamp } };
+    const serving = servingWorkloads([stays, goes].map(workloadOf), 'edge', 'cnf-1');
+    expect(serving.map(({ name }) => name)).toEqual(['a']);
   });
 });
 

@@ -49,6 +49,12 @@ describe('planChildren', () => {
       { create: [], change: [], remove: ['snat0'] },
     ],
     [
+      'takes no rule of another kind for one of its own',
+      [nat('a')],
+      [{ ...present('snat0', 'a'), kind: 'FirewallSNAT' }],
+      { create: ['snat0 a'], change: [], remove: ['snat0'] },
+    ],
+    [
       'fills gaps',
       [nat('a'), nat('b'), nat('c')],
       [present('snat1', 'b')],

@@ -55,6 +55,26 @@ describe('claimsOf', () => {
     ]);
   });
 
+  it('gives Services of one name in two namespaces rules of their own', () => {
+    const other = service('web', {
+      namespace: 'office',
+      uid: 'other',
+      ports: [{ port: 81, protocol: 'TCP' }],
+    });
+    const same = { ...other, ports: [{ port: 80, protocol: 'TCP' }], zone: 'lan' };
+    expect(outcome([service('web'), other]).rules).toHaveLength(2);
+    expect(outcome([service('web'), same]).rules).toHaveLength(2);
+  });
+
+  it('has nothing to say of a Service that wants none', () => {
+    const none = service('web', { expose: 'none' });
+    expect(outcome([none], { allTo: 'edge/cnf-1' })).toEqual({
+      rules: [],
+      notes: [],
+      undecided: [],
+    });
+  });
+
   it.each<[string, Partial<Service>, RegExp]>([
     ['is external', { type: 'ExternalName', clusterIps: [] }, /ExternalName has no cluster IP/],
     ['is headless', { clusterIps: ['None'] }, /headless Service has no cluster IP/],

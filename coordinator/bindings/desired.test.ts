@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { desiredBindings } from './desired.ts';
+
+const accountsOf = (accounts: string[], defaultReadsKeys: boolean) =>
+  desiredBindings({ accounts, defaultReadsKeys }).map((binding) => binding.accounts);
+
+it('every service account of a CNF reads rules, once and in order', () => {
+  expect(accountsOf(['b', 'a', 'b'], false)).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+});
+
+it('service account default reads keys only where the namespace says so', () => {
+  expect(accountsOf(['default', 'a'], false)).toEqual([['a', 'default'], ['a']]);
+  expect(accountsOf(['default'], true)).toEqual([['default'], ['default']]);
+});
+
+it('without a CNF nobody reads anything', () => {
+  expect(accountsOf([], true)).toEqual([[], []]);
+});
