@@ -145,6 +145,19 @@ describe('rights', () => {
   });
 });
 
+test('the factory files have comments, and the first commit of a package loses its own', async () => {
+  const agent = await start();
+  const text = (name: string): string =>
+    readFileSync(`${simulator.configDirectory}/${name}`, 'utf8');
+  const packages = ['firewall', 'mwan3', 'network'];
+  expect(packages.filter((name) => text(name).includes('#'))).toEqual(packages);
+  await agent.call('uci', 'add', RULE);
+  await agent.call('uci', 'apply', { rollback: true, timeout: 30 });
+  expect(packages.filter((name) => text(name).includes('#'))).toEqual(['mwan3', 'network']);
+  await agent.call('uci', 'rollback', {});
+  expect(text('firewall')).toContain('#');
+});
+
 describe('time', () => {
   test('a session ends after 300 idle seconds, with what it has staged', async () => {
     const clock = createManualClock();

@@ -58,9 +58,12 @@ describe.each(inUci)('golden UCI through $name', ({ open }) => {
   });
 });
 
-/** Texts of sections, as `config` begins each. */
+/** Texts of sections, as `config` begins each. Comments go with the first commit. */
 const blocksIn = (text: string): string[] =>
-  text.split(/^(?=config )/m).flatMap((block) => block.trim() || []);
+  text
+    .replaceAll(/^#.*\n/gm, '')
+    .split(/^(?=config )/m)
+    .flatMap((block) => block.trim() || []);
 
 /** The device that cases send traffic by, and that a fresh CNF does not have. */
 const TUNNEL = "\nconfig interface 'vti'\n\toption device 'vti_10.1.2.3'\n";
