@@ -63,7 +63,7 @@ export const firewallZone = defineKind({
     },
   ],
   nameRules: [
-    nameLimit(11, "OpenWRT's firewall has no longer zone names"),
+    nameLimit(11, "OpenWRT's firewall3 has no longer zone names"),
     {
       cel: "!self.metadata.name.matches('^[0-9]')",
       message: "the name must begin with a letter: OpenWRT's firewall has no other zone names",

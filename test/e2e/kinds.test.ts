@@ -297,7 +297,7 @@ describe('every kind on two replicas', async () => {
     for (const pod of pods) expectSamplesIn((await filesOf(pod)).flat(), samples);
     const long = rule('FirewallZone', 'twelve-chars', zone, PURPOSE);
     await expect(apply(cluster, namespace, long)).rejects.toThrow(
-      "OpenWRT's firewall has no longer zone names",
+      "OpenWRT's firewall3 has no longer zone names",
     );
   });
 });
