@@ -88,6 +88,18 @@ describe('one time for both sides', () => {
 });
 
 describe('time stands still', () => {
+  it('while one of several has what it waits for, and has not gone on', async () => {
+    clock.device.after(1_000, () => {});
+    const inner = async (): Promise<number> => {
+      await clock.until(clock.agent.sleep(10));
+      await clock.until(clock.agent.sleep(10));
+      return clock.nowMs();
+    };
+    const both = Promise.all([inner(), clock.until(inner())]);
+    expect(await clock.until(both)).toEqual([20, 20]);
+    expect(clock.nowMs()).toBe(20);
+  });
+
   it('while requests and files are under way, however many', async () => {
     let early = false;
     clock.device.after(1, () => {

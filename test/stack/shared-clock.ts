@@ -72,16 +72,35 @@ export const createSharedClock = ({ stuckAfterRealMs = 10_000 } = {}): SharedClo
     }
   };
 
+  let last: Promise<unknown> = Promise.resolve();
+  /** What is waited for. Who has it goes on before time does. */
+  const wanted = new Set<() => boolean>();
+  const isSomethingThere = (): boolean => [...wanted].some((isSo) => isSo());
+  /** Several may wait at once: one step at a time, each after everybody has done what the one before set off. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turns = last.then(work);
+    last = turns.catch(() => undefined);
+    return turns;
+  };
+
   const reach = async (
     what: string,
     isSo: () => boolean,
     withinMs = TEN_MINUTES_MS,
   ): Promise<void> => {
     const end = manual.nowMs() + withinMs;
-    for (;;) {
+    const look = async (): Promise<boolean> => {
       await settled();
-      if (isSo()) return;
-      if (!manual.step(end)) throw new Error(`not in ${withinMs} ms: ${what}`);
+      if (isSo()) return true;
+      if (!isSomethingThere() && !manual.step(end))
+        throw new Error(`not in ${withinMs} ms: ${what}`);
+      return false;
+    };
+    wanted.add(isSo);
+    try {
+      while (!(await inTurn(look)));
+    } finally {
+      wanted.delete(isSo);
     }
   };
 
@@ -93,8 +112,11 @@ export const createSharedClock = ({ stuckAfterRealMs = 10_000 } = {}): SharedClo
     reach,
     advance: async (ms) => {
       const end = manual.nowMs() + ms;
-      do await settled();
-      while (manual.step(end));
+      const move = async (): Promise<boolean> => {
+        await settled();
+        return isSomethingThere() || manual.step(end);
+      };
+      while (await inTurn(move));
       manual.advance(end - manual.nowMs());
     },
     until: async (work, withinMs) => {

@@ -3,14 +3,14 @@
  * each moment between two of them is one of the clock's times.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
-import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from '../agent/support/openwrt.ts';
-import { firewallRule, openPass, PACKAGES, zone, type TestPass } from '../agent/support/pass.ts';
+import { firewallRule, openPass, zone, type TestPass } from '../agent/support/pass.ts';
 import type { JudgedSection } from '../../judge/uci.ts';
-import { createSharedClock, type SharedClock } from '../../stack/shared-clock.ts';
+import type { Effort } from '../agent/support/converge.ts';
+import type { TestClock } from '../agent/support/time.ts';
 
 export const RELOAD_MS = 4;
+const MOST: Effort = { tries: 8, ms: 60_000 };
 
 export const BEFORE: readonly RuleObject[] = [
   zone('lan1', 'ovn-net1'),
@@ -25,8 +25,10 @@ export const AFTER: readonly RuleObject[] = [
 export const OURS = ['sdewan_zone_lan1', 'sdewan_rule_comes', 'sdewan_rule_stays'];
 
 export type Bench = {
-  clock: SharedClock;
+  clock: TestClock;
   openwrt: TestOpenwrt;
+  /** Brings the rules about, however often others are in the way. */
+  converge: (rules: readonly RuleObject[]) => Promise<Effort>;
   agent: TestPass;
   /** The device as it was with BEFORE, and an agent that knows it so. */
   again: () => Promise<void>;
@@ -48,42 +50,38 @@ export type Bench = {
 export const ADMIN = `config rule 'admin'\n\toption name 'admin'\n\toption target 'DROP'\n\n`;
 
 export const openBench = async (
-  options: (clock: SharedClock, text: () => string) => OpenwrtOptions = () => ({}),
+  options: (openwrt: () => TestOpenwrt) => OpenwrtOptions = () => ({}),
 ): Promise<Bench> => {
-  const clock = createSharedClock();
   const openwrt: TestOpenwrt = await startOpenwrt({
-    clock: clock.device,
+    // Each call takes its millisecond, and a reload some.
+    uciMsPerKilobyte: 0,
+    reloadMsPerRule: 0,
     reloadMs: RELOAD_MS,
     journalTexts: false,
-    ...options(clock, () => openwrt.text('firewall')),
+    ...options(() => openwrt),
   });
-  const { simulator, usernameFile, passwordFile } = openwrt;
-  const agent = await openPass(openwrt, {
-    driver: createUbusDriver({
-      packages: PACKAGES,
-      clock: clock.agent,
-      log: silentLogger,
-      target: { url: simulator.url, usernameFile, passwordFile },
-    }),
-  });
-  await clock.until(agent.converge(BEFORE));
+  const { simulator, clock } = openwrt;
+  const agent = await openPass(openwrt);
+  const converge: Bench['converge'] = (rules) => agent.converge(rules, MOST);
+  await converge(BEFORE);
   const text = openwrt.text('firewall');
   const isOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
   const shell = (...params: string[]) => simulator.shell('/sbin/uci', ...params);
   return {
     clock,
     openwrt,
+    converge,
     agent,
     again: async () => {
       simulator.faults.clear();
       simulator.store.replace('firewall', text, { call: 'as before' });
-      await clock.until(agent.converge(BEFORE));
+      await converge(BEFORE);
       simulator.faults.add({ action: { kind: 'delay', ms: 1 } });
     },
     together: async (...works) => {
-      const begin = clock.nowMs();
+      const begin = clock.agent.monotonic();
       await clock.until(Promise.all(works));
-      return clock.nowMs() - begin;
+      return clock.agent.monotonic() - begin;
     },
     ours: () =>
       openwrt
@@ -107,9 +105,8 @@ export const openBench = async (
     },
     stop: async () => {
       simulator.faults.clear();
-      await clock.until(agent.driver.close());
+      await agent.driver.close();
       await openwrt.stop();
-      clock.close();
     },
   };
 };

@@ -11,14 +11,14 @@ const slow = () => openBench(() => ({ writeMsPerKilobyte: 20 }));
 describe('a package that somebody is writing', () => {
   it('is not taken for what it holds then: nothing is missed, repaired or adopted', async () => {
     bench = await slow();
-    const { clock, openwrt, agent, again, together } = bench;
+    const { clock, openwrt, agent, converge, again, together } = bench;
     const text = ADMIN + openwrt.text('firewall');
     for (let atMs = 0.5; atMs < 60; atMs += 4) {
       await again();
       const before = { writes: openwrt.writes('uci apply'), drift: agent.driftRepairs() };
       await together(
         openwrt.simulator.edit('firewall', text),
-        clock.agent.sleep(atMs).then(() => agent.converge(BEFORE)),
+        clock.agent.sleep(atMs).then(() => converge(BEFORE)),
       );
       expect(openwrt.text('firewall'), `a pass after ${atMs} ms`).toBe(text);
       const after = { writes: openwrt.writes('uci apply'), drift: agent.driftRepairs() };
@@ -28,15 +28,15 @@ describe('a package that somebody is writing', () => {
 
   it('is changed when it is whole, and nothing of it is lost', async () => {
     bench = await slow();
-    const { clock, agent, again, together, ours, foreign, byEditor } = bench;
+    const { clock, converge, again, together, ours, foreign, byEditor } = bench;
     const others = foreign();
     for (let atMs = 0.5; atMs < 60; atMs += 4) {
       await again();
       await together(
         byEditor(),
-        clock.agent.sleep(atMs).then(() => agent.converge(AFTER)),
+        clock.agent.sleep(atMs).then(() => converge(AFTER)),
       );
-      await together(agent.converge(AFTER));
+      await together(converge(AFTER));
       expect(ours(), `a pass after ${atMs} ms`).toEqual(OURS);
       const admin = expect.objectContaining({ name: 'admin' });
       expect(foreign(), `a pass after ${atMs} ms`).toEqual([...others, admin]);

@@ -5,6 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { firewallRule } from '../agent/support/pass.ts';
 import type { Program } from '../../openwrt-simulator/programs/runner.ts';
+import type { TestOpenwrt } from '../agent/support/openwrt.ts';
 import { AFTER, openBench, OURS, RELOAD_MS, type Bench } from './bench.ts';
 
 let bench: Bench;
@@ -17,15 +18,15 @@ const HANDS = { 'by the uci command': 'byShell', 'with an editor': 'byEditor' } 
 describe.each(Object.entries(HANDS))('what an administrator writes %s', (_, by) => {
   it('is kept, and so are the rules, at whatever moment of a pass', async () => {
     bench = await openBench();
-    const { clock, agent, again, together, ours, foreign } = bench;
+    const { clock, agent, converge, again, together, ours, foreign } = bench;
     const others = foreign();
     await again();
-    const end = await together(agent.converge(AFTER));
+    const end = await together(converge(AFTER));
     expect(end).toBeGreaterThan(10);
     for (let atMs = 0.5; atMs < end; atMs += 1) {
       await again();
-      await together(agent.converge(AFTER), clock.agent.sleep(atMs).then(bench[by]));
-      await together(agent.converge(AFTER));
+      await together(converge(AFTER), clock.agent.sleep(atMs).then(bench[by]));
+      await together(converge(AFTER));
       expect(ours(), `after ${atMs} ms`).toEqual(OURS);
       expect(foreign(), `after ${atMs} ms`).toEqual([...others, admin]);
       expect(Object.values(agent.states())).toEqual(['Applied', 'Applied', 'Applied']);
@@ -35,30 +36,28 @@ describe.each(Object.entries(HANDS))('what an administrator writes %s', (_, by) 
 
 describe('a change that OpenWRT refuses as a whole', () => {
   it('is undone without what an administrator wrote since', async () => {
-    const refusing = (wait: () => Promise<void>, text: () => string): Program => {
-      const stderr = '/dev/stdin:1:1: Error: no\n\t\tx comment "!fw4: refused"\n';
-      return async () => {
-        const isRefused = text().includes('sdewan_rule_refused');
-        await wait();
+    const stderr = '/dev/stdin:1:1: Error: no\n\t\tx comment "!fw4: refused"\n';
+    const refusing =
+      (openwrt: () => TestOpenwrt): Program =>
+      async () => {
+        const isRefused = openwrt().text('firewall').includes('sdewan_rule_refused');
+        await openwrt().clock.agent.sleep(RELOAD_MS);
         return { code: 0, stdout: '', stderr: isRefused ? stderr : '' };
       };
-    };
-    bench = await openBench((shared, text) => ({
-      programs: { '/sbin/fw4': refusing(() => shared.device.wait(RELOAD_MS), text) },
-    }));
-    const { clock, agent, again, together, ours, foreign, byShell, wasUndoneBy } = bench;
+    bench = await openBench((openwrt) => ({ programs: { '/sbin/fw4': refusing(openwrt) } }));
+    const { clock, agent, converge, again, together, ours, foreign, byShell, wasUndoneBy } = bench;
     const others = foreign();
     // What was refused once is not tried again.
     const rules = (port: number) => [...AFTER, firewallRule('refused', { dest_port: `${port}` })];
     await again();
-    const end = await together(agent.converge(rules(1)));
+    const end = await together(converge(rules(1)));
     expect(agent.transactions()).toContain('rejected');
     let undone = 0;
     for (let atMs = 0.5; atMs < end; atMs += 1) {
       await again();
       const refused = rules(100 + atMs * 2);
-      await together(agent.converge(refused), clock.agent.sleep(atMs).then(byShell));
-      await together(agent.converge(refused));
+      await together(converge(refused), clock.agent.sleep(atMs).then(byShell));
+      await together(converge(refused));
       expect(ours(), `after ${atMs} ms`).toEqual(OURS);
       const wasUndone = wasUndoneBy('uci rollback');
       undone += wasUndone ? 1 : 0;
@@ -72,13 +71,13 @@ describe('a change that OpenWRT refuses as a whole', () => {
 describe('two commits at once, of which libuci loses one', () => {
   it('cost no rule its place, and nobody is blamed', async () => {
     bench = await openBench(() => ({ writeMsPerKilobyte: 1 }));
-    const { clock, agent, again, together, ours, byShell } = bench;
+    const { clock, agent, converge, again, together, ours, byShell } = bench;
     await again();
-    const end = await together(agent.converge(AFTER));
+    const end = await together(converge(AFTER));
     for (let atMs = 0.5; atMs < end; atMs += 1) {
       await again();
-      await together(agent.converge(AFTER), clock.agent.sleep(atMs).then(byShell));
-      await together(agent.converge(AFTER));
+      await together(converge(AFTER), clock.agent.sleep(atMs).then(byShell));
+      await together(converge(AFTER));
       expect(ours(), `after ${atMs} ms`).toEqual(OURS);
       expect(agent.transactions(), `after ${atMs} ms`).not.toContain('rejected');
     }

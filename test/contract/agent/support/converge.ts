@@ -7,10 +7,10 @@ export type Effort = { tries: number; ms: number };
 
 /** As agents have them by default. */
 const TIMINGS = { probeIntervalMs: 1_000, fullPassIntervalMs: 300_000 };
-/** Where nothing fails; a few rules take the device some milliseconds. */
-const AT_ONCE: Effort = { tries: 1, ms: 100 };
+/** Where nothing fails: a few rules take the device some milliseconds, and what others changed is believed after 100 ms. */
+const AT_ONCE: Effort = { tries: 1, ms: 200 };
 /** Whatever single call fails, as soon as it has: after the first wait of the loop, jittered by a quarter. */
-export const AFTER_ONE_FAILURE: Effort = { tries: 2, ms: 1_350 };
+export const AFTER_ONE_FAILURE: Effort = { tries: 2, ms: 1_450 };
 
 /** @throws Error that tells the tries when they, or the time that they took, are more than `most` */
 export const converge = async (
