@@ -15,7 +15,7 @@ import type { Base } from './write-path.ts';
 /** Text of one `file.write` as JSON; the rest of the 64 KiB body is for the envelope. */
 const PART_BYTES = 49_152;
 /** Replaced by the delta file before anything is applied; only makes rpcd create the folder. */
-const SEED_SECTION = 'sdewan_seed';
+export const SEED_SECTION = 'sdewan_seed';
 const OWNER_ONLY = 0o600;
 export const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
 /** Where rpcd keeps what a session has staged for a package. */

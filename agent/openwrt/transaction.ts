@@ -8,6 +8,7 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from './driver.ts';
 import { whyNotReload } from './services.ts';
+import { SEED_SECTION } from './staging.ts';
 import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
@@ -188,7 +189,8 @@ const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
 
 /** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
 const othersEqual = (observed: UciPackage, expected: UciPackage, delta: UciDelta): boolean => {
-  const names = namesIn(delta);
+  // A delta that did not arrive leaves what it should have taken the place of.
+  const names = new Set([...namesIn(delta), SEED_SECTION]);
   const of = ({ sections }: UciPackage): UciSection[] =>
     sections
       .filter(({ name, anonymous }) => anonymous || !names.has(name))
