@@ -11,20 +11,19 @@ describe('comments', () => {
     expect(beforeWrite(NONE, ['mwan3'], FIREWALL)).toEqual(NONE);
   });
 
-  it('are lost by a write that is kept, and not by one that was undone', () => {
+  it('are lost by a write that is permanent', () => {
     const before = beforeWrite(NONE, ['firewall'], FIREWALL);
-    expect(afterWrite(before, ['firewall'], true)).toEqual({ atStake: [], lost: ['firewall'] });
-    expect(afterWrite(before, ['firewall'], false)).toEqual(NONE);
-    expect(afterWrite(before, ['mwan3'], true)).toEqual(before);
+    expect(afterWrite(before, ['firewall'])).toEqual({ atStake: [], lost: ['firewall'] });
+    expect(afterWrite(before, ['mwan3'])).toEqual(before);
   });
 
   it('are lost once, also where somebody writes new ones', () => {
     const lost = { atStake: [], lost: ['firewall'] };
     expect(beforeWrite(lost, ['firewall'], FIREWALL)).toEqual(lost);
-    expect(afterWrite(lost, ['firewall'], true)).toEqual(lost);
+    expect(afterWrite(lost, ['firewall'])).toEqual(lost);
   });
 
-  it('are looked for after a write whose end was not seen', () => {
+  it('are looked for after a write that was undone, or whose end was not seen', () => {
     const before = beforeWrite(NONE, ['firewall'], FIREWALL);
     expect(afterReading(before, read('firewall'), FIREWALL)).toEqual(NONE);
     const gone = { atStake: [], lost: ['firewall'] };

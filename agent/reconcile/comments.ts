@@ -20,20 +20,16 @@ export const beforeWrite = (
   return { atStake: [...new Set([...atStake, ...now])], lost };
 };
 
-/** `kept`: the write is permanent; else all is as it was. */
-export const afterWrite = (
-  { atStake, lost }: Comments,
-  written: readonly string[],
-  kept: boolean,
-): Comments => {
+/** When the write is permanent. What becomes of the comments where it is undone, the next reading shows. */
+export const afterWrite = ({ atStake, lost }: Comments, written: readonly string[]): Comments => {
   const isWritten = (name: string): boolean => written.includes(name);
   return {
     atStake: atStake.filter((name) => !isWritten(name)),
-    lost: kept ? [...lost, ...atStake.filter(isWritten)] : lost,
+    lost: [...lost, ...atStake.filter(isWritten)],
   };
 };
 
-/** After a write of which the end was not seen. What cannot be read stays at stake. */
+/** After a write that was undone, or of which the end was not seen. What cannot be read stays at stake. */
 export const afterReading = (
   { atStake, lost }: Comments,
   packages: ReadonlyMap<string, unknown>,

@@ -168,7 +168,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
         // Where the driver has put everything back, it cannot have settled what was unsettled before.
         const unsettled = partly?.unsettled ?? unsettledBefore;
         const packages = touched().filter((name) => !unsettled.has(name));
-        await settle(packages, new Map(), afterWrite(atStake, written(), false));
+        await settle(packages, new Map(), atStake);
         return rejectedByOurNames(result, adoption);
       }
       found = new Map([...found, ...result.observed]);
@@ -178,7 +178,7 @@ export const beginWork = (deps: WorkDeps, input: PassInput, read: ReadResult): W
       released = new Set([...released, ...leavingIn(plan, adoption)]);
       adoption = adoptionOf(found, without(ledger.adopted(), deltas));
       const warnings = warningsByOurNames(result, adoption);
-      await settle(touched(), warnings, afterWrite(atStake, written(), true));
+      await settle(touched(), warnings, afterWrite(atStake, written()));
       return { ...result, warnings };
     },
   };

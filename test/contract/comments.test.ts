@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
+import type { Program } from '../openwrt-simulator/programs/runner.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { cr, firewallRule, openPass, zone, type TestPass } from './agent/support/pass.ts';
 
@@ -20,8 +21,18 @@ const RESET = { kind: 'reset' } as const;
 let openwrt: TestOpenwrt;
 let agents: TestPass[];
 let agent: TestPass;
+/** The section that `fw4 reload` refuses the whole set for. */
+let refused: string | undefined;
+
+const fw4: Program = () => {
+  const isRefused = openwrt.sections('firewall').some(({ name }) => name && name === refused);
+  const stderr = `/dev/stdin:1:1: Error: no such thing\n\t\tx comment "!fw4: lan1"\n`;
+  return { code: 0, stdout: '', stderr: isRefused ? stderr : '' };
+};
+
 beforeEach(async () => {
-  openwrt = await startOpenwrt();
+  refused = undefined;
+  openwrt = await startOpenwrt({ programs: { '/sbin/fw4': fw4 } });
   agents = [];
   agent = await startAgent();
   for (const name of ['firewall', 'mwan3']) comment(name);
@@ -69,15 +80,11 @@ it('stay where nothing is written', async () => {
 });
 
 it('stay, and are not told to be lost, when OpenWRT refuses the change', async () => {
-  openwrt.simulator.faults.add({
-    object: 'file',
-    method: 'write',
-    times: 1,
-    action: { kind: 'status', status: 0 },
-  });
+  refused = 'sdewan_zone_lan1';
   await agent.run([zone('lan1', 'ovn-net1')]);
   expect(agent.states()).toEqual({ lan1: 'Failed: RefusedByOpenwrt' });
   expect(hasComment('firewall')).toBe(true);
+  await (await startAgent()).run([]);
   expect(lost()).toEqual([]);
 });
 
