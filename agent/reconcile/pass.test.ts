@@ -210,6 +210,11 @@ describe('the ledger', () => {
     expect([...agent.ledger.owned().keys()]).toContain(P);
   });
 
+  it('needs no names of sections that say themselves whose they are', async () => {
+    await agent.run([drop('a')]);
+    expect(agent.ledger.owned()).toEqual(new Map());
+  });
+
   it('forgets what was read back as gone, and nothing that could not be read', async () => {
     await agent.run([policy('p')]);
     const there = openwrt.packages.get('mwan3');
@@ -255,6 +260,17 @@ describe('of a set that OpenWRT refuses', () => {
     expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
     expect(agent.outcomes).toEqual(['rejected', 'done']);
     expect(agent.ledger.unsettled()).toEqual(new Set());
+  });
+
+  it('the rule is tried again when OpenWRT has restarted', async () => {
+    openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
+    await agent.run([drop('b')]);
+    openwrt.refuses = () => undefined;
+    await agent.run([drop('b')]);
+    expect(rulesThere()).toEqual([]);
+    openwrt.reading = { incarnation: 'two' };
+    await agent.run([drop('b')]);
+    expect(rulesThere()).toEqual(['b']);
   });
 
   it('the rule that it does not name is found, and the others are applied', async () => {

@@ -53,10 +53,34 @@ describe('the search for refused rules', () => {
 
   it('goes on with the others when somebody is named in between', () => {
     const search = createSearch();
-    search.refused(() => ['a', 'b', 'c', 'd']);
+    expect(search.refused(() => ['a', 'b', 'c', 'd'])).toBeUndefined();
     expect(search.held()).toEqual(['c', 'd']);
-    search.clear(['c', 'd']);
+    search.clear(['b', 'c']);
+    expect(search.held()).toEqual(['d']);
+    expect(search.refused(() => ['nobody asks anew'])).toBe('a');
     expect(search.held()).toEqual([]);
+    expect(search.refused(() => ['nobody asks anew'])).toBe('d');
     expect(search.accepted()).toBe(false);
+  });
+
+  it('asks for suspects again when all of the last were named', () => {
+    const search = createSearch();
+    search.refused(() => ['a', 'b', 'c', 'd']);
+    search.clear(['a', 'b']);
+    expect(search.refused(() => ['e'])).toBe('e');
+    expect(search.held()).toEqual([]);
+    expect(search.refused(() => ['nobody asks anew'])).toBeUndefined();
+    search.clear(['c', 'd']);
+    expect(search.accepted()).toBe(false);
+    expect(search.refused(() => ['f'])).toBe('f');
+  });
+
+  it('passes over groups of which nobody is left', () => {
+    const search = createSearch();
+    search.refused(() => ['a', 'b', 'c', 'd']);
+    search.refused(() => []);
+    search.clear(['b']);
+    expect(search.accepted()).toBe(true);
+    expect(search.held()).toEqual([]);
   });
 });
