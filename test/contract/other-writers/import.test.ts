@@ -52,7 +52,7 @@ it('keeps what an administrator commits meanwhile, and brings all of its own', a
 
 it('is not imported when the file for it is not whole', async () => {
   bench = await openBench();
-  const { openwrt, together, foreign } = bench;
+  const { openwrt, together, ours, foreign } = bench;
   const others = foreign();
   openwrt.simulator.faults.add({
     object: 'file',
@@ -64,5 +64,6 @@ it('is not imported when the file for it is not whole', async () => {
   });
   await together(bring());
   expect(foreign()).toEqual(others);
+  expect(new Set(ours()).size).toBe(MANY.length + 3);
   expect(openwrt.writes('uci import')).toBe(1);
 });
