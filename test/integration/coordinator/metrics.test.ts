@@ -28,6 +28,7 @@ let seen: Witness;
 let pod: KubeObject;
 let agent: SimulatedAgent;
 let rule: RuleObject;
+const cleanUp: (() => Promise<void>)[] = [];
 /** Alarms that have fired, and that have cleared after that. */
 const fired = new Set<string>();
 const cleared = new Set<string>();
@@ -71,16 +72,17 @@ const statusChanges = (): number => {
 
 beforeAll(async () => {
   world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+  cleanUp.push(world.close);
   // From then on every kind is served, so that it can be watched from here, too.
   const isReady = async () => (await fetch(`${world.coordinator.httpUrl}/readyz`)).ok;
   await eventually(isReady).toBe(true);
   seen = await witness(world.cluster, world.namespace);
   pod = await createRunningPod(world, { name: 'cnf-1-a' });
   agent = await createAgent(world, pod);
+  cleanUp.push(agent.close);
 });
 afterAll(async () => {
-  await agent.close();
-  await world.close();
+  for (const end of cleanUp.reverse()) await end();
 });
 
 it('are those of the documentation, with the same help and labels', async () => {
