@@ -58,7 +58,9 @@ export const envSchema = z.object({
     .number()
     .nonnegative()
     .default(0)
-    .describe("Milliseconds of each action of mwan3's init script; measured on OpenWRT: 1000."),
+    .describe(
+      "Milliseconds of each action of mwan3's init script; 4.4 s and more were measured on a busy machine; an idle device is taken to need 1000.",
+    ),
   SIMULATOR_IPSEC_MS: z.coerce
     .number()
     .nonnegative()
