@@ -20,8 +20,8 @@ const namesOf = (pods: readonly PodProblem[]): string => {
 /** Which of several problems a condition takes its reason from: what passes by itself comes last. */
 export const rankOf = ({ reason, failed }: { reason: string; failed?: boolean }): number => {
   if (failed) return -1;
-  const place = passing.indexOf(reason);
-  return place === -1 ? 0 : place + 1;
+  // 0 for all that are not in the list.
+  return passing.indexOf(reason) + 1;
 };
 
 const passing = [

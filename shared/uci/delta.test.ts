@@ -175,6 +175,7 @@ describe('sections are equal', () => {
     ['not of another name', { ...one, name: 's' }, false],
     ['not with another text', rule('r', { ...one.options, text: 'b' }), false],
     ['not with a list in another order', rule('r', { ...one.options, list: ['b', 'a'] }), false],
+    ['not with another item in the list', rule('r', { ...one.options, list: ['a', 'c'] }), false],
     ['not with a shorter list', rule('r', { ...one.options, list: ['a'] }), false],
     ['not with a longer list', rule('r', { ...one.options, list: ['a', 'b', 'c'] }), false],
     ['not with a list of one for a text', rule('r', { ...one.options, text: ['a'] }), false],

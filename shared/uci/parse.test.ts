@@ -44,13 +44,13 @@ const accepted: Record<string, { text: string; sections: unknown[] }> = {
     ],
   },
   'the last of equal options, none that is empty, a list that begins with an option': {
-    text: "config rule r\noption a 1\noption a 2\noption b 3\noption b ''\noption c 4\nlist c 5\nlist d ''\n",
+    text: "config rule r\noption a 1\noption a 2\noption b 3\noption b ''\noption c first\nlist c second\nlist d ''\n",
     sections: [
       {
         name: 'r',
         anonymous: false,
         type: 'rule',
-        options: { a: '2', b: '3', c: ['4', '5'], d: [''] },
+        options: { a: '2', b: '3', c: ['first', 'second'], d: [''] },
       },
     ],
   },
