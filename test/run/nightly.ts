@@ -22,6 +22,7 @@ const stages: Stage[] = [
   { projects: [{ name: 'harness' }] },
   ...(isRoot ? await onRealNode('the slow tests on a real node', ['slow-e2e-node']) : []),
   { script: 'test:mutants' },
+  { script: 'test:stryker' },
 ];
 if (!isRoot) console.log('not root: the slow tests on a real node are left out');
 process.exitCode = await runStages(stages);

@@ -1,0 +1,17 @@
+/** For Stryker: the unit tests of one folder. It runs them thousands of times, so no other file may be loaded. */
+import { defineConfig } from 'vitest/config';
+
+/** Folders with tests, separated by spaces. */
+export const TESTS_VARIABLE = 'SDEWAN_MUTANT_TESTS';
+
+const folders = (process.env[TESTS_VARIABLE] ?? '{agent,coordinator,shared}/**').split(' ');
+
+export default defineConfig({
+  test: {
+    root: `${import.meta.dirname}/../..`,
+    include: folders.map((folder) => `${folder}/*.test.ts`),
+    setupFiles: ['test/run/properties.ts', 'test/mutants/no-shrinking.ts'],
+    isolate: false,
+    testTimeout: 30_000,
+  },
+});
