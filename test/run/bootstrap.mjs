@@ -30,7 +30,7 @@ const isInstalled = () =>
   existsSync(mark) && existsSync(pinnedNode) && readFileSync(mark, 'utf8') === lockDigest();
 
 const install = () => {
-  process.stderr.write('Installing dependencies (npm ci, about 450 MB, half a minute) …\n');
+  process.stderr.write('Installing dependencies (npm ci, about 520 MB, half a minute) …\n');
   const started = Date.now();
   const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
