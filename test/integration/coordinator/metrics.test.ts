@@ -14,6 +14,7 @@ import {
   valueIn,
   type Scrape,
 } from '../../judge/prometheus.ts';
+import { until } from '../../stack/observe.ts';
 import { witness, type Witness } from '../../stack/witness.ts';
 import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
 import { eventually } from './eventually.ts';
@@ -74,8 +75,10 @@ beforeAll(async () => {
   world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
   cleanUp.push(world.close);
   // From then on every kind is served, so that it can be watched from here, too.
-  const isReady = async () => (await fetch(`${world.coordinator.httpUrl}/readyz`)).ok;
-  await eventually(isReady).toBe(true);
+  await until('the coordinator is ready', 60_000, async () => {
+    const { ok } = await fetch(`${world.coordinator.httpUrl}/readyz`);
+    return ok ? true : undefined;
+  });
   seen = await witness(world.cluster, world.namespace);
   pod = await createRunningPod(world, { name: 'cnf-1-a' });
   agent = await createAgent(world, pod);
