@@ -9,9 +9,10 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { Clock } from '#shared/runtime/clock.ts';
+import { withDeadline, type Limits } from '#shared/runtime/deadline.ts';
 
-export type Exchange = {
+/** `timeoutMs` is for the whole exchange; the signal cuts the connection. */
+export type Exchange = Limits & {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   url: URL;
   headers: Readonly<Record<string, string>>;
@@ -23,29 +24,13 @@ export type Exchange = {
   serverName?: string | undefined;
   /** Of the answer; more than that is an error. */
   maxBytes: number;
-  /** Cuts the connection. */
-  signal: AbortSignal;
-  /** For the whole exchange. */
-  timeoutMs: number;
-  clock: Pick<Clock, 'after'>;
 };
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 /** @throws Error when there is no complete answer in time, or the signal aborts */
-export const exchange = async (options: Exchange): Promise<Answer> => {
-  const deadline = new AbortController();
-  const cancel = options.clock.after(options.timeoutMs, () =>
-    deadline.abort(new Error('no answer in time')),
-  );
-  try {
-    return await send(options, AbortSignal.any([options.signal, deadline.signal]));
-  } catch (error) {
-    throw deadline.signal.aborted ? deadline.signal.reason : error;
-  } finally {
-    cancel();
-  }
-};
+export const exchange = (options: Exchange): Promise<Answer> =>
+  withDeadline(options, (signal) => send(options, signal));
 
 const send = (options: Exchange, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ import { assertRestored, inverseOf } from './inverse.ts';
 import { md5sOf, readPackages } from './packages.ts';
 import { reloadService } from './services.ts';
 import type { UbusSession } from './session.ts';
-import { applyStaged, importPackage, stageDelta, unstage } from './staging.ts';
+import { applyStaged, importPackage, SEED_SECTION, stageDelta, unstage } from './staging.ts';
 import { assertUnchanged, concernsAnonymous, unreadable } from './transaction.ts';
 import type { Transaction, WritePath } from './write-path.ts';
 
@@ -39,6 +39,7 @@ const rollBack = async (
 
 export const fastPath: WritePath = {
   name: 'fast',
+  inPassing: [SEED_SECTION],
   begin: async (session, packages, signal) => {
     // The apply of another session may be pending. Then the next one finds out.
     await rollBack(session, packages, signal);

@@ -5,8 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { Comments } from '../reconcile/comments.ts';
 import { openStateFile } from '../state-file.ts';
+
+/** What became of the comments in the files of packages, around each write. */
+const commentsSchema = z.object({
+  /** Packages with comments that are being written. */
+  atStake: z.array(z.string()).readonly(),
+  /** Packages whose comments a write of ours has lost, for the life of the pod. */
+  lost: z.array(z.string()).readonly(),
+});
+export type Comments = z.infer<typeof commentsSchema>;
 
 const ledgerSchema = z.object({
   version: z.literal(1),
@@ -20,10 +28,7 @@ const ledgerSchema = z.object({
   unsettled: z.array(z.string()),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
-  /** Packages, see `Comments`. */
-  comments: z
-    .object({ atStake: z.array(z.string()).readonly(), lost: z.array(z.string()).readonly() })
-    .default({ atStake: [], lost: [] }),
+  comments: commentsSchema.default({ atStake: [], lost: [] }),
 });
 type Contents = z.infer<typeof ledgerSchema>;
 

@@ -33,6 +33,7 @@ export const createStagedPath = (
   const reader = createUciReader({ mayListFiles, now: clock.now });
   return {
     name: 'staged',
+    inPassing: [],
     begin: (session, _packages, signal) => assertNothingPending(session, signal),
     versions: reader.versions,
     read: reader.read,

@@ -67,15 +67,16 @@ export type ImportOutcome = 'done' | 'refused' | 'changed';
 /** Replaces a whole package that is still of that version. @throws OpenwrtError */
 export const importPackage = async (
   session: UbusSession,
-  { version, content }: Base,
+  wanted: Base,
   signal: AbortSignal,
 ): Promise<ImportOutcome> => {
+  const { name } = wanted.content;
   // A mode is given to new files only.
-  await removeImportFile(session, content.name, signal);
+  await removeImportFile(session, name, signal);
   try {
-    return await importFromFile(session, { version, content }, signal);
+    return await importFromFile(session, wanted, signal);
   } finally {
-    await removeImportFile(session, content.name, signal);
+    await removeImportFile(session, name, signal);
   }
 };
 

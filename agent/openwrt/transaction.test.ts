@@ -54,6 +54,7 @@ const run = (world: World = {}) => {
   };
   const path: WritePath = {
     name: 'fast',
+    inPassing: [],
     begin: step('begin'),
     versions: async () => new Map([['firewall', version]]),
     read: async () => {

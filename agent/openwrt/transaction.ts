@@ -8,7 +8,6 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from './driver.ts';
 import { whyNotReload } from './services.ts';
-import { SEED_SECTION } from './staging.ts';
 import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
@@ -146,7 +145,7 @@ const findLost = async (
       ...differingAnonymous(observed, expected, { delta, before }),
     ];
     if (lost.length === 0) continue;
-    if (othersEqual(observed, expected, delta))
+    if (othersEqual(path, observed, expected, delta))
       return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
     // Undone, theirs would be lost.
     await path.keep(transaction);
@@ -188,9 +187,13 @@ const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
   new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
 
 /** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
-const othersEqual = (observed: UciPackage, expected: UciPackage, delta: UciDelta): boolean => {
-  // A delta that did not arrive leaves what it should have taken the place of.
-  const names = new Set([...namesIn(delta), SEED_SECTION]);
+const othersEqual = (
+  { inPassing }: Pick<WritePath, 'inPassing'>,
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): boolean => {
+  const names = new Set([...namesIn(delta), ...inPassing]);
   const of = ({ sections }: UciPackage): UciSection[] =>
     sections
       .filter(({ name, anonymous }) => anonymous || !names.has(name))
@@ -268,7 +271,7 @@ const undo = async (
   const asWeLeftIt = deltas.flatMap((delta): [string, string][] => {
     const state = written.get(delta.package);
     const expected = applyDelta(baseOf(transaction, delta), delta);
-    return state !== undefined && othersEqual(state.content, expected, delta)
+    return state !== undefined && othersEqual(path, state.content, expected, delta)
       ? [[delta.package, state.version]]
       : [];
   });

@@ -26,6 +26,8 @@ type Of<T> = (session: UbusSession, packages: readonly string[], signal: AbortSi
 
 export type WritePath = {
   readonly name: 'fast' | 'staged';
+  /** Sections of its own that it stages in passing: left in a package where a call was lost. */
+  readonly inPassing: readonly string[];
   /** In each new session before anything else: nothing of an earlier transaction is pending or staged after it. @throws OpenwrtError */
   begin: Of<void>;
   /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { afterReading, afterWrite, beforeWrite, type Comments } from './comments.ts';
+import type { Comments } from '../openwrt/ledger.ts';
+import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 
 const NONE: Comments = { atStake: [], lost: [] };
 const FIREWALL = new Set(['firewall']);

@@ -3,12 +3,7 @@
  * recorded around each write, so that an agent that died in between is succeeded by one that knows whether the loss was ours. Pure.
  */
 
-export type Comments = {
-  /** Packages with comments that are being written. */
-  readonly atStake: readonly string[];
-  /** Packages whose comments a write of ours has lost, for the life of the pod. */
-  readonly lost: readonly string[];
-};
+import type { Comments } from '../openwrt/ledger.ts';
 
 /** `commented`: packages whose files hold comments, as they were read. */
 export const beforeWrite = (

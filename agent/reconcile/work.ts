@@ -9,7 +9,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver, Fingerprint, ReadResult } from '../openwrt/driver.ts';
-import type { Ledger, Settlement } from '../openwrt/ledger.ts';
+import type { Comments, Ledger, Settlement } from '../openwrt/ledger.ts';
 import {
   deltaForOpenwrt,
   kindsOf,
@@ -18,7 +18,7 @@ import {
   warningsByOurNames,
   without,
 } from './adopted.ts';
-import { afterReading, afterWrite, beforeWrite, type Comments } from './comments.ts';
+import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Driver } from '../openwrt/driver.ts';
@@ -36,8 +37,8 @@ export const createInformationSource = (deps: InformationDeps): InformationSourc
   /** When to look again, in milliseconds. */
   const look = async (signal: AbortSignal): Promise<number> => {
     try {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
-      const seen = await driver.information(deadline);
+      const limits = { timeoutMs: LOOK_TIMEOUT_MS, clock, signal };
+      const seen = await withDeadline(limits, driver.information);
       if (seen === undefined) return Math.min(NO_SESSION_MS, intervalMs);
       if (!isDeepStrictEqual(seen, current)) {
         current = seen;

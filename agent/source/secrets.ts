@@ -2,14 +2,14 @@
  * Values of the Secrets that rules refer to. One watch per Secret, by its name, so that the agent needs rights on exactly those
  * (`resourceNames`), and none while no rule asks. Values go into sections and nowhere else: not into logs, not onto disk.
  */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
 import { secretKey, type LastGood } from '#shared/compile/types.ts';
 import type { KindDefinition } from '#shared/kinds/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
+  dataObjectSchema,
   identityOf,
-  objectSchema,
   type ResourceType,
   type RuleObject,
 } from '#shared/kube/objects.ts';
@@ -38,9 +38,10 @@ export type SecretSource = {
 };
 
 /** Its labels and annotations can be larger than what is looked at. */
-const secretSchema = objectSchema
-  .extend({ data: z.record(z.string(), z.string()).default({}) })
-  .transform(({ data, ...object }) => ({ ...identityOf(object), data }));
+const secretSchema = dataObjectSchema.transform(({ data = {}, ...object }) => ({
+  ...identityOf(object),
+  data,
+}));
 type Secret = z.infer<typeof secretSchema>;
 
 const SECRETS: ResourceType<Secret> = {

@@ -1,22 +1,19 @@
 /** Brings the CA to the agents of a namespace, as a ConfigMap that their pods mount. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { dataObjectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { MANAGED_BY } from './managed-by.ts';
 
-const configMapSchema = objectSchema.extend({
-  data: z.record(z.string(), z.string()).optional(),
-});
-type ConfigMap = z.infer<typeof configMapSchema>;
+type ConfigMap = z.infer<typeof dataObjectSchema>;
 
 const configMaps: ResourceType<ConfigMap> = {
   group: '',
   version: 'v1',
   plural: 'configmaps',
   kind: 'ConfigMap',
-  schema: configMapSchema,
+  schema: dataObjectSchema,
 };
 const KEY = 'ca.crt';
 

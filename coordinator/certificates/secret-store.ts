@@ -1,8 +1,8 @@
 /** Reads and writes the certificate Secret. Writes are fenced by its resourceVersion, so of several replicas one wins. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { dataObjectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import {
   isProvided,
   readMaterial,
@@ -11,16 +11,12 @@ import {
   type SecretData,
 } from './material.ts';
 
-const secretSchema = objectSchema.extend({
-  data: z.record(z.string(), z.string()).optional(),
-});
-
-const SECRETS: ResourceType<z.infer<typeof secretSchema>> = {
+const SECRETS: ResourceType<z.infer<typeof dataObjectSchema>> = {
   group: '',
   version: 'v1',
   plural: 'secrets',
   kind: 'Secret',
-  schema: secretSchema,
+  schema: dataObjectSchema,
 };
 
 export type StoredMaterial = {

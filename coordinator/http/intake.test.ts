@@ -1,29 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
-import type { Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Reports } from '../source/reports.ts';
 import type { Target } from '../source/target.ts';
-import { target } from '../testing/facts.ts';
+import { sentReport as report, target } from '../testing/facts.ts';
 import { createIntake, MAX_BODY_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal.ts';
 
 const pod = target('cnf-1-a');
 const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
-
-const report = (changes: Partial<Report> = {}): Report => ({
-  version: 1,
-  bootId: 'boot-0001',
-  sequence: 1,
-  page: 0,
-  pages: 1,
-  purpose: 'cnf-1',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  unwatchedKinds: [],
-  rules: [],
-  ...changes,
-});
 
 let known: Target | undefined;
 let live: () => Promise<Target>;

@@ -3,7 +3,6 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, PURPOSE_LABEL } from '#shared/names.ts';
-import type { Report } from '#shared/protocol/report.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
@@ -12,7 +11,7 @@ import { Reports } from '../source/reports.ts';
 import { ruleOf } from '../source/rule.ts';
 import type { RuleVersion } from '../source/rules.ts';
 import type { Target } from '../source/target.ts';
-import { target, word } from '../testing/facts.ts';
+import { sentReport, target, word } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
 import { Facts } from './facts.ts';
 import { Reconciler } from './reconciler.ts';
@@ -182,17 +181,7 @@ it('knows what it wrote before the watch tells of it', async () => {
 
 it('looks at what a pod speaks of that has lost its label', async () => {
   [stored, watched] = [object({ labels: {} }), object({ labels: {} })];
-  const page: Report = {
-    version: 1,
-    bootId: 'boot-0001',
-    sequence: 1,
-    page: 0,
-    pages: 1,
-    purpose: 'cnf-1',
-    openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-    unwatchedKinds: [],
-    rules: [word({ uid: 'rule-1' })],
-  };
+  const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
   reports.accept({ uid: 'uid-a', restarts: 0 }, page, { monotonic: 0, wall: 0 });
   reconciler.markPod(target('a', { purpose: undefined }));
   await expect.poll(() => writes).toEqual(['status rule-1@1']);

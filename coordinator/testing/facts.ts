@@ -1,5 +1,6 @@
 /** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
 import * as fc from 'fast-check';
+import type { Report } from '#shared/protocol/report.ts';
 import type { PodReport, RuleWord } from '../source/pod-report.ts';
 import type { Rule } from '../source/rule.ts';
 import type { Target } from '../source/target.ts';
@@ -68,6 +69,20 @@ export const report = (
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],
   rules: new Map(words.map((entry) => [entry.uid, entry])),
+  ...changes,
+});
+
+/** As an agent sends it. */
+export const sentReport = (changes: Partial<Report> = {}): Report => ({
+  version: 1,
+  bootId: 'boot-0001',
+  sequence: 1,
+  page: 0,
+  pages: 1,
+  purpose: 'cnf-1',
+  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+  unwatchedKinds: [],
+  rules: [],
   ...changes,
 });
 

@@ -46,6 +46,9 @@ export type KubeObject = {
   metadata: ObjectMeta;
 };
 
+/** ConfigMaps and, in base64, Secrets. */
+export const dataObjectSchema = objectSchema.extend({ data: texts.optional() });
+
 /** An object without its labels, annotations and all else that a watch need not keep of many. */
 export const identityOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObject => {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;

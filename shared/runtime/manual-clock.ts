@@ -10,6 +10,23 @@ export type ManualClock = Clock & {
   step: () => Promise<number>;
 };
 
+/** The `sleep` of a clock that has `after`. */
+export const sleepOn =
+  (after: Clock['after']): Clock['sleep'] =>
+  (ms, signal) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const stop = (): void => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const cancel = after(ms, () => {
+        signal?.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal?.addEventListener('abort', stop, { once: true });
+    });
+
 type Entry = { at: number; callback: () => void };
 
 /** Begins at 0. */
@@ -47,22 +64,7 @@ export const createManualClock = (): ManualClock => {
     now: () => now,
     monotonic: () => now,
     after,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal?.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        const stop = (): void => {
-          cancel();
-          reject(signal?.reason);
-        };
-        const cancel = after(ms, () => {
-          signal?.removeEventListener('abort', stop);
-          resolve();
-        });
-        signal?.addEventListener('abort', stop, { once: true });
-      }),
+    sleep: sleepOn(after),
     advance,
     awaited,
     step: async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readCnf } from '../stack/observe.ts';
-import { apply, waitInSync } from '../stack/operator.ts';
+import { apply, waitForPods, waitInSync } from '../stack/operator.ts';
 import { zone } from '../stack/rules.ts';
 import { e2eCluster } from './cluster.ts';
 
@@ -19,10 +19,14 @@ describe('each CNF gets its own rules only', async () => {
       { namespace: first, purpose: 'cnf-2', zoneName: 'a2' },
       { namespace: second, purpose: 'cnf-1', zoneName: 'b1' },
     );
+    // One after the other: CNFs of a namespace share objects, and of two kubectl that apply one at once, one fails.
+    for (const { namespace, purpose, zoneName } of cnfs) {
+      await createCnf(cluster, { namespace, purpose, replicas: 1 }, { wait: false });
+      await apply(cluster, namespace, zone(zoneName, 'ovn-net1', purpose));
+    }
     await Promise.all(
       cnfs.map(async ({ namespace, purpose, zoneName }) => {
-        await createCnf(cluster, { namespace, purpose, replicas: 1 });
-        await apply(cluster, namespace, zone(zoneName, 'ovn-net1', purpose));
+        await waitForPods(cluster, namespace, purpose, 1);
         await waitInSync(cluster, namespace, [`FirewallZone/${zoneName}`]);
       }),
     );

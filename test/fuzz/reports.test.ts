@@ -7,7 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createIntake } from '../../coordinator/http/intake.ts';
 import { Refusal } from '../../coordinator/http/refusal.ts';
 import { Reports } from '../../coordinator/source/reports.ts';
-import { target } from '../../coordinator/testing/facts.ts';
+import { sentReport, target } from '../../coordinator/testing/facts.ts';
 import type { Random } from '../run/random.ts';
 import { mutated } from './mutate.ts';
 import { CASES, count, grows, runRounds, TIMEOUT_MS, type Counts } from './rounds.ts';
@@ -41,27 +41,21 @@ const app = createIntake({
   log: silentLogger,
 });
 
-const report = (some: Partial<Report>): Report => ({
-  version: 1,
-  bootId: 'boot-0001',
-  sequence: 1,
-  page: 0,
-  pages: 1,
-  purpose: 'cnf-1',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  unwatchedKinds: ['IpsecSite'],
-  rules: kinds.map(({ kind }, index) => ({
-    kind,
-    name: `rule-${index}`,
-    uid: `uid-${index}`,
-    generation: 1,
-    revision: 'abc',
-    state: ruleStates[index % ruleStates.length] ?? 'Applied',
-    reason: 'Applied',
-    message: 'on OpenWRT',
-  })),
-  ...some,
-});
+const report = (some: Partial<Report>): Report =>
+  sentReport({
+    unwatchedKinds: ['IpsecSite'],
+    rules: kinds.map(({ kind }, index) => ({
+      kind,
+      name: `rule-${index}`,
+      uid: `uid-${index}`,
+      generation: 1,
+      revision: 'abc',
+      state: ruleStates[index % ruleStates.length] ?? 'Applied',
+      reason: 'Applied',
+      message: 'on OpenWRT',
+    })),
+    ...some,
+  });
 
 /** As agents report: boots come and go, sequences grow, large reports have pages. */
 const seedOf = (random: Random, index: number): Report => {

@@ -16,6 +16,43 @@ export type JournalEntry = {
   by?: { call: string } | undefined;
 };
 
+/** What a device has of a package: its file, and the file that its service took last. */
+export type Held = { file: readonly JudgedSection[]; taken: readonly JudgedSection[] };
+
+export type Device = {
+  /** Takes in the next line of the journal. Gives the package whose file a service took by it, if one did. */
+  follow: (entry: JournalEntry) => string | undefined;
+  of: (packageName: string) => Held;
+};
+
+/** A device as its journal shows it so far. */
+export const createDevice = (): Device => {
+  const held = new Map<string, Held>();
+  const of = (name: string): Held => held.get(name) ?? { file: [], taken: [] };
+  return {
+    of,
+    follow: (entry) => {
+      const { event, package: written = '', text = '' } = entry;
+      if (event === 'write') held.set(written, { ...of(written), file: readUci(text) });
+      const taken = takenBy(entry);
+      if (taken !== undefined) held.set(taken, { file: of(taken).file, taken: of(taken).file });
+      return taken;
+    },
+  };
+};
+
+/** The service of a package has its file after a reload, and that which a device writes at its start. */
+const takenBy = ({
+  event,
+  package: written,
+  service,
+  ok,
+  by,
+}: JournalEntry): string | undefined => {
+  if (event === 'write' && by?.call === 'factory') return written;
+  return event === 'reload' && ok === true ? service : undefined;
+};
+
 /**
  * Since when, without a break, OpenWRT does what `holds` says of the sections of `package`, ms since 1970: a file counts when its
  * service has been reloaded after it was written. undefined: it does not now.
@@ -25,23 +62,14 @@ export const inForceSince = (
   packageName: string,
   holds: (sections: readonly JudgedSection[]) => boolean,
 ): number | undefined => {
-  let file: readonly JudgedSection[] = [];
+  const device = createDevice();
   let since: number | undefined;
   for (const entry of journal) {
-    if (entry.event === 'write' && entry.package === packageName) file = readUci(entry.text ?? '');
-    if (!isTaken(entry, packageName)) continue;
-    since = holds(file) ? (since ?? entry.ms) : undefined;
+    if (device.follow(entry) !== packageName) continue;
+    since = holds(device.of(packageName).taken) ? (since ?? entry.ms) : undefined;
   }
   return since;
 };
-
-/** Whether the service has what is in the file from here on: after a reload, and from the file that a device writes at its start. */
-const isTaken = (
-  { event, service, ok = false, package: written, by }: JournalEntry,
-  packageName: string,
-): boolean =>
-  (event === 'reload' && service === packageName && ok) ||
-  (event === 'write' && written === packageName && by?.call === 'factory');
 
 /** Since when no section for which `is` holds is in force, ms since 1970; undefined: one is. */
 export const goneSince = (

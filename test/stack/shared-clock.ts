@@ -18,6 +18,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { sleepOn } from '#shared/runtime/manual-clock.ts';
 import { createManualClock, type Clock as DeviceClock } from '../openwrt-simulator/clock.ts';
 import { followWhatIsUnderWay } from './under-way.ts';
 
@@ -137,17 +138,5 @@ const agentClock = ({ nowMs, after }: DeviceClock, startMs: number = Date.now())
   now: () => startMs + nowMs(),
   monotonic: nowMs,
   after,
-  sleep: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const onAbort = (): void => {
-        cancel();
-        reject(signal?.reason);
-      };
-      const cancel = after(ms, () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      });
-      signal?.addEventListener('abort', onAbort, { once: true });
-    }),
+  sleep: sleepOn(after),
 });

@@ -2,8 +2,8 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
-import type { JournalEntry } from '../../openwrt-simulator/journal.ts';
+import { createDevice, type Device } from '../../judge/in-force.ts';
+import type { JudgedSection } from '../../judge/uci.ts';
 
 type Place = { package: string; section: string };
 
@@ -14,32 +14,17 @@ const PLACES: Readonly<Record<string, (name: string) => Place>> = {
   Mwan3Rule: (name) => ({ package: 'mwan3', section: name }),
 };
 
-/** What the service of a package has taken, and what the file holds. */
-export type Held = { taken: readonly JudgedSection[]; file: readonly JudgedSection[] };
-export type Witness = { of: (uciPackage: string) => Held; close: () => void };
+export type JournalReader = { of: Device['of']; close: () => void };
 
 /** Reads on in the journal each time that it is asked. */
-export const createWitness = (journalPath: string): Witness => {
+export const readJournal = (journalPath: string): JournalReader => {
   const journal = openSync(journalPath, 'r');
-  const held = new Map<string, Held>();
-  const heldNow = (name: string): Held => held.get(name) ?? { taken: [], file: [] };
-  const take = (entry: JournalEntry): void => {
-    if (entry.event === 'write') {
-      const file = readUci(entry.text ?? '');
-      // A device starts with its files in force.
-      const taken = entry.by.call === 'factory' ? file : heldNow(entry.package).taken;
-      held.set(entry.package, { file, taken });
-    }
-    if (entry.event === 'reload' && entry.ok) {
-      const { file } = heldNow(entry.service);
-      held.set(entry.service, { file, taken: file });
-    }
-  };
+  const device = createDevice();
   return {
     of: (name) => {
       const lines = readFileSync(journal, 'utf8').split('\n');
-      for (const line of lines.filter((each) => each !== '')) take(JSON.parse(line));
-      return heldNow(name);
+      for (const line of lines.filter((each) => each !== '')) device.follow(JSON.parse(line));
+      return device.of(name);
     },
     close: () => closeSync(journal),
   };
@@ -49,13 +34,13 @@ export const createWitness = (journalPath: string): Witness => {
 export const liesIn = (
   reports: readonly RuleReport[],
   rules: readonly RuleObject[],
-  witness: Witness,
+  journal: JournalReader,
 ): readonly string[] =>
   reports.flatMap(({ kind, name, uid, state }) => {
     const place = PLACES[kind]?.(name);
     const rule = rules.find(({ metadata }) => metadata.uid === uid);
     if (place === undefined || rule === undefined) return [`nobody asked about ${kind} ${name}`];
-    const { taken, file } = witness.of(place.package);
+    const { taken, file } = journal.of(place.package);
     const [inForce, there] = [taken, file].map((all) =>
       all.find((section) => section.name === place.section),
     );

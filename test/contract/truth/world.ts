@@ -26,7 +26,7 @@ import type { Factory } from '../../openwrt-simulator/factory/factory.ts';
 import type { Program } from '../../openwrt-simulator/programs/runner.ts';
 import { startSimulator, type Simulator } from '../../openwrt-simulator/simulator.ts';
 import { logIn, type TestClient } from '../../openwrt-simulator/test-client.ts';
-import { createWitness, liesIn } from './judge.ts';
+import { liesIn, readJournal } from './judge.ts';
 import { NETWORKS } from './rules.ts';
 import { stagedRights } from './staged-rights.ts';
 
@@ -96,7 +96,7 @@ export const startWorld = async (
     passwordFile: inFolder('password'),
   };
   const lies: string[] = [];
-  const witness = createWitness(simulator.journalPath);
+  const journal = readJournal(simulator.journalPath);
   const drivers: Driver[] = [];
 
   const open = async (): Promise<Agent> => {
@@ -116,7 +116,7 @@ export const startWorld = async (
       refusals: createRefusals(agentClock, revisionOf),
       onStanding: (next) => {
         standing = next;
-        lies.push(...liesIn(reports(), rules, witness));
+        lies.push(...liesIn(reports(), rules, journal));
       },
       onDrift: () => undefined,
       onTransaction: () => undefined,
@@ -165,7 +165,7 @@ export const startWorld = async (
     stop: async () => {
       simulator.faults.clear();
       await Promise.all(drivers.map((driver) => driver.close()));
-      witness.close();
+      journal.close();
       await simulator.stop();
       rmSync(folder, { recursive: true });
     },

@@ -221,7 +221,7 @@ it('a coordinator that is not there is an alarm of its own', async () => {
   await setsOff('SdewanCoordinatorAbsent');
   await world.startCoordinator();
   await ends('SdewanCoordinatorAbsent');
-  expect(await value('pods', { state: 'live' })).toBe(1);
+  await eventually(() => value('pods', { state: 'live' })).toBe(1);
 });
 
 it('every alarm about the coordinator has fired and cleared', () => {
