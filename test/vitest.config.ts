@@ -28,6 +28,7 @@ const inOneRow = ({ test }: Project, groupOrder = 0) => ({
   test: { ...test, fileParallelism: false, sequence: { groupOrder } },
 });
 
+/** vitest leaves a core to itself, and so runs one file at a time on two. Half of the time our files wait. */
 const inParallel = ({ test }: Project) => ({ test: { ...test, maxWorkers: 2 } });
 
 /** Modules are loaded once: half the time. What a file sets beyond itself (environment, clocks) it sets back. */
@@ -57,18 +58,20 @@ export default defineConfig({
     reporters: reporters(),
     projects: [
       withRandomCases(
-        inOneWorker(
-          project(
-            'unit',
-            [
-              '{agent,coordinator,shared,deploy}/**/*.test.ts',
-              'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants}/**/*.test.ts',
-            ],
-            30_000,
+        inParallel(
+          inOneWorker(
+            project(
+              'unit',
+              [
+                '{agent,coordinator,shared,deploy}/**/*.test.ts',
+                'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants}/**/*.test.ts',
+              ],
+              30_000,
+            ),
           ),
         ),
       ),
-      withRandomCases(project('contract', ['test/contract/**/*.test.ts'], 60_000)),
+      withRandomCases(inParallel(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
       withRandomCases(
         project('integration', ['test/integration/**/*.test.ts'], 60_000, {
           globalSetup,
