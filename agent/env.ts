@@ -5,7 +5,7 @@ import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
-import type { DriverOptions, LoginFiles } from './openwrt/detect.ts';
+import type { DriverOptions, LoginFiles } from './device/detect.ts';
 
 export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField

@@ -1,5 +1,5 @@
 /** The agent as a program: reads its environment, makes its clients, runs until it is told to stop. */
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { configSourceOf } from '#shared/kube/env.ts';
@@ -9,8 +9,8 @@ import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { runAgent } from './agent.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
-import { createDriver } from './openwrt/detect.ts';
-import { ensureOwnLogin } from './openwrt/own-login.ts';
+import { createDriver } from './device/detect.ts';
+import { ensureOwnLogin } from './device/ubus/login/own-login.ts';
 
 const NAME = 'sdewan-agent';
 

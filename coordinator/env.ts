@@ -5,8 +5,8 @@ import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
 import { referenceModes } from './admission/decide.ts';
-import type { GeneratorsOptions } from './generate/generate.ts';
-import type { ExposeOptions } from './generate/services/claims.ts';
+import type { GeneratorsOptions } from './generators.ts';
+import type { ExposeOptions } from './services/claims.ts';
 import type { CertificatePolicy } from './certificates/plan.ts';
 
 const DAY_MS = 86_400_000;

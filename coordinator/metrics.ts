@@ -1,14 +1,11 @@
 /** What the coordinator counts. Labels are bounded: kinds, results and codes, never names. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
+import type { RuleMetrics } from './rules/reconciler.ts';
 
-export type Metrics = {
+export type Metrics = RuleMetrics & {
   /** `result`: what came of a report, or why it was refused. */
   reports: Counter<'result'>;
   tokenReviews: Counter<'result'>;
-  statusWrites: Counter<'result'>;
-  finalizersRemoved: Counter;
-  /** From the deletion of a rule to the removal of our finalizer. */
-  removalSeconds: Histogram;
 };
 
 export type MetricsSources = {

@@ -3,7 +3,7 @@
  * Without servers, signals or environment.
  */
 import type { InjectOptions } from '#shared/inject/options.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
@@ -22,8 +22,8 @@ import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admis
 import { createNamespaceLoop } from './bindings/loop.ts';
 import type { Sources } from './coordinator.ts';
 import { createReviewCounter } from './metrics.ts';
-import type { PodChange } from './source/pods.ts';
-import { Workloads } from './source/workloads.ts';
+import type { PodChange } from './cnf/pods.ts';
+import { Workloads } from './cnf/workloads.ts';
 
 export type WebhooksOptions = {
   client: KubeClient;

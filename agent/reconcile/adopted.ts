@@ -5,7 +5,7 @@
 import type { Adoption } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import type { ApplyResult } from '../openwrt/driver.ts';
+import type { ApplyResult } from '../device/driver.ts';
 import type { Plan } from './plan.ts';
 
 /** What the driver is to do: sections that stay anonymous keep their ids. */

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { LastGood, Verdict } from '#shared/compile/types.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, type ApplyResult } from '../openwrt/driver.ts';
+import { OpenwrtBlockedError, type ApplyResult } from '../device/driver.ts';
 import { blame, refuseWarned, type BlameDeps } from './blame.ts';
 import type { Plan } from './plan.ts';
 import type { Refused } from './refusals.ts';

@@ -1,6 +1,6 @@
 /** From what OpenWRT refused to the rules that are to blame. One bad rule harms only itself. */
 import type { Verdict } from '#shared/compile/types.ts';
-import { OpenwrtBlockedError, type ApplyResult } from '../openwrt/driver.ts';
+import { OpenwrtBlockedError, type ApplyResult } from '../device/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Plan } from './plan.ts';
 import type { Refusals } from './refusals.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Comments } from '../openwrt/ledger.ts';
+import type { Comments } from './ledger.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 
 const NONE: Comments = { atStake: [], lost: [] };

@@ -3,7 +3,7 @@
  * recorded around each write, so that an agent that died in between is succeeded by one that knows whether the loss was ours. Pure.
  */
 
-import type { Comments } from '../openwrt/ledger.ts';
+import type { Comments } from './ledger.ts';
 
 /** `commented`: packages whose files hold comments, as they were read. */
 export const beforeWrite = (

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { LastGood } from '#shared/compile/types.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { openStateFile } from '../state-file.ts';
+import { openStateFile } from '../io/state-file.ts';
 
 const schema = z.object({
   version: z.literal(1),

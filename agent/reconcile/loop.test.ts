@@ -6,7 +6,7 @@ import {
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../openwrt/driver.ts';
+} from '../device/driver.ts';
 import { createLoop, type Attempt } from './loop.ts';
 
 const stopping: AbortController[] = [];

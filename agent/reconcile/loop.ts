@@ -13,9 +13,9 @@ import {
   OpenwrtUnreachableError,
   type Driver,
   type Fingerprint,
-} from '../openwrt/driver.ts';
-import type { RuleSource } from '../source/rules.ts';
-import type { SecretSource } from '../source/secrets.ts';
+} from '../device/driver.ts';
+import type { RuleSource } from '../rules/rules.ts';
+import type { SecretSource } from '../rules/secrets.ts';
 import type { Pass } from './pass.ts';
 import type { Refusals } from './refusals.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 const ownership = (change: Partial<Ownership> = {}): Ownership => ({

@@ -1,6 +1,6 @@
 /** Which sections a pass may change: ours, less those of kinds whose rules are not known. */
 import { ledgerKey, ownershipOf } from '#shared/compile/ownership.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 
 export type Ownership = {

@@ -10,7 +10,7 @@ import {
   type ApplyResult,
   type Driver,
   type Fingerprint,
-} from '../openwrt/driver.ts';
+} from '../device/driver.ts';
 import { blame, refuseWarned } from './blame.ts';
 import { isHeld, type Standing } from './standing.ts';
 import { beginWork, type PassInput, type Work, type WorkDeps } from './work.ts';

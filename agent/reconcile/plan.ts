@@ -4,14 +4,14 @@ import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
-import type { Dialect } from '#shared/kinds/dialect.ts';
-import type { IpsecService, KindDefinition } from '#shared/kinds/kind.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import type { Dialect } from '#shared/resources/dialect.ts';
+import type { IpsecService, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import { deviceFilesDeltaOf } from '../openwrt/device-files-delta.ts';
-import { icnDeltaOf } from '../openwrt/icn/delta.ts';
+import { deviceFilesDeltaOf } from '../device/parts/device-files-delta.ts';
+import { icnDeltaOf } from '../device/icn/delta.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 export type PlanInput = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { Verdict } from '#shared/compile/types.ts';
-import { DEVICE_FILES, fileSection } from '#shared/kinds/device-files.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { DEVICE_FILES, fileSection } from '#shared/resources/device-files.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { isHeld, standingOf, warningFor, type StandingInput } from './standing.ts';
 

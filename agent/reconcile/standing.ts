@@ -1,7 +1,7 @@
 /** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';

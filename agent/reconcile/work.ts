@@ -3,13 +3,13 @@ import { adopt } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
-import { inDialect } from '#shared/kinds/dialect.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import { inDialect } from '#shared/resources/dialect.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { ApplyResult, Driver, Fingerprint, ReadResult } from '../openwrt/driver.ts';
-import type { Comments, Ledger, Settlement } from '../openwrt/ledger.ts';
+import type { ApplyResult, Driver, Fingerprint, ReadResult } from '../device/driver.ts';
+import type { Comments, Ledger, Settlement } from './ledger.ts';
 import {
   deltaForOpenwrt,
   kindsOf,

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { reportAnswerSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
-import { exchange } from '../exchange.ts';
+import { exchange } from '../io/exchange.ts';
 
 export type ReportClientOptions = {
   /** Base URL of the coordinator. */

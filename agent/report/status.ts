@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { Driver } from '../openwrt/driver.ts';
+import type { Driver } from '../device/driver.ts';
 import type { Attempt } from '../reconcile/loop.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
-import type { RuleSource } from '../source/rules.ts';
+import type { RuleSource } from '../rules/rules.ts';
 import { buildReports } from './build.ts';
 
 export type Snapshot = {

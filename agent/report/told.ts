@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
-import { openStateFile } from '../state-file.ts';
+import { openStateFile } from '../io/state-file.ts';
 
 export type Told = {
   untold: (packages: readonly string[]) => readonly string[];

@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { podResource, workloadOf, workloadResources } from '../source/workload.ts';
+import { podResource, workloadOf, workloadResources } from '../cnf/workload.ts';
 import { bindingSchema, grantsOf, rbacResources, roleSchema } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
 import type { World } from './world.ts';

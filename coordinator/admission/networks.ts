@@ -1,5 +1,5 @@
 /** The networks of a CNF, as its workload or, where that bears no label, its pods say. */
-import { parseNetworks } from '#shared/networks.ts';
+import { parseNetworks } from '#shared/compile/networks.ts';
 
 /**
  * Every network that any of these annotations names: during a roll-out old and new pods can differ. Undefined when there is none,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { AGENTS_FINALIZER } from '#shared/names.ts';
 import type { Facts } from './checks/check.ts';
 import { bucketChecks, ruleChecks } from './checks/list.ts';

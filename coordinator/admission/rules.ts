@@ -3,7 +3,7 @@
  * deleted, and whoever has to clean them up, are never held up; the webhooks' matchConditions say the same.
  */
 import { referencesOf } from '#shared/compile/check.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, PURPOSE_LABEL, REFERENCES_ANNOTATION } from '#shared/names.ts';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,6 +1,6 @@
 /** What a namespace with CNFs has to have, so that their agents can read rules and trust the coordinator. Pure. */
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
-import { DEFAULT_SERVICE_ACCOUNT } from '../source/workload.ts';
+import { DEFAULT_SERVICE_ACCOUNT } from '../cnf/workload.ts';
 
 /** What is known of a namespace. */
 export type NamespaceFacts = {

@@ -1,6 +1,6 @@
 /** The arguments of `sdewan inject` and `sdewan uninject`. The agent's defaults are those of the coordinator, from the same variables. */
 import { parseArgs } from 'node:util';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { coordinatorEnvSchema, injectOptionsOf } from '../env.ts';

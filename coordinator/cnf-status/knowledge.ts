@@ -1,8 +1,8 @@
 /** Gathers what is known of pods at one moment. */
-import { isSilent, type RollupContext } from '../rollup/pod-verdict.ts';
-import type { Pods } from '../source/pods.ts';
-import type { Reports } from '../source/reports.ts';
-import type { Target } from '../source/target.ts';
+import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
+import type { Pods } from '../cnf/pods.ts';
+import type { Reports } from '../reports/reports.ts';
+import type { Target } from '../cnf/target.ts';
 import type { PodKnowledge } from './make.ts';
 
 type Sources = { pods: Pods; reports: Reports } & Pick<

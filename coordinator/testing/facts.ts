@@ -1,10 +1,10 @@
 /** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
 import * as fc from 'fast-check';
 import type { Report } from '#shared/protocol/report.ts';
-import type { PodReport, RuleWord } from '../source/pod-report.ts';
-import type { Rule } from '../source/rule.ts';
-import type { Target } from '../source/target.ts';
-import type { RollupContext } from '../rollup/pod-verdict.ts';
+import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
+import type { Rule } from '../verdict/rule.ts';
+import type { Target } from '../cnf/target.ts';
+import type { RollupContext } from '../verdict/pod-verdict.ts';
 
 export const NOW = Date.parse('2026-01-02T03:04:05Z');
 export const UPTIME = 1_000_000;

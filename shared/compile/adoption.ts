@@ -3,9 +3,9 @@
  * ours would have, so that all else speaks of them by one name; on OpenWRT they stay anonymous and where they are, and are
  * written only to change or remove them. Pure.
  */
-import { kinds, placeOf as placeOfKind } from '../kinds/registry.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
-import { label } from '../kinds/render.ts';
+import { kinds, placeOf as placeOfKind } from '../resources/registry.ts';
+import type { KindDefinition } from '../resources/kind.ts';
+import { label } from '../resources/render.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { ICN_FINALIZERS } from '../names.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';

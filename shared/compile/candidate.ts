@@ -2,11 +2,11 @@
  * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name and
  * its references hold is found out later.
  */
-import { DEFAULT_DEVICE } from '../kinds/device.ts';
-import { DEVICE_FILES, baseName } from '../kinds/device-files.ts';
-import { CLASSIC_IPSEC } from '../kinds/dialect.ts';
-import type { KindDefinition, Reference, RenderContext } from '../kinds/kind.ts';
-import { kindOf } from '../kinds/registry.ts';
+import { DEFAULT_DEVICE } from '../resources/device.ts';
+import { DEVICE_FILES, baseName } from '../resources/device-files.ts';
+import { CLASSIC_IPSEC } from '../resources/dialect.ts';
+import type { KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
+import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection, UciValue } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
-import { kindOf } from '../kinds/registry.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
+import { kindOf } from '../resources/registry.ts';
+import type { KindDefinition } from '../resources/kind.ts';
 import { ORDER_ANNOTATION } from '../names.ts';
 import { checkMetadata, checkSpec, referencesOf } from './check.ts';
 import { ruleOf } from './testing.ts';

@@ -1,7 +1,7 @@
 /** What can be said of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
 import type * as z from 'zod';
-import type { KindDefinition, Reference } from '../kinds/kind.ts';
-import { kindOf } from '../kinds/registry.ts';
+import type { KindDefinition, Reference } from '../resources/kind.ts';
+import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { ORDER_ANNOTATION } from '../names.ts';
 import type { Reason } from '../protocol/reasons.ts';

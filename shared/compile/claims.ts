@@ -2,7 +2,7 @@
  * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of mwan3): the older has it. A
  * name that an administrator uses is nobody's; what ICN's controller made is ours by then (adoption.ts).
  */
-import { placeOf } from '../kinds/registry.ts';
+import { placeOf } from '../resources/registry.ts';
 import { uciName } from '../uci/names.ts';
 import type { Candidate, Hindrance } from './candidate.ts';
 import { compare, keyOf } from './in-use.ts';

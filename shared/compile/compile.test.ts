@@ -3,7 +3,7 @@ import { ORDER_ANNOTATION } from '../names.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
-import type { IpsecService } from '../kinds/kind.ts';
+import type { IpsecService } from '../resources/kind.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { CompileInput, Verdict } from './types.ts';
 

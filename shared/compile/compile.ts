@@ -2,10 +2,10 @@
  * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
  * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
  */
-import { DEVICE_FILES } from '../kinds/device-files.ts';
-import { inDialect } from '../kinds/dialect.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
-import { kinds as registry, placeOf } from '../kinds/registry.ts';
+import { DEVICE_FILES } from '../resources/device-files.ts';
+import { inDialect } from '../resources/dialect.ts';
+import type { KindDefinition } from '../resources/kind.ts';
+import { kinds as registry, placeOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';

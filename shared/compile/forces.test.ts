@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { kindOf } from '../kinds/registry.ts';
-import type { KindDefinition, Reference } from '../kinds/kind.ts';
+import { kindOf } from '../resources/registry.ts';
+import type { KindDefinition, Reference } from '../resources/kind.ts';
 import type { Candidate, Rendering } from './candidate.ts';
 import { forcesOf } from './forces.ts';
 import { namedSection, ruleOf } from './testing.ts';

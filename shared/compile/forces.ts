@@ -2,7 +2,7 @@
  * Which renderings are in force: of each candidate the best one whose references are in force too. Found by taking away what
  * cannot stand until all that is left does, so that neither order nor chains of references matter.
  */
-import type { Reference } from '../kinds/kind.ts';
+import type { Reference } from '../resources/kind.ts';
 import type { Candidate, Rendering } from './candidate.ts';
 import { keyOf } from './in-use.ts';
 import type { Foreign } from './ownership.ts';

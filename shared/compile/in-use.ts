@@ -2,7 +2,7 @@
  * Which CRs stay in force although they are being deleted: those that a CR which stays refers to. A function of the CRs
  * alone, so that every agent and the coordinator come to the same answer.
  */
-import type { Reference } from '../kinds/kind.ts';
+import type { Reference } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { uciName } from '../uci/names.ts';
 import { referencesOf } from './check.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inDialect, type Dialect } from '../kinds/dialect.ts';
-import { kinds } from '../kinds/registry.ts';
+import { inDialect, type Dialect } from '../resources/dialect.ts';
+import { kinds } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 import { leftOversIn } from './left-over.ts';

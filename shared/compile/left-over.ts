@@ -2,7 +2,7 @@
  * What ICN's controller made for CRs that are gone, as far as it can be told from what administrators make. It is left alone: it is
  * listed, so that somebody can decide. Pure.
  */
-import type { KindDefinition } from '../kinds/kind.ts';
+import type { KindDefinition } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 import { compare, keyOf } from './in-use.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEVICE_FILES } from '../kinds/device-files.ts';
-import { kinds } from '../kinds/registry.ts';
+import { DEVICE_FILES } from '../resources/device-files.ts';
+import { kinds } from '../resources/registry.ts';
 import { foreignOf, ownershipOf } from './ownership.ts';
 import { namedSection } from './testing.ts';
 

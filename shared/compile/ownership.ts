@@ -1,7 +1,7 @@
 /** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
-import { DEVICE_FILES } from '../kinds/device-files.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
-import { kinds as registry } from '../kinds/registry.ts';
+import { DEVICE_FILES } from '../resources/device-files.ts';
+import type { KindDefinition } from '../resources/kind.ts';
+import { kinds as registry } from '../resources/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
 /** Begins every section name of ours where names are free; also those of kinds that a later version no longer has. */

@@ -1,6 +1,6 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
-import type { Dialect } from '../kinds/dialect.ts';
-import type { IpsecService } from '../kinds/kind.ts';
+import type { Dialect } from '../resources/dialect.ts';
+import type { IpsecService } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type Cluster } from 'kind-test-harness';
-import { bundle } from '../../deploy/bundle.ts';
+import { bundle } from '../../deploy/images/bundle.ts';
 import { applyCrds } from '../integration/support/crds.ts';
 import { startCoordinator, type ListeningCoordinator } from '../integration/support/coordinator.ts';
 

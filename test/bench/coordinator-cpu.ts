@@ -1,7 +1,7 @@
 /** What the coordinator's own work costs for 5,000 rules on 10 pods, without any API server. `node test/bench/coordinator-cpu.ts` */
-import { rollup } from '../../coordinator/rollup/rollup.ts';
-import type { PodReport } from '../../coordinator/source/pod-report.ts';
-import { Reports } from '../../coordinator/source/reports.ts';
+import { rollup } from '../../coordinator/verdict/rollup.ts';
+import type { PodReport } from '../../coordinator/verdict/pod-report.ts';
+import { Reports } from '../../coordinator/reports/reports.ts';
 import { context, reportsOf, rule, target } from '../../coordinator/testing/facts.ts';
 import { reportSchema, type Report } from '#shared/protocol/report.ts';
 

@@ -9,9 +9,9 @@ import { createServer, request, type Server } from 'node:http';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver } from '../../agent/openwrt/driver.ts';
-import { createIcnDriver } from '../../agent/openwrt/icn/driver.ts';
-import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import type { Driver } from '../../agent/device/driver.ts';
+import { createIcnDriver } from '../../agent/device/icn/driver.ts';
+import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
 import {
   startOpenwrt,
   type OpenwrtOptions,

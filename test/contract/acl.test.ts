@@ -9,12 +9,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { aclFor } from '../../agent/openwrt/acl.ts';
-import type { Driver } from '../../agent/openwrt/driver.ts';
-import { DEVICE_FILES, fileSection } from '#shared/kinds/device-files.ts';
-import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/kinds/ipsec-certificates.ts';
-import type { IpsecDialect } from '#shared/kinds/kind.ts';
-import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { aclFor } from '../../agent/device/ubus/login/acl.ts';
+import type { Driver } from '../../agent/device/driver.ts';
+import { DEVICE_FILES, fileSection } from '#shared/resources/device-files.ts';
+import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
+import type { IpsecDialect } from '#shared/resources/kind.ts';
+import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 

@@ -11,8 +11,8 @@ import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { ensureOwnLogin } from '../../agent/openwrt/own-login.ts';
-import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { ensureOwnLogin } from '../../agent/device/ubus/login/own-login.ts';
+import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 
 const PACKAGES = ['firewall', 'mwan3', 'network'];

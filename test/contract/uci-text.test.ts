@@ -4,7 +4,7 @@
  */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';

@@ -1,12 +1,12 @@
 /** Mutated reports against the intake: always an answer, and nothing kept beyond what one pod may make us keep. */
 import { expect, it } from 'vitest';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { ruleStates, type Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createIntake } from '../../coordinator/http/intake.ts';
-import { Refusal } from '../../coordinator/http/refusal.ts';
-import { Reports } from '../../coordinator/source/reports.ts';
+import { createIntake } from '../../coordinator/reports/intake.ts';
+import { Refusal } from '../../coordinator/reports/refusal.ts';
+import { Reports } from '../../coordinator/reports/reports.ts';
 import { sentReport, target } from '../../coordinator/testing/facts.ts';
 import type { Random } from '../run/random.ts';
 import { mutated } from './mutate.ts';

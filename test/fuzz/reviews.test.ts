@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { firewallZone } from '#shared/kinds/firewall-zone.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAdmissionApp } from '../../coordinator/admission/app.ts';
 import {

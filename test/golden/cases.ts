@@ -5,10 +5,10 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import type { CompileInput } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { planChildren } from '../../coordinator/generate/children/plan.ts';
+import { planChildren } from '../../coordinator/children/plan.ts';
 import type { Spec } from './fields.ts';
 
 export const CASES = join(import.meta.dirname, 'cases');

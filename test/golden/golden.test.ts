@@ -6,8 +6,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compile } from '#shared/compile/compile.ts';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

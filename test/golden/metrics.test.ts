@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { exposeExpiry, exposeSources } from '../../coordinator/metrics.ts';
-import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/metrics-page.ts';
+import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics-page.ts';
 import { holds, NOTHING_SCRAPED, readScrape, valueIn } from '../judge/prometheus.ts';
 
 const NOW = 1_000_000;

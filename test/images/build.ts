@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
-import { bundle } from '../../deploy/bundle.ts';
+import { bundle } from '../../deploy/images/bundle.ts';
 import { archivePath, IMAGES, OUTPUT, ROOT, type ImageName } from './catalog.ts';
 import { ENGINES, type Engine } from './engine.ts';
 import { planLocalBase, writeLocalBase } from './local-base.ts';

@@ -1,10 +1,10 @@
 /** The generated CRDs on a real API server, which refuses some constructs only when it runs them. */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
 import { ruleOf } from '#shared/compile/testing.ts';
-import { kindOf, kinds } from '#shared/kinds/registry.ts';
+import { kindOf, kinds } from '#shared/resources/registry.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { connectCluster, type Cluster } from 'kind-test-harness';

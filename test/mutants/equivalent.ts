@@ -3,37 +3,37 @@ import type { Equivalent } from './operators.ts';
 
 export const EQUIVALENT: readonly Equivalent[] = [
   {
-    file: 'coordinator/finalizer/decide.ts',
+    file: 'coordinator/verdict/decide.ts',
     line: '.sort((one, other) =>',
     becomes: ['one.name < other.name → one.name <= other.name'],
     why: 'pods of a namespace have different names',
   },
   {
-    file: 'coordinator/finalizer/decide.ts',
+    file: 'coordinator/verdict/decide.ts',
     line: "if (target.agent.state === 'started' &&",
     becomes: ["target.agent.state === 'started' → true"],
     why: 'other agents have no `restarts`, and nothing is less than undefined',
   },
   {
-    file: 'coordinator/rollup/rollup.ts',
+    file: 'coordinator/verdict/rollup.ts',
     line: '.sort((one, other) =>',
     becomes: ['one.name < other.name → one.name <= other.name'],
     why: 'pods of a namespace have different names',
   },
   {
-    file: 'coordinator/rollup/rollup.ts',
+    file: 'coordinator/verdict/rollup.ts',
     line: 'if (unheard && isCurrent(rule)',
     becomes: ['rule.status?.pods → rule.status.pods'],
     why: 'a rule without a status is not current',
   },
   {
-    file: 'coordinator/rollup/pod-verdict.ts',
+    file: 'coordinator/verdict/pod-verdict.ts',
     line: 'if (isAwaited(target, report, context)',
     becomes: ['rule.status?.inSync → rule.status.inSync'],
     why: 'a rule without a status is not current',
   },
   {
-    file: 'coordinator/rollup/pod-verdict.ts',
+    file: 'coordinator/verdict/pod-verdict.ts',
     line: "word?.state === 'Applied'",
     becomes: ['word?.state → word.state'],
     why: 'without a word there is a problem, and not this one',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { byCost, parseMutant, selected, wordsOf, type Mutant } from './mutant.ts';
 
-const DIFF = `diff --git a/coordinator/finalizer/decide.ts b/coordinator/finalizer/decide.ts
---- a/coordinator/finalizer/decide.ts
-+++ b/coordinator/finalizer/decide.ts
+const DIFF = `diff --git a/coordinator/verdict/decide.ts b/coordinator/verdict/decide.ts
+--- a/coordinator/verdict/decide.ts
++++ b/coordinator/verdict/decide.ts
 @@ -1 +1 @@
 -one
 +caught by: nothing in here is a header
@@ -16,7 +16,7 @@ describe('a file of a mutant', () => {
       name: 'finalizer',
       promise: 'rules go',
       proofs: [{ project: 'unit', filters: ['a/b', 'c/d'] }, { script: ['demo', '--', '--once'] }],
-      folder: 'coordinator/finalizer',
+      folder: 'coordinator/verdict',
       patch: DIFF,
     });
   });

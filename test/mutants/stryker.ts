@@ -18,8 +18,7 @@ const TARGET = 90;
 
 /** Folders, and where the tests are that must guard them. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  'coordinator/finalizer': ['coordinator/finalizer'],
-  'coordinator/rollup': ['coordinator/rollup'],
+  'coordinator/verdict': ['coordinator/verdict'],
   'shared/uci': ['shared/uci'],
   'shared/compile': ['shared/compile'],
   'agent/reconcile': ['agent/reconcile'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createUbusDriver } from '../../agent/openwrt/ubus.ts';
+import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 import { logIn } from '../openwrt-simulator/test-client.ts';
 import { createSharedClock, type SharedClock } from './shared-clock.ts';

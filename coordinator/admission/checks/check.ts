@@ -1,5 +1,5 @@
 /** What a check on a rule CR sees and says. Checks are pure; facts are gathered before, from caches or live. */
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Refusal } from '../refusals.ts';
 import type { Operation } from '../review.ts';

@@ -1,5 +1,5 @@
 /** Two CRs whose names OpenWRT cannot tell apart: the later one is refused. */
-import type { KindDefinition } from '#shared/kinds/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import { uciName } from '#shared/uci/names.ts';
 import type { Check } from './check.ts';
 

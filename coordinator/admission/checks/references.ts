@@ -1,7 +1,7 @@
 /** What CRs say of one another: a reference needs its target, and a target that is used stays. */
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
-import type { Reference } from '#shared/kinds/kind.ts';
+import type { Reference } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Check } from './check.ts';
 

@@ -8,7 +8,7 @@ import {
   workloadOf,
   workloadResources,
   type OwnerRef,
-} from '../../source/workload.ts';
+} from '../../cnf/workload.ts';
 import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 

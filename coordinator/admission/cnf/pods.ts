@@ -9,7 +9,7 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import type { PodSpec, PodTemplate } from '#shared/inject/pod.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { DEFAULT_SERVICE_ACCOUNT, ownershipOf } from '../../source/workload.ts';
+import { DEFAULT_SERVICE_ACCOUNT, ownershipOf } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import type { Refusal } from '../refusals.ts';
 import {

@@ -5,12 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
-import {
-  ownershipOf,
-  replicaSets,
-  workloadResources,
-  type OwnerRef,
-} from '../../source/workload.ts';
+import { ownershipOf, replicaSets, workloadResources, type OwnerRef } from '../../cnf/workload.ts';
 
 export type RootOwners = {
   /**

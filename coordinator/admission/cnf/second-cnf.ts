@@ -1,5 +1,5 @@
 /** One CNF per purpose and namespace, counted by root owner: two would fight over what "in sync" means. */
-import type { OwnerRef, Workload } from '../../source/workload.ts';
+import type { OwnerRef, Workload } from '../../cnf/workload.ts';
 import type { Refusal } from '../refusals.ts';
 
 /** Who serves a purpose. Without a uid it is about to be created. */

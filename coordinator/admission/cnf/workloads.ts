@@ -7,7 +7,7 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { workloadOf, type Workload } from '../../source/workload.ts';
+import { workloadOf, type Workload } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type Verdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';

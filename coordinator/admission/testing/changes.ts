@@ -1,5 +1,5 @@
 /** Rule CRs, requests and worlds for the unit tests of admission. */
-import { kinds, kindOf } from '#shared/kinds/registry.ts';
+import { kinds, kindOf } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CheckContext, Facts, RuleChange } from '../checks/check.ts';
 import type { AdmissionRequest, Operation } from '../review.ts';

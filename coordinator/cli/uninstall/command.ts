@@ -7,7 +7,7 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
-import { podResource } from '../../source/workload.ts';
+import { podResource } from '../../cnf/workload.ts';
 import { EXIT, UsageError, type Command } from '../command.ts';
 import { uninstall } from './uninstall.ts';
 

@@ -1,5 +1,5 @@
 /** A CR of each kind, made, changed and removed by passes on the simulator; what is in its files is read by the judge. */
-import { agentKinds } from '#shared/kinds/registry.ts';
+import { agentKinds } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

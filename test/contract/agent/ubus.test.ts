@@ -11,8 +11,8 @@ import {
   OpenwrtError,
   OpenwrtUnreachableError,
   type Driver,
-} from '../../../agent/openwrt/driver.ts';
-import { createUbusDriver } from '../../../agent/openwrt/ubus.ts';
+} from '../../../agent/device/driver.ts';
+import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';

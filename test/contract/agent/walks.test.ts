@@ -5,10 +5,10 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
-import { parseNetworks } from '#shared/networks.ts';
+import { parseNetworks } from '#shared/compile/networks.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { randomOfTest } from '../../run/random.ts';

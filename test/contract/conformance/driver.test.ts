@@ -1,8 +1,8 @@
 /** What every driver promises, whatever API it speaks: one suite for all of `paths.ts`. */
 import { describe, expect, it } from 'vitest';
-import { DEVICE_FILES } from '#shared/kinds/device-files.ts';
+import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
-import { OpenwrtUnreachableError } from '../../../agent/openwrt/driver.ts';
+import { OpenwrtUnreachableError } from '../../../agent/device/driver.ts';
 import { benchOf, NEVER } from './bench.ts';
 import { paths, simulatedPaths } from './paths.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
-import { agentKinds } from '#shared/kinds/registry.ts';
+import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
 import { icnSectionOf } from '../../golden/icn-fields.ts';

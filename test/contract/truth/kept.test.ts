@@ -1,7 +1,7 @@
 /** What is not known is not gone: packages that cannot be read, kinds that are not served, specs that are not valid, and restarts between all of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { OpenwrtBlockedError } from '../../../agent/openwrt/driver.ts';
+import { OpenwrtBlockedError } from '../../../agent/device/driver.ts';
 import { deleted, firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { PATHS, startWorld, type Agent, type World } from './world.ts';
 

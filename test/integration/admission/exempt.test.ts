@@ -1,7 +1,7 @@
 /** Those who clean up are never held up by the webhooks: neither by a coordinator that would refuse, nor for want of one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { firewallRule } from '#shared/kinds/firewall-rule.ts';
-import { firewallZone } from '#shared/kinds/firewall-zone.ts';
+import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createWorld, type World } from './world.ts';
 
 /** The coordinator is exempt, too, and a policy lets it delete what it made itself: test/e2e/policies.test.ts. */

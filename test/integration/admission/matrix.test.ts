@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubectlResult } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
+import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../golden/rights');

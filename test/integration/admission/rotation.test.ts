@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { firewallZone } from '#shared/kinds/firewall-zone.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import * as z from 'zod';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
-import type { KindDefinition } from '#shared/kinds/kind.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import type { NewObject } from '#shared/kube/client.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 

@@ -1,7 +1,7 @@
 /** What the coordinator shows to Prometheus after a history that the test knows, and the alarms that it sets off and ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
-import { alerts } from '../../../deploy/metrics-page.ts';
+import { alerts } from '../../../deploy/generate/metrics-page.ts';
 import {
   documentedMetrics,
   NOTHING_UNDOCUMENTED,

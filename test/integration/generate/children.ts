@@ -1,6 +1,6 @@
 /** CRs that make others, on the real API server, with a DNS of the test's own. */
 import { describe, expect, it } from 'vitest';
-import { kindOf } from '#shared/kinds/registry.ts';
+import { kindOf } from '#shared/resources/registry.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type * as z from 'zod';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';

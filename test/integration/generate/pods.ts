@@ -1,6 +1,6 @@
 /** An application follows its pods on the real API server. */
 import { expect, it } from 'vitest';
-import { sdewanApplication } from '#shared/kinds/sdewan-application.ts';
+import { sdewanApplication } from '#shared/resources/rules/sdewan-application.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { podResource } from '../coordinator/pods.ts';
 import type { World } from '../coordinator/world.ts';

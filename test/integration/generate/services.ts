@@ -1,7 +1,7 @@
 /** Services exposed as FirewallDNATs on the real API server, by a coordinator that is killed again and again. */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { firewallDnat } from '#shared/kinds/firewall-dnat.ts';
+import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { randomOfTest } from '../../run/random.ts';
 import { pause } from '../coordinator/eventually.ts';

@@ -1,7 +1,7 @@
 /** An agent in this process, as `main.ts` would start it, with short intervals. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -9,7 +9,7 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/openwrt/detect.ts';
+import { createDriver } from '../../../agent/device/detect.ts';
 import type { TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
 import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 

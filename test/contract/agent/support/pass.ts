@@ -1,14 +1,14 @@
 /** Passes without an API server: the agent's middle on a simulator, with rules that the test makes up, on the clock of both. */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
-import { kinds } from '#shared/kinds/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { parseNetworks } from '#shared/networks.ts';
+import { parseNetworks } from '#shared/compile/networks.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import type { Driver } from '../../../../agent/openwrt/driver.ts';
-import { openLedger } from '../../../../agent/openwrt/ledger.ts';
-import { createUbusDriver } from '../../../../agent/openwrt/ubus.ts';
+import type { Driver } from '../../../../agent/device/driver.ts';
+import { openLedger } from '../../../../agent/reconcile/ledger.ts';
+import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';

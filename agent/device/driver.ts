@@ -1,0 +1,113 @@
+/**
+ * What the reconcile loop needs of an OpenWRT, whatever API it speaks. A driver owns the session with it, serialises
+ * its writes, and never changes a section that the deltas do not name.
+ */
+import type { Dialect } from '#shared/resources/dialect.ts';
+import type { IpsecService } from '#shared/resources/kind.ts';
+import type { Information } from '#shared/protocol/information.ts';
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+
+/** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
+export type Fingerprint = string;
+
+export type ReadResult = {
+  /** Whole packages; one that OpenWRT does not have is in neither map. `DEVICE_FILES` is there where files can be written. */
+  packages: ReadonlyMap<string, UciPackage>;
+  /** Packages that must not be written to as they are, and why: an administrator's syntax error, for one. */
+  unusable: ReadonlyMap<string, string>;
+  /** Of exactly what was read: equals the next `fingerprint` while nobody changes anything. */
+  fingerprint: Fingerprint;
+  /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
+  incarnation: string;
+  /** What packages, sections and options mean here. */
+  dialect: Dialect;
+  /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
+  doubtful?: ReadonlySet<string>;
+  /** Packages whose files hold comments; where the driver does not see files, it knows of none. */
+  commented?: ReadonlySet<string>;
+  /** Absent: `CLASSIC_IPSEC`. */
+  ipsec?: IpsecService;
+};
+
+export type ApplyResult =
+  | {
+      /** Written, reloaded, read back as wanted, and made permanent. */
+      outcome: 'done';
+      /** The packages that the deltas name, as they are now. */
+      observed: ReadonlyMap<string, UciPackage>;
+      fingerprint: Fingerprint;
+      /** Per package reloaded: OpenWRT's own words per section that it left out or did not fully understand. */
+      warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+      /** Package -> sections that were to be removed, and that OpenWRT does not let go. */
+      stuck?: ReadonlyMap<string, ReadonlySet<string>>;
+    }
+  | {
+      /** OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty. */
+      outcome: 'rejected';
+      package: string;
+      message: string;
+      sections: readonly string[];
+      partly?: PartlyWritten;
+    };
+
+/** What a driver without transactions leaves when it is refused on the way. */
+export type PartlyWritten = {
+  observed: ReadonlyMap<string, UciPackage>;
+  fingerprint: Fingerprint;
+  /** Packages whose service does not have the latest contents yet. */
+  unsettled: ReadonlySet<string>;
+};
+
+export type Driver = {
+  readonly name: 'ubus' | 'icn' | 'auto';
+  /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
+  fingerprint: (signal: AbortSignal) => Promise<Fingerprint>;
+  /** @throws OpenwrtError */
+  read: (signal: AbortSignal) => Promise<ReadResult>;
+  /**
+   * Deltas name sections as the last `read` or `apply` gave them; an anonymous one that is `set` stays anonymous.
+   * One transaction for all deltas, one reload per package named, read back. A delta that changes nothing only reloads.
+   * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
+   */
+  apply: (deltas: readonly UciDelta[], signal: AbortSignal) => Promise<ApplyResult>;
+  /**
+   * How OpenWRT is, for people to read. May run beside everything else; undefined while there is no session, since it makes none.
+   * @throws OpenwrtError
+   */
+  information: (signal: AbortSignal) => Promise<Information | undefined>;
+  /** Ends the session. Never throws. */
+  close: () => Promise<void>;
+};
+
+/** It did not work, and what it left is not known: read again, then decide again. Worth a retry with backoff. */
+export class OpenwrtError extends Error {
+  override name = 'OpenwrtError';
+  readonly attempted: string;
+  constructor(attempted: string, message: string, cause?: unknown) {
+    super(`${attempted}: ${message}`, { cause });
+    this.attempted = attempted;
+  }
+}
+
+/** OpenWRT does not answer, or not us: it is down, starting, hanging, or refuses the login. */
+export class OpenwrtUnreachableError extends OpenwrtError {
+  override name = 'OpenwrtUnreachableError';
+}
+
+/** It answers, and does not take the username and password. */
+export class OpenwrtLoginRefusedError extends OpenwrtUnreachableError {
+  override name = 'OpenwrtLoginRefusedError';
+  constructor(why = 'it refuses the username and password') {
+    super('log in to OpenWRT', why);
+  }
+}
+
+/** OpenWRT answers, but what somebody else did is in the way; it is as it was before we tried. Worth a retry with backoff. */
+export class OpenwrtBlockedError extends OpenwrtError {
+  override name = 'OpenwrtBlockedError';
+}
+
+/** Something answers at the address, and it does not speak the driver's API. */
+export class OpenwrtApiMissingError extends OpenwrtError {
+  override name = 'OpenwrtApiMissingError';
+}

@@ -1,0 +1,221 @@
+/**
+ * Calls of ICN's REST API below `/cgi-bin/luci/sdewan/`, one at a time: the API has one staging area for all. Owns LuCI's
+ * cookie, which goes into no log and no error. No call needs the login on the image as measured; images that ask for it
+ * answer 403, and get it.
+ */
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Answer } from '../../io/exchange.ts';
+import { exchange } from '../../io/exchange.ts';
+import { readText, readUsername, type OpenwrtTarget } from '../ubus/login/credentials.ts';
+import {
+  OpenwrtApiMissingError,
+  OpenwrtError,
+  OpenwrtLoginRefusedError,
+  OpenwrtUnreachableError,
+} from '../driver.ts';
+import { createLoginGate } from '../ubus/login/login-gate.ts';
+
+const LOGIN_PATH = '/cgi-bin/luci/';
+const REST_PATH = '/cgi-bin/luci/sdewan/';
+/** LuCI cuts a longer body off (measured). */
+const MAX_BODY_BYTES = 102_400;
+const MAX_ANSWER_BYTES = 16 * 1_048_576;
+/** Calls took 12 to 81 ms with 1,000 objects there (measured); a CNF under load gets some hundred times that. */
+const CALL_TIMEOUT_MS = 15_000;
+
+export type RestCall = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below the API. */
+  path: string;
+  body?: string;
+  timeoutMs?: number;
+};
+
+export type RestAnswer = {
+  status: number;
+  /** Undefined when the body is not JSON, as errors are not always. */
+  json: unknown;
+  /** What an error says, as far as it may be shown. */
+  message: string;
+};
+
+export type RestClient = {
+  /** Every status comes back as it is. @throws OpenwrtUnreachableError, OpenwrtApiMissingError, OpenwrtError */
+  call: (call: RestCall, signal: AbortSignal) => Promise<RestAnswer>;
+  /** Whether somebody has called, so that `look` has a session. */
+  hasSession: () => boolean;
+  /**
+   * GETs something for people to read, beside the calls: makes no session, and its failing is not taken for a loss. Undefined when the
+   * API does not tell it. @throws OpenwrtUnreachableError
+   */
+  look: (path: string, signal: AbortSignal) => Promise<unknown>;
+  /** Changes when OpenWRT was lost and found again. */
+  losses: () => number;
+  /** Ends the session. Never throws. */
+  close: () => Promise<void>;
+};
+
+export const createRestClient = (
+  target: OpenwrtTarget,
+  clock: Pick<Clock, 'monotonic' | 'after'>,
+): RestClient => {
+  const gate = createLoginGate(clock);
+  let cookie: string | undefined;
+  let losses = 0;
+  let lost = false;
+
+  const sendOnce = async (
+    call: RestCall,
+    url: URL,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
+    const attempted = attemptOf(call);
+    // Read for each call, so a replaced CA takes effect at once.
+    const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
+    try {
+      return await exchange({
+        method: call.method,
+        url,
+        headers,
+        body: call.body,
+        ca,
+        serverName: target.serverName,
+        maxBytes: MAX_ANSWER_BYTES,
+        signal,
+        timeoutMs: call.timeoutMs ?? CALL_TIMEOUT_MS,
+        clock,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
+    }
+  };
+
+  const send: typeof sendOnce = async (call, url, headers, signal) => {
+    try {
+      const answer = await sendOnce(call, url, headers, signal);
+      if (lost) losses += 1;
+      lost = false;
+      return answer;
+    } catch (error) {
+      signal.throwIfAborted();
+      lost = true;
+      throw error;
+    }
+  };
+
+  const logIn = async (signal: AbortSignal): Promise<string> => {
+    const [username, password] = await Promise.all([
+      readUsername(target.usernameFile),
+      readText(target.passwordFile),
+    ]);
+    const form = new URLSearchParams({ luci_username: username, luci_password: password });
+    const call: RestCall = { method: 'POST', path: 'login', body: form.toString() };
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const front: RestCall = { method: 'GET', path: 'its front page' };
+    return gate.pass(
+      { username, password },
+      {
+        logIn: async () =>
+          cookieIn(await send(call, new URL(LOGIN_PATH, target.url), headers, signal)),
+        look: () => send(front, new URL('/', target.url), {}, signal),
+      },
+    );
+  };
+
+  const attempt = async (call: RestCall, signal: AbortSignal): Promise<Answer> => {
+    cookie ??= await logIn(signal);
+    const url = new URL(REST_PATH + call.path, target.url);
+    const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+    return send(call, url, { cookie, ...type }, signal);
+  };
+
+  return {
+    losses: () => losses,
+    hasSession: () => cookie !== undefined,
+    look: async (path, signal) => {
+      const call: RestCall = { method: 'GET', path };
+      const url = new URL(REST_PATH + path, target.url);
+      const headers = cookie === undefined ? {} : { cookie };
+      const answer = await sendOnce(call, url, headers, signal);
+      if (answer.status === 403 || answer.status >= 502)
+        throw new OpenwrtUnreachableError(attemptOf(call), `HTTP status ${answer.status}`);
+      return answer.status === 200 ? readAnswer(answer).json : undefined;
+    },
+    call: async (call, signal) => {
+      if (call.body !== undefined && Buffer.byteLength(call.body) > MAX_BODY_BYTES) {
+        return { status: 413, json: undefined, message: `it is over ${MAX_BODY_BYTES} bytes` };
+      }
+      let answer = await attempt(call, signal);
+      if (answer.status === 403) {
+        cookie = undefined;
+        answer = await attempt(call, signal);
+      }
+      const attempted = attemptOf(call);
+      if (answer.status === 403)
+        throw new OpenwrtError(attempted, 'it answers 403 after a new login, too');
+      if (answer.status >= 502)
+        throw new OpenwrtUnreachableError(attempted, `HTTP status ${answer.status}`);
+      return readAnswer(answer);
+    },
+    close: async () => {
+      const ended = cookie;
+      cookie = undefined;
+      if (ended === undefined) return;
+      const call: RestCall = { method: 'GET', path: 'logout', timeoutMs: 1_000 };
+      const url = new URL(`${LOGIN_PATH}admin/logout`, target.url);
+      await send(call, url, { cookie: ended }, new AbortController().signal).catch(() => undefined);
+    },
+  };
+};
+
+/** @throws OpenwrtApiMissingError, OpenwrtUnreachableError */
+const cookieIn = ({ status, headers }: Answer): string => {
+  if (status === 404) throw new OpenwrtApiMissingError('log in to OpenWRT', 'it has no LuCI');
+  if (status >= 500)
+    throw new OpenwrtUnreachableError('log in to OpenWRT', `HTTP status ${status}`);
+  if (status === 403) throw new OpenwrtLoginRefusedError();
+  const given = headers['set-cookie']?.find((each) => /^sysauth\w*=[^;]+/.test(each));
+  if (given === undefined) throw new OpenwrtLoginRefusedError(`HTTP status ${status}`);
+  return given.split(';')[0] ?? '';
+};
+
+/** @throws OpenwrtError when the answer is not the one that the call is to have */
+export const expectStatus = (call: RestCall, answer: RestAnswer, status: number): RestAnswer => {
+  if (answer.status === status) return answer;
+  throw new OpenwrtError(attemptOf(call), `HTTP status ${answer.status}: ${answer.message}`);
+};
+
+const attemptOf = ({ method, path }: RestCall): string => `ICN's REST API ${method} ${path}`;
+
+const readAnswer = ({ status, body }: Answer): RestAnswer => {
+  const text = body.toString('utf8');
+  return { status, json: parseJson(text), message: status < 400 ? '' : messageIn(text) };
+};
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const MAX_MESSAGE = 300;
+
+/** Messages are not escaped, so they may be no JSON; Lua's and LuCI's own errors never are. */
+const messageIn = (text: string): string => {
+  const message = /^\s*\{\s*"message"\s*:\s*"([\s\S]*)"\s*\}\s*$/.exec(text)?.[1] ?? text;
+  const [line = ''] = message
+    .replaceAll(/<[^>]*>/g, ' ')
+    .trim()
+    .split('\n');
+  return line.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE);
+};
+
+/** Node's own words carry no payload; the code is what operators search for. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? `${String(error.code)} ${error.message}`.trim() : error.message;
+};

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { namedSection } from '#shared/compile/testing.ts';
+import type { UciPackage } from '#shared/uci/model.ts';
+import { ACCESS_DENIED, UbusError, type UbusAnswer } from '../ubus/client/rpc.ts';
+import { reloadService, whyNotReload } from './services.ts';
+import { answered, fakeSession, refusedBy } from '../ubus/client/testing.ts';
+
+const signal = new AbortController().signal;
+const firewall = (...types: string[]): UciPackage => ({
+  name: 'firewall',
+  sections: types.map((type, at) => namedSection(type, `s${at}`)),
+});
+
+describe('a firewall is not reloaded', () => {
+  it.each<[string, UciPackage, boolean, boolean]>([
+    ['without defaults, since everything would be dropped', firewall('zone'), true, true],
+    ['without defaults, also when no zones are wanted', firewall('rule'), false, true],
+    ['without zones where some are wanted', firewall('defaults', 'rule'), true, true],
+    ['but it is without zones where none are wanted', firewall('defaults'), false, false],
+    ['but it is with defaults and zones', firewall('zone', 'defaults'), true, false],
+  ])('%s', (_what, content, expectZones, refused) => {
+    expect(whyNotReload(content, expectZones) !== undefined).toBe(refused);
+  });
+
+  it('and other packages need neither', () => {
+    expect(whyNotReload({ name: 'mwan3', sections: [] }, true)).toBeUndefined();
+  });
+});
+
+describe('a reload', () => {
+  const reload = async (answers: Record<string, UbusAnswer>, name = 'firewall') => {
+    const { session, calls } = fakeSession(
+      ({ args }) => answers[String(args?.['command'])] ?? refusedBy('notFound'),
+    );
+    const result = await reloadService(session, { ...firewall(), name }, signal).catch(
+      (error: unknown) => error,
+    );
+    return { result, commands: calls.map(({ args }) => args?.['command']) };
+  };
+  const done = answered({ code: 0 });
+
+  it('is done by the first program that is there and may be run', async () => {
+    const answers = { '/sbin/fw4': refusedBy('permissionDenied'), '/etc/init.d/firewall': done };
+    const { result, commands } = await reload(answers);
+    expect(result).toEqual({ warnings: new Map(), refusal: undefined });
+    expect(commands).toEqual(['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall']);
+    expect((await reload({ '/sbin/fw4': done })).commands).toEqual(['/sbin/fw4']);
+  });
+
+  it.each(['firewall', 'mwan3', 'ipsec'])(
+    'of %s that no program does is an error',
+    async (name) => {
+      const { result } = await reload({}, name);
+      expect(result).toMatchObject({ message: expect.stringContaining('may run none of') });
+    },
+  );
+
+  it('of a session that has ended is an error, so that it is done in another', async () => {
+    const ended = { code: ACCESS_DENIED, data: undefined };
+    const { result } = await reload({ '/sbin/fw4': ended, '/usr/sbin/fw4': done });
+    expect(result).toBeInstanceOf(UbusError);
+  });
+
+  it('that fails is an error with the firewall, whose other words are known', async () => {
+    const failed = answered({ code: 1, stderr: 'Killed\n' });
+    const { result } = await reload({ '/sbin/fw4': failed });
+    expect(result).toMatchObject({ message: expect.stringContaining('ended with code 1: Killed') });
+    const other = await reload({ '/etc/init.d/mwan3': failed }, 'mwan3');
+    expect(other.result).toMatchObject({ refusal: undefined });
+    const refused = answered({ code: 1, stderr: 'x: Error: no such thing\n' });
+    expect((await reload({ '/sbin/fw4': refused })).result).toMatchObject({
+      refusal: { message: 'Error: no such thing' },
+    });
+  });
+});

@@ -1,0 +1,150 @@
+/**
+ * JSON-RPC at `/ubus` (uhttpd-mod-ubus): one POST, one or several ubus calls. Knows nothing of sessions beyond passing
+ * an id on, and never puts an argument or an id into an error: they hold passwords and session ids.
+ */
+import * as z from 'zod';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { exchange } from '../../../io/exchange.ts';
+import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../../driver.ts';
+
+/** uhttpd answers a longer body with -32700 and closes the connection (measured). */
+export const MAX_BODY_BYTES = 65_536;
+/** A ubus message over 1 MiB kills rpcd, so no answer worth reading is longer, escapes included. */
+const MAX_ANSWER_BYTES = 8 * 1_048_576;
+const CALL_TIMEOUT_MS = 5_000;
+
+/** Status codes of ubus that this product tells apart. */
+export const UBUS_STATUS = {
+  notFound: 4,
+  noData: 5,
+  permissionDenied: 6,
+  unknownError: 9,
+} as const;
+/** JSON-RPC: the session is unknown or expired, or its login may not call this method at all. */
+export const ACCESS_DENIED = -32_002;
+
+export type UbusCall = {
+  object: string;
+  method: string;
+  args?: Readonly<Record<string, unknown>>;
+};
+
+/** `code` 0 is success; positive codes are ubus's, negative ones JSON-RPC's. */
+export type UbusAnswer = { code: number; data: unknown };
+
+export class UbusError extends OpenwrtError {
+  override name = 'UbusError';
+  readonly object: string;
+  readonly method: string;
+  readonly code: number;
+  constructor(call: UbusCall, code: number, detail = '') {
+    super(`ubus ${call.object} ${call.method}`, `answered code ${code}${detail && `: ${detail}`}`);
+    this.object = call.object;
+    this.method = call.method;
+    this.code = code;
+  }
+}
+
+export type RpcOptions = {
+  signal: AbortSignal;
+  timeoutMs?: number;
+  /** Strings of the answer hold one character per byte: for output that may be cut within a UTF-8 character. */
+  bytes?: boolean;
+};
+
+export type Rpc = {
+  /** Answers in the order of the calls, which run one after the other. @throws OpenwrtError */
+  send: (
+    session: string,
+    calls: readonly UbusCall[],
+    options: RpcOptions,
+  ) => Promise<readonly UbusAnswer[]>;
+};
+
+export type RpcTarget = {
+  /** Of the web server, e.g. `http://127.0.0.1:80`; `/ubus` is added. */
+  url: string;
+  /** PEM; only with https. Absent: the roots that Node ships. */
+  ca?: string | undefined;
+  /** Name in the certificate, where it differs from the URL's host. */
+  serverName?: string | undefined;
+};
+
+const envelopeSchema = z.union([
+  z.object({ result: z.tuple([z.int()], z.unknown()) }),
+  z.object({ error: z.object({ code: z.int() }) }),
+]);
+
+export const createRpc = ({ url, ca, serverName }: RpcTarget, clock: Pick<Clock, 'after'>): Rpc => {
+  const endpoint = new URL('/ubus', url);
+  const post = async (attempted: string, body: string, options: RpcOptions): Promise<unknown> => {
+    if (Buffer.byteLength(body) > MAX_BODY_BYTES) {
+      throw new OpenwrtError(attempted, `the request is over ${MAX_BODY_BYTES} bytes`);
+    }
+    try {
+      const answer = await exchange({
+        method: 'POST',
+        url: endpoint,
+        headers: { 'content-type': 'application/json' },
+        body,
+        ca,
+        serverName,
+        maxBytes: MAX_ANSWER_BYTES,
+        signal: options.signal,
+        timeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS,
+        clock,
+      });
+      if (answer.status !== 200) {
+        const Kind = answer.status >= 500 ? OpenwrtUnreachableError : OpenwrtApiMissingError;
+        throw new Kind(attempted, `HTTP status ${answer.status}`);
+      }
+      return parseJson(attempted, answer.body.toString(options.bytes === true ? 'latin1' : 'utf8'));
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (error instanceof OpenwrtError) throw error;
+      throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
+    }
+  };
+
+  return {
+    send: async (session, calls, options) => {
+      const attempted = `ubus ${[...new Set(calls.map(({ object, method }) => `${object} ${method}`))].join(', ')}`;
+      const requests = calls.map(({ object, method, args = {} }, id) => ({
+        jsonrpc: '2.0',
+        id,
+        method: 'call',
+        params: [session, object, method, args],
+      }));
+      const single = requests.length === 1;
+      const answer = await post(
+        attempted,
+        JSON.stringify(single ? requests[0] : requests),
+        options,
+      );
+      const envelopes = z.array(envelopeSchema).safeParse(single ? [answer] : answer);
+      if (!envelopes.success || envelopes.data.length !== calls.length) {
+        throw new OpenwrtApiMissingError(attempted, 'the answer is not what JSON-RPC promises');
+      }
+      return envelopes.data.map((envelope) =>
+        'error' in envelope
+          ? { code: envelope.error.code, data: undefined }
+          : { code: envelope.result[0], data: envelope.result[1] },
+      );
+    },
+  };
+};
+
+const parseJson = (attempted: string, text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message would quote the answer, which may hold a session id.
+    throw new OpenwrtApiMissingError(attempted, 'the answer is not JSON');
+  }
+};
+
+/** Node's own words carry no payload; the code is what operators search for. */
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error ? `${String(error.code)} ${error.message}`.trim() : error.message;
+};

@@ -1,0 +1,98 @@
+/** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is told as nothing. */
+import * as z from 'zod';
+import type { IpsecDialect } from '#shared/resources/kind.ts';
+import { bounded, type Information } from '#shared/protocol/information.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import type { UbusAnswer, UbusCall } from './client/rpc.ts';
+import type { UbusSession } from './client/session.ts';
+import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
+
+const callsFor = (ipsec: IpsecDialect): UbusCall[] => [
+  { object: 'network.interface', method: 'dump' },
+  { object: 'mwan3', method: 'status' },
+  { object: 'file', method: 'exec', args: TUNNEL_STATUS[ipsec] },
+];
+
+/** `sections`: what is configured, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
+export const readInformation = async (
+  session: UbusSession,
+  ipsec: { dialect: IpsecDialect; sections: readonly UciSection[] },
+  signal: AbortSignal,
+): Promise<Information> => {
+  const [interfaces, mwan3, status] = await session.attempt(callsFor(ipsec.dialect), { signal });
+  return bounded({
+    ...interfacesOf(interfaces),
+    wans: wansOf(mwan3?.data),
+    tunnels: tunnelsOf(ipsec.dialect, ipsec.sections, status),
+  });
+};
+
+const addressSchema = z.object({ address: z.string().max(45), mask: z.int() });
+const dumpSchema = z.object({
+  interface: z.array(
+    z.object({
+      interface: z.string(),
+      up: z.boolean().default(false),
+      l3_device: z.string().optional(),
+      device: z.string().optional(),
+      'ipv4-address': z.array(addressSchema).default([]),
+      'ipv6-address': z.array(addressSchema).default([]),
+      route: z
+        .array(
+          z.object({
+            target: z.string(),
+            mask: z.int(),
+            nexthop: z.string().optional(),
+            metric: z.int().optional(),
+          }),
+        )
+        .default([]),
+    }),
+  ),
+});
+
+const MAX_ADDRESSES = 16;
+/** netifd's next hop of a route on the link itself. */
+const NO_GATEWAY = new Set(['', '0.0.0.0', '::']);
+
+export const interfacesOf = (
+  answer: UbusAnswer | undefined,
+): Pick<Information, 'interfaces' | 'routes'> => {
+  const dump = dumpSchema.safeParse(answer?.data);
+  const all = dump.data?.interface ?? [];
+  return {
+    interfaces: all.map(({ interface: name, up, l3_device, device = l3_device, ...rest }) => ({
+      name: name.slice(0, 64),
+      ...(device === undefined ? {} : { device: device.slice(0, 64) }),
+      up,
+      addresses: [...rest['ipv4-address'], ...rest['ipv6-address']]
+        .slice(0, MAX_ADDRESSES)
+        .map(({ address, mask }) => `${address}/${mask}`),
+    })),
+    routes: all.flatMap(({ interface: name, route }) =>
+      route.map(({ target, mask, nexthop = '', metric }) => ({
+        target: `${target.slice(0, 45)}/${mask}`,
+        ...(NO_GATEWAY.has(nexthop) ? {} : { gateway: nexthop.slice(0, 64) }),
+        interface: name.slice(0, 64),
+        ...(metric === undefined ? {} : { metric }),
+      })),
+    ),
+  };
+};
+
+const mwan3Schema = z.object({
+  interfaces: z.record(
+    z.string(),
+    z.object({ status: z.string().default('unknown'), up: z.boolean().optional() }),
+  ),
+});
+
+/** `status`: what `ubus call mwan3 status` answers. */
+export const wansOf = (status: unknown): Information['wans'] =>
+  Object.entries(mwan3Schema.safeParse(status).data?.interfaces ?? {})
+    .map(([name, { status, up }]) => ({
+      interface: name.slice(0, 64),
+      up: up ?? status === 'online',
+      status: status.slice(0, 32),
+    }))
+    .sort((a, b) => (a.interface < b.interface ? -1 : 1));

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { OpenwrtBlockedError } from '../../driver.ts';
+import { md5sOf, readPackages } from './packages.ts';
+import { ACCESS_DENIED, UbusError, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
+import { answered, fakeSession, refusedBy } from '../client/testing.ts';
+
+const signal = new AbortController().signal;
+const TEXT = "\nconfig rule 'a'\n\toption src 'lan'\n";
+const TOO_LARGE: UbusAnswer = { code: 8, data: undefined };
+const md5 = (text: string): UbusAnswer =>
+  answered({ md5: createHash('md5').update(text, 'latin1').digest('hex') });
+
+/** An OpenWRT with one file; `change` answers in its place. */
+const readFrom = async (text: string, change: (call: UbusCall) => UbusAnswer | undefined) => {
+  const { session, calls } = fakeSession(
+    (call) => change(call) ?? (call.method === 'md5' ? md5(text) : answered({ data: text })),
+  );
+  const result = await readPackages(session, ['firewall'], signal).catch((error: unknown) => error);
+  return { result, calls };
+};
+const stateIn = (result: unknown) => (result instanceof Map ? result.get('firewall') : result);
+
+describe('a package', () => {
+  it('is read as it is', async () => {
+    const { result } = await readFrom(TEXT, () => undefined);
+    expect(stateIn(result)).toMatchObject({
+      state: 'read',
+      content: { name: 'firewall', sections: [{ name: 'a', options: { src: 'lan' } }] },
+    });
+  });
+
+  it('is absent when OpenWRT has none, and only then', async () => {
+    const { result } = await readFrom('', () => refusedBy('notFound'));
+    expect(stateIn(result)).toEqual({ state: 'absent' });
+  });
+
+  it.each<[string, string, (call: UbusCall) => UbusAnswer | undefined, RegExp]>([
+    ['may not be read', TEXT, () => refusedBy('permissionDenied'), /may not read it/],
+    ['does not parse', "config rule 'a\n", () => undefined, /does not parse/],
+  ])('that %s is unusable, which is not absent', async (_what, text, change, why) => {
+    const { result } = await readFrom(text, change);
+    expect(stateIn(result)).toMatchObject({ state: 'unusable', why: expect.stringMatching(why) });
+  });
+
+  it('that is an empty file has no sections, which is not absent', async () => {
+    const noData = ({ method }: UbusCall) => (method === 'read' ? refusedBy('noData') : undefined);
+    const empty = await readFrom('', noData);
+    expect(stateIn(empty.result)).toMatchObject({ state: 'read', content: { sections: [] } });
+    expect((await readFrom(TEXT, noData)).result).toBeInstanceOf(OpenwrtBlockedError);
+  });
+
+  it.each<[string, (call: UbusCall) => UbusAnswer | undefined]>([
+    ['one that fails', () => refusedBy('unknownError')],
+    ['a session that has ended', () => ({ code: ACCESS_DENIED, data: undefined })],
+  ])('is not known after an answer with %s', async (_what, change) => {
+    expect((await readFrom(TEXT, change)).result).toBeInstanceOf(UbusError);
+  });
+
+  it('of which half was read is read again, as often as it changes, but not for ever', async () => {
+    const half = answered({ data: TEXT.slice(0, TEXT.length / 2) });
+    let halves = 2;
+    const mended = await readFrom(TEXT, ({ method }) => {
+      if (method !== 'read' || halves === 0) return undefined;
+      halves -= 1;
+      return half;
+    });
+    expect(stateIn(mended.result)).toMatchObject({ state: 'read', content: { sections: [{}] } });
+    const always = await readFrom(TEXT, ({ method }) => (method === 'read' ? half : undefined));
+    expect(always.result).toBeInstanceOf(OpenwrtBlockedError);
+  });
+});
+
+describe('a large package', () => {
+  const large = `${TEXT}${"config rule 'b'\n\toption name 'Grüße'\n".repeat(10_000)}`;
+  const bytes = Buffer.from(large).toString('latin1');
+  const block = ({ args }: UbusCall, length = 131_072): UbusAnswer => {
+    const from = Number(/skip=(\d+)/.exec(JSON.stringify(args))?.[1]) * 131_072;
+    const stdout = bytes.slice(from, from + length);
+    return answered(stdout === '' ? { code: 0 } : { code: 0, stdout });
+  };
+  const read = (exec: (call: UbusCall) => UbusAnswer) =>
+    readFrom(bytes, (call) => {
+      if (call.method === 'read') return TOO_LARGE;
+      return call.method === 'exec' ? exec(call) : undefined;
+    });
+
+  it('is read in blocks, whole', async () => {
+    const { result } = await read(block);
+    const { content } = stateIn(result) as { content: { sections: unknown[] } };
+    // `b` is one section, however often it comes.
+    expect(content.sections).toMatchObject([{ name: 'a' }, { options: { name: 'Grüße' } }]);
+  });
+
+  it('of which a block is cut is not taken for whole', async () => {
+    const { result } = await read((call) => block(call, 100_000));
+    expect(result).toBeInstanceOf(OpenwrtBlockedError);
+  });
+
+  it('that the login may not read in blocks is not known', async () => {
+    const { result } = await read(() => refusedBy('permissionDenied'));
+    expect(result).toMatchObject({ message: expect.stringContaining('may not run dd') });
+    const ended = await read(() => ({ code: ACCESS_DENIED, data: undefined }));
+    expect(ended.result).toBeInstanceOf(UbusError);
+  });
+});
+
+it('the versions tell what is absent from what may not be read', async () => {
+  const answers: Record<string, UbusAnswer> = {
+    '/etc/config/firewall': md5(TEXT),
+    '/etc/config/mwan3': refusedBy('notFound'),
+    '/etc/config/ipsec': refusedBy('permissionDenied'),
+  };
+  const { session } = fakeSession(
+    ({ args }) => answers[String(args?.['path'])] ?? refusedBy('unknownError'),
+  );
+  const versions = await md5sOf(session, ['firewall', 'mwan3', 'ipsec'], signal);
+  expect([...versions.values()].slice(1)).toEqual(['absent', 'refused']);
+  await expect(md5sOf(session, ['network'], signal)).rejects.toBeInstanceOf(UbusError);
+});

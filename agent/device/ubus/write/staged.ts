@@ -1,0 +1,144 @@
+/**
+ * The staged path, for a login that may use `uci` and little else, such as root of a stock LuCI image: calls that stage some
+ * sections, an apply that commits them for good, and so on. Not all or nothing: a crash leaves a beginning of the change, which
+ * the next pass completes. Every state in between holds all sections that are to stay (staged-steps.ts).
+ *
+ * The login may be an administrator's, too. rpcd gives who logs in while an apply waits for its confirmation the session that
+ * applied, so nothing is done in a session that began then.
+ */
+import type { Clock } from '#shared/runtime/clock.ts';
+import { applyDelta } from '#shared/uci/delta.ts';
+import { formatPackage } from '#shared/uci/format.ts';
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import { OpenwrtBlockedError } from '../../driver.ts';
+import { assertRestored, inverseOf } from './inverse.ts';
+import type { LoginRights } from '../login/rights.ts';
+import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from '../client/rpc.ts';
+import { reloadService } from '../../services/services.ts';
+import type { UbusSession } from '../client/session.ts';
+import { addition, SECTIONS_PER_STEP, stepsOf } from './staged-steps.ts';
+import { concernsAnonymous } from './transaction.ts';
+import { createUciReader, MAX_PACKAGE_BYTES } from '../read/uci-get.ts';
+import type { Transaction, WritePath } from './write-path.ts';
+
+/** For what a step takes on a slow device: 25 `uci add` of a large package. */
+const STEP_TIMEOUT_MS = 20_000;
+/** Around each call of a request: session id, object, method. */
+const ENVELOPE_BYTES = 200;
+
+export const createStagedPath = (
+  { reloadable, mayListFiles }: Pick<LoginRights, 'reloadable' | 'mayListFiles'>,
+  clock: Pick<Clock, 'now'>,
+): WritePath => {
+  const reader = createUciReader({ mayListFiles, now: clock.now });
+  return {
+    name: 'staged',
+    inPassing: [],
+    begin: (session, _packages, signal) => assertNothingPending(session, signal),
+    versions: reader.versions,
+    read: reader.read,
+    refuses: refusal,
+    write: async (transaction, changes) => {
+      await assertNothingPending(transaction.session, transaction.signal);
+      for (const delta of changes) await writeSteps(transaction, delta);
+    },
+    // Each step is for good.
+    keep: async () => {},
+    undo: async (transaction) => {
+      const { session, deltas, signal } = transaction;
+      const read = () =>
+        reader.read(
+          session,
+          deltas.map((delta) => delta.package),
+          signal,
+        );
+      const written = await read();
+      for (const delta of deltas) {
+        await writeSteps(transaction, inverseOf(transaction, delta, written.get(delta.package)));
+      }
+      const restored = await read();
+      for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
+    },
+    // Where the login may not, procd does it: each apply tells it what was changed.
+    reload: async (session, content, signal) =>
+      reloadable.has(content.name)
+        ? reloadService(session, content, signal)
+        : { warnings: new Map(), refusal: undefined },
+  };
+};
+
+/**
+ * An apply with rollback is refused while another waits for its confirmation; a plain one would be answered with success, do
+ * nothing, and spoil the other's way back (measured). With nothing staged it does nothing else.
+ * @throws OpenwrtBlockedError
+ */
+const assertNothingPending = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
+  const call = { object: 'uci', method: 'apply', args: { rollback: true, timeout: 1 } };
+  const [answer] = await session.attempt([call], { signal });
+  if (answer?.code === UBUS_STATUS.noData) return;
+  if (answer?.code === UBUS_STATUS.permissionDenied) {
+    throw new OpenwrtBlockedError('uci apply', 'the apply of another session is pending');
+  }
+  throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData, 'something was staged already');
+};
+
+const writeSteps = async (transaction: Transaction, delta: UciDelta): Promise<void> => {
+  const { session, signal } = transaction;
+  const options = { signal, timeoutMs: STEP_TIMEOUT_MS };
+  const apply = { object: 'uci', method: 'apply', args: { rollback: false } };
+  // Anonymous sections have ids that an apply may change: all at once, however long that takes.
+  const perStep = concernsAnonymous(delta, transaction) ? Infinity : SECTIONS_PER_STEP;
+  for (const step of stepsOf(delta, perStep)) {
+    for (const calls of requestsOf(step)) {
+      const answers = await session.attempt(calls, options);
+      for (const [at, call] of calls.entries()) assertDone(call, answers[at]?.code);
+    }
+    const [answer] = await session.attempt([apply], options);
+    assertDone(apply, answer?.code);
+  }
+};
+
+const assertDone = (call: UbusCall, code: number = UBUS_STATUS.noData): void => {
+  if (code !== 0) throw new UbusError(call, code);
+};
+
+const bytesOf = (call: UbusCall): number =>
+  Buffer.byteLength(JSON.stringify(call.args)) + ENVELOPE_BYTES;
+
+/** The calls in as few requests as their size allows. */
+const requestsOf = (calls: readonly UbusCall[]): UbusCall[][] => {
+  const requests: UbusCall[][] = [];
+  let room = 0;
+  for (const call of calls) {
+    room -= bytesOf(call);
+    if (room < 0) {
+      requests.push([]);
+      room = MAX_BODY_BYTES - bytesOf(call);
+    }
+    requests.at(-1)?.push(call);
+  }
+  return requests;
+};
+
+const refusal = (
+  delta: UciDelta,
+  base: UciPackage,
+): { why: string; sections: string[] } | undefined => {
+  const written = [...delta.set.map(({ after }) => after), ...delta.append];
+  const large = written.filter(
+    (section) => bytesOf(addition(delta.package, section)) > MAX_BODY_BYTES,
+  );
+  if (large.length > 0) {
+    const why = `a section takes more than the ${MAX_BODY_BYTES} bytes of one request`;
+    return { why, sections: large.map(({ name }) => name) };
+  }
+  const sections: string[] = [];
+  let size = Buffer.byteLength(formatPackage(applyDelta(base, { ...delta, append: [] })));
+  for (const section of delta.append) {
+    size += Buffer.byteLength(formatPackage({ name: base.name, sections: [section] }));
+    if (size > MAX_PACKAGE_BYTES) sections.push(section.name);
+  }
+  if (sections.length === 0) return undefined;
+  const why = `the package would have more than the ${MAX_PACKAGE_BYTES} bytes that a login without file rights can read`;
+  return { why, sections };
+};

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { namedSection } from '#shared/compile/testing.ts';
+import { applyDelta } from '#shared/uci/delta.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
+import type { ReloadVerdict } from '../../services/fw4.ts';
+import { answered, fakeSession } from '../client/testing.ts';
+import { runTransaction } from './transaction.ts';
+import type { WritePath } from './write-path.ts';
+
+const { signal } = new AbortController();
+const defaults = namedSection('defaults', 'defaults');
+const lan = namedSection('zone', 'lan', { name: 'lan' });
+const admin = namedSection('rule', 'admin_ssh', { dest_port: '22' });
+const rule = (name: string, port = '80'): UciSection =>
+  namedSection('rule', `sdewan_rule_${name}`, { dest_port: port });
+const base: UciPackage = {
+  name: 'firewall',
+  sections: [defaults, lan, admin, rule('old'), rule('changes')],
+};
+const delta: UciDelta = {
+  package: 'firewall',
+  remove: ['sdewan_rule_old'],
+  set: [{ before: rule('changes'), after: rule('changes', '81') }],
+  append: [rule('new')],
+};
+const wanted = applyDelta(base, delta);
+const nothing: UciDelta = { package: 'firewall', remove: [], set: [], append: [] };
+const FINE: ReloadVerdict = { warnings: new Map(), refusal: undefined };
+const refusing = (...sections: string[]): ReloadVerdict => ({
+  warnings: new Map(),
+  refusal: { message: 'no', sections },
+});
+
+let steps: string[];
+beforeEach(() => {
+  steps = [];
+});
+
+type World = {
+  delta?: UciDelta;
+  /** What is there after the writing. */
+  found?: UciPackage | 'absent';
+  /** Of the file before the writing. */
+  version?: string;
+  /** What the service says, one after the other. */
+  verdicts?: readonly ReloadVerdict[];
+};
+const run = (world: World = {}) => {
+  const { found = wanted, version = 'one', verdicts = [FINE] } = world;
+  const left = [...verdicts];
+  const step = (what: string) => async (): Promise<void> => {
+    steps.push(what);
+  };
+  const path: WritePath = {
+    name: 'fast',
+    inPassing: [],
+    begin: step('begin'),
+    versions: async () => new Map([['firewall', version]]),
+    read: async () => {
+      steps.push('read');
+      const state =
+        found === 'absent'
+          ? ({ state: 'absent' } as const)
+          : ({ state: 'read', version: 'two', content: found } as const);
+      return new Map([['firewall', state]]);
+    },
+    refuses: () => undefined,
+    write: step('write'),
+    keep: step('keep'),
+    undo: step('undo'),
+    reload: async (_session, content) => {
+      steps.push(content === base ? 'reload the base' : 'reload');
+      return left.shift() ?? FINE;
+    },
+  };
+  const { session } = fakeSession(() => answered());
+  const bases = new Map([['firewall', { version: 'one', content: base }]]);
+  return runTransaction(path, { session, deltas: [world.delta ?? delta], bases, signal });
+};
+
+describe('a transaction', () => {
+  it('writes, reads back, reloads, and only then makes the change permanent', async () => {
+    expect(await run()).toMatchObject({ outcome: 'done' });
+    expect(steps).toEqual(['write', 'read', 'reload', 'keep']);
+  });
+
+  it('that changes nothing only reloads', async () => {
+    expect(await run({ delta: nothing, found: base })).toMatchObject({ outcome: 'done' });
+    expect(steps).toEqual(['read', 'reload the base']);
+  });
+
+  it('is not begun when somebody changed the package since it was read', async () => {
+    await expect(run({ version: 'another' })).rejects.toBeInstanceOf(OpenwrtBlockedError);
+    expect(steps).toEqual([]);
+  });
+
+  it('is not begun with a value that UCI cannot hold', async () => {
+    const append = [rule('good'), rule('bad', 'a\0b')];
+    expect(await run({ delta: { ...nothing, append } })).toMatchObject({
+      outcome: 'rejected',
+      sections: ['sdewan_rule_bad'],
+    });
+    expect(steps).toEqual([]);
+  });
+});
+
+describe('the firewall is not reloaded, nor is the change made permanent,', () => {
+  const without = (...types: string[]): UciPackage => ({
+    ...wanted,
+    sections: wanted.sections.filter(({ type }) => !types.includes(type)),
+  });
+  it.each<[string, UciPackage | 'absent']>([
+    ['when its zones are gone', without('zone')],
+    ['when its defaults are gone', without('defaults')],
+    ['when nothing is left of it', { name: 'firewall', sections: [] }],
+    ['when the package is gone', 'absent'],
+  ])('%s', async (_what, found) => {
+    await expect(run({ found })).rejects.toBeInstanceOf(OpenwrtError);
+    expect(steps).toEqual(['write', 'read']);
+  });
+});
+
+describe('a change is undone, and the service has what was before,', () => {
+  const UNDONE = ['undo', 'reload the base'];
+  const stored = (change: (section: UciSection) => UciSection[]): UciPackage => ({
+    ...wanted,
+    sections: wanted.sections.flatMap(change),
+  });
+  it.each<[string, UciPackage, string[]]>([
+    [
+      'when a new section is not there',
+      stored((one) => (one.name === 'sdewan_rule_new' ? [] : [one])),
+      ['sdewan_rule_new'],
+    ],
+    [
+      'when a section was not changed',
+      stored((one) => (one.name === 'sdewan_rule_changes' ? [rule('changes')] : [one])),
+      ['sdewan_rule_changes'],
+    ],
+    [
+      'when half of a section was stored',
+      stored((one) => (one.name === 'sdewan_rule_new' ? [{ ...one, options: {} }] : [one])),
+      ['sdewan_rule_new'],
+    ],
+    [
+      'when two are in the wrong order',
+      stored((one) => {
+        if (one.name === 'sdewan_rule_new') return [];
+        return one.name === 'sdewan_rule_changes' ? [rule('new'), one] : [one];
+      }),
+      ['sdewan_rule_changes', 'sdewan_rule_new'],
+    ],
+  ])('%s', async (_what, found, sections) => {
+    const result = await run({ found });
+    expect(result).toMatchObject({ outcome: 'rejected' });
+    expect('sections' in result && result.sections.toSorted()).toEqual(sections);
+    expect(steps).toEqual(['write', 'read', ...UNDONE]);
+  });
+
+  it('when a section that was to go is still there; no rule is to blame for it', async () => {
+    const found = { ...wanted, sections: [...wanted.sections, rule('old')] };
+    expect(await run({ found })).toMatchObject({ outcome: 'rejected', sections: [] });
+    expect(steps).toEqual(['write', 'read', ...UNDONE]);
+  });
+
+  it('when the service refuses it; only sections of the change are named', async () => {
+    const verdicts = [refusing('sdewan_rule_new', 'admin_ssh'), FINE];
+    expect(await run({ verdicts })).toMatchObject({
+      outcome: 'rejected',
+      message: 'no',
+      sections: ['sdewan_rule_new'],
+    });
+    expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
+  });
+
+  it('and it is a hindrance when the service refuses that, too', async () => {
+    const verdicts = [refusing('sdewan_rule_new'), refusing()];
+    await expect(run({ verdicts })).rejects.toThrow('also without this change');
+    expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
+  });
+
+  it('but there is nothing to undo where nothing was written', async () => {
+    const verdicts = [refusing('admin_ssh')];
+    const result = await run({ delta: nothing, found: base, verdicts });
+    expect(result).toMatchObject({ outcome: 'rejected', sections: [] });
+    expect(steps).toEqual(['read', 'reload the base']);
+  });
+});
+
+it('what others change meanwhile is left alone', async () => {
+  const found = {
+    ...wanted,
+    sections: [...wanted.sections, namedSection('rule', 'by_hand')].filter(
+      ({ name }) => name !== admin.name,
+    ),
+  };
+  expect(await run({ found })).toMatchObject({ outcome: 'done' });
+});

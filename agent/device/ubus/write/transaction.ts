@@ -1,0 +1,291 @@
+/**
+ * One change of an OpenWRT: written, read back, reloaded, kept; or undone. How each step is done, and what a crash between two of
+ * them leaves behind, is the write path's. One per call of `Driver.apply`; the driver serialises them.
+ */
+import { applyDelta, isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
+import { formatDeltaFile } from '#shared/uci/format.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from '../../driver.ts';
+import { whyNotReload } from '../../services/services.ts';
+import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
+
+type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
+export type TransactionResult =
+  | {
+      outcome: 'done';
+      states: ReadonlyMap<string, Base>;
+      warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+    }
+  | Rejected;
+
+/** @throws OpenwrtError when the outcome is unknown, OpenwrtBlockedError when it is as before */
+export const runTransaction = async (
+  path: WritePath,
+  transaction: Transaction,
+): Promise<TransactionResult> => {
+  const { deltas } = transaction;
+  await assertUnchanged(path, transaction);
+  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, transaction);
+  if (unwritable !== undefined) return unwritable;
+  const changes = deltas.filter((delta) => !isEmptyDelta(delta));
+  if (changes.length > 0) await path.write(transaction, changes);
+  const written = await readBack(path, transaction);
+  const lost = await findLost(path, transaction, written);
+  if (lost !== undefined) return undo(path, transaction, lost, written);
+  const reloaded = await reload(path, transaction, written);
+  if ('outcome' in reloaded) return undo(path, transaction, reloaded, written);
+  // Commit-confirm belongs here: before the change is made permanent, see that the API server is still reached.
+  if (changes.length > 0) await path.keep(transaction);
+  return { outcome: 'done', states: written, warnings: reloaded };
+};
+
+/** The deltas were made for the packages as they were read; another writer since then makes them meaningless. */
+export const assertUnchanged = async (
+  path: Pick<WritePath, 'versions'>,
+  { session, deltas, bases, signal }: Transaction,
+): Promise<void> => {
+  const names = deltas.map((delta) => delta.package);
+  const versions = await path.versions(session, names, signal);
+  const changed = names.filter((name) => bases.get(name)?.version !== versions.get(name));
+  if (changed.length > 0) {
+    throw new OpenwrtBlockedError(
+      `change ${changed.join(', ')}`,
+      'somebody else changed it meanwhile',
+    );
+  }
+};
+
+/** Schemas should refuse what UCI cannot hold; where one does not, its rule alone is to blame. */
+const findUnwritable = (deltas: readonly UciDelta[]): Rejected | undefined => {
+  for (const delta of deltas) {
+    try {
+      formatDeltaFile(delta);
+    } catch (error) {
+      const sections = [...delta.set.map(({ after }) => after), ...delta.append].filter(
+        (section) => !isWritable(delta.package, section),
+      );
+      return rejected(
+        delta.package,
+        messageOf(error),
+        sections.map(({ name }) => name),
+      );
+    }
+  }
+  return undefined;
+};
+
+const isWritable = (name: string, section: UciSection): boolean => {
+  try {
+    formatDeltaFile({ package: name, remove: [], set: [], append: [section] });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const findTooMuch = (path: WritePath, { deltas, bases }: Transaction): Rejected | undefined => {
+  for (const delta of deltas) {
+    const content = bases.get(delta.package)?.content;
+    const refused = content && path.refuses(delta, content);
+    if (refused !== undefined) return rejected(delta.package, refused.why, refused.sections);
+  }
+  return undefined;
+};
+
+/** Anonymous sections have other ids when those before them are gone. */
+export const concernsAnonymous = (
+  delta: UciDelta,
+  { bases }: Pick<Transaction, 'bases'>,
+): boolean =>
+  touchedBy(delta, bases.get(delta.package)?.content).some(({ anonymous }) => anonymous);
+
+/** Sections that the delta removes or changes, as they were. */
+const touchedBy = (
+  { remove, set }: UciDelta,
+  before: UciPackage | undefined,
+): readonly UciSection[] => {
+  const names = new Set([...remove, ...set.map((change) => change.before.name)]);
+  return before?.sections.filter(({ name }) => names.has(name)) ?? [];
+};
+
+const readBack = async (
+  path: WritePath,
+  { session, deltas, signal }: Transaction,
+): Promise<ReadonlyMap<string, Base>> => {
+  const names = deltas.map((delta) => delta.package);
+  const states = await path.read(session, names, signal);
+  return new Map(
+    names.map((name) => {
+      const state = states.get(name);
+      if (state?.state !== 'read') throw unreadable(name, state);
+      return [name, state];
+    }),
+  );
+};
+
+/**
+ * Every section as wanted and in order: libuci skips what it cannot hold without a word, and loses one of two commits that are made
+ * at once (measured). @throws OpenwrtBlockedError when it was that
+ */
+const findLost = async (
+  path: WritePath,
+  transaction: Transaction,
+  written: ReadonlyMap<string, Base>,
+): Promise<Rejected | undefined> => {
+  for (const delta of transaction.deltas) {
+    const { package: name } = delta;
+    const observed = written.get(name)?.content ?? { name, sections: [] };
+    const before = baseOf(transaction, delta);
+    const expected = applyDelta(before, delta);
+    const problem = whyNotReload(observed, expected.sections.some(isZone));
+    if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
+    const lost = [
+      ...sectionsDiffering(observed, expected, delta),
+      ...differingAnonymous(observed, expected, { delta, before }),
+    ];
+    if (lost.length === 0) continue;
+    if (othersEqual(path, observed, expected, delta))
+      return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
+    // Undone, theirs would be lost.
+    await path.keep(transaction);
+    throw new OpenwrtBlockedError(`change ${name}`, 'somebody else changed it at the same moment');
+  }
+  return undefined;
+};
+
+const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage =>
+  bases.get(name)?.content ?? { name, sections: [] };
+
+const isZone = ({ type }: UciSection): boolean => type === 'zone';
+
+export const unreadable = (name: string, state: PackageState | undefined): OpenwrtError =>
+  new OpenwrtError(
+    `read ${name} back`,
+    state?.state === 'unusable' ? state.why : 'OpenWRT does not have the package any more',
+  );
+
+/** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
+export const sectionsDiffering = (
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): string[] => {
+  const names = namesIn(delta);
+  const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
+  const found = observed.sections.filter(isMeant);
+  const wanted = expected.sections.filter(isMeant);
+  const wrong = wanted.filter((section, place) => {
+    const there = found[place];
+    return there === undefined || !sectionsEqual(there, section);
+  });
+  const left = found.slice(wanted.length);
+  return [...wrong, ...left].map(({ name }) => name);
+};
+
+const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
+  new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
+
+/** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
+const othersEqual = (
+  { inPassing }: Pick<WritePath, 'inPassing'>,
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): boolean => {
+  const names = new Set([...namesIn(delta), ...inPassing]);
+  const of = ({ sections }: UciPackage): UciSection[] =>
+    sections
+      .filter(({ name, anonymous }) => anonymous || !names.has(name))
+      .map((section) => (section.anonymous ? { ...section, name: '' } : section));
+  const wanted = of(expected);
+  const found = of(observed);
+  return (
+    found.length === wanted.length &&
+    wanted.every((section, at) => {
+      const there = found[at];
+      return there !== undefined && sectionsEqual(there, section);
+    })
+  );
+};
+
+/** Anonymous sections have other ids after a removal, so they are told by what they hold. */
+const differingAnonymous = (
+  observed: UciPackage,
+  expected: UciPackage,
+  { delta, before }: { delta: UciDelta; before: UciPackage },
+): string[] => {
+  const count = ({ sections }: UciPackage, section: UciSection): number =>
+    sections.filter(
+      ({ anonymous, type, options }) =>
+        anonymous && sectionsEqual({ ...section, type, options }, section),
+    ).length;
+  const touched = touchedBy(delta, before).filter(({ anonymous }) => anonymous);
+  const changed = delta.set.map(({ after }) => after).filter(({ anonymous }) => anonymous);
+  return [...touched, ...changed]
+    .filter((section) => count(observed, section) !== count(expected, section))
+    .map(({ name }) => name);
+};
+
+const reload = async (
+  path: WritePath,
+  { session, signal }: Transaction,
+  written: ReadonlyMap<string, Base>,
+): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
+  const warnings = new Map<string, ReadonlyMap<string, string>>();
+  for (const [name, { content }] of written) {
+    const verdict = await path.reload(session, content, signal);
+    if (verdict.refusal !== undefined) {
+      return rejected(name, verdict.refusal.message, verdict.refusal.sections);
+    }
+    warnings.set(name, verdict.warnings);
+  }
+  return warnings;
+};
+
+const rejected = (name: string, message: string, sections: readonly string[]): Rejected => ({
+  outcome: 'rejected',
+  package: name,
+  message,
+  sections,
+});
+
+/**
+ * Back to what was, in the files and in the services. When OpenWRT refuses that too, no rule of this change is to blame.
+ * @throws OpenwrtError when it cannot be restored
+ */
+const undo = async (
+  path: WritePath,
+  transaction: Transaction,
+  verdict: Rejected,
+  written: ReadonlyMap<string, Base>,
+): Promise<Rejected> => {
+  const { session, deltas, bases, signal } = transaction;
+  const ours = new Set(
+    deltas
+      .flatMap(({ set, append }) => [...set.map(({ after }) => after), ...append])
+      .map(({ name }) => name),
+  );
+  const result = { ...verdict, sections: verdict.sections.filter((name) => ours.has(name)) };
+  if (deltas.every(isEmptyDelta)) return result;
+  const asWeLeftIt = deltas.flatMap((delta): [string, string][] => {
+    const state = written.get(delta.package);
+    const expected = applyDelta(baseOf(transaction, delta), delta);
+    return state !== undefined && othersEqual(path, state.content, expected, delta)
+      ? [[delta.package, state.version]]
+      : [];
+  });
+  await path.undo(transaction, new Map(asWeLeftIt));
+  for (const delta of deltas) {
+    const base = bases.get(delta.package);
+    if (base === undefined) continue;
+    const { refusal } = await path.reload(session, base.content, signal);
+    if (refusal !== undefined) {
+      throw new OpenwrtBlockedError(
+        `reload ${delta.package}`,
+        `OpenWRT refuses its configuration also without this change: ${refusal.message}`,
+      );
+    }
+  }
+  return result;
+};

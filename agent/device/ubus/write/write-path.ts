@@ -1,0 +1,57 @@
+/**
+ * How the ubus driver reads and writes, as far as it depends on what its login may do: `fast` with file rights (fast.ts), `staged`
+ * with rights of `uci` alone (staged.ts). Everything else of the driver is the same for both.
+ */
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { ReloadVerdict } from '../../services/fw4.ts';
+import type { UbusSession } from '../client/session.ts';
+
+/** `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. */
+export type PackageState =
+  | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
+  | { state: 'absent' }
+  | { state: 'unusable'; version: string; why: string };
+
+/** What a package was when the deltas were made. */
+export type Base = { version: string; content: UciPackage };
+
+export type Transaction = {
+  session: UbusSession;
+  deltas: readonly UciDelta[];
+  bases: ReadonlyMap<string, Base>;
+  signal: AbortSignal;
+};
+
+type Of<T> = (session: UbusSession, packages: readonly string[], signal: AbortSignal) => Promise<T>;
+
+export type WritePath = {
+  readonly name: 'fast' | 'staged';
+  /** Sections of its own that it stages in passing: left in a package where a call was lost. */
+  readonly inPassing: readonly string[];
+  /** In each new session before anything else: nothing of an earlier transaction is pending or staged after it. @throws OpenwrtError */
+  begin: Of<void>;
+  /**
+   * The same after a transaction of this session that did not come to its end; false when somebody's pending apply forbids it.
+   * Absent: only a new session has nothing staged.
+   */
+  settle?: Of<boolean>;
+  /** Per package what its state's `version` would be now; 'absent' when OpenWRT has none, 'refused' when it may not be read. */
+  versions: Of<ReadonlyMap<string, string>>;
+  read: Of<ReadonlyMap<string, PackageState>>;
+  /** Why a delta cannot be written this way, and the sections that are too much; undefined when it can. */
+  refuses: (delta: UciDelta, base: UciPackage) => { why: string; sections: string[] } | undefined;
+  write: (transaction: Transaction, changes: readonly UciDelta[]) => Promise<void>;
+  /** Makes permanent what was written. */
+  keep: (transaction: Transaction) => Promise<void>;
+  /**
+   * Puts the files back as they were. `left`: the versions of those packages in which nobody else changed anything. What they wrote,
+   * there or since, stays.
+   */
+  undo: (transaction: Transaction, left: ReadonlyMap<string, string>) => Promise<void>;
+  /** Has the service take what the package holds. */
+  reload: (
+    session: UbusSession,
+    content: UciPackage,
+    signal: AbortSignal,
+  ) => Promise<ReloadVerdict>;
+};

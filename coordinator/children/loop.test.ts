@@ -1,0 +1,66 @@
+/** The loop around a client that the test plays: what it asks the API server for again and again, and how often. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ruleOf } from '#shared/compile/testing.ts';
+import { cnfService } from '#shared/resources/rules/cnf-service.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createChildrenLoop } from './loop.ts';
+
+const HOUR_MS = 3_600_000;
+const parent = ruleOf('CNFService', 'api', { fullname: 'api.test', port: '80', dport: '80' });
+const theirs = ruleOf('CNFNAT', 'apinat', { target: 'MASQUERADE' });
+
+let stop: AbortController;
+let running: Promise<void>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+it('looks less and less often whether a name that somebody else has is free', async () => {
+  const creations: number[] = [];
+  const client = {
+    list: async () => ({ items: [parent], resourceVersion: '1' }),
+    watch: (_resource: unknown, { signal }: { signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      }),
+    create: async () => {
+      creations.push(Date.now());
+      throw new KubeError('create', 'exists', { status: 409, reason: 'AlreadyExists' });
+    },
+    get: async () => theirs,
+    replace: async (_resource: unknown, { status }: { status: object }) => ({ ...parent, status }),
+  } as never as KubeClient;
+  const loop = createChildrenLoop({
+    client,
+    kinds: [cnfService],
+    namespace: undefined,
+    rules: { get: () => undefined, unknown: new Map() },
+    addresses: {
+      get: async () => ({
+        addresses: ['192.0.2.1'],
+        unknown: undefined,
+        problem: undefined,
+        againInMs: Infinity,
+      }),
+    },
+    clock: systemClock,
+    log: silentLogger,
+  });
+  running = loop.run(stop.signal);
+  await vi.advanceTimersByTimeAsync(HOUR_MS);
+  const before = creations.length;
+  expect(before).toBeGreaterThan(10);
+  await vi.advanceTimersByTimeAsync(HOUR_MS);
+  // Between 3 and 30 seconds lie between two.
+  expect(creations.length - before).toBeGreaterThanOrEqual(120);
+  expect(creations.length - before).toBeLessThanOrEqual(1_200);
+});

@@ -1,0 +1,224 @@
+/**
+ * Keeps the children of CRs that make others: resolves host names, plans, writes, and says in the status what became of it. Whatever
+ * happens only marks a CR; the facts of that moment are read when it is worked. The garbage collector removes what a deleted CR made.
+ */
+import { checkSpec } from '#shared/compile/check.ts';
+import type { Generation, IcnStatus } from '#shared/resources/generation.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { WorkQueue } from '#shared/runtime/work-queue.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isHeld, release } from '../rules/hold.ts';
+import { Rules, type RuleVersion } from '../rules/rules.ts';
+import type { AddressBook } from './address-book.ts';
+import type { Family } from './lookup.ts';
+import { Offspring } from './offspring.ts';
+import { planChildren, type Plan } from './plan.ts';
+import { generatorStatus, type Trouble } from './status.ts';
+import { writeChildren } from './write.ts';
+
+export type ChildrenLoopDeps = {
+  client: KubeClient;
+  kinds: readonly KindDefinition[];
+  /** The only one to look after; undefined: all. */
+  namespace: string | undefined;
+  /** Rules that agents apply, the children among them. */
+  rules: Pick<Rules, 'get' | 'unknown'>;
+  addresses: Pick<AddressBook, 'get'>;
+  clock: Clock;
+  log: Logger;
+};
+
+export type ChildrenLoop = {
+  /** A rule that agents apply came, went or changed. */
+  onRule: (uid: string) => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** What comes together, e.g. the statuses of several children, becomes one status. */
+const COALESCE_MS = 100;
+const CONCURRENCY = 8;
+/** Between looks whether all children are known. */
+const LOOK_AGAIN_MS = 1_000;
+
+type Outcome = {
+  trouble: Trouble | undefined;
+  total: number;
+  icn: IcnStatus;
+  /** `retry`: a name that is taken may be free then, or the watch has told what a conflict was about. */
+  again: number | 'retry';
+};
+
+export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
+  const { client, clock, log } = deps;
+  const generating = new Map(
+    deps.kinds.flatMap((kind) => (kind.generates ? [[kind.kind, kind] as const] : [])),
+  );
+  const parents = new Rules({
+    client,
+    clock,
+    log,
+    namespace: deps.namespace,
+    kinds: [...generating.values()],
+    revisionOf: () => '',
+    onChange: (uid) => queue.add(uid),
+  });
+  const offspring = new Offspring(deps.rules);
+
+  const work = async (uid: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
+    const parent = parents.get(uid);
+    const kind = parent && generating.get(parent.object.kind);
+    if (!parent || !kind?.generates) return undefined;
+    // Children that are not known yet would be made twice, or be taken for gone.
+    if (deps.rules.unknown.size > 0) return LOOK_AGAIN_MS;
+    if (parent.rule.deletedAt !== undefined) {
+      if (isHeld(parent)) await release(client, parent, signal).catch(ignoreChanges);
+      return undefined;
+    }
+    const outcome = await bring({ ...kind, generates: kind.generates }, parent, signal);
+    await say(parent, outcome, signal);
+    return outcome.again === Infinity ? undefined : outcome.again;
+  };
+
+  const bring = async (
+    kind: KindDefinition & { generates: Generation<unknown> },
+    parent: RuleVersion,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const present = offspring.of(parent.rule.uid);
+    const unchanged = { total: present.length, icn: {}, again: Infinity };
+    if (parent.rule.purpose === undefined)
+      return { ...unchanged, trouble: stalled('NoPurpose', NO_PURPOSE) };
+    const checked = checkSpec(kind, parent.object.spec);
+    if ('problem' in checked)
+      return { ...unchanged, trouble: stalled('InvalidSpec', checked.problem.message) };
+
+    const found = await resolve(kind.generates.hosts(checked.spec), signal);
+    const { addresses, unknown, againInMs, problem } = found;
+    if (!addresses) return { ...unchanged, again: againInMs, trouble: problem };
+    const addressesOf = (host: string) => addresses.get(host) ?? [];
+    const icn = kind.generates.icnStatus(checked.spec, addressesOf);
+    const children = kind.generates.children(checked.spec, addressesOf);
+    if ('message' in children) {
+      const message = `${children.path}: ${children.message}`;
+      return { ...unchanged, icn, again: againInMs, trouble: problem ?? passing(message) };
+    }
+    const plan = planChildren(
+      parent.rule.name,
+      children,
+      offspring.of(parent.rule.uid),
+      new Set(unknown.keys()),
+    );
+    const written = await write(parent, plan, signal);
+    const [silence] = unknown.values();
+    return {
+      total: children.length + plan.held.length,
+      icn,
+      trouble: written.trouble ?? problem ?? (plan.held.length > 0 ? silence : undefined),
+      again: written.again ? 'retry' : againInMs,
+    };
+  };
+
+  const resolve = async (hosts: readonly { path: string; name: string }[], signal: AbortSignal) => {
+    const addresses = new Map<string, readonly string[]>();
+    const unknown = new Map<Family, Trouble>();
+    let againInMs = Infinity;
+    let problem: Trouble | undefined;
+    for (const { path, name } of hosts) {
+      const entry = await deps.addresses.get(name, signal);
+      againInMs = Math.min(againInMs, entry.againInMs);
+      if (entry.addresses) addresses.set(name, entry.addresses);
+      if (entry.unknown !== undefined)
+        unknown.set(entry.unknown, passing(`${path}: ${notAnswered(name, entry.unknown)}`));
+      if (entry.problem === undefined) continue;
+      const kept = entry.addresses ? '; its last addresses stay in force' : '';
+      problem ??= passing(`${path}: ${entry.problem}${kept}`);
+    }
+    const complete = hosts.every(({ name }) => addresses.has(name));
+    return { addresses: complete ? addresses : undefined, unknown, againInMs, problem };
+  };
+
+  const write = async (
+    parent: RuleVersion,
+    plan: Plan,
+    signal: AbortSignal,
+  ): Promise<{ trouble: Trouble | undefined; again: boolean }> => {
+    try {
+      const { taken, again } = await writeChildren(client, parent, plan, signal);
+      if (taken.length === 0) return { trouble: undefined, again };
+      const message = `${taken.join(', ')} exists already and was not made by this ${parent.object.kind}`;
+      return { trouble: stalled('NameTaken', message), again: true };
+    } catch (error) {
+      if (!isInvalid(error) && !isForbidden(error)) throw error;
+      return { trouble: stalled('ChildRefused', messageOf(error)), again: false };
+    }
+  };
+
+  const say = async (parent: RuleVersion, outcome: Outcome, signal: AbortSignal): Promise<void> => {
+    const { resource, object, rule } = parent;
+    const { trouble, total, icn } = outcome;
+    const status = generatorStatus({
+      parent: rule,
+      trouble,
+      total,
+      icn,
+      children: offspring.of(rule.uid).filter(isStaying),
+      now: clock.now(),
+    });
+    if (isDeepStrictEqual(status, object.status)) return;
+    try {
+      const fence = { client, resource, object };
+      parents.learn(await replaceStatus(fence, status, { signal }));
+    } catch (error) {
+      // The watch brings the version that was in the way, and marks it.
+      ignoreChanges(error);
+      return;
+    }
+    const { kind, namespace, name } = rule;
+    log.info({ rule: `${kind} ${namespace}/${name}`, reason: status.message }, 'children');
+  };
+
+  const queue = new WorkQueue<string>({
+    work,
+    concurrency: CONCURRENCY,
+    clock,
+    onError: (uid, err, retryInMs) => {
+      const rule = parents.get(uid)?.rule;
+      log.warn({ rule: `${rule?.kind} ${rule?.name}`, err, retryInMs }, 'children not kept');
+    },
+  });
+
+  return {
+    onRule: (uid) => {
+      for (const parent of offspring.note(uid)) queue.add(parent, COALESCE_MS);
+    },
+    run: async (signal) => {
+      await Promise.all([parents.run(signal), queue.run(signal)]);
+    },
+  };
+};
+
+const NO_PURPOSE = 'label sdewanPurpose is missing: it says to which CNF the rule belongs';
+
+const stalled = (reason: Trouble['reason'], message: string): Trouble => ({
+  reason,
+  message,
+  stalled: true,
+});
+
+const passing = (message: string): Trouble => ({ reason: 'NotResolved', message, stalled: false });
+
+const notAnswered = (name: string, family: Family): string =>
+  `the DNS does not answer for IPv${family} addresses of ${name}; what was made of them stays in force`;
+
+const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;
+
+const ignoreChanges = (error: unknown): void => {
+  if (!isConflict(error) && !isNotFound(error)) throw error;
+};

@@ -1,0 +1,81 @@
+/** The status of a CR that makes others, out of what became of them. Pure; the same facts give the same status. */
+import type { GeneratorStatus } from '#shared/protocol/generator-status.ts';
+import type { IcnStatus } from '#shared/resources/generation.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { ConditionReason } from '#shared/protocol/status.ts';
+import type { Reason } from '#shared/protocol/reasons.ts';
+import { conditionsOf, type ConditionNow } from '../verdict/conditions.ts';
+import { timestamp } from '../verdict/wording.ts';
+import { ruleOf, type Rule } from '../verdict/rule.ts';
+
+/** Something that keeps a CR from being what it asks for. */
+export type Trouble = {
+  reason: ConditionReason | Reason;
+  message: string;
+  /** Waiting does not help: somebody has to change something. */
+  stalled: boolean;
+};
+
+export type GeneratorFacts = {
+  parent: Rule;
+  trouble: Trouble | undefined;
+  /** How many it should have. */
+  total: number;
+  /** Those that are there; none of them is being deleted. */
+  children: readonly RuleObject[];
+  icn: IcnStatus;
+  /** Wall-clock milliseconds. */
+  now: number;
+};
+
+export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
+  const { parent, total, icn, now } = facts;
+  const rules = facts.children.map((child) => ruleOf(child, ''));
+  const applied = rules.filter(isInSync).length;
+  const trouble = facts.trouble ?? childTrouble(rules, total);
+  const counts = { total, applied, summary: `${applied}/${total}` };
+  const common = { observedGeneration: parent.generation, children: counts, ...icn };
+  if (trouble) {
+    const { reason, message, stalled } = trouble;
+    return {
+      ...common,
+      inSync: false,
+      state: parent.deletedAt === undefined ? 'Trying to apply' : 'Being delete',
+      message,
+      conditions: conditionsOf(parent, now, [
+        { type: 'Ready', status: 'False', reason, message },
+        ...(stalled ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
+      ] satisfies ConditionNow[]),
+    };
+  }
+  const version = String(parent.generation);
+  const since = parent.status?.appliedVersion === version ? parent.status.appliedTime : undefined;
+  return {
+    ...common,
+    inSync: true,
+    state: 'In Sync',
+    appliedVersion: version,
+    appliedGeneration: parent.generation,
+    appliedTime: since ?? timestamp(now),
+    conditions: conditionsOf(parent, now, [
+      { type: 'Ready', status: 'True', reason: 'InSync', message: `all it makes (${total})` },
+    ]),
+  };
+};
+
+/** Of this very generation; what was said of an earlier one counts for nothing. */
+const isInSync = ({ generation, status }: Rule): boolean =>
+  status?.inSync === true && status.observedGeneration === generation;
+
+const childTrouble = (rules: readonly Rule[], total: number): Trouble | undefined => {
+  const waiting = rules.find((rule) => !isInSync(rule));
+  if (!waiting && rules.length === total) return undefined;
+  const why = waiting
+    ? `${waiting.kind} ${waiting.name}: ${waiting.status?.message ?? 'not yet in sync'}`
+    : `${rules.length} of ${total} made`;
+  const stalled =
+    waiting?.status?.conditions?.some(
+      ({ type, status }) => type === 'Stalled' && status === 'True',
+    ) ?? false;
+  return { reason: 'ChildNotInSync', message: why, stalled };
+};

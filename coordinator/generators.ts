@@ -1,0 +1,86 @@
+/**
+ * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the children of CRs that make others, and
+ * FirewallDNATs of Services. Assembled here, told of by the sources.
+ */
+import { Resolver } from 'node:dns/promises';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import type { Sources } from './coordinator.ts';
+import type { PodChange } from './cnf/pods.ts';
+import { AddressBook } from './children/address-book.ts';
+import { createChildrenLoop } from './children/loop.ts';
+import { createLookup } from './children/lookup.ts';
+import { readResolvConf } from './children/resolv-conf.ts';
+import { createPodLoop } from './followed-pods/loop.ts';
+import type { ExposeOptions } from './services/claims.ts';
+import { createServiceLoop } from './services/loop.ts';
+
+export type GeneratorsOptions = {
+  client: KubeClient;
+  kinds: readonly KindDefinition[];
+  /** The only one to look after; undefined: all. */
+  namespace: string | undefined;
+  /** Undefined: Services are nobody's business. */
+  expose: ExposeOptions | undefined;
+  dns: {
+    /** Instead of those of /etc/resolv.conf, if any are given. */
+    servers: readonly string[];
+    /** Bounds of how long an answer is taken to hold, whatever its TTL is. */
+    minTtlMs: number;
+    maxTtlMs: number;
+  };
+  sources: Sources;
+  record: (event: RecordedEvent) => void;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Generators = {
+  /** A rule that agents apply came, went or changed. */
+  onRule: (uid: string) => void;
+  onPod: (change: PodChange) => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** A server that does not answer within this time is asked once more. */
+const DNS_TIMEOUT_MS = 3_000;
+
+export const createGenerators = (options: GeneratorsOptions): Generators => {
+  const { dns, expose, sources } = options;
+  const { pods, rules } = sources;
+  const common = { ...options, rules };
+
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 });
+  if (dns.servers.length > 0) resolver.setServers(dns.servers);
+  const lookup = createLookup({ resolver, ...readResolvConf() });
+  const addresses = new AddressBook({ ...dns, lookup, clock: options.clock });
+
+  const podLoop = createPodLoop(common);
+  const childrenLoop = createChildrenLoop({ ...common, addresses });
+  const serviceLoop =
+    expose &&
+    createServiceLoop({
+      ...common,
+      options: expose,
+      cnfNamespaces: (purpose) => pods.namespacesOf(purpose),
+      isComplete: () => pods.state.listed && rules.unknown.size === 0,
+    });
+
+  return {
+    onRule: (uid) => {
+      podLoop.onRule(uid);
+      childrenLoop.onRule(uid);
+      serviceLoop?.onRule(uid);
+    },
+    onPod: ({ before, now }) => {
+      if (before?.purpose !== now?.purpose) serviceLoop?.mark();
+    },
+    run: async (signal) => {
+      signal.addEventListener('abort', () => resolver.cancel(), { once: true });
+      await Promise.all([podLoop.run(signal), childrenLoop.run(signal), serviceLoop?.run(signal)]);
+    },
+  };
+};

@@ -1,0 +1,50 @@
+/**
+ * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which anybody's word counts here. The pod
+ * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change.
+ */
+import { isNotFound } from '#shared/kube/errors.ts';
+import type { Pods } from '../cnf/pods.ts';
+import type { Target } from '../cnf/target.ts';
+import { Refusal } from './refusal.ts';
+import type { Claims, TokenReviewer } from './token-reviewer.ts';
+
+export type Reporter = { target: Target; purpose: string };
+
+export type IdentifyDeps = { reviewer: TokenReviewer; pods: Pick<Pods, 'byName' | 'lookAt'> };
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/** @throws Refusal */
+export const identify = async (
+  { reviewer, pods }: IdentifyDeps,
+  authorization: string | undefined,
+  path: { namespace: string; pod: string },
+  signal: AbortSignal,
+): Promise<Reporter> => {
+  const token = BEARER.exec(authorization ?? '')?.[1];
+  if (!token) throw new Refusal('no-token');
+  const claims = await reviewer.review(token);
+  if (claims.namespace !== path.namespace) throw new Refusal('other-namespace');
+  if (claims.pod !== path.pod) throw new Refusal('other-pod');
+  const target = await livePod(pods, claims, signal);
+  const { serves } = target;
+  if (serves === undefined) throw new Refusal('no-agent');
+  return { target, purpose: serves };
+};
+
+const livePod = async (
+  pods: IdentifyDeps['pods'],
+  { namespace, pod, podUid }: Claims,
+  signal: AbortSignal,
+): Promise<Target> => {
+  const known = pods.byName(namespace, pod);
+  if (known?.uid === podUid) return known;
+  try {
+    // A pod can report before the watch tells of it.
+    const target = await pods.lookAt(namespace, pod, signal);
+    if (target.uid === podUid) return target;
+  } catch (cause) {
+    if (!isNotFound(cause)) throw new Refusal('unavailable', { cause });
+  }
+  throw new Refusal('pod-gone');
+};

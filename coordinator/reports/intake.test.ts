@@ -1,0 +1,211 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { KubeError } from '#shared/kube/errors.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { Reports } from './reports.ts';
+import type { Target } from '../cnf/target.ts';
+import { sentReport as report, target } from '../testing/facts.ts';
+import { createIntake, MAX_BODY_BYTES, type IntakeDeps } from './intake.ts';
+import { Refusal } from './refusal.ts';
+
+const pod = target('cnf-1-a');
+const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
+
+let known: Target | undefined;
+let live: () => Promise<Target>;
+let looks: number;
+let told: string[];
+let informed: string[];
+let commentsLost: string[];
+let results: string[];
+let ready: boolean;
+
+const app = () => {
+  const deps: IntakeDeps = {
+    reviewer: {
+      review: async (token) => {
+        if (token !== 'good') throw new Refusal('bad-token');
+        return { namespace: 'edge', pod: 'cnf-1-a', podUid: pod.uid };
+      },
+    },
+    pods: {
+      byName: () => known,
+      lookAt: () => {
+        looks += 1;
+        return live();
+      },
+    },
+    reports: new Reports({ silentAfterMs: 60_000 }),
+    epoch: 'epoch-1',
+    isReady: () => ready,
+    onReport: (_target, { outcome }) => told.push(outcome),
+    onInformation: ({ name }) => informed.push(name),
+    onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
+    onResult: (result) => results.push(result),
+    clock: systemClock,
+    log: silentLogger,
+  };
+  const intake = createIntake(deps);
+  return (
+    body: string,
+    headers: Record<string, string> = { authorization: 'Bearer good' },
+    to = path,
+  ) => intake.request(to, { method: 'POST', headers, body });
+};
+
+beforeEach(() => {
+  known = pod;
+  live = async () => pod;
+  looks = 0;
+  told = [];
+  informed = [];
+  commentsLost = [];
+  results = [];
+  ready = true;
+});
+
+it('takes a report, tells of it, and answers with its epoch', async () => {
+  const answer = await app()(JSON.stringify(report()));
+  expect([answer.status, await answer.json()]).toEqual([
+    200,
+    { epoch: 'epoch-1', takesInformation: true, takesCommentsLost: true },
+  ]);
+  expect(told).toEqual(['news']);
+  expect(results).toEqual(['news']);
+  expect(looks).toBe(0);
+});
+
+it('asks for a full report when it does not know what is repeated', async () => {
+  const answer = await app()(JSON.stringify(report({ repeats: 0 })));
+  expect(await answer.json()).toMatchObject({ epoch: 'epoch-1', wantsFull: true });
+});
+
+it('keeps what is told of OpenWRT, but not with a report that it cannot take', async () => {
+  const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+  const send = app();
+  await send(JSON.stringify(report({ information, repeats: 0, sequence: 2 })));
+  expect(informed).toEqual([]);
+  await send(JSON.stringify(report({ information, sequence: 3 })));
+  expect(informed).toEqual(['cnf-1-a']);
+  await send(JSON.stringify(report({ information, sequence: 3 })));
+  expect(informed).toEqual(['cnf-1-a']);
+});
+
+it('tells which comments were lost, but not from a report that it cannot take', async () => {
+  const send = app();
+  const of = (...names: string[]) => ({ commentsLost: names });
+  await send(JSON.stringify(report({ ...of('firewall'), repeats: 0, sequence: 2 })));
+  expect(commentsLost).toEqual([]);
+  await send(JSON.stringify(report({ ...of('firewall', 'mwan3'), sequence: 3 })));
+  expect(commentsLost).toEqual(['cnf-1-a: firewall, mwan3']);
+  const answer = await send(JSON.stringify(report({ ...of('no name of a package'), sequence: 4 })));
+  expect(answer.status).toBe(422);
+});
+
+it('refuses an earlier boot', async () => {
+  const send = app();
+  await send(JSON.stringify(report()));
+  await send(JSON.stringify(report({ bootId: 'boot-0002' })));
+  const answer = await send(JSON.stringify(report({ sequence: 2 })));
+  expect([answer.status, await answer.json()]).toMatchObject([
+    409,
+    { error: { code: 'old-boot' } },
+  ]);
+  expect(told).toEqual(['news', 'news']);
+});
+
+describe('whether the pod lives', () => {
+  it('is asked of the API server when the watch has not told of it yet', async () => {
+    known = undefined;
+    expect((await app()(JSON.stringify(report()))).status).toBe(200);
+    expect(looks).toBe(1);
+  });
+
+  it('is not taken from a pod of the same name with another uid', async () => {
+    known = { ...pod, uid: 'another' };
+    live = async () => ({ ...pod, uid: 'another' });
+    const answer = await app()(JSON.stringify(report()));
+    expect(await answer.json()).toMatchObject({ error: { code: 'pod-gone' } });
+  });
+
+  it('is not denied because the API server was away', async () => {
+    known = undefined;
+    live = () =>
+      Promise.reject(new KubeError('get pods', 'no answer', { status: 0, reason: 'Timeout' }));
+    const answer = await app()(JSON.stringify(report()));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
+  });
+});
+
+it('takes no report of a pod without an agent, whatever its label says', async () => {
+  known = { ...pod, serves: undefined, agent: { state: 'missing' } };
+  const answer = await app()(JSON.stringify(report()));
+  expect([answer.status, await answer.json()]).toMatchObject([
+    403,
+    { error: { code: 'no-agent' } },
+  ]);
+});
+
+describe('refusals', () => {
+  const cases: Record<string, { body: string; status: number; says: string }> = {
+    'a body that is too large': {
+      body: ' '.repeat(1_048_577),
+      status: 413,
+      says: 'too-large',
+    },
+    'broken JSON': { body: '{', status: 400, says: 'not-json' },
+    'another version': {
+      body: JSON.stringify({ ...report(), version: 2 }),
+      status: 422,
+      says: 'version: ',
+    },
+    'a page that is not among the pages': {
+      body: JSON.stringify(report({ page: 1 })),
+      status: 422,
+      says: 'page: 1 of 1',
+    },
+    'more pages than any OpenWRT can fill': {
+      body: JSON.stringify(report({ pages: 21 })),
+      status: 422,
+      says: 'at most 20',
+    },
+    'a heartbeat with pages': {
+      body: JSON.stringify(report({ repeats: 1, pages: 2 })),
+      status: 422,
+      says: 'repeats: ',
+    },
+    'another purpose': {
+      body: JSON.stringify(report({ purpose: 'cnf-2' })),
+      status: 403,
+      says: 'other-purpose',
+    },
+  };
+  it.each(Object.entries(cases))('%s', async (_name, { body, status, says }) => {
+    const answer = await app()(body);
+    expect(answer.status).toBe(status);
+    expect(JSON.stringify(await answer.json())).toContain(says);
+    expect(told).toEqual([]);
+    expect(results).toHaveLength(1);
+  });
+
+  it.each([
+    ['other-namespace', '/v1/namespaces/core/pods/cnf-1-a/report'],
+    ['other-pod', '/v1/namespaces/edge/pods/cnf-1-b/report'],
+  ])('a report about another: %s', async (code, to) => {
+    const answer = await app()(JSON.stringify(report()), undefined, to);
+    expect([answer.status, await answer.json()]).toMatchObject([403, { error: { code } }]);
+    expect(told).toEqual([]);
+  });
+
+  it('a token is checked before a byte of the body is read', async () => {
+    const body = ' '.repeat(MAX_BODY_BYTES + 1);
+    expect((await app()(body, { authorization: 'Bearer bad' })).status).toBe(401);
+    expect((await app()(body, {})).status).toBe(401);
+    expect((await app()(body, { authorization: 'Basic good' })).status).toBe(401);
+  });
+
+  it('everybody while the pods are not known', async () => {
+    ready = false;
+    expect((await app()(JSON.stringify(report()))).status).toBe(503);
+  });
+});

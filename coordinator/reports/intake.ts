@@ -1,0 +1,127 @@
+/** Takes the reports of agents. A refused one changes nothing; what is taken is told to `onReport` before the answer goes out. */
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { reportSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
+import type { Target } from '../cnf/target.ts';
+import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
+import { Refusal, type RefusalCode } from './refusal.ts';
+
+export type IntakeDeps = IdentifyDeps & {
+  reports: Reports;
+  /** Made anew at each start; agents report in full when it changes. */
+  epoch: string;
+  /** Whether the pods are known, so that a report can be told from a spoofed one. */
+  isReady: () => boolean;
+  onReport: (target: Target, acceptance: Acceptance) => void;
+  /** What an OpenWRT is like was told anew. */
+  onInformation: (target: Target) => void;
+  /** Files of its OpenWRT have lost their comments. Can be told again. */
+  onCommentsLost: (target: Target, packages: readonly string[]) => void;
+  onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
+  clock: Clock;
+  log: Logger;
+};
+
+export const MAX_BODY_BYTES = 1_048_576;
+/** Problems of a malformed report that are told; the first few say it all. */
+const MAX_DETAILS = 5;
+const CHECK_TIMEOUT_MS = 10_000;
+
+export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Reporter } }> => {
+  const app = new Hono<{ Variables: { reporter: Reporter } }>();
+  const path = '/v1/namespaces/:namespace/pods/:pod/report';
+
+  app.post(
+    path,
+    // Before anything of the body is read: only agents may make us hold a megabyte.
+    async (context, next) => {
+      if (!deps.isReady()) throw new Refusal('unavailable');
+      const { namespace, pod } = context.req.param();
+      const signal = AbortSignal.any([
+        context.req.raw.signal,
+        AbortSignal.timeout(CHECK_TIMEOUT_MS),
+      ]);
+      const authorization = context.req.header('authorization');
+      context.set('reporter', await identify(deps, authorization, { namespace, pod }, signal));
+      await next();
+    },
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw new Refusal('too-large');
+      },
+    }),
+    async (context) => {
+      const { target, purpose } = context.get('reporter');
+      const report = parse(await context.req.text());
+      if (report.purpose !== purpose) throw new Refusal('other-purpose');
+      const { clock, epoch, reports } = deps;
+      const restarts = target.agent.state === 'started' ? target.agent.restarts : 0;
+      const at = { monotonic: clock.monotonic(), wall: clock.now() };
+      const acceptance = reports.accept({ uid: target.uid, restarts }, report, at);
+      if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
+      deps.onResult(acceptance.outcome);
+      deps.onReport(target, acceptance);
+      const wantsFull = acceptance.outcome === 'unknown-base';
+      if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
+        reports.inform(target.uid, report.information, at);
+        deps.onInformation(target);
+      }
+      if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
+      const answer: ReportAnswer = {
+        epoch,
+        takesInformation: true,
+        takesCommentsLost: true,
+        ...(wantsFull && { wantsFull }),
+      };
+      return context.json(answer);
+    },
+  );
+
+  app.notFound(() => {
+    throw new Refusal('not-found');
+  });
+
+  app.onError((error, context) => {
+    const refusal = error instanceof Refusal ? error : new Refusal('unavailable', { cause: error });
+    const { code, details, status } = refusal;
+    deps.onResult(code);
+    const reason = refusal.cause === undefined ? undefined : messageOf(refusal.cause);
+    deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
+    // The rest of a refused body is not read, so the connection is of no more use.
+    context.header('Connection', 'close');
+    if (status === 503) context.header('Retry-After', '2');
+    return context.json({ error: { code, message: refusal.message, details } }, status);
+  });
+
+  return app;
+};
+
+/** @throws Refusal */
+const parse = (text: string): Report => {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new Refusal('not-json', { cause });
+  }
+  const result = reportSchema.safeParse(body);
+  if (!result.success)
+    throw new Refusal('bad-report', {
+      details: result.error.issues
+        .slice(0, MAX_DETAILS)
+        .map(({ path, message }) => `${path.join('.')}: ${message}`),
+    });
+  const { page, pages, repeats, rules } = result.data;
+  if (pages > MAX_PAGES || page >= pages)
+    throw new Refusal('bad-report', {
+      details: [`page: ${page} of ${pages}, at most ${MAX_PAGES}`],
+    });
+  if (repeats !== undefined && (pages > 1 || rules.length > 0))
+    throw new Refusal('bad-report', { details: ['repeats: such a report has no rules'] });
+  return result.data;
+};

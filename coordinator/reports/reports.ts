@@ -1,0 +1,231 @@
+/**
+ * What the agents said last, by pod uid. Owns the order of things: pages become a report when all are there, an older report or an
+ * older boot never overwrites a newer one, and a heartbeat costs nothing but a time. Memory is bounded by the pods that live.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Information } from '#shared/protocol/information.ts';
+import type { Report, RuleReport } from '#shared/protocol/report.ts';
+import { isSilent } from '../verdict/pod-verdict.ts';
+import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
+
+/** Who reports: a live pod, as its token proves. */
+export type ReportingPod = {
+  uid: string;
+  /** Restarts of the agent's container as last seen; the pod's status may lag behind the report. */
+  restarts: number;
+};
+
+export type Moment = { monotonic: number; wall: number };
+
+export type Acceptance =
+  /** `rules`: uids of those of which something else is said than before. `whole`: something was said that concerns all rules. */
+  | { outcome: 'news'; rules: ReadonlySet<string>; whole: boolean }
+  | { outcome: 'heartbeat' }
+  /** More pages have to come. */
+  | { outcome: 'partial' }
+  /** Known already, or overtaken by a later one. */
+  | { outcome: 'stale' }
+  /** It repeats a report that is not known here. */
+  | { outcome: 'unknown-base' }
+  /** A later start of that agent has reported since. */
+  | { outcome: 'old-boot' };
+
+/** At 1,000 rules a page, far beyond what an OpenWRT can hold; bounds what one pod can make us keep. */
+export const MAX_PAGES = 20;
+/** Boots remembered per pod, so that a late report of one of them is known to be late. */
+const MAX_RETIRED = 8;
+
+type Entry = {
+  current:
+    | (PodReport & { sequence: number; fullSequence: number; toldSilent: boolean })
+    | undefined;
+  partial: { bootId: string; sequence: number; parts: Map<number, RuleReport[]> } | undefined;
+  retired: string[];
+  information: Told | undefined;
+};
+
+/** What was told of OpenWRT itself, and when that was first heard, wall-clock milliseconds. */
+export type Told = { information: Information; since: number };
+
+export class Reports {
+  readonly #entries = new Map<string, Entry>();
+  readonly #silentAfterMs: number;
+
+  constructor(options: { silentAfterMs: number }) {
+    this.#silentAfterMs = options.silentAfterMs;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  of(podUid: string): PodReport | undefined {
+    return this.#entries.get(podUid)?.current;
+  }
+
+  /** What the agent told last of its OpenWRT, whichever boot it was. */
+  informationOf(podUid: string): Told | undefined {
+    return this.#entries.get(podUid)?.information;
+  }
+
+  /** Only with a report that was accepted. */
+  inform(podUid: string, information: Information, { wall }: Moment): void {
+    this.#entryOf(podUid).information = { information, since: wall };
+  }
+
+  /** The pod is gone, and its uid never comes back. */
+  forget(podUid: string): void {
+    this.#entries.delete(podUid);
+  }
+
+  /** `page` is one that the schema accepted. */
+  accept(pod: ReportingPod, page: Report, at: Moment): Acceptance {
+    const entry = this.#entryOf(pod.uid);
+    const { current } = entry;
+    const sameBoot = current?.bootId === page.bootId;
+    if (entry.retired.includes(page.bootId)) return { outcome: 'old-boot' };
+    if (page.sequence <= latestOf(entry, page.bootId)) return { outcome: 'stale' };
+    if (current && !sameBoot) retire(entry, current.bootId);
+    if (page.repeats !== undefined)
+      return sameBoot && page.repeats === current.fullSequence
+        ? this.#heartbeat(entry, current, page, at)
+        : { outcome: 'unknown-base' };
+    const rules = assemble(entry, page);
+    return rules ? this.#replace(entry, pod, page, { rules, at }) : { outcome: 'partial' };
+  }
+
+  /** Pods that have fallen silent since the last call. */
+  newlySilent(monotonic: number): string[] {
+    const uids: string[] = [];
+    for (const [uid, { current }] of this.#entries) {
+      if (!current || current.toldSilent || !this.#isSilent(current, monotonic)) continue;
+      current.toldSilent = true;
+      uids.push(uid);
+    }
+    return uids;
+  }
+
+  #entryOf(podUid: string): Entry {
+    let entry = this.#entries.get(podUid);
+    if (!entry) {
+      entry = { current: undefined, partial: undefined, retired: [], information: undefined };
+      this.#entries.set(podUid, entry);
+    }
+    return entry;
+  }
+
+  #isSilent(report: PodReport, monotonic: number): boolean {
+    return isSilent(report, { monotonic, silentAfterMs: this.#silentAfterMs });
+  }
+
+  #heartbeat(
+    entry: Entry,
+    current: NonNullable<Entry['current']>,
+    page: Report,
+    at: Moment,
+  ): Acceptance {
+    const whole = this.#concernsAll(current, page, at);
+    entry.current = { ...current, ...wordsOf(page), heardAt: at, toldSilent: false };
+    return whole ? { outcome: 'news', rules: new Set(), whole } : { outcome: 'heartbeat' };
+  }
+
+  #replace(
+    entry: Entry,
+    pod: ReportingPod,
+    page: Report,
+    { rules, at }: { rules: readonly RuleReport[]; at: Moment },
+  ): Acceptance {
+    const before = entry.current?.bootId === page.bootId ? entry.current : undefined;
+    const known = before?.rules;
+    const words = new Map(rules.map((rule) => [rule.uid, wordOf(rule, known?.get(rule.uid), at)]));
+    const whole = !before || this.#concernsAll(before, page, at);
+    const changed = whole ? new Set<string>() : differences(before.rules, words);
+    entry.current = {
+      bootId: page.bootId,
+      // A new boot is a restart more than the last one had, whatever the pod's status says by now.
+      restarts: before?.restarts ?? Math.max(pod.restarts, (entry.current?.restarts ?? -1) + 1),
+      heardAt: at,
+      ...wordsOf(page),
+      rules: words,
+      fullSequence: page.sequence,
+      toldSilent: false,
+    };
+    return whole || changed.size > 0
+      ? { outcome: 'news', rules: changed, whole }
+      : { outcome: 'heartbeat' };
+  }
+
+  #concernsAll(before: PodReport, page: Report, at: Moment): boolean {
+    const standing = ({
+      openwrt,
+      unwatchedKinds,
+    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'>) => [
+      openwrt.reachable,
+      openwrt.reachable ? '' : openwrt.message,
+      unwatchedKinds.toSorted(),
+    ];
+    return (
+      this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(page))
+    );
+  }
+}
+
+const wordsOf = ({ sequence, openwrt, unwatchedKinds }: Report) => ({
+  sequence,
+  openwrt,
+  unwatchedKinds,
+});
+
+/** The last report of that boot that was completed, or overtaken while it still lacked pages. */
+const latestOf = ({ current, partial }: Entry, bootId: string): number =>
+  Math.max(
+    current?.bootId === bootId ? current.sequence : -1,
+    partial?.bootId === bootId ? partial.sequence - 1 : -1,
+  );
+
+const retire = (entry: Entry, bootId: string): void => {
+  if (entry.retired.includes(bootId)) return;
+  entry.retired = [...entry.retired, bootId].slice(-MAX_RETIRED);
+};
+
+/** All rules of the report when this was its last page. */
+const assemble = (entry: Entry, page: Report): readonly RuleReport[] | undefined => {
+  const { bootId, sequence, pages } = page;
+  if (pages === 1) {
+    entry.partial = undefined;
+    return page.rules;
+  }
+  if (entry.partial?.bootId !== bootId || entry.partial.sequence !== sequence)
+    entry.partial = { bootId, sequence, parts: new Map() };
+  const { parts } = entry.partial;
+  parts.set(page.page, page.rules);
+  if (parts.size < pages) return undefined;
+  entry.partial = undefined;
+  return [...parts.values()].flat();
+};
+
+const wordOf = (rule: RuleReport, known: RuleWord | undefined, at: Moment): RuleWord => {
+  const same =
+    known?.state === rule.state &&
+    known.revision === rule.revision &&
+    known.generation === rule.generation;
+  return { ...rule, since: same ? known.since : at.wall };
+};
+
+const differences = (
+  before: ReadonlyMap<string, RuleWord>,
+  after: ReadonlyMap<string, RuleWord>,
+): Set<string> => {
+  const changed = new Set<string>();
+  for (const [uid, word] of after) if (!sameWord(before.get(uid), word)) changed.add(uid);
+  for (const uid of before.keys()) if (!after.has(uid)) changed.add(uid);
+  return changed;
+};
+
+const sameWord = (one: RuleWord | undefined, other: RuleWord): boolean =>
+  one?.since === other.since &&
+  one.state === other.state &&
+  one.revision === other.revision &&
+  one.generation === other.generation &&
+  one.reason === other.reason &&
+  one.message === other.message;

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import type { RuleStatus } from '#shared/protocol/status.ts';
+import { context, report, reportsOf, rule, target, word } from '../testing/facts.ts';
+import type { RuleWord } from '../verdict/pod-report.ts';
+import { rollup } from '../verdict/rollup.ts';
+import { announcements } from './announce.ts';
+
+const pod = target('a');
+
+const statusWith = (changes: Partial<RuleWord>, before?: RuleStatus): RuleStatus =>
+  rollup(rule({ status: before }), [pod], reportsOf([[pod, report([word(changes)])]]), context());
+
+const inSync = statusWith({});
+const failed = statusWith({ state: 'Failed', reason: 'NameTaken', message: 'taken' });
+
+it('announces that a generation is on all pods, once', () => {
+  expect(announcements(undefined, inSync)).toEqual([
+    { type: 'Normal', reason: 'InSync', message: 'generation 2 is on all pods (1)' },
+  ]);
+  expect(announcements(inSync, inSync)).toEqual([]);
+});
+
+it('announces what somebody has to mend, and again when the words change', () => {
+  expect(announcements(inSync, failed)).toEqual([
+    { type: 'Warning', reason: 'NameTaken', message: '1 of 1 pods: a: taken' },
+  ]);
+  expect(announcements(failed, failed)).toEqual([]);
+  const otherwise = statusWith({ state: 'Failed', reason: 'NameTaken', message: 'still taken' });
+  expect(announcements(failed, otherwise)).toHaveLength(1);
+});
+
+it('announces the end of trouble', () => {
+  expect(announcements(failed, inSync)).toMatchObject([{ type: 'Normal', reason: 'InSync' }]);
+});
+
+it('announces a missing label, once', () => {
+  const status = rollup(rule({ purpose: undefined }), [], new Map(), context());
+  expect(announcements(undefined, status)).toMatchObject([{ reason: 'NoPurpose' }]);
+  expect(announcements(status, status)).toEqual([]);
+});
+
+it('says nothing of what passes by itself', () => {
+  const pending = statusWith({ state: 'Pending', reason: 'Applying', message: 'on its way' });
+  expect(announcements(undefined, pending)).toEqual([]);
+  expect(announcements(inSync, pending)).toEqual([]);
+});

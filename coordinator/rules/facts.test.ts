@@ -1,0 +1,74 @@
+import { beforeEach, expect, it } from 'vitest';
+import { systemClock } from '#shared/runtime/clock.ts';
+import type { RuleState } from '#shared/protocol/report.ts';
+import { Reports } from '../reports/reports.ts';
+import { rule, target } from '../testing/facts.ts';
+import { Awaited } from './awaited.ts';
+import { Facts } from './facts.ts';
+
+const own = target('own');
+const foreign = target('foreign', { purpose: 'cnf-2', serves: 'cnf-2' });
+
+let reports: Reports;
+let facts: Facts;
+
+const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
+  facts.targetsOf(rule(changes)).map(({ name }) => name);
+
+const says = (state: RuleState): void => {
+  reports.accept(
+    { uid: foreign.uid, restarts: 0 },
+    {
+      version: 1,
+      bootId: 'boot-0001',
+      sequence: 1,
+      page: 0,
+      pages: 1,
+      purpose: 'cnf-2',
+      openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+      unwatchedKinds: [],
+      rules: [
+        {
+          kind: 'FirewallRule',
+          name: 'reject-80',
+          uid: 'rule-1',
+          generation: 1,
+          revision: 'r1',
+          state,
+          reason: state,
+          message: '',
+        },
+      ],
+    },
+    { monotonic: 0, wall: 0 },
+  );
+};
+
+beforeEach(() => {
+  reports = new Reports({ silentAfterMs: 60_000 });
+  const pods = {
+    ofPurpose: () => [own],
+    ofNamespace: () => [own, foreign],
+    look: async () => [own, foreign],
+  };
+  const awaited = new Awaited();
+  facts = new Facts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
+});
+
+it('pods of another purpose have no part in a rule', () => {
+  says('Applied');
+  expect(namesFor({})).toEqual(['own']);
+  expect(namesFor({ purpose: undefined })).toEqual([]);
+});
+
+it('a pod of another purpose that still speaks of a rule being deleted may hold it', async () => {
+  says('Applied');
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own', 'foreign']);
+  expect(await facts.lookForTargets(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
+});
+
+it('unless it says that the rule is gone, or says nothing of it', () => {
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
+  says('Removed');
+  expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
+});

@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, PURPOSE_LABEL } from '#shared/names.ts';
+import { systemClock, type Clock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { Registry } from '#shared/runtime/prometheus.ts';
+import { createMetrics } from '../metrics.ts';
+import { Reports } from '../reports/reports.ts';
+import { ruleOf } from '../verdict/rule.ts';
+import type { RuleVersion } from './rules.ts';
+import type { Target } from '../cnf/target.ts';
+import { sentReport, target, word } from '../testing/facts.ts';
+import { Awaited } from './awaited.ts';
+import { Facts } from './facts.ts';
+import { Reconciler } from './reconciler.ts';
+
+const resource = {
+  group: 'g',
+  version: 'v1',
+  plural: 'firewallrules',
+  kind: 'FirewallRule',
+  schema: objectSchema,
+};
+
+/** One object as an API server keeps it: every write has to name its uid and version. */
+let stored: RuleObject | undefined;
+/** What our watch has told of it. */
+let watched: RuleObject;
+let writes: string[];
+let newer: RuleVersion | undefined;
+let watchedPods: Target[];
+let livePods: Target[];
+let looks: number;
+let reads: number;
+let reports: Reports;
+/** Reasons of Events. */
+let events: string[];
+/** Milliseconds that somebody has asked to wait. Those of a second and more are over at once, and have passed then. */
+let waits: number[];
+let passedMs: number;
+let stop: () => Promise<void>;
+let reconciler: Reconciler;
+
+const object = (changes: Partial<RuleObject['metadata']> = {}): RuleObject => ({
+  apiVersion: 'g/v1',
+  kind: 'FirewallRule',
+  metadata: {
+    namespace: 'edge',
+    name: 'reject-80',
+    uid: 'rule-1',
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '2026-01-02T03:04:05Z',
+    labels: { [PURPOSE_LABEL]: 'cnf-1' },
+    finalizers: [AGENTS_FINALIZER],
+    ...changes,
+  },
+});
+const deleting = { deletionTimestamp: '2026-01-02T03:04:06Z' };
+
+const conflict = () => new KubeError('write', 'changed', { status: 409, reason: 'Conflict' });
+const notFound = () => new KubeError('get', 'gone', { status: 404, reason: 'NotFound' });
+
+const versionOf = (from: RuleObject): RuleVersion => ({
+  resource,
+  object: from,
+  rule: ruleOf(from, 'r1'),
+});
+
+type Written = { metadata: { uid: string; resourceVersion: string; finalizers?: string[] } };
+const write = (what: string, { metadata, ...rest }: Written & { status?: unknown }): RuleObject => {
+  if (!stored) throw notFound();
+  const { uid, resourceVersion } = stored.metadata;
+  if (metadata.uid !== uid || metadata.resourceVersion !== resourceVersion) throw conflict();
+  writes.push(`${what} ${uid}@${resourceVersion}`);
+  const version = String(Number(resourceVersion) + 1);
+  const { finalizers = stored.metadata.finalizers ?? [] } = metadata;
+  stored = {
+    ...stored,
+    ...rest,
+    metadata: { ...stored.metadata, finalizers, resourceVersion: version },
+  };
+  return stored;
+};
+
+const client = {
+  get: async () => {
+    reads += 1;
+    if (!stored) throw notFound();
+    return stored;
+  },
+  replace: async (_resource: unknown, body: unknown) => write('status', body as Written),
+  patch: async (_resource: unknown, _key: unknown, { patch }: { patch: { body: unknown } }) =>
+    write('finalizers', patch.body as Written),
+} as unknown as KubeClient;
+
+beforeEach(() => {
+  [writes, watchedPods, livePods, looks, newer] = [[], [], [], 0, undefined];
+  [events, waits, reads, passedMs] = [[], [], 0, 0];
+  const rules = {
+    get: () => newer ?? versionOf(watched),
+    learn: (fresh: RuleObject) => (newer = versionOf(fresh)),
+    uids: () => [watched.metadata.uid].values(),
+    uidsOfPurpose: () => new Set([watched.metadata.uid]),
+  };
+  reports = new Reports({ silentAfterMs: 60_000 });
+  const pods = {
+    ofPurpose: () => watchedPods,
+    ofNamespace: () => watchedPods,
+    look: async () => {
+      looks += 1;
+      return livePods;
+    },
+  };
+  const clock: Clock = {
+    ...systemClock,
+    now: () => Date.now() + passedMs,
+    after: (ms, callback) => {
+      waits.push(ms);
+      if (ms < 1_000) return systemClock.after(ms, callback);
+      return systemClock.after(1, () => {
+        passedMs += ms;
+        callback();
+      });
+    },
+  };
+  const facts = new Facts({ pods, reports, awaited: new Awaited(), silentAfterMs: 60_000, clock });
+  reconciler = new Reconciler({
+    client,
+    rules,
+    reports,
+    facts,
+    record: ({ reason }) => events.push(reason),
+    metrics: createMetrics(new Registry()),
+    clock,
+    log: silentLogger,
+  });
+  const controller = new AbortController();
+  const done = reconciler.run(controller.signal);
+  stop = async () => {
+    controller.abort();
+    await done;
+  };
+});
+afterEach(() => stop());
+
+const work = async (on: RuleObject, from: RuleObject = on): Promise<void> => {
+  [stored, watched] = [on, from];
+  reconciler.markRule(watched.metadata.uid);
+  await expect.poll(() => reconciler.queued, { timeout: 5_000 }).toBe(0);
+};
+
+it('holds a rule before it says anything about it', async () => {
+  await work(object({ finalizers: [] }));
+  expect(writes).toEqual(['finalizers rule-1@1']);
+  expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
+});
+
+it('holds a rule at once, and waits a little with what it says', async () => {
+  await work(object({ finalizers: [] }));
+  expect(waits).toEqual([]);
+  await work(stored!);
+  expect(waits).toHaveLength(1);
+});
+
+it('writes a status once, and not again while nothing changes', async () => {
+  await work(object());
+  expect(writes).toEqual(['status rule-1@1']);
+  await work(stored!);
+  expect(writes).toHaveLength(1);
+});
+
+it('knows what it wrote before the watch tells of it', async () => {
+  await work(object());
+  await work(stored!, object());
+  expect(writes).toHaveLength(1);
+  expect(reads).toBe(0);
+});
+
+it('looks at what a pod speaks of that has lost its label', async () => {
+  [stored, watched] = [object({ labels: {} }), object({ labels: {} })];
+  const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
+  reports.accept({ uid: 'uid-a', restarts: 0 }, page, { monotonic: 0, wall: 0 });
+  reconciler.markPod(target('a', { purpose: undefined }));
+  await expect.poll(() => writes).toEqual(['status rule-1@1']);
+});
+
+it('tells of a removal that stays blocked, once', async () => {
+  watchedPods = [target('a')];
+  const asked = { deletionTimestamp: new Date().toISOString() };
+  [stored, watched] = [object(asked), object(asked)];
+  reconciler.markRule('rule-1');
+  await expect.poll(() => events).toEqual(['RemovalBlocked']);
+  await work(stored);
+  expect(events).toEqual(['RemovalBlocked']);
+});
+
+describe('a version that has been overtaken', () => {
+  it('is read anew, and the status made for what it is now', async () => {
+    await work(object({ resourceVersion: '5', generation: 2 }), object());
+    expect(writes).toEqual(['status rule-1@5']);
+    expect(stored?.status).toMatchObject({ observedGeneration: 2 });
+  });
+
+  it('does not let go what is not being deleted any more under that name', async () => {
+    const successor = object({ uid: 'rule-2', resourceVersion: '9' });
+    await work(successor, object({ ...deleting, resourceVersion: '4' }));
+    expect(writes).toEqual([]);
+    expect(stored).toBe(successor);
+  });
+
+  it('that is gone is let be', async () => {
+    stored = undefined;
+    watched = object(deleting);
+    reconciler.markRule('rule-1');
+    await expect.poll(() => reconciler.queued).toBe(0);
+    expect(writes).toEqual([]);
+  });
+});
+
+describe('before a rule is let go', () => {
+  it("what ICN's controller holds it by goes, too, and what others hold it by stays", async () => {
+    const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];
+    await work(object({ ...deleting, finalizers }));
+    expect(stored?.metadata.finalizers).toEqual(['example.com/other']);
+  });
+
+  it('the pods are looked for past the watch', async () => {
+    await work(object(deleting));
+    expect(looks).toBe(1);
+    expect(writes).toEqual(['finalizers rule-1@1']);
+    expect(stored?.metadata.finalizers).toEqual([]);
+  });
+
+  it('a pod that only that look has found keeps it, and is named', async () => {
+    livePods = [target('unseen')];
+    [stored, watched] = [object(deleting), object(deleting)];
+    reconciler.markRule('rule-1');
+    await expect.poll(() => writes).toEqual(['status rule-1@1']);
+    expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
+    expect(stored?.status).toMatchObject({ outOfSync: [{ pod: 'unseen' }] });
+    // It is looked again by itself: no watch will tell when that pod goes.
+    livePods = [];
+    await expect.poll(() => stored?.metadata.finalizers, { timeout: 5_000 }).toEqual([]);
+  });
+
+  it('nobody is looked for while a known pod blocks', async () => {
+    watchedPods = [target('a')];
+    [stored, watched] = [object(deleting), object(deleting)];
+    reconciler.markRule('rule-1');
+    await expect.poll(() => writes).toEqual(['status rule-1@1']);
+    expect(looks).toBe(0);
+  });
+});

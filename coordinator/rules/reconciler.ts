@@ -1,0 +1,226 @@
+/**
+ * Brings the API server's rules to what is known: status, finalizers, Events. Whatever happens only marks rules; a queue works each
+ * marked rule on the facts of that moment. Decides nothing itself and writes only what is fenced to the version it looked at.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { RuleStatus } from '#shared/protocol/status.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
+import { WorkQueue } from '#shared/runtime/work-queue.ts';
+import { hold, isHeld, release } from './hold.ts';
+import type { Reports } from '../reports/reports.ts';
+import type { Rule } from '../verdict/rule.ts';
+import type { Rules, RuleVersion } from './rules.ts';
+import type { Target } from '../cnf/target.ts';
+import { announcements } from './announce.ts';
+import type { Facts } from './facts.ts';
+
+export type RuleMetrics = {
+  statusWrites: Counter<'result'>;
+  finalizersRemoved: Counter;
+  /** From the deletion of a rule to the removal of our finalizer. */
+  removalSeconds: Histogram;
+};
+
+export type ReconcilerDeps = {
+  client: KubeClient;
+  rules: Pick<Rules, 'get' | 'learn' | 'uids' | 'uidsOfPurpose'>;
+  reports: Reports;
+  facts: Facts;
+  record: (event: RecordedEvent) => void;
+  metrics: RuleMetrics;
+  clock: Clock;
+  log: Logger;
+};
+
+/** What comes within this time, e.g. the reports of all pods on one rule, becomes one status. */
+const COALESCE_MS = 100;
+/** Requests to the API server in flight; more would only wait in its own queues. */
+const CONCURRENCY = 16;
+/** Tries on fresh versions before a rule that others keep changing has to wait. */
+const MAX_ATTEMPTS = 3;
+/** Between looks past the watch while it and the API server disagree about pods. */
+const LOOK_AGAIN_MS = 2_000;
+/** A deletion that takes longer is worth an Event: all the rest was in time for nobody to notice. */
+const BLOCKED_AFTER_MS = 15_000;
+
+export class Reconciler {
+  readonly #deps: ReconcilerDeps;
+  readonly #queue: WorkQueue<string>;
+  /** What was last said about a blocked deletion, by the rule's uid. */
+  readonly #blockedTold = new Map<string, string>();
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue<string>({
+      work: (uid, signal) => this.#work(uid, signal),
+      concurrency: CONCURRENCY,
+      clock: deps.clock,
+      onError: (uid, err, retryInMs) => {
+        const rule = deps.rules.get(uid)?.rule;
+        deps.log.warn(
+          { rule: rule && nameOf(rule), err, retryInMs },
+          'rule not brought up to date',
+        );
+      },
+    });
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  /** Works what is marked until the signal aborts. Not to be called before the pods are known. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal);
+  }
+
+  markRule(uid: string): void {
+    const rule = this.#deps.rules.get(uid)?.rule;
+    // Until it has our finalizer, a rule can vanish while pods hold it.
+    const urgent = rule !== undefined && needsHold(rule);
+    this.#queue.add(uid, urgent ? 0 : COALESCE_MS);
+  }
+
+  markRules(uids: Iterable<string>): void {
+    for (const uid of uids) this.markRule(uid);
+  }
+
+  /** All rules that the pod has a part in: those of its purpose, and those that it still speaks of. */
+  markPod({ namespace, purpose, uid }: Target): void {
+    const { rules, reports } = this.#deps;
+    if (purpose !== undefined) this.markRules(rules.uidsOfPurpose(namespace, purpose));
+    for (const spokenOf of reports.of(uid)?.rules.keys() ?? [])
+      if (rules.get(spokenOf)) this.markRule(spokenOf);
+  }
+
+  markAll(): void {
+    this.markRules(this.#deps.rules.uids());
+  }
+
+  async #work(uid: string, signal: AbortSignal): Promise<number | void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const version = this.#deps.rules.get(uid);
+      if (!version) {
+        this.#blockedTold.delete(uid);
+        return undefined;
+      }
+      try {
+        return await this.#bring(version, signal);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
+        if (!(await this.#readAnew(version, signal))) return undefined;
+      }
+    }
+  }
+
+  /** False when the rule is gone; the watch will say so, too. */
+  async #readAnew({ resource, rule }: RuleVersion, signal: AbortSignal): Promise<boolean> {
+    const { client, rules } = this.#deps;
+    try {
+      const fresh = await client.get(resource, rule, { signal });
+      return fresh.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  async #bring(version: RuleVersion, signal: AbortSignal): Promise<number | undefined> {
+    const { rule } = version;
+    if (rule.deletedAt !== undefined) return this.#bringAway(version, rule.deletedAt, signal);
+    if (needsHold(rule)) {
+      await hold(this.#deps.client, version, signal);
+      // The watch brings the version that has it, and marks the rule again.
+      return undefined;
+    }
+    await this.#say(version, this.#deps.facts.targetsOf(rule), signal);
+    return undefined;
+  }
+
+  async #bringAway(
+    version: RuleVersion,
+    deletedAt: number,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { rule } = version;
+    const { clock, facts } = this.#deps;
+    let targets = facts.targetsOf(rule);
+    let decision = facts.decide(rule, targets);
+    let lookAgain = false;
+    if (decision.remove && isHeld(version)) {
+      targets = await facts.lookForTargets(rule);
+      decision = facts.decide(rule, targets);
+      if (decision.remove) {
+        await this.#letGo(version, deletedAt, signal);
+        return undefined;
+      }
+      lookAgain = true;
+    }
+    await this.#say(version, targets, signal);
+    const blockedInMs = deletedAt + BLOCKED_AFTER_MS - clock.now();
+    if (decision.blockers.length > 0 && blockedInMs <= 0) this.#tellBlocked(version);
+    return earliest(
+      decision.recheckInMs,
+      lookAgain ? LOOK_AGAIN_MS : undefined,
+      decision.blockers.length > 0 && blockedInMs > 0 ? blockedInMs : undefined,
+    );
+  }
+
+  async #letGo(version: RuleVersion, deletedAt: number, signal: AbortSignal): Promise<void> {
+    const { client, clock, log, metrics } = this.#deps;
+    const { rule } = version;
+    await release(client, version, signal);
+    metrics.finalizersRemoved.inc();
+    metrics.removalSeconds.observe(Math.max(0, clock.now() - deletedAt) / 1_000);
+    log.info({ rule: nameOf(rule), uid: rule.uid }, 'rule let go');
+  }
+
+  async #say(version: RuleVersion, targets: readonly Target[], signal: AbortSignal): Promise<void> {
+    const { client, facts, metrics, rules } = this.#deps;
+    const { resource, object, rule } = version;
+    const status = facts.status(rule, targets);
+    if (isDeepStrictEqual(status, object.status)) return;
+    try {
+      const written = await replaceStatus({ client, resource, object }, status, {
+        signal,
+      });
+      rules.learn(written);
+    } catch (error) {
+      metrics.statusWrites.inc({ result: isConflict(error) ? 'conflict' : 'error' });
+      throw error;
+    }
+    metrics.statusWrites.inc({ result: 'written' });
+    this.#announce(version, status);
+  }
+
+  #announce({ object, rule }: RuleVersion, status: RuleStatus): void {
+    const { log, record } = this.#deps;
+    const { state, pods, message } = status;
+    log.info({ rule: nameOf(rule), state, pods: pods?.summary, reason: message }, 'rule status');
+    for (const said of announcements(rule.status, status)) record({ object, ...said });
+  }
+
+  #tellBlocked({ object, rule }: RuleVersion): void {
+    const message = this.#deps.rules.get(rule.uid)?.rule.status?.message;
+    if (message === undefined || this.#blockedTold.get(rule.uid) === message) return;
+    this.#blockedTold.set(rule.uid, message);
+    this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
+  }
+}
+
+const needsHold = ({ deletedAt, held, purpose }: Rule): boolean =>
+  deletedAt === undefined && purpose !== undefined && !held;
+
+const nameOf = ({ kind, namespace, name }: Rule): string => `${kind} ${namespace}/${name}`;
+
+const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+};

@@ -1,0 +1,133 @@
+/**
+ * Every rule CR of every kind and namespace, whatever its labels: one that loses its label must not vanish with our finalizer on.
+ * Knows our own writes before the watch tells of them, so that nothing is decided on what we have just changed.
+ */
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { StoreEvent } from '#shared/kube/store.ts';
+import type { WatchState } from '#shared/kube/watch-state.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { ruleOf, type Rule } from '../verdict/rule.ts';
+
+/** A version of a rule CR, and what we make of it. */
+export type RuleVersion = { resource: ResourceType; object: RuleObject; rule: Rule };
+
+export type RulesOptions = {
+  /** Undefined: of all. */
+  namespace: string | undefined;
+  kinds: readonly ResourceType[];
+  revisionOf: (object: RuleObject) => string;
+  client: KubeClient;
+  clock: Clock;
+  log: Logger;
+  /** A rule came, went (`gone`) or changed. */
+  onChange: (uid: string, gone: boolean) => void;
+};
+
+type Entry = {
+  watched: RuleVersion;
+  /** What we wrote, or read past the watch, on top of the watched version. */
+  newer: RuleVersion | undefined;
+};
+
+export class Rules {
+  readonly #options: RulesOptions;
+  readonly #reflectors: readonly Reflector[];
+  readonly #entries = new Map<string, Entry>();
+  readonly #byPurpose = new Map<string, Set<string>>();
+
+  constructor(options: RulesOptions) {
+    this.#options = options;
+    const { client, clock, log, namespace } = options;
+    this.#reflectors = options.kinds.map(
+      (resource) =>
+        new Reflector({
+          client,
+          clock,
+          log,
+          resource,
+          selection: { namespace },
+          onEvent: (event) => this.#onEvent(resource, event),
+        }),
+    );
+  }
+
+  /** The kinds that are served but were never listed, and why. */
+  get unknown(): ReadonlyMap<string, WatchState> {
+    return new Map(
+      this.#reflectors
+        .filter(({ state }) => !state.listed && state.phase !== 'NotServed')
+        .map(({ resource, state }) => [resource.kind, state]),
+    );
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
+  }
+
+  get(uid: string): RuleVersion | undefined {
+    const entry = this.#entries.get(uid);
+    return entry?.newer ?? entry?.watched;
+  }
+
+  uids(): IterableIterator<string> {
+    return this.#entries.keys();
+  }
+
+  uidsOfPurpose(namespace: string, purpose: string): ReadonlySet<string> {
+    return this.#byPurpose.get(keyOf(namespace, purpose)) ?? new Set();
+  }
+
+  /** The CRs themselves, those being deleted included. */
+  objectsOfPurpose(namespace: string, purpose: string): RuleObject[] {
+    return [...this.uidsOfPurpose(namespace, purpose)].flatMap(
+      (uid) => this.get(uid)?.object ?? [],
+    );
+  }
+
+  /** What the API server answered about a rule; counts until the watch tells of another version than it did before. */
+  learn(object: RuleObject): RuleVersion | undefined {
+    const entry = this.#entries.get(object.metadata.uid);
+    if (!entry) return undefined;
+    const { resourceVersion } = entry.watched.object.metadata;
+    entry.newer =
+      resourceVersion === object.metadata.resourceVersion
+        ? undefined
+        : this.#version(entry.watched.resource, object);
+    return entry.newer ?? entry.watched;
+  }
+
+  #onEvent(resource: ResourceType, { type, object }: StoreEvent<RuleObject>): void {
+    const { uid } = object.metadata;
+    const before = this.#entries.get(uid)?.watched.rule;
+    if (type === 'deleted') {
+      this.#entries.delete(uid);
+      this.#index(before, undefined);
+    } else {
+      const watched = this.#version(resource, object);
+      this.#entries.set(uid, { watched, newer: undefined });
+      this.#index(before, watched.rule);
+    }
+    this.#options.onChange(uid, type === 'deleted');
+  }
+
+  #version(resource: ResourceType, object: RuleObject): RuleVersion {
+    return { resource, object, rule: ruleOf(object, this.#options.revisionOf(object)) };
+  }
+
+  #index(before: Rule | undefined, now: Rule | undefined): void {
+    if (before?.purpose !== undefined && before.purpose !== now?.purpose) {
+      const key = keyOf(before.namespace, before.purpose);
+      const uids = this.#byPurpose.get(key);
+      uids?.delete(before.uid);
+      if (uids?.size === 0) this.#byPurpose.delete(key);
+    }
+    if (now?.purpose === undefined) return;
+    const key = keyOf(now.namespace, now.purpose);
+    this.#byPurpose.set(key, (this.#byPurpose.get(key) ?? new Set()).add(now.uid));
+  }
+}
+
+const keyOf = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;

@@ -1,0 +1,182 @@
+/**
+ * Which FirewallDNATs all Services together ask for. Pure: the same Services give the same rules in whatever order they come. A zone's
+ * port can be had once; the oldest Service has it.
+ */
+import { createHash } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { checkSpec } from '#shared/compile/check.ts';
+import { compare } from '#shared/compile/in-use.ts';
+import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
+import type { Service, ServicePort } from './service.ts';
+
+export type ExposeOptions = {
+  /** `namespace/purpose` or `purpose` for Services that do not say; undefined: only those that say. */
+  allTo: string | undefined;
+  /** For Services that do not say. */
+  zone: string | undefined;
+  /** Not exposed by `allTo`. */
+  exceptNamespaces: readonly string[];
+};
+
+/** A FirewallDNAT as it has to be. */
+export type WantedRule = {
+  namespace: string;
+  name: string;
+  purpose: string;
+  service: Service;
+  spec: Readonly<Record<string, string>>;
+};
+
+/** Why (a part of) a Service is not exposed. */
+export type Note = { reason: NoteReason; message: string };
+export type NoteReason = 'NotExposed' | 'NoCnf' | 'PortTaken';
+
+export type Claims = {
+  /** By `namespace/name` of the FirewallDNAT. */
+  wanted: ReadonlyMap<string, WantedRule>;
+  /** By uid of the Service; those without a word have none. */
+  notes: ReadonlyMap<string, readonly Note[]>;
+  /** Uids of Services whose CNF is not known now: what they have stays. */
+  undecided: ReadonlySet<string>;
+};
+
+/** Namespaces in which CNF pods of a purpose are known. */
+export type CnfNamespaces = (purpose: string) => readonly string[];
+
+export const NOT_EXPOSED = 'none';
+
+export const claimsOf = (
+  services: readonly Service[],
+  options: ExposeOptions,
+  cnfNamespaces: CnfNamespaces,
+): Claims => {
+  const wanted = new Map<string, WantedRule>();
+  const notes = new Map<string, readonly Note[]>();
+  const undecided = new Set<string>();
+  const holders = new Map<string, Service>();
+  for (const service of [...services].sort(byAge)) {
+    const asked = askedOf(service, options);
+    if (asked === undefined) continue;
+    const place = placeOf(asked, service, cnfNamespaces);
+    if ('reason' in place) {
+      undecided.add(service.uid);
+      notes.set(service.uid, [place]);
+      continue;
+    }
+    const zone = service.zone ?? options.zone;
+    const said: Note[] = [];
+    for (const rule of rulesFor(service, { ...place, zone }, said)) {
+      const claim = claimOf(rule);
+      const holder = holders.get(claim);
+      if (holder) {
+        said.push(taken(rule, holder));
+        continue;
+      }
+      holders.set(claim, service);
+      wanted.set(`${rule.namespace}/${rule.name}`, rule);
+    }
+    if (said.length > 0) notes.set(service.uid, said);
+  }
+  return { wanted, notes, undecided };
+};
+
+const byAge = (a: Service, b: Service): number =>
+  compare(a.createdAt, b.createdAt) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+
+/** Undefined: it is not to be exposed. */
+const askedOf = (service: Service, options: ExposeOptions): string | undefined => {
+  const { expose, name, namespace } = service;
+  if (expose !== undefined) return expose === NOT_EXPOSED || expose === '' ? undefined : expose;
+  const isClusterOwn = namespace === 'default' && name === 'kubernetes';
+  return isClusterOwn || options.exceptNamespaces.includes(namespace) ? undefined : options.allTo;
+};
+
+type Place = { namespace: string; purpose: string };
+
+const placeOf = (asked: string, service: Service, cnfNamespaces: CnfNamespaces): Place | Note => {
+  const [first = '', second] = asked.split('/');
+  if (second !== undefined) return { namespace: first, purpose: second };
+  const namespaces = cnfNamespaces(first);
+  if (namespaces.includes(service.namespace))
+    return { namespace: service.namespace, purpose: first };
+  const [only, another] = namespaces;
+  if (only !== undefined && another === undefined) return { namespace: only, purpose: first };
+  const message =
+    only === undefined
+      ? `there is no pod of a CNF with purpose ${first}; what is exposed already stays`
+      : `several namespaces have a CNF with purpose ${first} (${[...namespaces].sort().join(', ')}): write namespace/purpose`;
+  return { reason: 'NoCnf', message };
+};
+
+const rulesFor = (
+  service: Service,
+  place: Place & { zone: string | undefined },
+  said: Note[],
+): WantedRule[] => {
+  const { namespace, purpose, zone } = place;
+  const obstacle = obstacleOf(service, zone);
+  if (obstacle !== undefined) {
+    said.push({ reason: 'NotExposed', message: obstacle });
+    return [];
+  }
+  const wanted = service.ports.flatMap((port) =>
+    service.clusterIps.map((clusterIp) => ({
+      namespace,
+      purpose,
+      service,
+      name: nameOf(service, port, clusterIp),
+      spec: specOf(zone ?? '', port, clusterIp),
+    })),
+  );
+  return wanted.filter(({ spec }) => {
+    const checked = checkSpec(firewallDnat, spec);
+    if ('spec' in checked) return true;
+    const message = `port ${spec['src_dport']} ${spec['proto']}: ${checked.problem.message}`;
+    said.push({ reason: 'NotExposed', message });
+    return false;
+  });
+};
+
+const obstacleOf = (service: Service, zone: string | undefined): string | undefined => {
+  if (service.type === 'ExternalName')
+    return 'a Service of type ExternalName has no cluster IP; a CNFService takes a host name';
+  if (service.clusterIps.includes('None'))
+    return 'a headless Service has no cluster IP; give it one, or make another Service beside it';
+  if (service.ports.length === 0) return 'it has no ports';
+  if (service.clusterIps.every((address) => address === ''))
+    return 'it has not been given a cluster IP yet';
+  if (zone === undefined)
+    return 'no zone is given: annotation sdewan.akraino.org/expose-zone names the FirewallZone that clients come from';
+  return undefined;
+};
+
+const specOf = (zone: string, { port, protocol }: ServicePort, clusterIp: string) => ({
+  src: zone,
+  proto: protocol.toLowerCase(),
+  src_dport: String(port),
+  dest_ip: clusterIp,
+  dest_port: String(port),
+  family: isIPv6(clusterIp) ? 'ipv6' : 'ipv4',
+});
+
+/** Readable, and told apart by a hash, since names are cut and have dashes in them. */
+const nameOf = (
+  { namespace, name }: Service,
+  { port, protocol }: ServicePort,
+  clusterIp: string,
+): string => {
+  const family = isIPv6(clusterIp) ? 'ipv6' : 'ipv4';
+  const hash = createHash('sha256')
+    .update([namespace, name, port, protocol, family].join('/'))
+    .digest('hex')
+    .slice(0, 10);
+  return `svc-${name.slice(0, 40)}-${port}-${protocol.toLowerCase()}-${family}-${hash}`;
+};
+
+const claimOf = ({ namespace, purpose, spec }: WantedRule): string =>
+  [namespace, purpose, spec['src'], spec['proto'], spec['src_dport'], spec['family']].join('/');
+
+const taken = ({ spec }: WantedRule, { namespace, name }: Service): Note => ({
+  reason: 'PortTaken',
+  message: `port ${spec['src_dport']} ${spec['proto']} (${spec['family']}) of zone ${spec['src']} belongs to Service ${namespace}/${name}, which is older`,
+});

@@ -1,0 +1,90 @@
+/**
+ * Whether a rule that is being deleted may go. It may not while any pod could still hold it: each has to have said, by the agent
+ * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
+ */
+import type { ConditionReason } from '#shared/protocol/status.ts';
+import type { Reason } from '#shared/protocol/reasons.ts';
+import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
+import type { PodReport } from './pod-report.ts';
+import type { Rule } from './rule.ts';
+import type { Target } from '../cnf/target.ts';
+
+export type Blocker = { pod: string; reason: string; message: string };
+
+export type Decision = {
+  /** Only of a rule that is being deleted. */
+  remove: boolean;
+  blockers: readonly Blocker[];
+  /** Pods that could have held the rule: those that block and those that have confirmed. */
+  candidates: number;
+  /** Milliseconds after which time alone may change the decision. */
+  recheckInMs: number | undefined;
+};
+
+export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAfterMs'>;
+
+/**
+ * A kubelet posts within this time that a container started (its status loop is 10 s). An agent that starts after the deletion
+ * sees the rule as being deleted and never applies it, so a pod whose agent had not started by then never will have held it.
+ */
+export const STARTED_UNSEEN_MS = 10_000;
+
+/** `targets`: every pod that may hold the rule, terminating ones too. Reports are by pod uid. */
+export const decide = (
+  rule: Rule,
+  targets: readonly Target[],
+  reports: ReadonlyMap<string, PodReport>,
+  context: DecideContext,
+): Decision => {
+  if (rule.deletedAt === undefined)
+    return { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
+  const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
+  const candidates = targets
+    .filter((target) => canHold(target, reports.get(target.uid), settlesInMs))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const blockers = candidates
+    .map((target) => blockerOf(rule, target, reports.get(target.uid), context))
+    .filter((blocker) => blocker !== undefined);
+  const unsettled = candidates.some((target) => target.agent.state === 'never-started');
+  return {
+    remove: blockers.length === 0,
+    blockers,
+    candidates: candidates.length,
+    recheckInMs: unsettled && settlesInMs > 0 ? settlesInMs : undefined,
+  };
+};
+
+const canHold = (
+  { finished, agent }: Target,
+  report: PodReport | undefined,
+  settlesInMs: number,
+): boolean => {
+  if (finished || agent.state === 'missing') return false;
+  if (agent.state === 'started' || report) return true;
+  return agent.scheduled && settlesInMs > 0;
+};
+
+const blockerOf = (
+  rule: Rule,
+  target: Target,
+  report: PodReport | undefined,
+  context: DecideContext,
+): Blocker | undefined => {
+  const because = (reason: ConditionReason | Reason, message: string): Blocker => ({
+    pod: target.name,
+    reason,
+    message,
+  });
+  if (!report) return because('AgentStarting', 'the agent has not reported yet');
+  if (target.agent.state === 'started' && report.restarts < target.agent.restarts)
+    return because('AgentRestarted', 'the agent has restarted and not reported since');
+  const word = report.rules.get(rule.uid);
+  if (word?.state === 'Removed') return undefined;
+  if (isSilent(report, context)) return because('AgentSilent', silence(report));
+  if (!word)
+    return report.unwatchedKinds.includes(rule.kind)
+      ? because('NotWatching', `the agent cannot watch ${rule.kind}, so it knows of no deletion`)
+      : because('NotConfirmed', 'the agent has not said that the rule is gone');
+  if (word.state === 'Applied') return because('Removing', 'the rule is still on OpenWRT');
+  return { pod: target.name, reason: word.reason, message: word.message };
+};

@@ -1,0 +1,135 @@
+/**
+ * Whether one live pod has a rule, and if not, why: an ordered list of small checks, of which the first that finds something
+ * speaks. Nothing is taken as applied unless a fresh report of a ready pod says so for this very uid and revision.
+ */
+import type { ConditionReason } from '#shared/protocol/status.ts';
+import type { Reason } from '#shared/protocol/reasons.ts';
+import type { PodReport, RuleWord } from './pod-report.ts';
+import type { Rule } from './rule.ts';
+import type { Target } from '../cnf/target.ts';
+import { timestamp } from './wording.ts';
+
+export type Problem = {
+  reason: string;
+  message: string;
+  /** The agent says that somebody has to change something. */
+  failed: boolean;
+};
+
+export type PodVerdict = {
+  pod: string;
+  /** Ready, and has this revision now. */
+  problem: Problem | undefined;
+  /** Ready, and has this generation; an order annotation may have changed since. */
+  hasGeneration: boolean;
+  /** When the pod's agent first said so, wall-clock milliseconds. */
+  since: number | undefined;
+};
+
+export type RollupContext = {
+  /** Wall clock, milliseconds. */
+  now: number;
+  /** The clock of `heardAt.monotonic`. */
+  monotonic: number;
+  /** A report older than this is not fresh. */
+  silentAfterMs: number;
+  /** Uids of pods that were there when the coordinator started and that have time left to report. */
+  awaited: ReadonlySet<string>;
+};
+
+export const podVerdict = (
+  rule: Rule,
+  target: Target,
+  report: PodReport | undefined,
+  context: RollupContext,
+): PodVerdict => {
+  const { name: pod } = target;
+  if (isAwaited(target, report, context) && isCurrent(rule) && rule.status?.inSync)
+    return { pod, problem: undefined, hasGeneration: true, since: undefined };
+  const word = report?.rules.get(rule.uid);
+  const facts: Facts = { rule, target, report, word, context };
+  const problem = checks.map((check) => check(facts)).find((found) => found !== undefined);
+  const hasGeneration =
+    (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
+    word?.state === 'Applied' &&
+    word.generation === rule.generation;
+  return { pod, problem, hasGeneration, since: word?.since };
+};
+
+/** The last status is about this generation. */
+export const isCurrent = ({ status, generation }: Rule): boolean =>
+  status?.observedGeneration === generation;
+
+/** Nothing known speaks against the pod: this coordinator is only too young to have heard of it. */
+export const isAwaited = (
+  target: Target,
+  report: PodReport | undefined,
+  context: Pick<RollupContext, 'awaited'>,
+): boolean =>
+  !report && target.ready && target.agent.state !== 'missing' && context.awaited.has(target.uid);
+
+type Facts = {
+  rule: Rule;
+  target: Target;
+  report: PodReport | undefined;
+  word: RuleWord | undefined;
+  context: RollupContext;
+};
+type Check = (facts: Facts) => Problem | undefined;
+
+const because = (reason: ConditionReason | Reason, message: string): Problem => ({
+  reason,
+  message,
+  failed: false,
+});
+
+/** Whether the report is too old to say how things are now. */
+export const isSilent = (
+  report: PodReport,
+  context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'>,
+): boolean => context.monotonic - report.heardAt.monotonic > context.silentAfterMs;
+
+export const silence = (report: PodReport): string =>
+  `the agent has not reported since ${timestamp(report.heardAt.wall)}`;
+
+/** What a rule's author can mend comes before what an operator can; what passes by itself comes last. */
+const checks: readonly Check[] = [
+  ({ target }) =>
+    target.agent.state === 'missing'
+      ? because(
+          'AgentMissing',
+          'the pod was made without the agent; re-create it with the agent injected',
+        )
+      : undefined,
+  ({ rule, word, report, context }) =>
+    report &&
+    word?.state === 'Failed' &&
+    word.revision === rule.revision &&
+    !isSilent(report, context)
+      ? { reason: word.reason, message: word.message, failed: true }
+      : undefined,
+  ({ target }) => (target.ready ? undefined : because('PodNotReady', target.notReady)),
+  ({ report }) => (report ? undefined : because('AgentStarting', 'the agent has not reported yet')),
+  ({ report, context }) =>
+    report && isSilent(report, context) ? because('AgentSilent', silence(report)) : undefined,
+  ({ report }) =>
+    report?.openwrt.reachable === false
+      ? because('OpenwrtUnreachable', report.openwrt.message || 'OpenWRT does not answer')
+      : undefined,
+  ({ rule, word, report }) =>
+    word?.revision !== rule.revision && report?.unwatchedKinds.includes(rule.kind)
+      ? because('NotWatching', `the agent cannot watch ${rule.kind} and keeps what it has`)
+      : undefined,
+  ({ word }) => (word ? undefined : because('Applying', 'the agent has not seen the rule yet')),
+  ({ rule, word }) =>
+    word && word.revision !== rule.revision ? because('Outdated', outdated(rule, word)) : undefined,
+  ({ word }) =>
+    word && word.state !== 'Applied'
+      ? { reason: word.reason, message: word.message, failed: false }
+      : undefined,
+];
+
+const outdated = (rule: Rule, word: RuleWord): string =>
+  word.generation === rule.generation
+    ? 'the agent is at an earlier order of the rule'
+    : `the agent is at generation ${word.generation}`;

@@ -1,0 +1,511 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
+import type { Rule } from './rule.ts';
+import {
+  NOW,
+  SILENT_AFTER,
+  UPTIME,
+  context,
+  factsOf,
+  podFacts,
+  report,
+  reportsOf,
+  rule,
+  target,
+  word,
+  type PodFacts,
+} from '../testing/facts.ts';
+import { rollup } from './rollup.ts';
+
+const a = target('a');
+const b = target('b');
+const applied = report([word()]);
+
+const readyOf = (status: RuleStatus) =>
+  status.conditions?.find((condition) => condition.type === 'Ready');
+
+const roll = (
+  pods: readonly Partial<PodFacts>[],
+  changes: Partial<Rule> = {},
+  time: { now?: number; monotonic?: number } = {},
+): RuleStatus => {
+  const facts = factsOf(
+    pods.map((pod) => ({ target: a, report: undefined, awaited: false, ...pod })),
+  );
+  return rollup(
+    rule(changes),
+    facts.targets,
+    facts.reports,
+    context({ awaited: facts.awaited, ...time }),
+  );
+};
+
+/** In sync on a and b, as a former coordinator wrote it. */
+const inSyncStatus = roll([{ report: applied }, { target: b, report: applied }]);
+
+describe('a rule that all live pods have', () => {
+  it('is in sync, in the words of the seed, of ICN and of Kubernetes', () => {
+    expect(inSyncStatus).toStrictEqual({
+      observedGeneration: 2,
+      inSync: true,
+      appliedVersion: '2',
+      appliedTime: '2026-01-02T03:04:00Z',
+      appliedGeneration: 2,
+      state: 'In Sync',
+      pods: { live: 2, applied: 2, summary: '2/2' },
+      conditions: [
+        {
+          type: 'Ready',
+          status: 'True',
+          reason: 'InSync',
+          message: 'on all pods (2)',
+          observedGeneration: 2,
+          lastTransitionTime: '2026-01-02T03:04:05Z',
+        },
+      ],
+    });
+  });
+
+  it('was applied when the last pod first said so', () => {
+    const later = report([word({ since: NOW - 2_000 })]);
+    const status = roll([{ report: applied }, { target: b, report: later }]);
+    expect(status.appliedTime).toBe('2026-01-02T03:04:03Z');
+  });
+
+  it('keeps its times while heartbeats come and coordinators restart', () => {
+    const heartbeat = report([word({ since: NOW + 90_000 })], {
+      heardAt: { monotonic: UPTIME + 90_000, wall: NOW + 90_000 },
+    });
+    const pods = [{ report: heartbeat }, { target: b, report: heartbeat }];
+    const time = { now: NOW + 91_000, monotonic: UPTIME + 91_000 };
+    expect(roll(pods, { status: inSyncStatus }, time)).toEqual(inSyncStatus);
+  });
+});
+
+describe('a live pod that', () => {
+  type Trouble = { pod: Partial<PodFacts>; reason: string; says: RegExp; stalled?: boolean };
+  const troubles: Record<string, Trouble> = {
+    'is not ready': {
+      pod: {
+        target: target('b', { ready: false, notReady: 'container sdewan is not ready' }),
+        report: applied,
+      },
+      reason: 'PodNotReady',
+      says: /^1 of 2 pods: b: container sdewan is not ready$/,
+    },
+    'has no agent': {
+      pod: { target: target('b', { agent: { state: 'missing' } }) },
+      reason: 'AgentMissing',
+      says: /b: the pod was made without the agent/,
+    },
+    'has not reported': {
+      pod: { target: b },
+      reason: 'AgentStarting',
+      says: /b: the agent has not reported yet/,
+    },
+    'has fallen silent': {
+      pod: {
+        target: b,
+        report: report([word()], {
+          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+        }),
+      },
+      reason: 'AgentSilent',
+      says: /b: the agent has not reported since 2026-01-02T03:03:04Z/,
+    },
+    'does not reach its OpenWRT': {
+      pod: {
+        target: b,
+        report: report([word()], {
+          openwrt: {
+            reachable: false,
+            driver: 'ubus',
+            message: 'connection refused',
+            driftRepairs: 0,
+          },
+        }),
+      },
+      reason: 'OpenwrtUnreachable',
+      says: /b: connection refused/,
+    },
+    'does not reach its OpenWRT, and knows no reason': {
+      pod: {
+        target: b,
+        report: report([word()], {
+          openwrt: { reachable: false, driver: 'ubus', message: '', driftRepairs: 0 },
+        }),
+      },
+      reason: 'OpenwrtUnreachable',
+      says: /b: OpenWRT does not answer$/,
+    },
+    'refused an earlier version': {
+      pod: {
+        target: b,
+        report: report([word({ state: 'Failed', generation: 1, revision: 'r1' })]),
+      },
+      reason: 'Outdated',
+      says: /b: the agent is at generation 1/,
+    },
+    'has an earlier generation': {
+      pod: { target: b, report: report([word({ generation: 1, revision: 'r1' })]) },
+      reason: 'Outdated',
+      says: /b: the agent is at generation 1/,
+    },
+    'has another CR of that name': {
+      pod: { target: b, report: report([word({ uid: 'rule-0' })]) },
+      reason: 'Applying',
+      says: /b: the agent has not seen the rule yet/,
+    },
+    'cannot watch the kind': {
+      pod: {
+        target: b,
+        report: report([word({ generation: 1, revision: 'r1' })], {
+          unwatchedKinds: ['FirewallRule'],
+        }),
+      },
+      reason: 'NotWatching',
+      says: /b: the agent cannot watch FirewallRule/,
+    },
+    'waits for something': {
+      pod: {
+        target: b,
+        report: report([
+          word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone lan1' }),
+        ]),
+      },
+      reason: 'WaitingForReference',
+      says: /b: no zone lan1/,
+    },
+    'refuses the rule': {
+      pod: {
+        target: target('b', { ready: false, notReady: 'not ready' }),
+        report: report([word({ state: 'Failed', reason: 'NameTaken', message: 'name is taken' })]),
+      },
+      reason: 'NameTaken',
+      says: /b: name is taken/,
+      stalled: true,
+    },
+  };
+
+  it.each(Object.entries(troubles))(
+    '%s takes the rule out of sync and is named',
+    (_name, trouble) => {
+      const status = roll([{ report: applied }, trouble.pod], { status: inSyncStatus });
+      expect(status).toMatchObject({
+        inSync: false,
+        state: 'Trying to apply',
+        pods: { summary: '1/2' },
+      });
+      expect(status).not.toHaveProperty('appliedVersion');
+      expect(status).not.toHaveProperty('appliedTime');
+      expect(status).not.toHaveProperty('appliedGeneration');
+      expect(status.message).toMatch(trouble.says);
+      expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: trouble.reason }]);
+      expect(readyOf(status)).toMatchObject({ status: 'False', reason: trouble.reason });
+      const isStalled = status.conditions?.some(({ type }) => type === 'Stalled');
+      expect(isStalled).toBe(trouble.stalled === true);
+    },
+  );
+
+  it('has a trouble that somebody can mend is what the reason is about', () => {
+    const unready = { target: target('a', { ready: false, notReady: 'starts' }), report: applied };
+    const noZone = word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone' });
+    const status = roll([unready, { target: b, report: report([noZone]) }]);
+    expect(readyOf(status)).toMatchObject({ reason: 'WaitingForReference' });
+  });
+
+  it('has refused an earlier generation is only behind', () => {
+    const word1 = word({ state: 'Failed', generation: 1, revision: 'r1', reason: 'InvalidSpec' });
+    const status = roll([{ report: report([word1]) }]);
+    expect(status.conditions).toMatchObject([{ type: 'Ready', reason: 'Outdated' }]);
+    expect(status.conditions).toHaveLength(1);
+  });
+
+  it('somebody has to mend comes before one that only has to start', () => {
+    const failed = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
+    const status = roll([{}, { target: b, report: failed }]);
+    expect(readyOf(status)).toMatchObject({ reason: 'NameTaken' });
+  });
+
+  it('has another trouble than before has had one all the time', () => {
+    const before = roll([{}]);
+    const status = roll([{ report: report([]) }], { status: before }, { now: NOW + 60_000 });
+    expect(readyOf(status)?.message).not.toBe(readyOf(before)?.message);
+    expect(readyOf(status)?.lastTransitionTime).toBe(readyOf(before)?.lastTransitionTime);
+  });
+
+  it('has the generation but not the new order keeps appliedVersion, and is out of sync', () => {
+    const reordered = roll([{ report: applied }], { revision: 'r3' });
+    expect(reordered).toMatchObject({ inSync: false, appliedVersion: '2' });
+    expect(reordered.message).toContain('earlier order');
+  });
+
+  it('only tries to have the generation does not count as applied, whatever its order', () => {
+    const trying = report([word({ state: 'Pending', reason: 'Applying' })]);
+    expect(roll([{ report: trying }], { revision: 'r3' })).not.toHaveProperty('appliedVersion');
+  });
+});
+
+describe('pods that do not count', () => {
+  it.each([
+    ['terminating', { terminating: true }],
+    ['finished', { finished: true, ready: false }],
+  ])('a %s one', (_name, changes) => {
+    const gone = { target: target('b', changes), report: undefined };
+    expect(roll([{ report: applied }, gone])).toMatchObject({ inSync: true, pods: { live: 1 } });
+  });
+});
+
+describe('a rule that belongs nowhere yet', () => {
+  it('waits for its CNF', () => {
+    const status = roll([]);
+    expect(status).toMatchObject({ inSync: false, pods: { summary: '0/0' } });
+    expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'WaitingForCnf' });
+    expect(status.message).toBe(
+      'waiting for a CNF: no pod with label sdewanPurpose=cnf-1 in namespace edge',
+    );
+  });
+
+  it('is told that its label is missing', () => {
+    const status = roll([], { purpose: undefined });
+    expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
+    expect(status.message).toContain('label sdewanPurpose is missing');
+    expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'NoPurpose' });
+  });
+});
+
+it('says Stalled while an agent asks for a change, and no longer', () => {
+  const refused = report([
+    word({ state: 'Failed', reason: 'InvalidSpec', message: 'spec.src: …' }),
+  ]);
+  const stalled = roll([{ report: refused }]);
+  expect(stalled.conditions?.map(({ type, status }) => [type, status])).toEqual([
+    ['Ready', 'False'],
+    ['Stalled', 'True'],
+  ]);
+  expect(roll([{}]).conditions?.map(({ type }) => type)).toEqual(['Ready']);
+  const mended = roll([{ report: applied }], { status: stalled });
+  expect(mended.conditions?.map(({ type }) => type)).toEqual(['Ready']);
+});
+
+it('names ten pods, groups those with one trouble, and counts all', () => {
+  const pods = Array.from({ length: 25 }, (_, index) => ({
+    target: target(`p${String(index).padStart(2, '0')}`),
+    report: index === 3 ? report([]) : undefined,
+  }));
+  const status = roll(pods);
+  expect(status.outOfSync).toHaveLength(10);
+  expect(status.pods?.summary).toBe('0/25');
+  expect(status.message).toBe(
+    '25 of 25 pods: p00, p01, p02, p04, p05 and 19 more: the agent has not reported yet; p03: the agent has not seen the rule yet',
+  );
+});
+
+describe('after a start of the coordinator', () => {
+  const awaiting = [{ awaited: true }, { target: b, awaited: true }];
+
+  it('nothing is lowered while a pod has time left to report', () => {
+    expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
+    const half = roll([{ report: applied }, { target: b, report: report([]) }]);
+    expect(roll(awaiting, { status: half })).toEqual(half);
+    expect(roll([{ report: applied }, { target: b, awaited: true }], { status: half })).toEqual(
+      half,
+    );
+  });
+
+  it('a pod that may still hold a deleted rule is waited for, and of other rules it is not', () => {
+    const going = { target: target('b', { terminating: true }), awaited: true };
+    const finished = { ...going, target: target('b', { finished: true }) };
+    const deletedAt = NOW - 30_000;
+    const removing = roll([{ report: report([]) }, { ...going, report: applied }], { deletedAt });
+    expect(roll([going], { deletedAt, status: removing })).toEqual(removing);
+    expect(roll([finished], { deletedAt, status: removing })).not.toEqual(removing);
+    const half = roll([{ report: applied }, { target: b, report: report([]) }]);
+    expect(roll([{ report: applied }, going], { status: half }).inSync).toBe(true);
+  });
+
+  it('a pod without agent is named at once', () => {
+    const missing = { target: target('b', { agent: { state: 'missing' } }), awaited: true };
+    const status = roll([{ report: applied }, missing], { status: inSyncStatus });
+    expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
+  });
+
+  it('a status that tells nothing of pods or conditions is written anew', () => {
+    const status = { observedGeneration: 2, inSync: false };
+    expect(roll(awaiting, { status })).toMatchObject({ pods: { summary: '0/2' } });
+  });
+
+  it('what is known to be wrong is said at once', () => {
+    const unready = { target: target('b', { ready: false, notReady: 'gone bad' }), awaited: true };
+    const status = roll([{ awaited: true }, unready], { status: inSyncStatus });
+    expect(status).toMatchObject({ inSync: false, pods: { summary: '1/2' } });
+    expect(status).not.toHaveProperty('appliedVersion');
+  });
+
+  it('a new generation is not taken for applied', () => {
+    expect(roll(awaiting, { status: inSyncStatus, generation: 3, revision: 'r3' })).toMatchObject({
+      inSync: false,
+      observedGeneration: 3,
+    });
+  });
+
+  it('the time is up some day', () => {
+    expect(roll([{}, { target: b }], { status: inSyncStatus }).inSync).toBe(false);
+  });
+});
+
+describe('a rule being deleted', () => {
+  const deleted = { deletedAt: NOW - 30_000 };
+  const gone = report([word({ state: 'Removed', reason: 'Removed' })]);
+
+  it('says which pods may still hold it', () => {
+    const status = roll([{ report: gone }, { target: b, report: applied }], deleted);
+    expect(status).toMatchObject({
+      inSync: false,
+      state: 'Being delete',
+      pods: { live: 2, applied: 1, summary: '1/2' },
+      outOfSync: [{ pod: 'b', reason: 'Removing' }],
+      message: 'being deleted: 1 of 2 pods: b: the rule is still on OpenWRT',
+    });
+    expect(status.conditions?.map(({ type, status }) => [type, status])).toEqual([
+      ['Ready', 'False'],
+      ['Removed', 'False'],
+    ]);
+  });
+
+  it('says what somebody can mend before what passes', () => {
+    const status = roll([{ report: applied }, { target: b, report: report([]) }], deleted);
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'NotConfirmed']);
+  });
+
+  it('says that nothing holds it any more', () => {
+    const status = roll([{ report: gone }], deleted);
+    expect(status).toMatchObject({ message: 'being deleted: no pod holds the rule any more' });
+    expect(status).not.toHaveProperty('outOfSync');
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'Removing']);
+  });
+});
+
+describe('whatever is known', () => {
+  const rules = fc
+    .record({
+      deleted: fc.boolean(),
+      purpose: fc.option(fc.constant('cnf-1'), { nil: undefined }),
+      before: fc.option(podFacts, { nil: undefined }),
+      revision: fc.constantFrom('r1', 'r2'),
+      updated: fc.boolean(),
+    })
+    .map(({ deleted, purpose, before, revision, updated }) => {
+      const facts = { purpose, revision, deletedAt: deleted ? NOW - 5_000 : undefined };
+      const earlier = before && factsOf(before);
+      const asOf = updated ? { ...facts, generation: 1, revision: 'r1' } : facts;
+      return rule({
+        ...facts,
+        status:
+          earlier &&
+          rollup(rule(asOf), earlier.targets, earlier.reports, context({ now: NOW - 60_000 })),
+      });
+    });
+  const cases = fc.tuple(rules, podFacts);
+  const check = (property: (subject: Rule, pods: PodFacts[]) => void): void =>
+    fc.assert(
+      fc.property(cases, ([subject, pods]) => property(subject, pods)),
+      { numRuns: caseCount(2_000) },
+    );
+  const rollFacts = (subject: Rule, pods: readonly PodFacts[]): RuleStatus => {
+    const { targets, reports, awaited } = factsOf(pods);
+    return rollup(subject, targets, reports, context({ awaited }));
+  };
+  const live = (pods: readonly PodFacts[]): PodFacts[] =>
+    pods.filter(({ target: pod }) => !pod.finished && !pod.terminating);
+
+  it('the status is one that the CRD accepts', () => {
+    check((subject, pods) => {
+      expect(ruleStatusSchema.parse(rollFacts(subject, pods))).toEqual(rollFacts(subject, pods));
+    });
+  });
+
+  it('a rule is never in sync, nor applied, with a live pod that is not ready', () => {
+    check((subject, pods) => {
+      fc.pre(live(pods).some(({ target: pod }) => !pod.ready));
+      fc.pre(!pods.some(({ awaited, report: said }) => awaited && !said));
+      const status = rollFacts(subject, pods);
+      expect(status.inSync).toBe(false);
+      expect(status).not.toHaveProperty('appliedVersion');
+      expect(status).not.toHaveProperty('appliedTime');
+    });
+  });
+
+  it('in sync means that each live pod freshly reports this revision, or is awaited and was in sync', () => {
+    check((subject, pods) => {
+      const all = live(pods);
+      const proven = all.every(
+        ({ target: pod, report: said, awaited }) =>
+          pod.ready &&
+          pod.agent.state !== 'missing' &&
+          (said
+            ? said.openwrt.reachable &&
+              UPTIME - said.heardAt.monotonic <= SILENT_AFTER &&
+              said.rules.get(subject.uid)?.state === 'Applied' &&
+              said.rules.get(subject.uid)?.revision === subject.revision
+            : awaited &&
+              subject.status?.inSync === true &&
+              subject.status.observedGeneration === subject.generation),
+      );
+      const expected =
+        proven &&
+        all.length > 0 &&
+        subject.purpose !== undefined &&
+        subject.deletedAt === undefined;
+      expect(rollFacts(subject, pods).inSync).toBe(expected);
+    });
+  });
+
+  it('feeding a status back changes nothing', () => {
+    check((subject, pods) => {
+      const once = rollFacts(subject, pods);
+      expect(rollFacts({ ...subject, status: once }, pods)).toEqual(once);
+    });
+  });
+
+  it('the order of pods and reports does not matter', () => {
+    check((subject, pods) => {
+      expect(rollFacts(subject, pods.toReversed())).toEqual(rollFacts(subject, pods));
+    });
+  });
+
+  it('a heartbeat moves no time', () => {
+    check((subject, pods) => {
+      const status = rollFacts(subject, pods);
+      const later = pods.map((pod) => ({
+        ...pod,
+        report: pod.report && {
+          ...pod.report,
+          heardAt: {
+            monotonic: pod.report.heardAt.monotonic + 7_000,
+            wall: pod.report.heardAt.wall,
+          },
+        },
+      }));
+      const { targets, reports, awaited } = factsOf(later);
+      const again = rollup(
+        { ...subject, status },
+        targets,
+        reports,
+        context({ now: NOW + 7_000, monotonic: UPTIME + 7_000, awaited }),
+      );
+      fc.pre(subject.deletedAt === undefined);
+      expect(again).toEqual(status);
+    });
+  });
+});
+
+it('reports of pods that are not there change nothing', () => {
+  const stray = reportsOf([
+    [a, applied],
+    [b, report([word({ state: 'Failed' })])],
+  ]);
+  expect(rollup(rule(), [a], stray, context()).inSync).toBe(true);
+});

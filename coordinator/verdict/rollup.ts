@@ -1,0 +1,159 @@
+/**
+ * The status of a rule out of everything that is known of its pods. Here the truth is made: `inSync` is true only when each live
+ * pod is ready and freshly reports this very revision. Pure; the same facts give the same status, and feeding a status back changes nothing.
+ */
+import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/protocol/status.ts';
+import { decide, type Decision } from './decide.ts';
+import type { PodReport } from './pod-report.ts';
+import type { Rule } from './rule.ts';
+import type { Target } from '../cnf/target.ts';
+import { conditionsOf } from './conditions.ts';
+import {
+  isAwaited,
+  isCurrent,
+  podVerdict,
+  type PodVerdict,
+  type RollupContext,
+} from './pod-verdict.ts';
+import { describePods, rankOf, timestamp, truncated } from './wording.ts';
+
+/** `targets`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
+export const rollup = (
+  rule: Rule,
+  targets: readonly Target[],
+  reports: ReadonlyMap<string, PodReport>,
+  context: RollupContext,
+): RuleStatus => {
+  const live = targets
+    .filter(({ finished, terminating }) => !finished && !terminating)
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
+  // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is looked at anew.
+  const unheard = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
+  if (unheard && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
+    return rule.status;
+  if (rule.deletedAt !== undefined)
+    return removing(rule, decide(rule, targets, reports, context), context);
+  if (rule.purpose === undefined) return withoutPurpose(rule, context);
+  if (live.length === 0) return waitingForCnf(rule, rule.purpose, context);
+  const verdicts = live.map((target) => podVerdict(rule, target, reports.get(target.uid), context));
+  return applying(rule, verdicts, context);
+};
+
+const applying = (
+  rule: Rule,
+  verdicts: readonly PodVerdict[],
+  context: RollupContext,
+): RuleStatus => {
+  const problems = verdicts.flatMap(({ pod, problem }) => (problem ? [{ pod, ...problem }] : []));
+  const worst = problems.toSorted((one, other) => rankOf(one) - rankOf(other))[0];
+  const pods = podCounts(verdicts.length - problems.length, verdicts.length);
+  const applied = appliedFields(rule, verdicts, context);
+  if (!worst)
+    return {
+      ...base(rule, 'In Sync'),
+      inSync: true,
+      ...applied,
+      pods,
+      conditions: conditionsOf(rule, context.now, [
+        { type: 'Ready', status: 'True', reason: 'InSync', message: `on all pods (${pods.live})` },
+      ]),
+    };
+  const message = describePods(problems, verdicts.length);
+  const { reason } = worst;
+  return {
+    ...base(rule, 'Trying to apply', message),
+    inSync: false,
+    ...applied,
+    pods,
+    ...listed(problems),
+    conditions: conditionsOf(rule, context.now, [
+      { type: 'Ready', status: 'False', reason, message },
+      ...(worst.failed ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
+    ]),
+  };
+};
+
+/** All or nothing; the time stays as it was for as long as the generation is the one that it was said of. */
+const appliedFields = (
+  rule: Rule,
+  verdicts: readonly PodVerdict[],
+  context: RollupContext,
+): Pick<RuleStatus, 'appliedVersion' | 'appliedTime' | 'appliedGeneration'> => {
+  if (!verdicts.every((verdict) => verdict.hasGeneration)) return {};
+  const version = String(rule.generation);
+  const kept = rule.status?.appliedVersion === version ? rule.status.appliedTime : undefined;
+  const confirmedAt = Math.max(...verdicts.map((verdict) => verdict.since ?? context.now));
+  return {
+    appliedVersion: version,
+    appliedTime: kept ?? timestamp(confirmedAt),
+    appliedGeneration: rule.generation,
+  };
+};
+
+const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleStatus => {
+  const { blockers, candidates } = decision;
+  const ranked = blockers.toSorted((one, other) => rankOf(one) - rankOf(other));
+  const message =
+    blockers.length === 0
+      ? 'being deleted: no pod holds the rule any more'
+      : `being deleted: ${describePods(blockers, candidates)}`;
+  return {
+    ...base(rule, 'Being delete', message),
+    inSync: false,
+    pods: podCounts(blockers.length, candidates),
+    ...listed(blockers),
+    conditions: conditionsOf(rule, context.now, [
+      { type: 'Ready', status: 'False', reason: 'Removing', message },
+      { type: 'Removed', status: 'False', reason: ranked[0]?.reason ?? 'Removing', message },
+    ]),
+  };
+};
+
+const withoutPurpose = (rule: Rule, context: RollupContext): RuleStatus => {
+  const message = 'label sdewanPurpose is missing: it says to which CNF the rule belongs';
+  return {
+    ...base(rule, 'Unknown status', message),
+    inSync: false,
+    conditions: conditionsOf(rule, context.now, [
+      { type: 'Ready', status: 'False', reason: 'NoPurpose', message },
+    ]),
+  };
+};
+
+const waitingForCnf = (rule: Rule, purpose: string, context: RollupContext): RuleStatus => {
+  const message = `waiting for a CNF: no pod with label sdewanPurpose=${purpose} in namespace ${rule.namespace}`;
+  return {
+    ...base(rule, 'Trying to apply', message),
+    inSync: false,
+    pods: podCounts(0, 0),
+    conditions: conditionsOf(rule, context.now, [
+      { type: 'Ready', status: 'False', reason: 'WaitingForCnf', message },
+    ]),
+  };
+};
+
+const base = (
+  rule: Rule,
+  state: NonNullable<RuleStatus['state']>,
+  message?: string,
+): RuleStatus => ({
+  observedGeneration: rule.generation,
+  state,
+  ...(message !== undefined && { message }),
+});
+
+const podCounts = (applied: number, live: number): NonNullable<RuleStatus['pods']> => ({
+  live,
+  applied,
+  summary: `${applied}/${live}`,
+});
+
+const listed = (problems: readonly PodProblem[]): Pick<RuleStatus, 'outOfSync'> =>
+  problems.length === 0
+    ? {}
+    : {
+        outOfSync: problems
+          .slice(0, MAX_LISTED_PODS)
+          .map(({ pod, reason, message }) => ({ pod, reason, message: truncated(message, 1_024) })),
+      };

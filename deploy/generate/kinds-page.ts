@@ -1,0 +1,84 @@
+/** The reference page of all kinds, for operators: what `kubectl explain` says, in one place. */
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { specSchemaOf } from './crd.ts';
+import type { Schema } from './crd.ts';
+
+export const kindsPage = (kinds: readonly KindDefinition[]): string =>
+  [
+    '# Kinds of rules',
+    '',
+    'All are in the API group `batch.sdewan.akraino.org/v1alpha1`, namespaced, and belong to the CNF that their label',
+    '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
+    'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
+    'absent field. `kubectl explain <kind>.spec` shows the same texts.',
+    '',
+    ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
+    '',
+    ...kinds.flatMap(kindSection),
+  ].join('\n');
+
+const kindSection = (kind: KindDefinition): string[] => [
+  `## ${kind.kind}`,
+  '',
+  kind.description,
+  '',
+  `\`kubectl get ${kind.plural}\`, short \`${kind.shortNames.join('`, `')}\`.${whereIn(kind)}`,
+  '',
+  ...bullets(kind),
+  '| Field | Type | What it is | What it can be |',
+  '|---|---|---|---|',
+  ...rowsOf(specSchemaOf(kind), ''),
+  '',
+];
+
+const whereIn = ({ uci, generates }: KindDefinition): string => {
+  if (generates) return ' Other rules are made of it: see [services](services.md).';
+  if (!uci) return '';
+  const names =
+    uci.ownership === 'prefix'
+      ? `in sections whose names begin with \`${uci.sectionPrefix}\``
+      : 'under its own name';
+  return ` On OpenWRT: package \`${uci.package}\`, ${names}.`;
+};
+
+const bullets = ({ nameRules = [], specRules = [] }: KindDefinition): string[] => {
+  const lines = [
+    ...nameRules.map(({ message }) => `- ${message}.`),
+    ...specRules.map(({ path, message }) => `- \`${path.replace(/^spec\./, '')}\`: ${message}.`),
+  ];
+  return lines.length === 0 ? [] : [...lines, ''];
+};
+
+const rowsOf = ({ properties = {}, required = [] }: Schema, prefix: string): string[] =>
+  Object.entries(properties).flatMap(([name, field]) => [
+    rowOf(`${prefix}${name}`, field, required.includes(name)),
+    ...rowsOf(field, `${prefix}${name}.`),
+    ...(field.items ? rowsOf(field.items, `${prefix}${name}[].`) : []),
+  ]);
+
+const rowOf = (name: string, field: Schema, isRequired: boolean): string => {
+  const cells = [
+    `\`${name}\`${isRequired ? ' (required)' : ''}`,
+    typeOf(field),
+    field.description ?? '',
+    constraintOf(field.items ?? field),
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
+};
+
+const typeOf = (field: Schema): string => {
+  if (field['x-kubernetes-int-or-string']) return 'text or number';
+  if (field.type === 'array') return `list of ${field.items ? typeOf(field.items) : ''}`;
+  return field.type === 'string' ? 'text' : (field.type ?? '');
+};
+
+const constraintOf = (field: Schema): string => {
+  if (field.enum) return field.enum.filter((word) => word !== '').join(', ');
+  const rules = field['x-kubernetes-validations'] ?? [];
+  if (rules.length > 0)
+    return rules.map(({ message }) => message.replace(/^must be /, '')).join('; ');
+  if (field.minimum !== undefined || field.maximum !== undefined) {
+    return `${field.minimum ?? ''} to ${field.maximum ?? ''}`;
+  }
+  return '';
+};

@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { bundle, MAX_BUNDLE_BYTES } from './bundle.ts';
+
+const root = join(import.meta.dirname, '../..');
+let folder: string;
+
+beforeEach(async () => {
+  await mkdir(join(root, 'dist'), { recursive: true });
+  folder = await mkdtemp(join(root, 'dist/bundle-test-'));
+});
+
+afterEach(() => rm(folder, { recursive: true }));
+
+it.each([
+  ['agent', 1_000_000],
+  ['coordinator', MAX_BUNDLE_BYTES],
+])(
+  'the %s fits into %i bytes, and keeps client-node out of main.mjs',
+  async (program, maxBytes) => {
+    const others =
+      program === 'coordinator' ? { sdewan: join(root, 'coordinator/cli/main.ts') } : {};
+    const size = await bundle(join(root, program, 'main.ts'), join(folder, 'out'), others);
+    expect(size).toBeLessThan(maxBytes);
+    const files = await readdir(join(folder, 'out'));
+    expect(files).toContain('main.mjs');
+    expect(files.some((file) => /^config-\w+\.mjs$/.test(file))).toBe(true);
+  },
+);
+
+it('refuses all languages of zod', async () => {
+  const entry = join(folder, 'entry.ts');
+  await writeFile(entry, "import { z } from 'zod';\nz.string().parse('x');\n");
+  await expect(bundle(entry, join(folder, 'out'))).rejects.toThrow(
+    "write `import * as z from 'zod'`",
+  );
+});

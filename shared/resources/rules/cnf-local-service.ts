@@ -1,0 +1,68 @@
+/**
+ * CNFLocalService: what clients send to a remote service goes to a local one instead. Becomes a CNFNAT for each address of the
+ * remote service.
+ */
+import * as z from 'zod';
+import { onePort } from '../fields.ts';
+import { host, isV6, ofFamily } from '../generation.ts';
+import type { Child } from '../generation.ts';
+import { defineKind } from '../kind.ts';
+import { ruleResource } from '../render.ts';
+
+const spec = z.strictObject({
+  localservice: host().describe(
+    'The service that answers. Of several addresses of a family the first in order is used.',
+  ),
+  localport: onePort().describe('Its port.'),
+  remoteservice: host().describe('The service that clients ask for; all its addresses count.'),
+  remoteport: onePort().describe('The port that clients ask for.'),
+});
+
+export const cnfLocalService = defineKind({
+  ...ruleResource,
+  kind: 'CNFLocalService',
+  plural: 'cnflocalservices',
+  singular: 'cnflocalservice',
+  shortNames: ['cnflsvc'],
+  description: 'Sends to a local service what clients send to a remote one.',
+  spec,
+  generates: {
+    hosts: ({ localservice, remoteservice }) => [
+      { path: 'spec.localservice', name: localservice },
+      { path: 'spec.remoteservice', name: remoteservice },
+    ],
+    children: ({ localservice, localport, remoteservice, remoteport }, addressesOf) => {
+      const children = addressesOf(remoteservice).flatMap((remote): Child[] => {
+        const [local] = ofFamily(addressesOf(localservice), isV6(remote));
+        if (local === undefined) return [];
+        return [
+          {
+            kind: 'CNFNAT',
+            suffix: 'nat',
+            numbered: true,
+            spec: {
+              target: 'DNAT',
+              proto: 'tcp',
+              src_dip: remote,
+              src_dport: remoteport,
+              dest_ip: local,
+              dest_port: localport,
+            },
+          },
+        ];
+      });
+      return children.length > 0
+        ? children
+        : {
+            path: 'spec.localservice',
+            message: `${localservice} and ${remoteservice} have no address family in common`,
+          };
+    },
+    icnStatus: ({ localservice, localport, remoteservice, remoteport }, addressesOf) => ({
+      localip: addressesOf(localservice)[0] ?? '',
+      localport,
+      remoteips: [...addressesOf(remoteservice)],
+      remoteport,
+    }),
+  },
+});

@@ -1,0 +1,93 @@
+/** CNFRouteRule: which packets use which routing table, as a `rule` section of OpenWRT's network configuration. */
+import { isIPv6 } from 'node:net';
+import * as z from 'zod';
+import { count, mark, network } from '../fields.ts';
+import { icnResource, oneNetwork, inOwnPackage } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { ruleResource, section } from '../render.ts';
+import { optionalTextOrNumber } from '../schema.ts';
+
+/** Behind rules that have a place, in front of table main's own. */
+const BEHIND_ALL = '32000';
+
+/** The kernel's range for both. */
+const MAX_U32 = 4_294_967_295;
+
+const spec = z.strictObject({
+  src: network().describe('Source addresses.'),
+  dst: network().describe('Destination addresses.'),
+  not: z.boolean().optional().describe('True: packets that do not match.'),
+  prio: count(1, MAX_U32).describe(
+    'Place among the rules: the lower comes first. Default: behind those that have one.',
+  ),
+  fwmark: mark().describe('Mark of the packet.'),
+  table: optionalTextOrNumber({
+    must: `must be main, local, default or a table's number from 1 to ${MAX_U32}`,
+    maxLength: 10,
+    pattern: 'main|local|default|[0-9]{1,10}',
+    holds: (value) => !/^\d/.test(value) || (Number(value) >= 1 && Number(value) <= MAX_U32),
+    min: 1,
+    max: MAX_U32,
+  }).describe('The routing table to use. Default: main.'),
+});
+
+const familyOf = (value: string | undefined): string | undefined =>
+  value === undefined ? undefined : isIPv6(value.split('/')[0] ?? '') ? 'ipv6' : 'ipv4';
+
+export const cnfRouteRule = defineKind({
+  ...ruleResource,
+  kind: 'CNFRouteRule',
+  plural: 'cnfrouterules',
+  singular: 'cnfrouterule',
+  shortNames: ['cnfrr'],
+  description: 'Which packets use which routing table of the CNF.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.src',
+      cel: "(has(self.src) && self.src != '') || (has(self.dst) && self.dst != '') || (has(self.fwmark) && self.fwmark != '')",
+      message: 'src, dst or fwmark is required: without one, all traffic would use the table',
+      holds: ({ src, dst, fwmark }) => [src, dst, fwmark].some((value) => value !== undefined),
+    },
+    {
+      path: 'spec.dst',
+      cel: "!has(self.src) || !has(self.dst) || self.src == '' || self.dst == '' || self.src.contains(':') == self.dst.contains(':')",
+      message: 'must be of the same address family as src',
+      holds: ({ src, dst }) =>
+        src === undefined || dst === undefined || familyOf(src) === familyOf(dst),
+    },
+  ],
+  uci: {
+    package: 'network',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_rule_',
+    render: ({ src, dst, not, prio, fwmark, table = 'main' }, { sectionName }) => [
+      section(familyOf(src ?? dst) === 'ipv6' ? 'rule6' : 'rule', sectionName, {
+        src,
+        dest: dst,
+        invert: not === true ? '1' : undefined,
+        priority: prio,
+        mark: fwmark,
+        lookup: table,
+      }),
+    ],
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'rule/rules',
+    ...inOwnPackage,
+    limits: {
+      src: oneNetwork,
+      dst: oneNetwork,
+      fwmark: (mark) => (mark.includes('/') ? 'holds no mask of a mark' : undefined),
+    },
+    object: ({ src, dst, not, prio, fwmark, table }) => ({
+      src,
+      dst,
+      flag: not === true ? '1' : undefined,
+      // Without one the kernel puts the rule in front of all others.
+      prio: prio ?? BEHIND_ALL,
+      fwmark,
+      table,
+    }),
+  }),
+});

@@ -1,0 +1,91 @@
+/** CNFRoute: a route of the CNF, as a `route` section of OpenWRT's network configuration. */
+import { isIPv6 } from 'node:net';
+import * as z from 'zod';
+import { device, deviceUse } from '../device.ts';
+import { address, destination } from '../fields.ts';
+import {
+  hostBitsOf,
+  icnResource,
+  inNameSpace,
+  oneAddress,
+  oneNetwork,
+  inOwnPackage,
+} from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { CNF_TABLE, interfaceOn } from '../network.ts';
+import { ruleResource, section } from '../render.ts';
+import { oneOf } from '../schema.ts';
+
+const spec = z.strictObject({
+  dst: destination().describe('Where to: an address, a network, or default.'),
+  gw: address().describe('Address of the next hop. Absent: on the link itself.'),
+  dev: device().describe('Device by which packets leave.'),
+  table: oneOf(['default', 'cnf']).describe(
+    `default: the main routing table; cnf: table ${CNF_TABLE}, which applications use. Default: default.`,
+  ),
+});
+
+const isV6 = ({ dst, gw }: { dst: string; gw?: string | undefined }): boolean =>
+  isIPv6(dst.split('/')[0] ?? '') || (gw !== undefined && isIPv6(gw));
+
+export const cnfRoute = defineKind({
+  ...ruleResource,
+  kind: 'CNFRoute',
+  plural: 'cnfroutes',
+  singular: 'cnfroute',
+  shortNames: ['cnfrt'],
+  description: 'A route of the CNF.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.gw',
+      cel: "!has(self.gw) || self.gw == '' || self.dst == 'default' || self.gw.contains(':') == self.dst.contains(':')",
+      message: 'must be of the same address family as dst',
+      holds: ({ dst, gw }) => gw === undefined || dst === 'default' || isV6({ dst }) === isIPv6(gw),
+    },
+  ],
+  devices: ({ dev }) => deviceUse('spec.dev', dev),
+  uci: {
+    package: 'network',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_route_',
+    lacks: ({ dev }, { deviceOf, observed }) =>
+      interfaceOn(deviceOf(dev), observed('network'))
+        ? []
+        : [
+            {
+              path: 'spec.dev',
+              reason: 'WaitingForInterface',
+              message: `OpenWRT's network configuration has no interface on device ${deviceOf(dev)}`,
+            },
+          ],
+    render: ({ dst, gw, dev, table }, { sectionName, deviceOf, observed }) => {
+      const v6 = isV6({ dst, gw });
+      return [
+        section(v6 ? 'route6' : 'route', sectionName, {
+          interface: interfaceOn(deviceOf(dev), observed('network')),
+          target: dst === 'default' ? (v6 ? '::/0' : '0.0.0.0/0') : dst,
+          gateway: gw,
+          table: table === 'cnf' ? CNF_TABLE : undefined,
+        }),
+      ];
+    },
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'route/routes',
+    ...inOwnPackage,
+    limits: {
+      dst: (dst) => (dst === 'default' ? undefined : (oneNetwork(dst) ?? hostBitsOf(dst))),
+      gw: oneAddress,
+    },
+    // The second of two routes to one place is not set, and its removal removes the first.
+    identities: ({ options: { dst, table = 'default' } }) =>
+      inNameSpace('route', [`${String(table)} ${String(dst)}`]),
+    object: ({ dst, gw, dev, table }, { deviceOf }) => ({
+      dst: dst.replace(/\/32$/, ''),
+      gw,
+      dev: deviceOf(dev),
+      table,
+    }),
+  }),
+});

@@ -1,0 +1,58 @@
+/** FirewallDNAT: a redirect that rewrites the destination of packets which come from a zone. */
+import * as z from 'zod';
+import {
+  address,
+  negatableNetwork,
+  negatablePort,
+  optionalReference,
+  port,
+  reference,
+} from '../fields.ts';
+import {
+  icnRedirect,
+  icnRedirectLimits,
+  redirectFields,
+  redirectReferences,
+  renderRedirect,
+} from './firewall-redirect.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
+import { icnResource } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { ruleResource } from '../render.ts';
+
+const spec = z.strictObject({
+  ...redirectFields(),
+  src: reference(A_ZONE).describe('Zone that packets come from.'),
+  src_dip: negatableNetwork().describe('Destination addresses of packets as they come.'),
+  src_dport: negatablePort().describe(
+    'Destination ports of packets as they come; tcp and udp only.',
+  ),
+  dest: optionalReference(A_ZONE).describe('Zone of the new destination.'),
+  dest_ip: address().describe('The new destination address. Absent: the CNF itself.'),
+  dest_port: port().describe('The new destination port or ports. Default: src_dport.'),
+});
+
+export const firewallDnat = defineKind({
+  ...ruleResource,
+  kind: 'FirewallDNAT',
+  plural: 'firewalldnats',
+  singular: 'firewalldnat',
+  shortNames: ['fwdnat'],
+  description: 'Rewrites the destination of packets that come from a firewall zone.',
+  spec,
+  specRules: [portsNeedProtocol(['src_port', 'src_dport', 'dest_port'])],
+  references: redirectReferences,
+  uci: {
+    package: 'firewall',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_dnat_',
+    icn: icnAnonymous('redirect', 'DNAT'),
+    render: (rule, context) => renderRedirect('DNAT', rule, context),
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/redirects',
+    isKind: ({ options }) => options.target === 'DNAT',
+    limits: icnRedirectLimits,
+    object: (rule, context) => icnRedirect('DNAT', rule, context),
+  }),
+});

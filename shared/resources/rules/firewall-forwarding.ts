@@ -1,0 +1,54 @@
+/** FirewallForwarding: lets packets of one zone go to another. */
+import * as z from 'zod';
+import { ignored, referenceOrAny } from '../fields.ts';
+import { A_ZONE, family, icnAnonymous, zoneName } from './firewall.ts';
+import { icnResource, isSectionId, oneZone } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { label, referenceTo, ruleResource, section } from '../render.ts';
+
+const spec = z.strictObject({
+  name: ignored(),
+  src: referenceOrAny(A_ZONE).describe('Zone that packets come from, * for any.'),
+  dest: referenceOrAny(A_ZONE).describe('Zone that packets go to, * for any.'),
+  family: family(),
+});
+
+export const firewallForwarding = defineKind({
+  ...ruleResource,
+  kind: 'FirewallForwarding',
+  plural: 'firewallforwardings',
+  singular: 'firewallforwarding',
+  shortNames: ['fwf'],
+  description: 'Lets connections be opened from one firewall zone to another.',
+  spec,
+  references: ({ src, dest }) => [
+    ...referenceTo('FirewallZone', 'spec.src', src),
+    ...referenceTo('FirewallZone', 'spec.dest', dest),
+  ],
+  uci: {
+    package: 'firewall',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_fwd_',
+    // Neither OpenWRT nor LuCI names a forwarding.
+    icn: { ...icnAnonymous('forwarding'), isOnlyIcns: () => true },
+    render: ({ src, dest, family: addressFamily }, { crName, sectionName, uciNameOf }) => [
+      section('forwarding', sectionName, {
+        name: label(crName),
+        src: zoneName(src, uciNameOf),
+        dest: zoneName(dest, uciNameOf),
+        family: addressFamily,
+      }),
+    ],
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/forwardings',
+    limits: { src: oneZone, dest: oneZone },
+    // What has no name is listed by its id.
+    isOnlyIcns: ({ name }) => !isSectionId(name),
+    object: ({ src, dest, family: addressFamily }, { uciNameOf }) => ({
+      src: zoneName(src, uciNameOf),
+      dest: zoneName(dest, uciNameOf),
+      family: addressFamily,
+    }),
+  }),
+});

@@ -1,0 +1,70 @@
+/** FirewallSNAT: a redirect that rewrites the source of packets which leave by a zone. */
+import * as z from 'zod';
+import {
+  address,
+  negatableNetwork,
+  negatablePort,
+  optionalReference,
+  port,
+  reference,
+} from '../fields.ts';
+import {
+  icnRedirect,
+  icnRedirectLimits,
+  redirectFields,
+  redirectReferences,
+  renderRedirect,
+} from './firewall-redirect.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
+import { icnResource } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { ruleResource } from '../render.ts';
+
+const spec = z.strictObject({
+  ...redirectFields(),
+  src: optionalReference(A_ZONE).describe('Zone that packets come from.'),
+  src_dip: address().describe('The new source address. Required.'),
+  src_dport: port().describe('The new source port or ports.'),
+  dest: reference(A_ZONE).describe('Zone that packets leave by.'),
+  dest_ip: negatableNetwork().describe('Destination addresses.'),
+  dest_port: negatablePort().describe('Destination ports; tcp and udp only.'),
+});
+
+export const firewallSnat = defineKind({
+  ...ruleResource,
+  kind: 'FirewallSNAT',
+  plural: 'firewallsnats',
+  singular: 'firewallsnat',
+  shortNames: ['fwsnat'],
+  description: 'Rewrites the source address of packets that leave by a firewall zone.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.src_dip',
+      cel: "has(self.src_dip) && self.src_dip != ''",
+      message: 'is required: the new source address',
+      holds: ({ src_dip }) => src_dip !== undefined,
+    },
+    {
+      path: 'spec.src_mac',
+      cel: "!has(self.src_mac) || self.src_mac == ''",
+      message: 'cannot be used with SNAT: packets that leave have no such address any more',
+      holds: ({ src_mac }) => src_mac === undefined,
+    },
+    portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
+  ],
+  references: redirectReferences,
+  uci: {
+    package: 'firewall',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_snat_',
+    icn: icnAnonymous('redirect', 'SNAT'),
+    render: (rule, context) => renderRedirect('SNAT', rule, context),
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/redirects',
+    isKind: ({ options }) => options.target === 'SNAT',
+    limits: icnRedirectLimits,
+    object: (rule, context) => icnRedirect('SNAT', rule, context),
+  }),
+});

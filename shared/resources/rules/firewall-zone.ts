@@ -1,0 +1,112 @@
+/** FirewallZone: a zone of OpenWRT's firewall, made of networks that the CNF pod is attached to. */
+import * as z from 'zod';
+import { MAX_ITEMS, flag, freeText, networkItem, networkName } from '../fields.ts';
+import { family, icnAnonymous } from './firewall.ts';
+import { icnResource, negatableNetworkItem, nothing, oneNetwork } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { nameLimit, ruleResource, section } from '../render.ts';
+import { oneOf } from '../schema.ts';
+
+const policy = () => oneOf(['ACCEPT', 'REJECT', 'DROP']);
+const spec = z.strictObject({
+  network: z
+    .array(networkName())
+    .min(1)
+    .max(MAX_ITEMS)
+    .describe(
+      'Networks of the zone: names in the pod annotation k8s.plugin.opnfv.org/nfn-network.',
+    ),
+  input: policy().describe('For packets to the CNF itself. Default: as in section defaults.'),
+  output: policy().describe('For packets from the CNF itself. Default: as in section defaults.'),
+  forward: policy().describe(
+    'For packets between networks of the zone. Default: as in section defaults.',
+  ),
+  masq: flag().describe('1: source addresses of packets that leave by the zone are masqueraded.'),
+  masq_src: z
+    .array(networkItem())
+    .max(MAX_ITEMS)
+    .optional()
+    .describe('Masquerade only these sources; "!" in front excludes one.'),
+  masq_dest: z
+    .array(networkItem())
+    .max(MAX_ITEMS)
+    .optional()
+    .describe('Masquerade only to these destinations; "!" in front excludes one.'),
+  masq_allow_invalid: flag().describe('1: do not drop packets of invalid state when masquerading.'),
+  mtu_fix: flag().describe('1: clamp the segment size of TCP connections to the path MTU.'),
+  family: family(),
+  subnet: z
+    .array(networkItem())
+    .max(MAX_ITEMS)
+    .optional()
+    .describe('Addresses of the zone, in addition to its networks.'),
+  extra_src: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
+  extra_dest: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
+  etra_dest: freeText(256).describe('The same as extra_dest, as ICN spells it.'),
+});
+
+export const firewallZone = defineKind({
+  ...ruleResource,
+  kind: 'FirewallZone',
+  plural: 'firewallzones',
+  singular: 'firewallzone',
+  shortNames: ['fwz'],
+  description: 'A firewall zone: networks of the CNF that are treated alike.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.etra_dest',
+      cel: "!has(self.etra_dest) || !has(self.extra_dest) || self.etra_dest == '' || self.extra_dest == '' || self.etra_dest == self.extra_dest",
+      message: 'is another spelling of extra_dest: give only one of the two',
+      holds: ({ etra_dest: misspelt, extra_dest: right }) =>
+        misspelt === undefined || right === undefined || misspelt === right,
+    },
+  ],
+  nameRules: [
+    nameLimit(11, "OpenWRT's firewall3 has no longer zone names"),
+    {
+      cel: "!self.metadata.name.matches('^[0-9]')",
+      message: "the name must begin with a letter: OpenWRT's firewall has no other zone names",
+      holds: (name) => !/^[0-9]/.test(name),
+      isLimit: false,
+    },
+  ],
+  networks: ({ network }) =>
+    network.map((name, index) => ({ path: `spec.network[${index}]`, network: name })),
+  uci: {
+    package: 'firewall',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_zone_',
+    // The misspelling is its own.
+    icn: { ...icnAnonymous('zone'), isOnlyIcns: ({ options }) => 'etra_dest' in options },
+    nameOf: ({ type, options }) =>
+      type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
+    render: (
+      { network, etra_dest, extra_dest, ...options },
+      { name, sectionName, interfaceOf },
+    ) => [
+      section('zone', sectionName, {
+        name,
+        network: network.map(interfaceOf),
+        ...options,
+        extra_dest: extra_dest ?? etra_dest,
+      }),
+    ],
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'firewall/zones',
+    limits: {
+      masq_src: negatableNetworkItem,
+      masq_dest: negatableNetworkItem,
+      subnet: oneNetwork,
+      // It takes etra_dest and stores it under that name, which no firewall reads.
+      extra_dest: nothing('loses it'),
+      etra_dest: nothing('loses it'),
+    },
+    nameOf: ({ name }) => name,
+    object: ({ network, etra_dest: _etra, extra_dest: _extra, ...options }, { interfaceOf }) => ({
+      network: network.map(interfaceOf),
+      ...options,
+    }),
+  }),
+});

@@ -1,0 +1,144 @@
+/** The fields of IpsecHost and IpsecSite. Init scripts paste them into strongSwan's files, so what has a meaning there is refused. */
+import * as z from 'zod';
+import { MAX_ITEMS, count, flag, mark, plainNetworks, reference } from '../fields.ts';
+import { CERTIFICATE_MUST, PRIVATE_KEY_MUST } from './ipsec-certificates.ts';
+import { certificatesIn, privateKeyIn } from '../pem.ts';
+import { oneOf, optionalText, text } from '../schema.ts';
+
+const A_PROPOSAL = 'an IpsecProposal';
+const MAX_CONNECTIONS = 16;
+/** The `type` that leads packets by routes into connections. */
+export const VTI_BASED = 'VTI-based';
+
+const identifier = () =>
+  optionalText({
+    must: 'must not have control characters, quotes, backslashes, # or braces',
+    maxLength: 255,
+    pattern: '[^\\x00-\\x1f\\x7f"\'\\\\#{}]*',
+  });
+const PRE_SHARED_KEY = '[A-Za-z0-9!$%&()*+,./:;<=>?@^_|~\\[\\]-]{1,256}';
+export const KEY_MUST =
+  'must be 1 to 256 printable ASCII characters, without blanks, quotes, backslashes, # or braces';
+const PRE_SHARED_KEY_TEXT = new RegExp(`^${PRE_SHARED_KEY}$`);
+export const isPreSharedKey = (value: string): boolean => PRE_SHARED_KEY_TEXT.test(value);
+
+const command = () =>
+  optionalText({
+    must: 'must be the path of a program, with plain arguments',
+    maxLength: 255,
+    pattern: '/[A-Za-z0-9_./ =:,@%+-]*',
+  });
+export const virtualAddress = () =>
+  optionalText({
+    must: 'must be an address, %config or a network',
+    maxLength: 80,
+    pattern: '%config[46]?|[0-9a-fA-F:.]+(/[0-9]{1,3})?',
+  });
+/** What the other side gets its address from. */
+const addressPool = () =>
+  optionalText({
+    must: 'must be an address, %config, a network, or a range such as 10.0.0.30-10.0.0.45',
+    maxLength: 96,
+    pattern: '%config[46]?|[0-9a-fA-F:.]+(/[0-9]{1,3}|-[0-9a-fA-F:.]+)?',
+  });
+const certificates = () =>
+  optionalText({
+    must: CERTIFICATE_MUST,
+    maxLength: 65_536,
+    pattern: '[A-Za-z0-9+/=_]+',
+    holds: (value) => certificatesIn(value) !== undefined,
+  });
+const privateKey = () =>
+  optionalText({
+    must: PRIVATE_KEY_MUST,
+    maxLength: 65_536,
+    pattern: '[A-Za-z0-9+/=]+',
+    holds: (value) => privateKeyIn(value) !== undefined,
+  });
+
+export const connectionFields = () => ({
+  name: text({
+    must: 'must be letters, digits, ".", "_" and "-"',
+    maxLength: 63,
+    pattern: '[A-Za-z0-9_.-]+',
+  }).describe('Name of the connection, its own among all of the CNF.'),
+  conn_type: z.enum(['tunnel', 'transport']).describe('Mode of IPsec.'),
+  mode: z
+    .enum(['start', 'add', 'route'])
+    .describe('start: at once; route: when there is traffic; add: when the other side begins.'),
+  local_updown: command().describe(
+    'Program that strongSwan runs when the connection comes and goes.',
+  ),
+  local_firewall: oneOf(['yes', 'no']).describe(
+    'Whether strongSwan opens the firewall on this side.',
+  ),
+  remote_subnet: plainNetworks().describe('Networks of the other side.'),
+  remote_sourceip: addressPool().describe('Address or pool that the other side gets.'),
+  remote_updown: command().describe('Program for the other side.'),
+  remote_firewall: oneOf(['yes', 'no']).describe('The same on the other side.'),
+  crypto_proposal: z
+    .array(reference(A_PROPOSAL))
+    .max(MAX_ITEMS)
+    .optional()
+    .describe('Algorithms for the traffic: names of IpsecProposals.'),
+  mark: mark().describe('Mark of packets of the connection.'),
+  if_id: count(0, 4_294_967_295).describe('Id of an XFRM interface.'),
+});
+
+const secretReference = () =>
+  z.strictObject({
+    name: text({
+      must: 'must be the name of a Secret',
+      maxLength: 253,
+      pattern: '[a-z0-9]([a-z0-9.-]*[a-z0-9])?',
+    }),
+    key: text({ must: 'must be a key of the Secret', maxLength: 253, pattern: '[A-Za-z0-9._-]+' }),
+  });
+
+export const remoteFields = <Connection extends z.ZodType>(connection: Connection) => ({
+  name: optionalText({ must: 'must be text', maxLength: 253, pattern: '[A-Za-z0-9_.-]*' }).describe(
+    "Ignored. ICN's controller writes it.",
+  ),
+  type: optionalText({
+    must: 'must be a word such as VTI-based or policy-based',
+    maxLength: 63,
+    pattern: '[A-Za-z0-9_-]+',
+  }).describe(`${VTI_BASED}: packets are led into connections by routes, not by IPsec policies.`),
+  remote: text({
+    must: 'must be an address, a host name or %any',
+    maxLength: 253,
+    pattern: '%?[A-Za-z0-9_.:-]+',
+  }).describe('The other side: address, host name, or %any.'),
+  authentication_method: z.enum(['psk', 'pubkey']).describe('How both sides prove who they are.'),
+  crypto_proposal: z
+    .array(reference(A_PROPOSAL))
+    .min(1)
+    .max(MAX_ITEMS)
+    .describe('Algorithms for key exchange: names of IpsecProposals.'),
+  force_crypto_proposal: flag().describe('1: no other algorithms than these.'),
+  local_identifier: identifier().describe('Identity of this side.'),
+  remote_identifier: identifier().describe('Identity of the other side.'),
+  pre_shared_key: optionalText({
+    must: KEY_MUST,
+    maxLength: 256,
+    pattern: PRE_SHARED_KEY,
+  }).describe('For psk: the shared key. Better kept in a Secret: pre_shared_key_from.'),
+  pre_shared_key_from: secretReference()
+    .optional()
+    .describe('For psk: key of a Secret of the same namespace that holds the shared key.'),
+  local_public_cert: certificates().describe(
+    'For pubkey: certificate of this side, then those that lead from it to its CA.',
+  ),
+  local_private_cert: privateKey().describe(
+    'For pubkey: private key of this side. Better kept in a Secret: local_private_cert_from.',
+  ),
+  local_private_cert_from: secretReference()
+    .optional()
+    .describe('For pubkey: key of a Secret of the same namespace that holds the private key.'),
+  shared_ca: certificates().describe('For pubkey: CAs that the other side is trusted by.'),
+  connections: z
+    .array(connection)
+    .min(1)
+    .max(MAX_CONNECTIONS)
+    .describe('Connections to the other side.'),
+});

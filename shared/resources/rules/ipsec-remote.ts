@@ -1,0 +1,282 @@
+/** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
+import type { UciSection } from '../../uci/model.ts';
+import { parts } from '../fields.ts';
+import {
+  certificateLacks,
+  certificateSecrets,
+  classicCertificates,
+  swanctlCertificates,
+  type Certificates,
+} from './ipsec-certificates.ts';
+import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
+import { icnResource, inNameSpace, objectText, textsIn, unsupported } from '../icn.ts';
+import type {
+  IcnSections,
+  IpsecService,
+  Lack,
+  Reference,
+  RenderContext,
+  SecretUse,
+  SpecRule,
+} from '../kind.ts';
+import { listOf, section } from '../render.ts';
+
+type Connection = {
+  name: string;
+  conn_type: 'tunnel' | 'transport';
+  mode: 'start' | 'add' | 'route';
+  crypto_proposal?: string[] | undefined;
+  local_subnet?: string | undefined;
+  local_sourceip?: string | undefined;
+  remote_subnet?: string | undefined;
+  local_updown?: string | undefined;
+  if_id?: string | undefined;
+  mark?: string | undefined;
+  [option: string]: string | string[] | undefined;
+};
+
+export type Remote = Certificates & {
+  remote: string;
+  type?: string | undefined;
+  crypto_proposal: string[];
+  force_crypto_proposal?: string | undefined;
+  local_identifier?: string | undefined;
+  remote_identifier?: string | undefined;
+  pre_shared_key?: string | undefined;
+  pre_shared_key_from?: { name: string; key: string } | undefined;
+  connections: Connection[];
+};
+
+export const remoteRules: readonly SpecRule<Remote>[] = [
+  {
+    path: 'spec.pre_shared_key',
+    cel: "self.authentication_method != 'psk' || ((has(self.pre_shared_key) && self.pre_shared_key != '') != has(self.pre_shared_key_from))",
+    message: 'psk needs either pre_shared_key or pre_shared_key_from',
+    holds: ({ authentication_method, pre_shared_key, pre_shared_key_from }) =>
+      authentication_method !== 'psk' ||
+      (pre_shared_key === undefined) !== (pre_shared_key_from === undefined),
+  },
+  {
+    path: 'spec.local_public_cert',
+    cel: "self.authentication_method != 'pubkey' || (has(self.local_public_cert) && self.local_public_cert != '')",
+    message: 'pubkey needs local_public_cert',
+    holds: ({ authentication_method, local_public_cert }) =>
+      authentication_method !== 'pubkey' || local_public_cert !== undefined,
+  },
+  {
+    path: 'spec.local_private_cert',
+    cel: "self.authentication_method != 'pubkey' || ((has(self.local_private_cert) && self.local_private_cert != '') != has(self.local_private_cert_from))",
+    message: 'pubkey needs either local_private_cert or local_private_cert_from',
+    holds: ({ authentication_method, local_private_cert, local_private_cert_from }) =>
+      authentication_method !== 'pubkey' ||
+      (local_private_cert === undefined) !== (local_private_cert_from === undefined),
+  },
+  {
+    path: 'spec.connections',
+    cel: 'self.connections.all(a, self.connections.exists_one(b, b.name == a.name))',
+    message: 'each connection needs a name of its own',
+    holds: ({ connections }) =>
+      new Set(connections.map(({ name }) => name)).size === connections.length,
+  },
+];
+
+export const remoteReferences = ({ crypto_proposal, connections }: Remote): Reference[] => [
+  ...proposals('spec.crypto_proposal', crypto_proposal),
+  ...connections.flatMap((connection, index) =>
+    proposals(`spec.connections[${index}].crypto_proposal`, connection.crypto_proposal),
+  ),
+];
+
+const proposals = (path: string, names: readonly string[] | undefined): Reference[] =>
+  (names ?? []).map((name, index) => ({ path: `${path}[${index}]`, kind: 'IpsecProposal', name }));
+
+export const remoteSecrets = (remote: Remote): SecretUse[] => {
+  const { pre_shared_key_from: from } = remote;
+  return [
+    ...(from ? [{ path: 'spec.pre_shared_key_from', ...from }] : []),
+    ...certificateSecrets(remote),
+  ];
+};
+
+export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
+  const lacks = [...secretLacks(remote, context), ...certificateLacks(remote, context)];
+  if (remote.type === VTI_BASED && !installsNoRoutes(context)) {
+    lacks.push({
+      path: 'spec.type',
+      reason: 'WaitingForInterface',
+      message: `${VTI_BASED} needs option rtinstall_enabled '0' in ${SETTINGS[context.ipsec.settings]} of OpenWRT's package ipsec`,
+    });
+  }
+  return lacks;
+};
+
+const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
+  const lacks: Lack[] = [];
+  if (remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')) {
+    lacks.push({
+      path: 'spec.pre_shared_key_from',
+      reason: 'InvalidSpec',
+      message: `the key in the Secret ${KEY_MUST}`,
+      isOfSecret: true,
+    });
+  }
+  return lacks;
+};
+
+const SETTINGS = {
+  globals: 'the section globals (of type ipsec)',
+  last: 'the section ipsec',
+} as const satisfies Record<IpsecService['settings'], string>;
+
+/** How OpenWRT's scripts write no. */
+const NO: ReadonlySet<unknown> = new Set(['0', 'no', 'off', 'false', 'disabled']);
+
+/** The option is one for all remotes, in a section that is the administrator's. */
+const installsNoRoutes = ({ ipsec, observed }: RenderContext): boolean => {
+  const settings = observed('ipsec').findLast(({ type, name }) =>
+    ipsec.settings === 'globals' ? name === 'globals' : type === 'ipsec',
+  );
+  return NO.has(settings?.options.rtinstall_enabled);
+};
+
+/** Secrets are often written with a newline at the end. */
+const keyOf = (remote: Remote, { secretOf }: RenderContext): string | undefined => {
+  const { pre_shared_key: inSpec, pre_shared_key_from: from } = remote;
+  return from ? secretOf(from.name, from.key).replace(/\r?\n$/, '') : inSpec;
+};
+
+export const renderRemote = (remote: Remote, context: RenderContext): UciSection[] => {
+  const { uciNameOf, ipsec } = context;
+  const names = (type: Connection['conn_type']) =>
+    remote.connections
+      .filter(({ conn_type }) => conn_type === type)
+      .map(({ name }) => uciNameOf(name));
+  const isSwanctl = ipsec.dialect === 'swanctl';
+  return [
+    section('remote', context.sectionName, {
+      type: isSwanctl ? undefined : remote.type,
+      gateway: remote.remote,
+      enabled: '1',
+      authentication_method: remote.authentication_method,
+      pre_shared_key: keyOf(remote, context),
+      local_identifier: remote.local_identifier,
+      remote_identifier: remote.remote_identifier,
+      crypto_proposal: remote.crypto_proposal.map(uciNameOf),
+      force_crypto_proposal: isSwanctl ? undefined : remote.force_crypto_proposal,
+      tunnel: names('tunnel'),
+      transport: names('transport'),
+      ...(isSwanctl
+        ? { ...swanctlRemote(remote, uciNameOf), ...swanctlCertificates(remote, context) }
+        : classicCertificates(remote, context)),
+    }),
+    ...remote.connections.map((connection) =>
+      isSwanctl
+        ? swanctlConnection(connection, uciNameOf)
+        : classicConnection(connection, uciNameOf),
+    ),
+  ];
+};
+
+/** ICN's REST makes a remote's connections for it alone, so those that it lists are its own. */
+export const icnRemote: IcnSections = {
+  nameOf: ({ type, name }) => (type === 'remote' ? name : undefined),
+  partsOf: ({ options }, there) =>
+    there.filter(
+      ({ type, name }) =>
+        (type === 'tunnel' || type === 'transport') && listOf(options[type]).includes(name),
+    ),
+};
+
+/** What newer releases of the swanctl script read instead; each takes no notice of the other's. */
+const swanctlRemote = ({ remote, connections }: Remote, uciNameOf: (name: string) => string) => ({
+  remote_addrs: [remote],
+  vips: [
+    ...new Set(
+      connections.flatMap(({ local_sourceip: address }) => (address ? [vipOf(address)] : [])),
+    ),
+  ],
+  child: connections.map(({ name }) => uciNameOf(name)),
+});
+
+const vipOf = (address: string): string =>
+  address === '%config6' ? '::' : address.startsWith('%config') ? '0.0.0.0' : address;
+
+const classicConnection = (
+  { name, conn_type, crypto_proposal, ...options }: Connection,
+  uciNameOf: (name: string) => string,
+): UciSection =>
+  section(conn_type, uciNameOf(name), {
+    ...options,
+    local_subnet: joined(options.local_subnet),
+    remote_subnet: joined(options.remote_subnet),
+    crypto_proposal: crypto_proposal?.map(uciNameOf),
+  });
+
+const swanctlConnection = (
+  { name, conn_type, mode, crypto_proposal, ...options }: Connection,
+  uciNameOf: (name: string) => string,
+): UciSection =>
+  section(conn_type, uciNameOf(name), {
+    mode: conn_type,
+    startaction: mode,
+    local_subnet: options.local_subnet && parts(options.local_subnet),
+    remote_subnet: options.remote_subnet && parts(options.remote_subnet),
+    updown: options.local_updown,
+    if_id: options.if_id,
+    crypto_proposal: crypto_proposal?.map(uciNameOf),
+  });
+
+const joined = (networks: string | undefined): string | undefined =>
+  networks && parts(networks).join(',');
+
+/** With `type` the API sets the switch for routes, which is one for all remotes, by itself. */
+export const remoteResource = icnResource<Remote>({
+  collection: 'ipsec/remotes',
+  limits: {},
+  identities: ({ name, options }) =>
+    inNameSpace('ipsec', [name, ...textsIn(options.connections).map(nameOfConnection)]),
+  lacks: (remote, context) => [
+    ...secretLacks(remote, context),
+    ...(remote.authentication_method === 'pubkey'
+      ? [
+          unsupported(
+            'spec.authentication_method',
+            'shows certificates in a form that cannot be compared',
+          ),
+        ]
+      : []),
+    ...remote.connections.flatMap(({ if_id: id }, index) =>
+      id === undefined ? [] : [unsupported(`spec.connections[${index}].if_id`, 'loses it')],
+    ),
+  ],
+  object: (remote, context) => ({
+    type: remote.type,
+    gateway: remote.remote,
+    authentication_method: remote.authentication_method,
+    pre_shared_key: keyOf(remote, context),
+    local_identifier: remote.local_identifier,
+    remote_identifier: remote.remote_identifier,
+    crypto_proposal: remote.crypto_proposal.map(context.uciNameOf),
+    force_crypto_proposal: remote.force_crypto_proposal,
+    // As the API gives them back: tunnels first.
+    connections: (['tunnel', 'transport'] as const).flatMap((type) =>
+      remote.connections
+        .filter(({ conn_type }) => conn_type === type)
+        .map((connection) => icnConnection(connection, context)),
+    ),
+  }),
+});
+
+const icnConnection = (
+  { name, crypto_proposal, ...options }: Connection,
+  { uciNameOf }: RenderContext,
+): string =>
+  objectText({
+    ...options,
+    name: uciNameOf(name),
+    local_subnet: joined(options.local_subnet),
+    remote_subnet: joined(options.remote_subnet),
+    crypto_proposal: crypto_proposal?.map(uciNameOf),
+  });
+
+const nameOfConnection = (text: string): string => String(JSON.parse(text).name);

@@ -1,0 +1,130 @@
+/** Mwan3Policy: how traffic is spread over networks. Its name is the name in mwan3, so a ledger tells whose it is. */
+import * as z from 'zod';
+import type { UciSection } from '../../uci/model.ts';
+import { networkName } from '../fields.ts';
+import { icnResource, inNameSpace, objectText, textsIn } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
+import { listOf, ruleResource, section } from '../render.ts';
+
+/** More would not fit mwan3's marks, which number interfaces (60 at its default mask). */
+const MAX_MEMBERS = 60;
+/** The range that mwan3 documents for both. */
+const rank = () => z.int({ error: 'must be a whole number from 1 to 1000' }).min(1).max(1_000);
+
+const spec = z.strictObject({
+  members: z
+    .array(
+      z.strictObject({
+        network: networkName().describe(
+          'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network; mwan3 must know its interface.',
+        ),
+        metric: rank().describe('Members with the lowest metric that are up are used.'),
+        weight: rank().describe('Share of the traffic among members of equal metric.'),
+      }),
+    )
+    .min(1)
+    .max(MAX_MEMBERS)
+    .describe('The networks to use.'),
+});
+
+export const mwan3Policy = defineKind({
+  ...ruleResource,
+  kind: 'Mwan3Policy',
+  plural: 'mwan3policies',
+  singular: 'mwan3policy',
+  shortNames: ['mwp'],
+  description: 'A policy of mwan3: over which networks traffic goes, and in which shares.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.members',
+      cel: 'self.members.all(m, self.members.exists_one(n, n.network == m.network))',
+      message: 'each network can be a member once only',
+      holds: ({ members }) =>
+        new Set(members.map(({ network }) => network)).size === members.length,
+    },
+  ],
+  nameRules: [
+    mwan3NameLimit,
+    {
+      cel: `!(self.metadata.name in [${BUILT_IN_POLICIES.map((name) => `'${name}'`).join(', ')}])`,
+      message: `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 has these built in`,
+      holds: (name) => !BUILT_IN_POLICIES.includes(name),
+      isLimit: false,
+    },
+  ],
+  networks: ({ members }) =>
+    members.map(({ network }, index) => ({ path: `spec.members[${index}].network`, network })),
+  uci: {
+    package: 'mwan3',
+    ownership: 'ledger',
+    sectionPrefix: '',
+    nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
+    icn: {
+      nameOf: ({ type, name }) => (type === 'policy' ? name : undefined),
+      partsOf: (policy, there) => ownMembersOf(policy, there),
+      isOnlyIcns: (policy, there) => {
+        const used = listOf(policy.options['use_member']);
+        return used.length > 0 && ownMembersOf(policy, there).length === used.length;
+      },
+    },
+    lacks: ({ members }, { interfaceOf, observed }) => {
+      const isKnown = (name: string) =>
+        observed('mwan3').some((there) => there.type === 'interface' && there.name === name);
+      return members.flatMap(({ network }, index) =>
+        isKnown(interfaceOf(network))
+          ? []
+          : [
+              {
+                path: `spec.members[${index}].network`,
+                reason: 'WaitingForInterface' as const,
+                message: `mwan3 has no interface ${interfaceOf(network)} on this OpenWRT`,
+              },
+            ],
+      );
+    },
+    render: ({ members }, { sectionName, interfaceOf }) => {
+      const memberSections = members.map(({ network, metric, weight }) =>
+        section('member', `${sectionName}_${interfaceOf(network)}`, {
+          interface: interfaceOf(network),
+          metric: String(metric),
+          weight: String(weight),
+        }),
+      );
+      const use_member = memberSections.map(({ name }) => name);
+      return [...memberSections, section('policy', sectionName, { use_member })];
+    },
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'mwan3/policies',
+    limits: {},
+    nameOf: ({ name }) => name,
+    identities: ({ name, options }) =>
+      inNameSpace('mwan3', [
+        name,
+        ...textsIn(options.members).map((text) => `${name}_${String(JSON.parse(text).interface)}`),
+      ]),
+    object: ({ members }, { interfaceOf }) => ({
+      members: members.map(({ network, metric, weight }) =>
+        objectText({
+          interface: interfaceOf(network),
+          metric: String(metric),
+          weight: String(weight),
+        }),
+      ),
+    }),
+  }),
+});
+
+/** Those that are the policy's own: `<policy>_<interface>`. */
+const ownMembersOf = (policy: UciSection, there: readonly UciSection[]): UciSection[] => {
+  const used = listOf(policy.options['use_member']);
+  return there.filter(
+    ({ type, name, options: { interface: network } }) =>
+      type === 'member' &&
+      used.includes(name) &&
+      typeof network === 'string' &&
+      name === `${policy.name}_${network}`,
+  );
+};

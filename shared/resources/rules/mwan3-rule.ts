@@ -1,0 +1,89 @@
+/** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
+import * as z from 'zod';
+import { count, flag, network, parts, plainPorts, reference } from '../fields.ts';
+import { icnResource, inNameSpace, oneNetwork, onePort } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
+import { referenceTo, ruleResource, section } from '../render.ts';
+import { oneOf } from '../schema.ts';
+
+const spec = z.strictObject({
+  policy: reference('a Mwan3Policy').describe(
+    `The Mwan3Policy to use, or one that mwan3 has built in: ${BUILT_IN_POLICIES.join(', ')}.`,
+  ),
+  src_ip: network().describe('Source addresses.'),
+  src_port: plainPorts().describe('Source ports; tcp and udp only.'),
+  dest_ip: network().describe('Destination addresses.'),
+  dest_port: plainPorts().describe('Destination ports; tcp and udp only.'),
+  proto: oneOf(['tcp', 'udp', 'icmp', 'esp', 'ah', 'gre', 'sctp', 'udplite', 'all']).describe(
+    'Protocol. Default: all.',
+  ),
+  family: oneOf(['ipv4', 'ipv6', 'all', 'any']).describe('Address family. Default: any.'),
+  sticky: flag().describe('1: traffic of one source stays with one network for a time.'),
+  timeout: count(1, 1_000_000).describe('How long sticky lasts, in seconds. Default: 600.'),
+});
+
+/** mwan3 takes ports as iptables' multiport does: `80,443,8000:8100`. */
+const multiport = (ports: string | undefined): string | undefined =>
+  ports && parts(ports).join(',').replaceAll('-', ':');
+
+export const mwan3Rule = defineKind({
+  ...ruleResource,
+  kind: 'Mwan3Rule',
+  plural: 'mwan3rules',
+  singular: 'mwan3rule',
+  shortNames: ['mwr'],
+  description: 'A rule of mwan3: which traffic goes by which Mwan3Policy.',
+  spec,
+  specRules: [
+    {
+      path: 'spec.proto',
+      cel: "((!has(self.src_port) || self.src_port == '') && (!has(self.dest_port) || self.dest_port == '')) || (has(self.proto) && self.proto in ['tcp', 'udp'])",
+      message: 'ports need tcp or udp: mwan3 leaves them out otherwise',
+      holds: ({ src_port, dest_port, proto }) =>
+        (src_port === undefined && dest_port === undefined) || proto === 'tcp' || proto === 'udp',
+    },
+  ],
+  nameRules: [mwan3NameLimit],
+  references: ({ policy }) =>
+    BUILT_IN_POLICIES.includes(policy) ? [] : referenceTo('Mwan3Policy', 'spec.policy', policy),
+  uci: {
+    package: 'mwan3',
+    ownership: 'ledger',
+    sectionPrefix: '',
+    nameOf: ({ type, name }) => (type === 'rule' ? name : undefined),
+    icn: { nameOf: ({ type, name }) => (type === 'rule' ? name : undefined) },
+    render: ({ policy, src_port, dest_port, ...options }, { sectionName, uciNameOf }) => [
+      section('rule', sectionName, {
+        ...options,
+        src_port: multiport(src_port),
+        dest_port: multiport(dest_port),
+        use_policy: uciNameOf(policy),
+      }),
+    ],
+  },
+  icn: icnResource<z.infer<typeof spec>>({
+    collection: 'mwan3/rules',
+    limits: {
+      policy: (policy) =>
+        BUILT_IN_POLICIES.includes(policy)
+          ? 'does not know the policies that are built in'
+          : undefined,
+      src_ip: oneNetwork,
+      dest_ip: oneNetwork,
+      src_port: onePort,
+      dest_port: onePort,
+      proto: (proto) =>
+        ['tcp', 'udp', 'icmp', 'all'].includes(proto)
+          ? undefined
+          : 'holds tcp, udp, icmp or all here',
+    },
+    nameOf: ({ name }) => name,
+    identities: ({ name }) => inNameSpace('mwan3', [name]),
+    object: ({ policy, family, ...options }, { uciNameOf }) => ({
+      ...options,
+      policy: uciNameOf(policy),
+      family: family === 'any' ? undefined : family,
+    }),
+  }),
+});

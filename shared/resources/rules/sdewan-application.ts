@@ -1,0 +1,112 @@
+/**
+ * SdewanApplication: what chosen pods send goes by the CNF's own routing table, by one `rule` section for each of their
+ * addresses. The coordinator follows the pods and writes their addresses to an annotation, so that agents need not watch pods.
+ */
+import { isIP, isIPv6 } from 'node:net';
+import * as z from 'zod';
+import { POD_ADDRESSES_ANNOTATION } from '../../names.ts';
+import { uciName } from '../../uci/names.ts';
+import { icnResource, unsupported, inOwnPackage } from '../icn.ts';
+import { defineKind } from '../kind.ts';
+import type { Lack, RenderContext } from '../kind.ts';
+import { isEmptySelector, labelSelector, selectorText } from '../label-selector.ts';
+import { CNF_TABLE } from '../network.ts';
+import { ruleResource, section } from '../render.ts';
+import { optionalText, optionalTextOrNumber } from '../schema.ts';
+
+/** Each is a section of OpenWRT and a rule of the kernel, which looks at them one by one for every packet. */
+export const MAX_POD_ADDRESSES = 1_024;
+
+const unusedPort = () =>
+  optionalTextOrNumber({
+    must: 'must not have control characters',
+    maxLength: 253,
+    pattern: '[^\\x00-\\x1f\\x7f]*',
+    min: 0,
+    max: 65_535,
+  }).describe("Ignored, as by ICN's controller.");
+
+const spec = z.strictObject({
+  podSelector: labelSelector().describe('Which pods, by their labels, as in a Deployment.'),
+  appNamespace: optionalText({
+    must: 'must be the name of a namespace',
+    maxLength: 63,
+    pattern: '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
+  }).describe('Namespace of the pods. Absent: all namespaces.'),
+  servicePort: unusedPort(),
+  cnfPort: unusedPort(),
+});
+
+/** Undefined: the coordinator has not said yet. What is no address is left out. */
+const addressesIn = ({ annotations }: RenderContext): string[] | undefined =>
+  annotations[POD_ADDRESSES_ANNOTATION]?.split(',').filter((one) => isIP(one) !== 0);
+
+/** Without addresses there is no object: the API fails on an empty list. */
+const icnApplication = icnResource<z.infer<typeof spec>>({
+  collection: 'application/applications',
+  ...inOwnPackage,
+  limits: {},
+  lacks: (_spec, context) => {
+    const addresses = addressesIn(context);
+    return addresses?.some(isIPv6)
+      ? [
+          unsupported(
+            'spec.podSelector',
+            'holds IPv4 addresses only, and selected pods have others',
+          ),
+        ]
+      : lacksOf(addresses);
+  },
+  object: (_spec, context) => ({ iplist: (addressesIn(context) ?? []).join(',') }),
+});
+
+export const sdewanApplication = defineKind({
+  ...ruleResource,
+  kind: 'SdewanApplication',
+  plural: 'sdewanapplications',
+  singular: 'sdewanapplication',
+  shortNames: ['sdewanapp'],
+  description: `Sends what chosen pods send by table ${CNF_TABLE} of the CNF, whose routes are CNFRoutes with table cnf.`,
+  spec,
+  specRules: [
+    {
+      path: 'spec.podSelector',
+      cel: "(has(self.appNamespace) && self.appNamespace != '') || (has(self.podSelector.matchLabels) && self.podSelector.matchLabels.size() > 0) || (has(self.podSelector.matchExpressions) && self.podSelector.matchExpressions.size() > 0)",
+      message: 'needs a label or an expression, or an appNamespace: it would select all pods',
+      holds: ({ podSelector, appNamespace }) =>
+        appNamespace !== undefined || !isEmptySelector(podSelector),
+    },
+  ],
+  pods: ({ podSelector, appNamespace }) => ({
+    namespace: appNamespace,
+    labelSelector: selectorText(podSelector),
+  }),
+  uci: {
+    package: 'network',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_app_',
+    lacks: (_spec, context) => lacksOf(addressesIn(context)),
+    render: (_spec, context) =>
+      (addressesIn(context) ?? []).map((address) =>
+        section(isIPv6(address) ? 'rule6' : 'rule', `${context.sectionName}_${uciName(address)}`, {
+          src: address,
+          lookup: CNF_TABLE,
+        }),
+      ),
+  },
+  icn: {
+    ...icnApplication,
+    render: (rule, context) =>
+      addressesIn(context)?.length ? icnApplication.render(rule, context) : [],
+  },
+});
+
+const lacksOf = (addresses: readonly string[] | undefined): Lack[] => {
+  if (addresses === undefined) {
+    const message = 'the coordinator has not said yet which pods these are';
+    return [{ path: 'spec.podSelector', reason: 'WaitingForPods', message }];
+  }
+  if (addresses.length <= MAX_POD_ADDRESSES) return [];
+  const message = `selects pods with more than ${MAX_POD_ADDRESSES} addresses`;
+  return [{ path: 'spec.podSelector', reason: 'InvalidSpec', message }];
+};
