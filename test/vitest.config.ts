@@ -45,6 +45,7 @@ const withRandomCases = ({ test }: Project) => ({
 
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
+const PROGRAMS = 'test/stack/programs.ts';
 /** Only a change of the harness can break them: `npm run test:harness`. */
 const HARNESS_TESTS = [
   'test/integration/harness/**/*.test.ts',
@@ -74,7 +75,7 @@ export default defineConfig({
       withRandomCases(inParallel(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
       withRandomCases(
         project('integration', ['test/integration/**/*.test.ts'], 60_000, {
-          globalSetup,
+          globalSetup: [PROGRAMS, ...globalSetup],
           exclude: [...NODE_TESTS, ...HARNESS_TESTS],
         }),
       ),
@@ -83,12 +84,12 @@ export default defineConfig({
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
       inParallel(
         project('e2e', ['test/e2e/*.test.ts'], 180_000, {
-          globalSetup: ['test/e2e/global-setup.ts'],
+          globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       inOneRow(
         project('e2e-outages', ['test/e2e/outages/*.test.ts'], 180_000, {
-          globalSetup: ['test/e2e/global-setup.ts'],
+          globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // On one node: first the one lane, then the other.

@@ -8,6 +8,7 @@ import { runStages, type Stage } from './stages.ts';
 
 const LARGEST_SEED = 2 ** 31;
 const TIMES = 100;
+const NODE_PROJECTS = [{ name: 'node' }, { name: 'e2e-node*' }, { name: 'slow-e2e-node' }];
 
 const seed = process.env['SDEWAN_SEED'] ?? String(randomInt(1, LARGEST_SEED));
 process.env['SDEWAN_SEED'] = seed;
@@ -20,9 +21,11 @@ const stages: Stage[] = [
   { projects: [{ name: 'contract', env: many }] },
   { projects: [{ name: 'integration' }] },
   { projects: [{ name: 'harness' }] },
-  ...(isRoot ? await onRealNode('the slow tests on a real node', ['slow-e2e-node']) : []),
+  { projects: [{ name: 'e2e' }] },
+  { projects: [{ name: 'e2e-outages' }] },
+  ...(isRoot ? await onRealNode('the suite on a real node', NODE_PROJECTS) : []),
   { script: 'test:mutants' },
   { script: 'test:stryker' },
 ];
-if (!isRoot) console.log('not root: the slow tests on a real node are left out');
+if (!isRoot) console.log('not root: the tests on a real node are left out');
 process.exitCode = await runStages(stages);

@@ -1,7 +1,7 @@
 /** Whether this machine can have a real node and the images that run on it. */
 import { whyNoNode } from 'kind-test-harness';
 import { whyNoImages } from '../images/build.ts';
-import type { Stage } from './stages.ts';
+import type { Project, Stage } from './stages.ts';
 
 /** Undefined: it can. In CI, as root, packages that are missing are installed. */
 const whyNoRealNode = async (): Promise<string | undefined> =>
@@ -10,10 +10,10 @@ const whyNoRealNode = async (): Promise<string | undefined> =>
 /** These projects, one after the other; where they cannot run that is a failure: what they prove is not proven. */
 export const onRealNode = async (
   what: string,
-  names: readonly string[],
+  projects: readonly Project[],
   whyNot: () => Promise<string | undefined> = whyNoRealNode,
 ): Promise<Stage[]> => {
   const because = await whyNot();
   if (because !== undefined) return [{ cannotRun: what, because }];
-  return names.map((name) => ({ projects: [{ name }] }));
+  return projects.map((each) => ({ projects: [each] }));
 };

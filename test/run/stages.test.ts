@@ -90,13 +90,16 @@ it('a script that fails is a failure', async () => {
 });
 
 it('tests on a real node that cannot run are a failure', async () => {
-  const stages = await onRealNode('npm run test:node', ['node'], async () => 'it needs root');
+  const stages = await onRealNode(
+    'npm run test:node',
+    [{ name: 'node' }],
+    async () => 'it needs root',
+  );
   expect(await linesOf(stages)).toEqual({
     code: 1,
     last: ['failed: npm run test:node: did not run, since it needs root', '0 passed, 1 failed'],
   });
-  expect(await onRealNode('npm run test:node', ['a', 'b'], async () => undefined)).toEqual([
-    { projects: [{ name: 'a' }] },
-    { projects: [{ name: 'b' }] },
-  ]);
+  expect(
+    await onRealNode('npm run test:node', [{ name: 'a' }, { name: 'b' }], async () => undefined),
+  ).toEqual([{ projects: [{ name: 'a' }] }, { projects: [{ name: 'b' }] }]);
 });

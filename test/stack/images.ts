@@ -2,20 +2,17 @@
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { programFile, type Program } from './programs.ts';
 
 export const AGENT_IMAGE = 'sdewan-agent:dev';
 export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
 /** The CNF's image as the seed names it; the simulator stands for it. */
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
-const program = (file: string, ...flags: string[]): string[] => [
-  process.execPath,
-  ...flags,
-  path.resolve(import.meta.dirname, '../..', file),
-];
+const SIMULATOR = path.resolve(import.meta.dirname, '../openwrt-simulator/main.ts');
 
 const CNF: ImageProcess = {
-  command: program('test/openwrt-simulator/main.ts'),
+  command: [process.execPath, SIMULATOR],
   ports: { 80: 10_080, 443: 10_443 },
   // No login for the agent: a stock image, on which it makes its own.
   env: {
@@ -38,9 +35,13 @@ export type ImagesOptions = {
 
 export const images = ({ watch = false }: ImagesOptions = {}): Record<string, ImageProcess> => {
   const flags = watch ? ['--watch', '--watch-preserve-output'] : [];
+  const program = (name: Program): ImageProcess => ({
+    command: [process.execPath, ...flags, programFile(name)],
+    env: COMPILE_CACHE,
+  });
   return {
-    [AGENT_IMAGE]: { command: program('agent/main.ts', ...flags), env: COMPILE_CACHE },
-    [COORDINATOR_IMAGE]: { command: program('coordinator/main.ts', ...flags), env: COMPILE_CACHE },
+    [AGENT_IMAGE]: program('agent'),
+    [COORDINATOR_IMAGE]: program('coordinator'),
     [CNF_IMAGE]: CNF,
   };
 };

@@ -19,6 +19,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
+import { programFile } from '../../stack/programs.ts';
 import { listOf } from '../../stack/installation.ts';
 import { kubeconfigOf as serviceAccountKubeconfig } from '../../stack/service-account.ts';
 
@@ -29,7 +30,6 @@ const namespaces = {
   kind: 'Namespace',
   schema: objectSchema,
 };
-const ROOT = join(import.meta.dirname, '../../..');
 const START_TIMEOUT_MS = 60_000;
 const COORDINATOR = 'sdewan-coordinator';
 
@@ -161,7 +161,7 @@ const startProcess = async (
   env: Record<string, string>,
   log: Record<string, unknown>[],
 ): Promise<CoordinatorProcess> => {
-  const child: ChildProcess = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
+  const child: ChildProcess = spawn(process.execPath, [programFile('coordinator')], {
     env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -15,8 +15,8 @@ import { applyCrds } from '../support/crds.ts';
 import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
+import { programFile } from '../../stack/programs.ts';
 
-const ROOT = join(import.meta.dirname, '../../..');
 /** Half a second on an idle machine. */
 const START_TIMEOUT_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -117,7 +117,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
 };
 
 const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
-  const child = spawn(process.execPath, [join(ROOT, 'coordinator/main.ts')], {
+  const child = spawn(process.execPath, [programFile('coordinator')], {
     env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
