@@ -11,12 +11,12 @@ import type { Logger } from '#shared/runtime/log.ts';
 import type { Sources } from './coordinator.ts';
 import type { PodChange } from './cnf/pods.ts';
 import { AddressBook } from './children/address-book.ts';
-import { createChildrenLoop } from './children/loop.ts';
+import { createChildrenLoop } from './children/children-controller.ts';
 import { createLookup } from './children/lookup.ts';
 import { readResolvConf } from './children/resolv-conf.ts';
-import { createPodLoop } from './followed-pods/loop.ts';
+import { createPodLoop } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
-import { createServiceLoop } from './services/loop.ts';
+import { createServiceLoop } from './services/services-controller.ts';
 
 export type GeneratorsOptions = {
   client: KubeClient;

@@ -1,6 +1,6 @@
 /** What the coordinator counts. Labels are bounded: kinds, results and codes, never names. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
-import type { RuleMetrics } from './rules/reconciler.ts';
+import type { RuleMetrics } from './rules/rules-controller.ts';
 
 export type Metrics = RuleMetrics & {
   /** `result`: what came of a report, or why it was refused. */

@@ -4,7 +4,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
-import { createCertificates } from './certificates/loop.ts';
+import { createCertificates } from './certificates/certificates-controller.ts';
 import { createSecretStore } from './certificates/secret-store.ts';
 import { publishWebhookCa } from './certificates/webhook-ca.ts';
 import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';

@@ -19,7 +19,7 @@ import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.
 import type { ReferenceMode } from './admission/decide.ts';
 import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
-import { createNamespaceLoop } from './bindings/loop.ts';
+import { createNamespaceLoop } from './bindings/bindings-controller.ts';
 import type { Sources } from './coordinator.ts';
 import { createReviewCounter } from './metrics.ts';
 import type { PodChange } from './cnf/pods.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import { cnfStatusSchema } from '#shared/protocol/cnf-status.ts';
-import { objectNameOf } from './loop.ts';
+import { objectNameOf } from './cnf-status-controller.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
 
 const information: Information = {

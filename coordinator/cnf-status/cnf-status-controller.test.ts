@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createCnfStatusLoop } from './loop.ts';
+import { createCnfStatusLoop } from './cnf-status-controller.ts';
 import type { PodKnowledge } from './make.ts';
 
 const MINUTE_MS = 60_000;

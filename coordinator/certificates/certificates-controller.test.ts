@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createCertificates, type Certificates } from './loop.ts';
+import { createCertificates, type Certificates } from './certificates-controller.ts';
 import type { Material } from './material.ts';
 import type { CertificatePolicy } from './plan.ts';
 import type { SecretStore, StoredMaterial } from './secret-store.ts';

@@ -14,7 +14,7 @@ import type { Target } from '../cnf/target.ts';
 import { sentReport, target, word } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
 import { Facts } from './facts.ts';
-import { Reconciler } from './reconciler.ts';
+import { Reconciler } from './rules-controller.ts';
 
 const resource = {
   group: 'g',

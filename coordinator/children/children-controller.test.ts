@@ -6,7 +6,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createChildrenLoop } from './loop.ts';
+import { createChildrenLoop } from './children-controller.ts';
 
 const HOUR_MS = 3_600_000;
 const parent = ruleOf('CNFService', 'api', { fullname: 'api.test', port: '80', dport: '80' });
