@@ -11,14 +11,14 @@ import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
-import { createCnfStatusLoop } from './cnf-status/cnf-status-controller.ts';
+import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
 import { createIntake } from './reports/intake.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
-import { createMetrics, exposeSources } from './metrics.ts';
+import { exposeSources, type Metrics } from './metrics.ts';
 import { Awaited } from './rules/awaited.ts';
 import { Facts } from './rules/facts.ts';
 import { agentMissing, commentsRemoved } from './rules/pod-events.ts';
-import { Reconciler } from './rules/rules-controller.ts';
+import { RulesController } from './rules/rules-controller.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
@@ -41,6 +41,7 @@ export type CoordinatorOptions = {
   /** Told of every rule that came, went or changed, by its uid. */
   onRule: (uid: string) => void;
   registry: Registry;
+  metrics: Metrics;
   clock: Clock;
   log: Logger;
 };
@@ -49,8 +50,6 @@ export type CoordinatorOptions = {
 export type Sources = {
   pods: Pods;
   rules: Rules;
-  /** Resolves when `pods` is complete for the first time. */
-  podsKnown: Promise<void>;
 };
 
 export type Coordinator = {
@@ -69,9 +68,8 @@ export type Coordinator = {
 const SILENCE_SWEEP_MS = 1_000;
 
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
-  const { client, clock, instance, kinds, log, namespace, registry, revisionOf, silentAfterMs } =
+  const { client, clock, instance, kinds, log, metrics, namespace, registry, silentAfterMs } =
     options;
-  const metrics = createMetrics(registry);
   const recorder = new EventRecorder({
     client,
     component: 'sdewan-coordinator',
@@ -88,7 +86,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     options.onPod(change);
     for (const target of [before, now]) {
       if (!target) continue;
-      reconciler.markPod(target);
+      ruleStatuses.markPod(target);
       markStatus(target);
     }
     if (before && !now) {
@@ -110,20 +108,23 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const rules = new Rules({
     namespace,
     kinds,
-    revisionOf,
+    revisionOf: options.revisionOf,
     client,
     clock,
     log,
     onChange: (uid) => {
-      reconciler.markRule(uid);
+      ruleStatuses.markRule(uid);
       options.onRule(uid);
     },
   });
-  const cnfStatuses = createCnfStatusLoop({
+  const podsKnownOf: PodsKnown = (of) =>
+    knowledgeOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs });
+  const cnfStatuses = createCnfStatusController({
     client,
-    pods: (of) => knowledgeOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs }),
+    pods: () => (pods.state.listed ? podsKnownOf : undefined),
     classicNamespace: options.classicStatusNamespace,
     namespace,
+    metrics,
     clock,
     log,
   });
@@ -132,7 +133,16 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   };
   const facts = new Facts({ pods, reports, awaited, silentAfterMs, clock });
   const record = recorder.record.bind(recorder);
-  const reconciler = new Reconciler({ client, rules, reports, facts, record, metrics, clock, log });
+  const ruleStatuses = new RulesController({
+    client,
+    rules,
+    reports,
+    facts: () => (pods.state.listed ? facts : undefined),
+    record,
+    metrics,
+    clock,
+    log,
+  });
 
   const reviewer = createTokenReviewer({
     client,
@@ -149,9 +159,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       if (acceptance.outcome !== 'news') return;
       awaited.settle(target.uid);
       if (acceptance.whole) {
-        reconciler.markPod(target);
+        ruleStatuses.markPod(target);
         markStatus(target);
-      } else reconciler.markRules(acceptance.rules);
+      } else ruleStatuses.markRules(acceptance.rules);
     },
     onInformation: markStatus,
     onCommentsLost: (target, packages) => {
@@ -165,7 +175,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   exposeSources(registry, {
     rules: () => rulesByState(rules),
     pods: () => censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs }),
-    queued: () => reconciler.queued,
+    queued: () => ruleStatuses.queued,
     droppedEvents: () => recorder.dropped,
   });
 
@@ -175,7 +185,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       for (const uid of reports.newlySilent(clock.monotonic())) {
         const target = pods.byUid(uid);
         if (target) {
-          reconciler.markPod(target);
+          ruleStatuses.markPod(target);
           markStatus(target);
         }
         // Without a label the watch does not tell when it goes.
@@ -184,20 +194,21 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
   };
 
-  const reconcile = async (signal: AbortSignal): Promise<void> => {
+  /** From the moment at which the pods are known. */
+  const awaitReports = async (signal: AbortSignal): Promise<void> => {
     await Promise.race([podsKnown.promise, aborted(signal)]);
     const callOff = awaited.begin(pods.all(), {
       timeMs: silentAfterMs,
       clock,
-      onTimeUp: () => reconciler.markAll(),
+      onTimeUp: () => ruleStatuses.markAll(),
     });
-    await Promise.all([reconciler.run(signal), cnfStatuses.run(signal)]);
+    await aborted(signal);
     callOff();
   };
 
   return {
     fetch: intake.fetch,
-    sources: { pods, rules, podsKnown: podsKnown.promise },
+    sources: { pods, rules },
     record,
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
@@ -209,7 +220,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
         rules.run(signal),
         recorder.run(signal),
         sweep(signal),
-        reconcile(signal),
+        awaitReports(signal),
+        ruleStatuses.run(signal),
+        cnfStatuses.run(signal),
       ]);
     },
   };

@@ -5,20 +5,19 @@
 import { Resolver } from 'node:dns/promises';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
+import type { ControllerDeps } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
 import type { Sources } from './coordinator.ts';
 import type { PodChange } from './cnf/pods.ts';
 import { AddressBook } from './children/address-book.ts';
-import { createChildrenLoop } from './children/children-controller.ts';
+import { createChildrenController } from './children/children-controller.ts';
 import { createLookup } from './children/lookup.ts';
 import { readResolvConf } from './children/resolv-conf.ts';
-import { createPodLoop } from './followed-pods/followed-pods-controller.ts';
+import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
-import { createServiceLoop } from './services/services-controller.ts';
+import { createServicesController } from './services/services-controller.ts';
 
-export type GeneratorsOptions = {
+export type GeneratorsOptions = ControllerDeps & {
   client: KubeClient;
   kinds: readonly KindDefinition[];
   /** The only one to look after; undefined: all. */
@@ -34,8 +33,6 @@ export type GeneratorsOptions = {
   };
   sources: Sources;
   record: (event: RecordedEvent) => void;
-  clock: Clock;
-  log: Logger;
 };
 
 export type Generators = {
@@ -58,11 +55,11 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   const lookup = createLookup({ resolver, ...readResolvConf() });
   const addresses = new AddressBook({ ...dns, lookup, clock: options.clock });
 
-  const podLoop = createPodLoop(common);
-  const childrenLoop = createChildrenLoop({ ...common, addresses });
-  const serviceLoop =
+  const followedPods = createFollowedPodsController(common);
+  const children = createChildrenController({ ...common, addresses });
+  const services =
     expose &&
-    createServiceLoop({
+    createServicesController({
       ...common,
       options: expose,
       cnfNamespaces: (purpose) => pods.namespacesOf(purpose),
@@ -71,16 +68,16 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
 
   return {
     onRule: (uid) => {
-      podLoop.onRule(uid);
-      childrenLoop.onRule(uid);
-      serviceLoop?.onRule(uid);
+      followedPods.onRule(uid);
+      children.onRule(uid);
+      services?.onRule(uid);
     },
     onPod: ({ before, now }) => {
-      if (before?.purpose !== now?.purpose) serviceLoop?.mark();
+      if (before?.purpose !== now?.purpose) services?.mark();
     },
     run: async (signal) => {
       signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-      await Promise.all([podLoop.run(signal), childrenLoop.run(signal), serviceLoop?.run(signal)]);
+      await Promise.all([followedPods.run(signal), children.run(signal), services?.run(signal)]);
     },
   };
 };

@@ -14,6 +14,7 @@ import { createCoordinator } from './coordinator.ts';
 import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } from './env.ts';
 import { createGenerators, type Generators } from './generators.ts';
 import { createHealth } from './health.ts';
+import { createMetrics } from './metrics.ts';
 import { createTls } from './tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
@@ -23,10 +24,12 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const config = await loadKubeConfig(configSourceOf(env));
   const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
   const registry = createMetricsRegistry();
+  const metrics = createMetrics(registry);
   const common = {
     client,
     namespace: env.SDEWAN_WATCH_NAMESPACE,
     registry,
+    metrics,
     clock: systemClock,
     log,
   };

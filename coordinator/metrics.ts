@@ -1,12 +1,14 @@
 /** What the coordinator counts. Labels are bounded: kinds, results and codes, never names. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
+import type { ControllerMetrics } from '#shared/kube/controller.ts';
 import type { RuleMetrics } from './rules/rules-controller.ts';
 
-export type Metrics = RuleMetrics & {
-  /** `result`: what came of a report, or why it was refused. */
-  reports: Counter<'result'>;
-  tokenReviews: Counter<'result'>;
-};
+export type Metrics = RuleMetrics &
+  ControllerMetrics & {
+    /** `result`: what came of a report, or why it was refused. */
+    reports: Counter<'result'>;
+    tokenReviews: Counter<'result'>;
+  };
 
 export type MetricsSources = {
   /** Rules by what their status says. */
@@ -21,6 +23,7 @@ export const createMetrics = (registry: Registry): Metrics => {
   const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
     new Counter({ name: `sdewan_coordinator_${name}`, help, labelNames, registers });
   return {
+    ...controllerMetrics(registry),
     reports: counter(
       'reports_total',
       'Reports of agents: news, heartbeat, partial (pages to come), stale, unknown-base, or the code of a refusal.',
@@ -47,6 +50,38 @@ export const createMetrics = (registry: Registry): Metrics => {
       buckets: [0.5, 1, 2, 5, 10, 30, 60, 300, 3_600],
       registers,
     }),
+  };
+};
+
+const controllerMetrics = (registry: Registry): ControllerMetrics => {
+  const registers = [registry];
+  const queues = new Map<string, () => number>();
+  const reconciles = new Counter({
+    name: 'sdewan_coordinator_controller_reconciles_total',
+    help: 'Objects that a controller has looked at, by result: done, again (at a set time), conflict (tried again), error, or why it is not as it should be.',
+    labelNames: ['controller', 'result'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'sdewan_coordinator_controller_reconcile_seconds',
+    help: 'Time that a controller takes for one object.',
+    labelNames: ['controller'],
+    buckets: [0.001, 0.01, 0.1, 1, 10],
+    registers,
+  });
+  const queue: Gauge<'controller'> = new Gauge({
+    name: 'sdewan_coordinator_controller_queue',
+    help: 'Objects that a controller will look at, now or at a set time.',
+    labelNames: ['controller'],
+    registers,
+    collect: () => queues.forEach((size, controller) => queue.set({ controller }, size())),
+  });
+  return {
+    reconciled: (controller, result, seconds) => {
+      reconciles.inc({ controller, result });
+      duration.observe({ controller }, seconds);
+    },
+    exposeQueue: (controller, size) => queues.set(controller, size),
   };
 };
 

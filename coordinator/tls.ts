@@ -8,7 +8,7 @@ import { createCertificates } from './certificates/certificates-controller.ts';
 import { createSecretStore } from './certificates/secret-store.ts';
 import { publishWebhookCa } from './certificates/webhook-ca.ts';
 import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
-import { exposeExpiry } from './metrics.ts';
+import { exposeExpiry, type Metrics } from './metrics.ts';
 
 export type Tls = {
   /** For the server. */
@@ -25,6 +25,7 @@ export type TlsOptions = {
   /** The coordinator's own. */
   namespace: string;
   registry: Registry;
+  metrics: Metrics;
   clock: Clock;
   log: Logger;
 };
@@ -42,7 +43,7 @@ export const createTls = async (options: TlsOptions, signal: AbortSignal): Promi
 };
 
 const createOwnTls = async (
-  { env, client, namespace, registry, clock, log }: TlsOptions,
+  { env, client, namespace, registry, metrics, clock, log }: TlsOptions,
   signal: AbortSignal,
 ): Promise<Tls> => {
   const certificates = createCertificates({
@@ -50,6 +51,7 @@ const createOwnTls = async (
     policy: certificatePolicyOf(env, namespace),
     publish: (bundle) => publishWebhookCa(client, env.SDEWAN_WEBHOOK_CONFIGURATION, bundle, signal),
     pollMs: env.SDEWAN_CERTIFICATE_POLL_MS,
+    metrics,
     clock,
     log,
   });
@@ -59,6 +61,6 @@ const createOwnTls = async (
     source: certificates,
     bundle: certificates.bundle,
     onBundle: certificates.onBundle,
-    run: certificates.start,
+    run: certificates.run,
   };
 };

@@ -6,7 +6,6 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
-import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
@@ -19,9 +18,9 @@ import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.
 import type { ReferenceMode } from './admission/decide.ts';
 import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
-import { createNamespaceLoop } from './bindings/bindings-controller.ts';
+import { createBindingsController } from './bindings/bindings-controller.ts';
 import type { Sources } from './coordinator.ts';
-import { createReviewCounter } from './metrics.ts';
+import { createReviewCounter, type Metrics } from './metrics.ts';
 import type { PodChange } from './cnf/pods.ts';
 import { Workloads } from './cnf/workloads.ts';
 
@@ -37,6 +36,7 @@ export type WebhooksOptions = {
   /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
   caBundle: (() => string) | undefined;
   registry: Registry;
+  metrics: Metrics;
   clock: Clock;
   log: Logger;
 };
@@ -51,27 +51,26 @@ export type Webhooks = {
 };
 
 export const createWebhooks = (options: WebhooksOptions): Webhooks => {
-  const { client, clock, inject, kinds, log, namespace, sources } = options;
+  const { client, clock, inject, kinds, log, metrics, namespace, sources } = options;
   const { pods, rules } = sources;
   const keyKinds = kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind);
-  const known = Promise.withResolvers<void>();
 
   const accountsOf = (name: string): string[] => [
     ...pods.serviceAccounts(name),
     ...workloads.ofNamespace(name).map(({ serviceAccount }) => serviceAccount),
   ];
-  const namespaces = createNamespaceLoop({
+  const bindings = createBindingsController({
     client,
-    accounts: accountsOf,
+    accounts: () => (pods.state.listed && workloads.hasSynced() ? accountsOf : undefined),
     caBundle: options.caBundle,
+    metrics,
     clock,
     log,
   });
   const workloads: Workloads = new Workloads({
     client,
     namespace,
-    onChange: (name) => namespaces.mark(name),
-    onSynced: known.resolve,
+    onChange: (name) => bindings.mark(name),
     clock,
     log,
   });
@@ -89,14 +88,14 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     },
     isComplete: () => pods.state.listed && workloads.hasSynced() && rules.unknown.size === 0,
     onBinding: ({ name, namespace: bound }) => {
-      if (name === AGENT_ROLE || name === AGENT_KEYS_ROLE) namespaces.mark(bound);
+      if (name === AGENT_ROLE || name === AGENT_KEYS_ROLE) bindings.mark(bound);
     },
     clock,
     log,
   });
   const live = createLiveWorld(client);
   const lookups = createCnfLookups(client);
-  const announce = namespaces.announce;
+  const { announce } = bindings;
   const rulesBy = (checks: readonly ListedCheck[]): RuleWebhook =>
     createRuleWebhook({
       kinds,
@@ -125,19 +124,14 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     fetch: app.fetch,
     onPod: ({ before, now }) => {
       const name = (now ?? before)?.namespace;
-      if (name !== undefined) namespaces.mark(name);
+      if (name !== undefined) bindings.mark(name);
     },
     onBundle: () => {
       const all = [...pods.all(), ...workloads.all()].map((one) => one.namespace);
-      for (const name of new Set(all)) namespaces.mark(name);
+      for (const name of new Set(all)) bindings.mark(name);
     },
     run: async (signal) => {
-      const serve = async (): Promise<void> => {
-        // What is not known yet would be taken away.
-        await Promise.race([Promise.all([known.promise, sources.podsKnown]), aborted(signal)]);
-        await namespaces.run(signal);
-      };
-      await Promise.all([workloads.run(signal), cache.run(signal), serve()]);
+      await Promise.all([workloads.run(signal), cache.run(signal), bindings.run(signal)]);
     },
   };
 };

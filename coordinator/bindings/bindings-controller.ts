@@ -1,39 +1,39 @@
 /**
- * Keeps in each namespace with CNFs what their agents need: the rights to read rules, and the CA of the coordinator. Takes both
- * away when no CNF is left. Whatever happens only marks a namespace; the present state is read when it is worked.
+ * Watches CNF pods, workloads and bindings (they mark namespaces); owns in each namespace with CNFs what their agents need: two
+ * RoleBindings, and the ConfigMap with the coordinator's CA; writes these, and removes them when no CNF is left.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
+import {
+  createController,
+  type Controller,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION } from '#shared/names.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import { namespaces } from '../admission/cnf/lookups.ts';
 import { keepCaConfigMap } from './ca-config-map.ts';
 import { desiredBindings } from './desired.ts';
 import { keepRoleBinding } from './role-binding.ts';
 
-export type NamespaceLoopDeps = {
+/** Service accounts of the CNF pods and workloads of a namespace. */
+export type AccountsOf = (namespace: string) => readonly string[];
+
+export type BindingsDeps = ControllerDeps & {
   client: KubeClient;
-  /** Service accounts of the CNF pods and workloads of a namespace. */
-  accounts: (namespace: string) => readonly string[];
+  /** Undefined until pods and workloads are known. */
+  accounts: () => AccountsOf | undefined;
   /** PEM of the CAs to publish; undefined when somebody else brings them to the agents: then nothing of theirs is touched. */
   caBundle: (() => string) | undefined;
-  clock: Clock;
-  log: Logger;
 };
 
-export type NamespaceLoop = {
-  /** Something has changed there. */
-  mark: (namespace: string) => void;
+export type BindingsController = Pick<Controller, 'mark' | 'run'> & {
   /**
    * A CNF is about to appear there: its CA should be there before it, although no watch has told of it yet. For a while the
    * namespace counts as having a CNF.
    */
   announce: (namespace: string) => void;
-  /** Not to be called before pods and workloads are known: what is unknown would be taken away. */
-  run: (signal: AbortSignal) => Promise<void>;
 };
 
 /** What comes together, e.g. the pods of a roll-out, is looked at once. */
@@ -44,7 +44,7 @@ const ANNOUNCED_FOR_MS = 60_000;
 const LOOK_AGAIN_MS = 300_000;
 const CONCURRENCY = 4;
 
-export const createNamespaceLoop = (deps: NamespaceLoopDeps): NamespaceLoop => {
+export const createBindingsController = (deps: BindingsDeps): BindingsController => {
   const { client, clock, log } = deps;
   const announcedUntil = new Map<string, number>();
 
@@ -55,12 +55,16 @@ export const createNamespaceLoop = (deps: NamespaceLoopDeps): NamespaceLoop => {
     return false;
   };
 
-  const work = async (name: string, signal: AbortSignal): Promise<number | undefined> => {
+  const reconcile = async (
+    name: string,
+    accountsOf: AccountsOf,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
     const namespace = await client.get(namespaces, { name }, { signal }).catch(orNothing);
     // Nothing can be created in a namespace that is going, and all of it goes.
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined)
-      return undefined;
-    const accounts = deps.accounts(name);
+      return 'done';
+    const accounts = accountsOf(name);
     const inUse = accounts.length > 0 || isAnnounced(name);
     const defaultReadsKeys =
       namespace.metadata.annotations?.[DEFAULT_READS_KEYS_ANNOTATION] === 'true';
@@ -75,25 +79,26 @@ export const createNamespaceLoop = (deps: NamespaceLoopDeps): NamespaceLoop => {
       ...bindings.map((binding) => keepRoleBinding(client, name, binding, signal)),
     ]);
     if (changes.includes(true)) log.info({ namespace: name, accounts }, 'namespace served');
-    return inUse ? LOOK_AGAIN_MS : undefined;
+    return inUse ? { againInMs: LOOK_AGAIN_MS } : 'done';
   };
 
-  const queue = new WorkQueue<string>({
-    work,
+  const controller = createController({
+    ...deps,
+    name: 'bindings',
+    world: deps.accounts,
+    reconcile,
+    coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    clock,
-    onError: (namespace, err, retryInMs) =>
-      log.warn({ namespace, err, retryInMs }, 'namespace not served'),
   });
 
   return {
-    mark: (namespace) => queue.add(namespace, COALESCE_MS),
+    mark: controller.mark,
+    run: controller.run,
     announce: (namespace) => {
       const known = isAnnounced(namespace);
       announcedUntil.set(namespace, clock.monotonic() + ANNOUNCED_FOR_MS);
-      if (!known) queue.add(namespace);
+      if (!known) controller.mark(namespace, 0);
     },
-    run: (signal) => queue.run(signal),
   };
 };
 

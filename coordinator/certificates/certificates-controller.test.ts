@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createCertificates, type Certificates } from './certificates-controller.ts';
 import type { Material } from './material.ts';
@@ -47,6 +48,7 @@ const newReplica = (store: SecretStore, time: { now: number }) => {
       published.push(bundle);
     },
     pollMs: HOUR,
+    metrics: NO_METRICS,
     clock: { now: () => time.now } as Clock,
     log: silentLogger,
   });
@@ -105,6 +107,7 @@ describe('the certificate loop', () => {
       policy,
       publish: () => Promise.reject(new Error('forbidden')),
       pollMs: HOUR,
+      metrics: NO_METRICS,
       clock: { now: () => time.now } as Clock,
       log: silentLogger,
     });

@@ -1,25 +1,21 @@
 /**
- * The life of the coordinator's certificates: read the Secret, take the next step of the plan, publish the CAs, serve. Every
- * replica runs it; the Secret is the one truth, and whatever is served was read back from it.
+ * Watches nothing, but looks at the certificate Secret again and again; owns it, and the CAs in the webhook configurations; writes both,
+ * one step of the plan at a time. Every replica runs it; the Secret is the one truth, and whatever is served was read back from it.
  */
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { createTrigger } from '#shared/runtime/trigger.ts';
+import { createController, type ControllerDeps } from '#shared/kube/controller.ts';
 import { carryOut } from './carry-out.ts';
 import { bundleOf, type Material } from './material.ts';
 import { nextStep, type CertificatePolicy } from './plan.ts';
 import type { SecretStore } from './secret-store.ts';
 import { inspect, type Pair } from './x509.ts';
 
-export type CertificatesDeps = {
+export type CertificatesDeps = ControllerDeps & {
   store: SecretStore;
   policy: CertificatePolicy;
   /** Brings the CAs (PEM) to those who must trust us. The plan goes on only after it resolved. */
   publish: (bundle: string, signal: AbortSignal) => Promise<void>;
   /** How often the Secret is looked at for what other replicas or cert-manager wrote. */
   pollMs: number;
-  clock: Clock;
-  log: Logger;
 };
 
 export type Certificates = {
@@ -33,11 +29,13 @@ export type Certificates = {
   onBundle: (listener: (bundle: string) => void) => void;
   /** When the served certificate ends, milliseconds since 1970: for the metric that people should alert on. */
   expiresAt: () => number;
-  start: (signal: AbortSignal) => Promise<void>;
+  run: (signal: AbortSignal) => Promise<void>;
 };
 
 /** More in one go would mean that the plan does not settle. */
 const MAX_STEPS = 8;
+/** The only key: there is one Secret. */
+const SECRET = 'certificates';
 
 export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const { store, policy, clock, log } = deps;
@@ -101,11 +99,12 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     return current;
   };
 
-  const trigger = createTrigger({
-    run: settle,
-    delayMs: 0,
-    clock,
-    onError: (err, retryInMs) => log.error({ err, retryInMs }, 'certificates could not be kept'),
+  const controller = createController({
+    ...deps,
+    name: 'certificates',
+    world: () => store,
+    reconcile: async (_key, _store, signal) => ({ againInMs: await settle(signal) }),
+    coalesceMs: 0,
   });
 
   return {
@@ -117,9 +116,9 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     onServing: (listener) => servingListeners.push(listener),
     onBundle: (listener) => bundleListeners.push(listener),
     expiresAt: () => inspect(known().serving.cert).expiresAt,
-    start: async (signal) => {
-      trigger.mark();
-      await trigger.start(signal);
+    run: async (signal) => {
+      controller.mark(SECRET);
+      await controller.run(signal);
     },
   };
 };

@@ -4,9 +4,10 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
+import { NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createChildrenLoop } from './children-controller.ts';
+import { createChildrenController } from './children-controller.ts';
 
 const HOUR_MS = 3_600_000;
 const parent = ruleOf('CNFService', 'api', { fullname: 'api.test', port: '80', dport: '80' });
@@ -39,7 +40,7 @@ it('looks less and less often whether a name that somebody else has is free', as
     get: async () => theirs,
     replace: async (_resource: unknown, { status }: { status: object }) => ({ ...parent, status }),
   } as never as KubeClient;
-  const loop = createChildrenLoop({
+  const controller = createChildrenController({
     client,
     kinds: [cnfService],
     namespace: undefined,
@@ -52,10 +53,11 @@ it('looks less and less often whether a name that somebody else has is free', as
         againInMs: Infinity,
       }),
     },
+    metrics: NO_METRICS,
     clock: systemClock,
     log: silentLogger,
   });
-  running = loop.run(stop.signal);
+  running = controller.run(stop.signal);
   await vi.advanceTimersByTimeAsync(HOUR_MS);
   const before = creations.length;
   expect(before).toBeGreaterThan(10);

@@ -1,18 +1,21 @@
 /**
- * Keeps the children of CRs that make others: resolves host names, plans, writes, and says in the status what became of it. Whatever
- * happens only marks a CR; the facts of that moment are read when it is worked. The garbage collector removes what a deleted CR made.
+ * Watches CRs that make others, and all rules for their children; owns those children; writes them and the status of the CR: host names are
+ * resolved, the children planned and written. The garbage collector removes what a deleted CR made.
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { Generation, IcnStatus } from '#shared/resources/generation.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
+import {
+  againIn,
+  createController,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
 import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { isHeld, release } from '../rules/hold.ts';
 import { Rules, type RuleVersion } from '../rules/rules.ts';
@@ -23,7 +26,7 @@ import { planChildren, type Plan } from './plan.ts';
 import { generatorStatus, type Trouble } from './status.ts';
 import { writeChildren } from './write.ts';
 
-export type ChildrenLoopDeps = {
+export type ChildrenDeps = ControllerDeps & {
   client: KubeClient;
   kinds: readonly KindDefinition[];
   /** The only one to look after; undefined: all. */
@@ -31,11 +34,9 @@ export type ChildrenLoopDeps = {
   /** Rules that agents apply, the children among them. */
   rules: Pick<Rules, 'get' | 'unknown'>;
   addresses: Pick<AddressBook, 'get'>;
-  clock: Clock;
-  log: Logger;
 };
 
-export type ChildrenLoop = {
+export type ChildrenController = {
   /** A rule that agents apply came, went or changed. */
   onRule: (uid: string) => void;
   run: (signal: AbortSignal) => Promise<void>;
@@ -44,18 +45,17 @@ export type ChildrenLoop = {
 /** What comes together, e.g. the statuses of several children, becomes one status. */
 const COALESCE_MS = 100;
 const CONCURRENCY = 8;
-/** Between looks whether all children are known. */
-const LOOK_AGAIN_MS = 1_000;
 
-type Outcome = {
+/** What became of the children. */
+type Brought = {
   trouble: Trouble | undefined;
   total: number;
   icn: IcnStatus;
-  /** `retry`: a name that is taken may be free then, or the watch has told what a conflict was about. */
-  again: number | 'retry';
+  /** When an answer of the DNS ends, or with backoff: a name that is taken may be free then, or the watch has told of a conflict. */
+  again: Outcome;
 };
 
-export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
+export const createChildrenController = (deps: ChildrenDeps): ChildrenController => {
   const { client, clock, log } = deps;
   const generating = new Map(
     deps.kinds.flatMap((kind) => (kind.generates ? [[kind.kind, kind] as const] : [])),
@@ -67,32 +67,35 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     namespace: deps.namespace,
     kinds: [...generating.values()],
     revisionOf: () => '',
-    onChange: (uid) => queue.add(uid),
+    onChange: (uid) => controller.mark(uid, 0),
   });
-  const offspring = new Offspring(deps.rules);
+  const all = new Offspring(deps.rules);
 
-  const work = async (uid: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
+  const reconcile = async (
+    uid: string,
+    offspring: Offspring,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
     const parent = parents.get(uid);
     const kind = parent && generating.get(parent.object.kind);
-    if (!parent || !kind?.generates) return undefined;
-    // Children that are not known yet would be made twice, or be taken for gone.
-    if (deps.rules.unknown.size > 0) return LOOK_AGAIN_MS;
+    if (!parent || !kind?.generates) return 'done';
     if (parent.rule.deletedAt !== undefined) {
       if (isHeld(parent)) await release(client, parent, signal).catch(ignoreChanges);
-      return undefined;
+      return 'done';
     }
-    const outcome = await bring({ ...kind, generates: kind.generates }, parent, signal);
-    await say(parent, outcome, signal);
-    return outcome.again === Infinity ? undefined : outcome.again;
+    const brought = await bring({ ...kind, generates: kind.generates }, parent, offspring, signal);
+    await say(parent, brought, offspring, signal);
+    return brought.again;
   };
 
   const bring = async (
     kind: KindDefinition & { generates: Generation<unknown> },
     parent: RuleVersion,
+    offspring: Offspring,
     signal: AbortSignal,
-  ): Promise<Outcome> => {
+  ): Promise<Brought> => {
     const present = offspring.of(parent.rule.uid);
-    const unchanged = { total: present.length, icn: {}, again: Infinity };
+    const unchanged = { total: present.length, icn: {}, again: 'done' } as const;
     if (parent.rule.purpose === undefined)
       return { ...unchanged, trouble: stalled('NoPurpose', NO_PURPOSE) };
     const checked = checkSpec(kind, parent.object.spec);
@@ -101,13 +104,14 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
 
     const found = await resolve(kind.generates.hosts(checked.spec), signal);
     const { addresses, unknown, againInMs, problem } = found;
-    if (!addresses) return { ...unchanged, again: againInMs, trouble: problem };
+    const again = againIn(againInMs);
+    if (!addresses) return { ...unchanged, again, trouble: problem };
     const addressesOf = (host: string) => addresses.get(host) ?? [];
     const icn = kind.generates.icnStatus(checked.spec, addressesOf);
     const children = kind.generates.children(checked.spec, addressesOf);
     if ('message' in children) {
       const message = `${children.path}: ${children.message}`;
-      return { ...unchanged, icn, again: againInMs, trouble: problem ?? passing(message) };
+      return { ...unchanged, icn, again, trouble: problem ?? passing(message) };
     }
     const plan = planChildren(
       parent.rule.name,
@@ -121,7 +125,7 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
       total: children.length + plan.held.length,
       icn,
       trouble: written.trouble ?? problem ?? (plan.held.length > 0 ? silence : undefined),
-      again: written.again ? 'retry' : againInMs,
+      again: written.failed === undefined ? again : { failed: written.failed },
     };
   };
 
@@ -148,21 +152,26 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     parent: RuleVersion,
     plan: Plan,
     signal: AbortSignal,
-  ): Promise<{ trouble: Trouble | undefined; again: boolean }> => {
+  ): Promise<{ trouble: Trouble | undefined; failed?: string }> => {
     try {
       const { taken, again } = await writeChildren(client, parent, plan, signal);
-      if (taken.length === 0) return { trouble: undefined, again };
+      if (taken.length === 0) return { trouble: undefined, ...(again && { failed: 'Conflict' }) };
       const message = `${taken.join(', ')} exists already and was not made by this ${parent.object.kind}`;
-      return { trouble: stalled('NameTaken', message), again: true };
+      return { trouble: stalled('NameTaken', message), failed: 'NameTaken' };
     } catch (error) {
       if (!isInvalid(error) && !isForbidden(error)) throw error;
-      return { trouble: stalled('ChildRefused', messageOf(error)), again: false };
+      return { trouble: stalled('ChildRefused', messageOf(error)) };
     }
   };
 
-  const say = async (parent: RuleVersion, outcome: Outcome, signal: AbortSignal): Promise<void> => {
+  const say = async (
+    parent: RuleVersion,
+    brought: Brought,
+    offspring: Offspring,
+    signal: AbortSignal,
+  ): Promise<void> => {
     const { resource, object, rule } = parent;
-    const { trouble, total, icn } = outcome;
+    const { trouble, total, icn } = brought;
     const status = generatorStatus({
       parent: rule,
       trouble,
@@ -184,23 +193,26 @@ export const createChildrenLoop = (deps: ChildrenLoopDeps): ChildrenLoop => {
     log.info({ rule: `${kind} ${namespace}/${name}`, reason: status.message }, 'children');
   };
 
-  const queue = new WorkQueue<string>({
-    work,
+  const controller = createController({
+    ...deps,
+    name: 'children',
+    sources: [parents],
+    // Children that are not known yet would be made twice, or be taken for gone.
+    world: () => (deps.rules.unknown.size > 0 ? undefined : all),
+    reconcile,
+    coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    clock,
-    onError: (uid, err, retryInMs) => {
+    nameOf: (uid) => {
       const rule = parents.get(uid)?.rule;
-      log.warn({ rule: `${rule?.kind} ${rule?.name}`, err, retryInMs }, 'children not kept');
+      return rule ? `${rule.kind} ${rule.namespace}/${rule.name}` : uid;
     },
   });
 
   return {
     onRule: (uid) => {
-      for (const parent of offspring.note(uid)) queue.add(parent, COALESCE_MS);
+      for (const parent of all.note(uid)) controller.mark(parent);
     },
-    run: async (signal) => {
-      await Promise.all([parents.run(signal), queue.run(signal)]);
-    },
+    run: controller.run,
   };
 };
 

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
+import { NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createCnfStatusLoop } from './cnf-status-controller.ts';
+import { createCnfStatusController } from './cnf-status-controller.ts';
 import type { PodKnowledge } from './make.ts';
 
 const MINUTE_MS = 60_000;
@@ -41,15 +42,17 @@ it('tries less and less often to write what others keep changing', async () => {
       throw error(409);
     },
   } as never as KubeClient;
-  const loop = createCnfStatusLoop({
+  const controller = createCnfStatusController({
     client,
-    pods: () => [pod],
+    pods: () => () => [pod],
     classicNamespace: undefined,
     namespace: undefined,
+    metrics: NO_METRICS,
     clock: systemClock,
     log: silentLogger,
   });
-  running = loop.run(stop.signal);
+  running = controller.run(stop.signal);
+  controller.mark(pod);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   const before = tries;
   expect(before).toBeGreaterThan(5);

@@ -1,11 +1,17 @@
 /**
- * Keeps the CNFStatus objects: one for each purpose that has pods, and ICN's. Whatever happens only marks one; it is made anew
- * from what is known then, and written when it differs, not more often than the limits below. Removes only what it made.
+ * Watches CNF pods and what agents report of their OpenWRT; owns the CNFStatus of each purpose that has pods, and writes ICN's, too. An
+ * object is written when what is known differs from it, not more often than the limits below. Removes only what it made.
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import {
+  againIn,
+  createController,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
+import { isNotFound } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
@@ -15,30 +21,27 @@ import {
   type CnfStatus,
   type CnfStatusObject,
 } from '#shared/protocol/cnf-status.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import { MANAGED_BY } from '../bindings/managed-by.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
 
 type Cnf = { namespace: string; purpose: string };
 
-export type CnfStatusDeps = {
+/** What is known of the pods of one purpose, or of all. */
+export type PodsKnown = (of?: Cnf) => readonly PodKnowledge[];
+
+export type CnfStatusDeps = ControllerDeps & {
   client: KubeClient;
-  /** Of one purpose, or all. */
-  pods: (of?: Cnf) => readonly PodKnowledge[];
+  /** Undefined until the pods are known. */
+  pods: () => PodsKnown | undefined;
   /** Where ICN's object is; undefined: it is not kept. */
   classicNamespace: string | undefined;
   /** The only namespace that is looked after; undefined: all. */
   namespace: string | undefined;
-  clock: Clock;
-  log: Logger;
 };
 
-export type CnfStatusLoop = {
+export type CnfStatusController = {
   /** Something about the pods of the purpose has changed. */
   mark: (cnf: Cnf) => void;
-  /** Not to be called before the pods are known: what is unknown would be taken away. */
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -49,9 +52,10 @@ const WRITE_INTERVAL_MS = 5_000;
 /** Of all pods, so it changes most often; ICN's controller writes it as often. */
 const CLASSIC_INTERVAL_MS = 30_000;
 const CONCURRENCY = 2;
+/** Keys are `namespace/purpose`, and this one for ICN's object. */
 const CLASSIC = '';
 
-export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
+export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusController => {
   const { client, classicNamespace, clock, log, namespace: only } = deps;
   const writtenAt = new Map<string, number>();
 
@@ -65,11 +69,15 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
     return (writtenAt.get(key) ?? -Infinity) + interval - clock.monotonic();
   };
 
-  const work = async (key: string, signal: AbortSignal): Promise<number | undefined> => {
+  const reconcile = async (
+    key: string,
+    podsOf: PodsKnown,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
     const wait = waitOf(key);
-    if (wait > 0) return wait;
+    if (wait > 0) return againIn(wait);
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
-    const pods = deps.pods(cnf);
+    const pods = podsOf(cnf);
     const place = placeOf(cnf);
     const there = await client.get(cnfStatusResource, place, { signal }).catch(orNothing);
     if (pods.length > 0) {
@@ -78,7 +86,7 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
       if (written) writtenAt.set(key, clock.monotonic());
     } else if (there && cnf) await remove(there, signal);
     else if (there) await say(there, classicStatusOf([]), signal);
-    return undefined;
+    return 'done';
   };
 
   /** True when it had to be written. */
@@ -119,47 +127,38 @@ export const createCnfStatusLoop = (deps: CnfStatusDeps): CnfStatusLoop => {
     await client.delete(cnfStatusResource, metadata, options).catch(orNothing);
   };
 
-  const queue = new WorkQueue<string>({
-    work: async (key, signal) => {
-      try {
-        return await work(key, signal);
-      } catch (error) {
-        // It changed meanwhile: looked at anew.
-        if (isConflict(error)) return 'retry';
-        throw error;
-      }
-    },
-    concurrency: CONCURRENCY,
-    clock,
-    onError: (cnf, err, retryInMs) => log.warn({ cnf, err, retryInMs }, 'CNFStatus not kept'),
-  });
-
-  const mark: CnfStatusLoop['mark'] = ({ namespace, purpose }) => {
-    queue.add(`${namespace}/${purpose}`, COALESCE_MS);
-    if (classicNamespace !== undefined) queue.add(CLASSIC, COALESCE_MS);
+  const mark: CnfStatusController['mark'] = ({ namespace, purpose }) => {
+    controller.mark(`${namespace}/${purpose}`);
+    if (classicNamespace !== undefined) controller.mark(CLASSIC);
   };
 
   /** Those of CNFs that went while no coordinator was there. */
   const markLeftOvers = async (signal: AbortSignal): Promise<void> => {
     const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
     const selection = { namespace: only, labelSelector: labels, signal };
-    const { items } = await client.list(cnfStatusResource, selection);
-    for (const { metadata } of items) {
-      const purpose = metadata.labels?.[PURPOSE_LABEL];
-      if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });
+    try {
+      const { items } = await client.list(cnfStatusResource, selection);
+      for (const { metadata } of items) {
+        const purpose = metadata.labels?.[PURPOSE_LABEL];
+        if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });
+      }
+    } catch (err) {
+      if (!signal.aborted) log.warn({ err }, 'left-over CNFStatuses not found');
     }
   };
 
-  return {
-    mark,
-    run: async (signal) => {
-      for (const pod of deps.pods()) mark(pod);
-      await markLeftOvers(signal).catch((error: unknown) => {
-        if (!signal.aborted) log.warn({ err: error }, 'left-over CNFStatuses not found');
-      });
-      await queue.run(signal);
-    },
-  };
+  const controller = createController({
+    ...deps,
+    name: 'cnf-status',
+    sources: [{ run: markLeftOvers }],
+    world: deps.pods,
+    reconcile,
+    coalesceMs: COALESCE_MS,
+    concurrency: CONCURRENCY,
+    nameOf: (key) => (key === CLASSIC ? CLASSIC_NAME : key),
+  });
+
+  return { mark, run: controller.run };
 };
 
 const cnfOf = (key: string): Cnf => {

@@ -12,7 +12,6 @@ export type WorkloadsOptions = {
   /** The only one to look at; undefined: all. */
   namespace: string | undefined;
   onChange: (namespace: string) => void;
-  onSynced: () => void;
   clock: Clock;
   log: Logger;
 };
@@ -22,7 +21,7 @@ type KeptWorkload = KubeObject & { workload: Workload };
 export class Workloads {
   readonly #reflectors: readonly Reflector<KeptWorkload>[];
 
-  constructor({ client, namespace, onChange, onSynced, clock, log }: WorkloadsOptions) {
+  constructor({ client, namespace, onChange, clock, log }: WorkloadsOptions) {
     this.#reflectors = workloadResources.map(
       (resource) =>
         new Reflector({
@@ -32,9 +31,6 @@ export class Workloads {
           resource: { ...resource, schema: keptWorkloadSchema },
           selection: { namespace, labelSelector: PURPOSE_LABEL },
           onEvent: ({ object }) => onChange(object.workload.namespace),
-          onState: () => {
-            if (this.hasSynced()) onSynced();
-          },
         }),
     );
   }

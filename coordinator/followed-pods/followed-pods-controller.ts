@@ -1,30 +1,26 @@
 /**
- * Writes to each CR that follows pods which addresses they have, so that agents need not watch pods. Pods that are not known, for
- * want of rights or of an answer, change nothing: what was written stays.
+ * Watches rules, and the pods that some of them follow; owns the annotation with the addresses of those pods, and writes it, so that agents
+ * need not watch pods. Pods that are not known, for want of rights or of an answer, change nothing: what was written stays.
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { KindDefinition, PodSelection } from '#shared/resources/kind.ts';
 import { MAX_POD_ADDRESSES } from '#shared/resources/rules/sdewan-application.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
+import { isNotFound } from '#shared/kube/errors.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import type { Rules, RuleVersion } from '../rules/rules.ts';
 import { PodWatches } from './watches.ts';
 
-export type PodLoopDeps = {
+export type FollowedPodsDeps = ControllerDeps & {
   client: KubeClient;
   kinds: readonly KindDefinition[];
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   rules: Pick<Rules, 'get' | 'learn'>;
-  clock: Clock;
-  log: Logger;
 };
 
-export type PodLoop = {
+export type FollowedPodsController = {
   /** A rule came, went or changed. */
   onRule: (uid: string) => void;
   run: (signal: AbortSignal) => Promise<void>;
@@ -34,7 +30,7 @@ export type PodLoop = {
 const COALESCE_MS = 250;
 const CONCURRENCY = 4;
 
-export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
+export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPodsController => {
   const { client, clock, log, rules } = deps;
   const following = new Map(
     deps.kinds.flatMap((kind) => (kind.pods ? [[kind.kind, kind] as const] : [])),
@@ -43,7 +39,7 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     client,
     clock,
     log,
-    onChange: (uid) => queue.add(uid, COALESCE_MS),
+    onChange: (uid) => controller.mark(uid),
   });
 
   const selectionOf = ({ object, rule }: RuleVersion): PodSelection | undefined => {
@@ -55,57 +51,60 @@ export const createPodLoop = (deps: PodLoopDeps): PodLoop => {
     return { ...selection, namespace: selection.namespace ?? deps.namespace };
   };
 
-  const work = async (uid: string, signal: AbortSignal): Promise<'retry' | undefined> => {
+  const reconcile = async (
+    uid: string,
+    pods: PodWatches,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
     const version = rules.get(uid);
     const selection = version && selectionOf(version);
     if (!version || !selection) {
-      watches.unfollow(uid);
-      return undefined;
+      pods.unfollow(uid);
+      return 'done';
     }
-    watches.follow(uid, selection, signal);
-    const addresses = watches.addressesFor(uid);
-    if (addresses === undefined) return undefined;
+    pods.follow(uid, selection);
+    const addresses = pods.addressesFor(uid);
+    if (addresses === undefined) return 'done';
     // One more than can be applied says that there are too many.
     const value = addresses.slice(0, MAX_POD_ADDRESSES + 1).join(',');
-    if (version.object.metadata.annotations?.[POD_ADDRESSES_ANNOTATION] === value) return undefined;
-    return write(version, value, signal);
+    if (version.object.metadata.annotations?.[POD_ADDRESSES_ANNOTATION] !== value)
+      await write(version, value, signal);
+    return 'done';
   };
 
   const write = async (
     { resource, object }: RuleVersion,
     value: string,
     signal: AbortSignal,
-  ): Promise<'retry' | undefined> => {
+  ): Promise<void> => {
     const { namespace, name, uid, resourceVersion } = object.metadata;
     const metadata = { uid, resourceVersion, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
     const patch = { type: 'merge', body: { metadata } } as const;
     try {
       rules.learn(await client.patch(resource, { namespace, name }, { patch, signal }));
     } catch (error) {
-      if (isNotFound(error)) return undefined;
-      if (!isConflict(error)) throw error;
-      return 'retry';
+      if (isNotFound(error)) return;
+      throw error;
     }
     log.info({ rule: `${object.kind} ${namespace}/${name}`, addresses: value }, 'pods followed');
-    return undefined;
   };
 
-  const queue = new WorkQueue<string>({
-    work,
+  const controller = createController({
+    ...deps,
+    name: 'followed-pods',
+    sources: [watches],
+    world: () => watches,
+    reconcile,
+    coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    clock,
-    onError: (uid, err, retryInMs) => log.warn({ uid, err, retryInMs }, 'pods not followed'),
   });
 
   return {
     onRule: (uid) => {
       const kind = rules.get(uid)?.object.kind;
       // What is gone has no kind any more, and may have been followed.
-      if (kind === undefined || following.has(kind)) queue.add(uid);
+      if (kind === undefined || following.has(kind)) controller.mark(uid, 0);
     },
-    run: async (signal) => {
-      await queue.run(signal);
-      await watches.ended();
-    },
+    run: controller.run,
   };
 };

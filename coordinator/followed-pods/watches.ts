@@ -6,6 +6,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { PodSelection } from '#shared/resources/kind.ts';
+import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -40,6 +41,7 @@ const podSchema = objectSchema.extend({
 
 export class PodWatches {
   readonly #options: PodWatchesOptions;
+  readonly #stop = new AbortController();
   readonly #watches = new Map<string, Watch>();
   readonly #followed = new Map<string, string>();
 
@@ -48,12 +50,12 @@ export class PodWatches {
   }
 
   /** From now on the follower follows this selection, and no other. */
-  follow(follower: string, selection: PodSelection, signal: AbortSignal): void {
+  follow(follower: string, selection: PodSelection): void {
     const key = `${selection.namespace ?? ''}/${selection.labelSelector}`;
     if (this.#followed.get(follower) === key) return;
     this.unfollow(follower);
     this.#followed.set(follower, key);
-    const watch = this.#watches.get(key) ?? this.#open(selection, signal);
+    const watch = this.#watches.get(key) ?? this.#open(selection);
     this.#watches.set(key, watch);
     watch.followers.add(follower);
   }
@@ -75,12 +77,14 @@ export class PodWatches {
     return [...new Set(watch.reflector.store.list().flatMap(({ addresses }) => addresses))].sort();
   }
 
-  /** When the signals of all watches have aborted, and they have come to their end. */
-  async ended(): Promise<void> {
+  /** Ends all watches when the signal aborts; resolves when they have come to their end. */
+  async run(signal: AbortSignal): Promise<void> {
+    await aborted(signal);
+    this.#stop.abort();
     await Promise.all([...this.#watches.values()].map((watch) => watch.ended));
   }
 
-  #open(selection: PodSelection, signal: AbortSignal): Watch {
+  #open(selection: PodSelection): Watch {
     const { client, clock, log, onChange } = this.#options;
     const followers = new Set<string>();
     const tell = (): void => followers.forEach(onChange);
@@ -98,7 +102,7 @@ export class PodWatches {
         if (type !== 'updated' || !isDeepStrictEqual(object.addresses, old.addresses)) tell();
       },
     });
-    const ended = reflector.run(AbortSignal.any([signal, ending.signal]));
+    const ended = reflector.run(AbortSignal.any([this.#stop.signal, ending.signal]));
     return { reflector, followers, ended, end: () => ending.abort() };
   }
 }

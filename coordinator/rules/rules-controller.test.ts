@@ -14,7 +14,7 @@ import type { Target } from '../cnf/target.ts';
 import { sentReport, target, word } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
 import { Facts } from './facts.ts';
-import { Reconciler } from './rules-controller.ts';
+import { RulesController } from './rules-controller.ts';
 
 const resource = {
   group: 'g',
@@ -41,7 +41,7 @@ let events: string[];
 let waits: number[];
 let passedMs: number;
 let stop: () => Promise<void>;
-let reconciler: Reconciler;
+let reconciler: RulesController;
 
 const object = (changes: Partial<RuleObject['metadata']> = {}): RuleObject => ({
   apiVersion: 'g/v1',
@@ -127,11 +127,11 @@ beforeEach(() => {
     },
   };
   const facts = new Facts({ pods, reports, awaited: new Awaited(), silentAfterMs: 60_000, clock });
-  reconciler = new Reconciler({
+  reconciler = new RulesController({
     client,
     rules,
     reports,
-    facts,
+    facts: () => facts,
     record: ({ reason }) => events.push(reason),
     metrics: createMetrics(new Registry()),
     clock,

@@ -1,17 +1,21 @@
 /**
- * Brings the API server's rules to what is known: status, finalizers, Events. Whatever happens only marks rules; a queue works each
- * marked rule on the facts of that moment. Decides nothing itself and writes only what is fenced to the version it looked at.
+ * Watches rules, CNF pods and what agents report; owns the status of rules and our finalizer on them; writes both, and Events. What it
+ * writes is decided in verdict/, on the facts of the moment; each write is fenced to the version that was looked at.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
+import {
+  againIn,
+  createController,
+  type Controller,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import type { Logger } from '#shared/runtime/log.ts';
 import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import { hold, isHeld, release } from './hold.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
@@ -27,15 +31,14 @@ export type RuleMetrics = {
   removalSeconds: Histogram;
 };
 
-export type ReconcilerDeps = {
+export type RulesControllerDeps = Omit<ControllerDeps, 'metrics'> & {
   client: KubeClient;
   rules: Pick<Rules, 'get' | 'learn' | 'uids' | 'uidsOfPurpose'>;
   reports: Reports;
-  facts: Facts;
+  /** Undefined until the pods are known. */
+  facts: () => Facts | undefined;
   record: (event: RecordedEvent) => void;
-  metrics: RuleMetrics;
-  clock: Clock;
-  log: Logger;
+  metrics: RuleMetrics & ControllerDeps['metrics'];
 };
 
 /** What comes within this time, e.g. the reports of all pods on one rule, becomes one status. */
@@ -49,42 +52,44 @@ const LOOK_AGAIN_MS = 2_000;
 /** A deletion that takes longer is worth an Event: all the rest was in time for nobody to notice. */
 const BLOCKED_AFTER_MS = 15_000;
 
-export class Reconciler {
-  readonly #deps: ReconcilerDeps;
-  readonly #queue: WorkQueue<string>;
+export class RulesController {
+  readonly #deps: RulesControllerDeps;
+  readonly #controller: Controller;
   /** What was last said about a blocked deletion, by the rule's uid. */
   readonly #blockedTold = new Map<string, string>();
 
-  constructor(deps: ReconcilerDeps) {
+  constructor(deps: RulesControllerDeps) {
+    const { clock, facts, log, metrics, rules } = deps;
     this.#deps = deps;
-    this.#queue = new WorkQueue<string>({
-      work: (uid, signal) => this.#work(uid, signal),
+    this.#controller = createController({
+      name: 'rules',
+      metrics,
+      clock,
+      log,
+      world: facts,
+      reconcile: (uid, world, signal) => this.#reconcile(uid, world, signal),
+      coalesceMs: COALESCE_MS,
       concurrency: CONCURRENCY,
-      clock: deps.clock,
-      onError: (uid, err, retryInMs) => {
-        const rule = deps.rules.get(uid)?.rule;
-        deps.log.warn(
-          { rule: rule && nameOf(rule), err, retryInMs },
-          'rule not brought up to date',
-        );
+      nameOf: (uid) => {
+        const rule = rules.get(uid)?.rule;
+        return rule ? nameOf(rule) : uid;
       },
     });
   }
 
   get queued(): number {
-    return this.#queue.size;
+    return this.#controller.queued();
   }
 
-  /** Works what is marked until the signal aborts. Not to be called before the pods are known. */
   run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run(signal);
+    return this.#controller.run(signal);
   }
 
   markRule(uid: string): void {
     const rule = this.#deps.rules.get(uid)?.rule;
     // Until it has our finalizer, a rule can vanish while pods hold it.
     const urgent = rule !== undefined && needsHold(rule);
-    this.#queue.add(uid, urgent ? 0 : COALESCE_MS);
+    this.#controller.mark(uid, urgent ? 0 : COALESCE_MS);
   }
 
   markRules(uids: Iterable<string>): void {
@@ -103,19 +108,19 @@ export class Reconciler {
     this.markRules(this.#deps.rules.uids());
   }
 
-  async #work(uid: string, signal: AbortSignal): Promise<number | void> {
+  async #reconcile(uid: string, facts: Facts, signal: AbortSignal): Promise<Outcome> {
     for (let attempt = 1; ; attempt += 1) {
       const version = this.#deps.rules.get(uid);
       if (!version) {
         this.#blockedTold.delete(uid);
-        return undefined;
+        return 'done';
       }
       try {
-        return await this.#bring(version, signal);
+        return await this.#bring(version, facts, signal);
       } catch (error) {
-        if (isNotFound(error)) return undefined;
+        if (isNotFound(error)) return 'done';
         if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
-        if (!(await this.#readAnew(version, signal))) return undefined;
+        if (!(await this.#readAnew(version, signal))) return 'done';
       }
     }
   }
@@ -132,25 +137,26 @@ export class Reconciler {
     }
   }
 
-  async #bring(version: RuleVersion, signal: AbortSignal): Promise<number | undefined> {
+  async #bring(version: RuleVersion, facts: Facts, signal: AbortSignal): Promise<Outcome> {
     const { rule } = version;
-    if (rule.deletedAt !== undefined) return this.#bringAway(version, rule.deletedAt, signal);
+    if (rule.deletedAt !== undefined)
+      return this.#bringAway(version, rule.deletedAt, facts, signal);
     if (needsHold(rule)) {
       await hold(this.#deps.client, version, signal);
       // The watch brings the version that has it, and marks the rule again.
-      return undefined;
+      return 'done';
     }
-    await this.#say(version, this.#deps.facts.targetsOf(rule), signal);
-    return undefined;
+    await this.#say(version, facts, facts.targetsOf(rule), signal);
+    return 'done';
   }
 
   async #bringAway(
     version: RuleVersion,
     deletedAt: number,
+    facts: Facts,
     signal: AbortSignal,
-  ): Promise<number | undefined> {
+  ): Promise<Outcome> {
     const { rule } = version;
-    const { clock, facts } = this.#deps;
     let targets = facts.targetsOf(rule);
     let decision = facts.decide(rule, targets);
     let lookAgain = false;
@@ -159,18 +165,19 @@ export class Reconciler {
       decision = facts.decide(rule, targets);
       if (decision.remove) {
         await this.#letGo(version, deletedAt, signal);
-        return undefined;
+        return 'done';
       }
       lookAgain = true;
     }
-    await this.#say(version, targets, signal);
-    const blockedInMs = deletedAt + BLOCKED_AFTER_MS - clock.now();
+    await this.#say(version, facts, targets, signal);
+    const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
     if (decision.blockers.length > 0 && blockedInMs <= 0) this.#tellBlocked(version);
-    return earliest(
+    const times = [
       decision.recheckInMs,
       lookAgain ? LOOK_AGAIN_MS : undefined,
       decision.blockers.length > 0 && blockedInMs > 0 ? blockedInMs : undefined,
-    );
+    ];
+    return againIn(Math.min(...times.map((ms) => ms ?? Infinity)));
   }
 
   async #letGo(version: RuleVersion, deletedAt: number, signal: AbortSignal): Promise<void> {
@@ -182,8 +189,13 @@ export class Reconciler {
     log.info({ rule: nameOf(rule), uid: rule.uid }, 'rule let go');
   }
 
-  async #say(version: RuleVersion, targets: readonly Target[], signal: AbortSignal): Promise<void> {
-    const { client, facts, metrics, rules } = this.#deps;
+  async #say(
+    version: RuleVersion,
+    facts: Facts,
+    targets: readonly Target[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, metrics, rules } = this.#deps;
     const { resource, object, rule } = version;
     const status = facts.status(rule, targets);
     if (isDeepStrictEqual(status, object.status)) return;
@@ -219,8 +231,3 @@ const needsHold = ({ deletedAt, held, purpose }: Rule): boolean =>
   deletedAt === undefined && purpose !== undefined && !held;
 
 const nameOf = ({ kind, namespace, name }: Rule): string => `${kind} ${namespace}/${name}`;
-
-const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-};

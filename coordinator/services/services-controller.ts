@@ -1,9 +1,10 @@
 /**
- * Exposes Services through CNFs: each that asks for it has a FirewallDNAT per port and address family. Whatever happens only marks; what all
- * Services ask for is computed anew, and each rule that is not as it should be is worked by itself. Nothing is done before
- * Services, rules and pods are known, since what is not known would be removed.
+ * Watches Services, the FirewallDNATs made for them, and CNF pods; owns these FirewallDNATs, one per port and address family of a Service that
+ * asks to be exposed; writes them, and Events on Services. What all Services ask for together is computed anew after any change, and
+ * each rule that is not as it should be is reconciled by itself.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
+import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
 import { isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import {
@@ -13,19 +14,16 @@ import {
   type RuleObject,
 } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
+import type { ReadonlyStore } from '#shared/kube/store.ts';
 import { SERVICE_UID_LABEL } from '#shared/names.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { createTrigger } from '#shared/runtime/trigger.ts';
-import { WorkQueue } from '#shared/runtime/work-queue.ts';
 import type { Rules } from '../rules/rules.ts';
 import { claimsOf, type Claims, type CnfNamespaces, type ExposeOptions } from './claims.ts';
 import { serviceOf, serviceResource, type Service } from './service.ts';
 import { bringRule, isServiceRule } from './write.ts';
 
-export type ServiceLoopDeps = {
+export type ServicesDeps = ControllerDeps & {
   client: KubeClient;
   /** Services of this namespace only; undefined: of all. */
   namespace: string | undefined;
@@ -35,11 +33,9 @@ export type ServiceLoopDeps = {
   /** Whether rules and pods are known. */
   isComplete: () => boolean;
   record: (event: RecordedEvent) => void;
-  clock: Clock;
-  log: Logger;
 };
 
-export type ServiceLoop = {
+export type ServicesController = {
   /** A rule came, went or changed. */
   onRule: (uid: string) => void;
   /** CNFs came or went. */
@@ -50,14 +46,16 @@ export type ServiceLoop = {
 type KeptService = KubeObject & { service: Service };
 
 const COALESCE_MS = 100;
-const LOOK_AGAIN_MS = 500;
 const CONCURRENCY = 8;
 /** After a refusal by the API server: a quota may have been raised, a policy changed. */
 const REFUSED_RETRY_MS = 60_000;
 
+/** Keys are `namespace/name` of FirewallDNATs, and this one: what all Services ask for. */
+const ALL = '';
+
 const NO_CLAIMS: Claims = { wanted: new Map(), notes: new Map(), undecided: new Set() };
 
-export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
+export const createServicesController = (deps: ServicesDeps): ServicesController => {
   const { client, clock, log, rules } = deps;
   const services = new Reflector({
     client,
@@ -65,8 +63,8 @@ export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
     log,
     resource: { ...serviceResource, schema: keptServiceSchema },
     selection: { namespace: deps.namespace },
-    onEvent: () => recompute.mark(),
-    onState: () => recompute.mark(),
+    onEvent: () => controller.mark(ALL),
+    onState: () => controller.mark(ALL),
   });
   /** Uids of the FirewallDNATs that were made here. */
   const ours = new Set<string>();
@@ -74,53 +72,57 @@ export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
   let claims = NO_CLAIMS;
   let present: ReadonlyMap<string, RuleObject> = new Map();
 
-  const recompute = createTrigger({
-    run: async () => {
-      if (!services.hasSynced() || !deps.isComplete()) return LOOK_AGAIN_MS;
-      const all = services.store.list().filter(isStaying);
-      claims = claimsOf(
-        all.map(({ service }) => service),
-        deps.options,
-        memoized(deps.cnfNamespaces),
-      );
-      present = new Map(
-        [...ours].flatMap((uid) => {
-          const object = rules.get(uid)?.object;
-          return object ? [[keyOf(object), object] as const] : [];
-        }),
-      );
-      for (const key of new Set([...claims.wanted.keys(), ...present.keys()])) queue.add(key);
-      tell(all);
-      return undefined;
-    },
-    delayMs: COALESCE_MS,
-    clock,
-    onError: (err) => log.error({ err }, 'Services not looked at'),
-  });
+  const recompute = (all: readonly KeptService[]): void => {
+    claims = claimsOf(
+      all.map(({ service }) => service),
+      deps.options,
+      memoized(deps.cnfNamespaces),
+    );
+    present = new Map(
+      [...ours].flatMap((uid) => {
+        const object = rules.get(uid)?.object;
+        return object ? [[keyOf(object), object] as const] : [];
+      }),
+    );
+    for (const key of new Set([...claims.wanted.keys(), ...present.keys()]))
+      controller.mark(key, 0);
+    tell(all);
+  };
 
-  const work = async (key: string, signal: AbortSignal): Promise<number | undefined> => {
+  const reconcile = async (
+    key: string,
+    known: ReadonlyStore<KeptService>,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    if (key === ALL) {
+      recompute(known.list().filter(isStaying));
+      return 'done';
+    }
     const wanted = claims.wanted.get(key);
     const there = present.get(key);
     const owner = there?.metadata.labels?.[SERVICE_UID_LABEL] ?? '';
-    if (!wanted && claims.undecided.has(owner)) return undefined;
+    if (!wanted && claims.undecided.has(owner)) return 'done';
     try {
       const outcome = await bringRule(client, wanted, there, signal);
       if (outcome === 'taken') throw new NotOurs(`FirewallDNAT ${key} was not made for it`);
       if (outcome !== 'nothing') log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'service');
-      return undefined;
+      return 'done';
     } catch (error) {
       if (!wanted || !isRefusal(error)) throw error;
       warn(wanted.service, messageOf(error));
-      return jittered(REFUSED_RETRY_MS, 0.25);
+      return { failed: 'NotExposed', againInMs: jittered(REFUSED_RETRY_MS, 0.25) };
     }
   };
 
-  const queue = new WorkQueue<string>({
-    work,
+  const controller = createController({
+    ...deps,
+    name: 'services',
+    sources: [services],
+    world: () => (services.hasSynced() && deps.isComplete() ? services.store : undefined),
+    reconcile,
+    coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    clock,
-    onError: (key, err, retryInMs) =>
-      log.warn({ rule: `FirewallDNAT ${key}`, err, retryInMs }, 'Service not exposed as it asks'),
+    nameOf: (key) => (key === ALL ? 'all Services' : `FirewallDNAT ${key}`),
   });
 
   const warn = ({ uid }: Service, message: string): void => {
@@ -149,12 +151,10 @@ export const createServiceLoop = (deps: ServiceLoopDeps): ServiceLoop => {
       if (!isOurs && !ours.has(uid)) return;
       if (isOurs) ours.add(uid);
       else ours.delete(uid);
-      recompute.mark();
+      controller.mark(ALL);
     },
-    mark: () => recompute.mark(),
-    run: async (signal) => {
-      await Promise.all([services.run(signal), recompute.start(signal), queue.run(signal)]);
-    },
+    mark: () => controller.mark(ALL),
+    run: controller.run,
   };
 };
 

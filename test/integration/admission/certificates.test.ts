@@ -9,6 +9,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { coordinatorEnvSchema } from '../../../coordinator/env.ts';
+import { createMetrics } from '../../../coordinator/metrics.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';
 
 const secrets = {
@@ -43,6 +44,7 @@ const replica = (secret: string): Promise<Tls> =>
       client,
       namespace,
       registry: createMetricsRegistry(),
+      metrics: createMetrics(createMetricsRegistry()),
       clock: systemClock,
       log: silentLogger,
     },

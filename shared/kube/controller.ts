@@ -1,0 +1,114 @@
+/**
+ * What all controllers have in common. Sources mark keys, whatever happened; each marked key is reconciled by itself, on the world as it is
+ * known at that moment. Waiting until enough is known, coalescing, backoff, figures, log and shutdown are here and nowhere else. A
+ * controller that must run in one replica only would wait for its Lease in `run`.
+ */
+import type { Clock } from '../runtime/clock.ts';
+import type { Logger } from '../runtime/log.ts';
+import { WorkQueue } from '../runtime/work-queue.ts';
+import { isConflict } from './errors.ts';
+
+/** What came of a look at a key. */
+export type Outcome =
+  /** Nothing is left to do until something marks the key. */
+  | 'done'
+  /** The key is reconciled again after that time, or earlier when something marks it. */
+  | { againInMs: number }
+  /**
+   * The object is not as it should be, and people are told why where they look. `failed` is a reason in CamelCase, of few. The key is
+   * reconciled again after that time, or else with backoff.
+   */
+  | { failed: string; againInMs?: number };
+
+/** `done` when there is no time at which to look again. */
+export const againIn = (ms: number | undefined): Outcome =>
+  ms === undefined || ms === Infinity ? 'done' : { againInMs: ms };
+
+export type ControllerMetrics = {
+  /** `result`: `done`, `again`, `conflict`, `error`, or the reason of a failure. */
+  reconciled: (controller: string, result: string, seconds: number) => void;
+  /** `size` is called whenever somebody reads the figure. */
+  exposeQueue: (controller: string, size: () => number) => void;
+};
+
+export type ControllerDeps = { metrics: ControllerMetrics; clock: Clock; log: Logger };
+
+export type ControllerOptions<World> = ControllerDeps & {
+  /** In figures and in the log. */
+  name: string;
+  /** Run as long as the controller does. What they tell is no business of this file: it ends in `mark`. */
+  sources?: readonly { run: (signal: AbortSignal) => Promise<void> }[];
+  /** What is known now; undefined while that is too little to act on, since what is not known would be taken for gone. */
+  world: () => World | undefined;
+  /** Looks at the key by itself and brings it to what it should be. A conflict that it throws means: again, on what is known then. */
+  reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
+  /** From a mark to the look, so that what comes together is one look. */
+  coalesceMs: number;
+  /** Keys at a time. Default 1. */
+  concurrency?: number;
+  /** What people call the key, for the log. Default: the key. */
+  nameOf?: (key: string) => string;
+};
+
+export type Controller = {
+  /** Something about the key has changed. `delayMs` instead of `coalesceMs`. */
+  mark: (key: string, delayMs?: number) => void;
+  /** Keys that wait or are worked, those to be looked at again at a later time included. */
+  queued: () => number;
+  /** Reconciles what is marked until the signal aborts and the work in hand has ended. Marks made before it was called count. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** Between looks whether enough is known. */
+const UNKNOWN_AGAIN_MS = 250;
+
+export const createController = <World>(options: ControllerOptions<World>): Controller => {
+  const { clock, log, metrics, name, nameOf = (key) => key, reconcile, sources = [] } = options;
+
+  const look = async (key: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
+    const world = options.world();
+    if (world === undefined) return UNKNOWN_AGAIN_MS;
+    const startedAt = clock.monotonic();
+    const count = (result: string): void =>
+      metrics.reconciled(name, result, (clock.monotonic() - startedAt) / 1_000);
+    try {
+      const outcome = await reconcile(key, world, signal);
+      count(resultOf(outcome));
+      return outcome === 'done' ? undefined : (outcome.againInMs ?? 'retry');
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      count(isConflict(error) ? 'conflict' : 'error');
+      if (isConflict(error)) return 'retry';
+      throw error;
+    }
+  };
+
+  const queue = new WorkQueue<string>({
+    work: look,
+    concurrency: options.concurrency ?? 1,
+    clock,
+    onError: (key, err, retryInMs) =>
+      log.warn({ controller: name, key: nameOf(key), err, retryInMs }, 'reconciling has failed'),
+  });
+  metrics.exposeQueue(name, () => queue.size);
+
+  /** One look for all keys, while none of them can be reconciled. */
+  const untilKnown = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted && options.world() === undefined)
+      await clock.sleep(UNKNOWN_AGAIN_MS, signal).catch(() => undefined);
+  };
+
+  return {
+    mark: (key, delayMs = options.coalesceMs) => queue.add(key, delayMs),
+    queued: () => queue.size,
+    run: async (signal) => {
+      const reconciling = untilKnown(signal).then(() => queue.run(signal));
+      await Promise.all([reconciling, ...sources.map((source) => source.run(signal))]);
+    },
+  };
+};
+
+const resultOf = (outcome: Outcome): string => {
+  if (outcome === 'done') return 'done';
+  return 'failed' in outcome ? outcome.failed : 'again';
+};
