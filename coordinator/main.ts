@@ -4,6 +4,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { configSourceOf } from '#shared/kube/env.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { agentKinds, kinds } from '#shared/resources/registry.ts';
+import { resources } from '#shared/resources/resources.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
@@ -52,6 +53,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const webhooks: Webhooks = createWebhooks({
     ...common,
     kinds,
+    resources,
     referenceMode: env.SDEWAN_REFERENCE_CHECKS,
     bucketTypes: env.SDEWAN_BUCKET_TYPES,
     inject: injectOptionsOf(env, ownNamespace),

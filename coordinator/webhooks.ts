@@ -4,6 +4,7 @@
  */
 import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { Resource } from '#shared/resources/resource.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -26,7 +27,10 @@ import { Workloads } from './cnf/workloads.ts';
 
 export type WebhooksOptions = {
   client: KubeClient;
+  /** The rules. */
   kinds: readonly KindDefinition[];
+  /** All that people write, rules among them. */
+  resources: readonly Resource[];
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   referenceMode: ReferenceMode;
@@ -96,9 +100,12 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const live = createLiveWorld(client);
   const lookups = createCnfLookups(client);
   const { announce } = bindings;
-  const rulesBy = (checks: readonly ListedCheck[]): RuleWebhook =>
+  const rulesBy = (
+    checks: readonly ListedCheck[],
+    judged: readonly KindDefinition[],
+  ): RuleWebhook =>
     createRuleWebhook({
-      kinds,
+      kinds: judged,
       checks,
       bucketTypes: options.bucketTypes,
       referenceMode: options.referenceMode,
@@ -109,8 +116,8 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const reviews = createReviewCounter(options.registry);
   const app = createAdmissionApp({
     webhooks: {
-      rules: rulesBy(ruleChecks),
-      buckets: rulesBy(bucketChecks),
+      rules: rulesBy(ruleChecks, options.resources),
+      buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
       workloads: createWorkloadWebhook({ defaults: inject, lookups, announce, log }),

@@ -3,7 +3,7 @@
  * deleted, and whoever has to clean them up, are never held up; the webhooks' matchConditions say the same.
  */
 import { referencesOf } from '#shared/compile/check.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, PURPOSE_LABEL, REFERENCES_ANNOTATION } from '#shared/names.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,6 +20,7 @@ import { allowed, type AdmissionRequest, type ReviewedObject, type Verdict } fro
 import { gatherFacts, type World } from './world.ts';
 
 export type RuleWebhookDeps = {
+  /** Those that are no rules are checked by themselves only. */
   kinds: readonly KindDefinition[];
   checks: readonly ListedCheck[];
   bucketTypes: readonly string[];
@@ -49,7 +50,10 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   return async (request, signal) => {
     const change = changeOf(request, deps.kinds);
     if (change === undefined) return allowed;
-    const checks = deps.checks.filter(({ on }) => on.includes(change.operation));
+    const checks = deps.checks.filter(
+      (check) =>
+        check.on.includes(change.operation) && (isRule(change.kind) || !restsOnFacts(check)),
+    );
     const cached = deps.cached();
     const found = await find(checks, change, cached ?? deps.live, signal);
     const doubtful = found.map(({ check }) => check).filter(restsOnFacts);

@@ -20,7 +20,7 @@ import {
   cnfStatusResource,
   type CnfStatus,
   type CnfStatusObject,
-} from '#shared/protocol/cnf-status.ts';
+} from '#shared/resources/cnf-status.ts';
 import { MANAGED_BY } from '../bindings/managed-by.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
 
@@ -46,7 +46,7 @@ export type CnfStatusController = {
 };
 
 /** What comes together, e.g. the reports of all pods, is written once. */
-const COALESCE_MS = 1_000;
+const COALESCE_MS = cnfStatusResource.coalesceMs;
 /** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
 const WRITE_INTERVAL_MS = 5_000;
 /** Of all pods, so it changes most often; ICN's controller writes it as often. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
-import { cnfStatusSchema } from '#shared/protocol/cnf-status.ts';
+import { cnfStatusSchema } from '#shared/resources/cnf-status.ts';
 import { objectNameOf } from './cnf-status-controller.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
 

@@ -1,6 +1,6 @@
 /** The status of CNFStatus objects out of what the agents told. Pure; the same pods give the same status. */
 import type { Information } from '#shared/protocol/information.ts';
-import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/protocol/cnf-status.ts';
+import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/resources/cnf-status.ts';
 import { icnModules } from './icn-modules.ts';
 
 /** What is known of one pod. */

@@ -30,6 +30,8 @@ let stored: RuleObject | undefined;
 let watched: RuleObject;
 let writes: string[];
 let newer: RuleVersion | undefined;
+/** Of the rule's kind. */
+let coalesceMs: number | undefined;
 let watchedPods: Target[];
 let livePods: Target[];
 let looks: number;
@@ -64,7 +66,7 @@ const conflict = () => new KubeError('write', 'changed', { status: 409, reason: 
 const notFound = () => new KubeError('get', 'gone', { status: 404, reason: 'NotFound' });
 
 const versionOf = (from: RuleObject): RuleVersion => ({
-  resource,
+  resource: { ...resource, ...(coalesceMs !== undefined && { coalesceMs }) },
   object: from,
   rule: ruleOf(from, 'r1'),
 });
@@ -98,6 +100,7 @@ const client = {
 
 beforeEach(() => {
   [writes, watchedPods, livePods, looks, newer] = [[], [], [], 0, undefined];
+  coalesceMs = undefined;
   [events, waits, reads, passedMs] = [[], [], 0, 0];
   const rules = {
     get: () => newer ?? versionOf(watched),
@@ -163,6 +166,12 @@ it('holds a rule at once, and waits a little with what it says', async () => {
   expect(waits).toEqual([]);
   await work(stored!);
   expect(waits).toHaveLength(1);
+});
+
+it('collects changes for as long as the kind of the rule says', async () => {
+  coalesceMs = 30_000;
+  await work(object());
+  expect(waits.map(Math.round)).toEqual([30_000]);
 });
 
 it('writes a status once, and not again while nothing changes', async () => {

@@ -86,10 +86,10 @@ export class RulesController {
   }
 
   markRule(uid: string): void {
-    const rule = this.#deps.rules.get(uid)?.rule;
+    const version = this.#deps.rules.get(uid);
     // Until it has our finalizer, a rule can vanish while pods hold it.
-    const urgent = rule !== undefined && needsHold(rule);
-    this.#controller.mark(uid, urgent ? 0 : COALESCE_MS);
+    const urgent = version !== undefined && needsHold(version.rule);
+    this.#controller.mark(uid, urgent ? 0 : (version?.resource.coalesceMs ?? COALESCE_MS));
   }
 
   markRules(uids: Iterable<string>): void {

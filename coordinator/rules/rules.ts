@@ -4,6 +4,7 @@
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { StoreEvent } from '#shared/kube/store.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
@@ -11,13 +12,15 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
 
+export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs'>;
+
 /** A version of a rule CR, and what we make of it. */
-export type RuleVersion = { resource: ResourceType; object: RuleObject; rule: Rule };
+export type RuleVersion = { resource: WatchedKind; object: RuleObject; rule: Rule };
 
 export type RulesOptions = {
   /** Undefined: of all. */
   namespace: string | undefined;
-  kinds: readonly ResourceType[];
+  kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
   client: KubeClient;
   clock: Clock;

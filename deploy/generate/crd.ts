@@ -1,11 +1,8 @@
 /**
- * Makes CustomResourceDefinitions out of the kinds' zod schemas. What a structural schema cannot say must not vanish silently:
+ * Makes CustomResourceDefinitions out of the resources' zod schemas. What a structural schema cannot say must not vanish silently:
  * every construct that this file does not know is an error that names its place.
  */
-import { generatorStatusSchema } from '#shared/protocol/generator-status.ts';
-import { ruleStatusSchema } from '#shared/protocol/status.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Resource } from '#shared/resources/resource.ts';
 import * as z from 'zod';
 
 /** A structural schema, as far as this product uses one. */
@@ -27,90 +24,80 @@ export type Schema = {
 
 type ValidationRule = { rule: string; message: string; fieldPath?: string };
 
-/** `kubectl get sdewan` lists the CRs of all kinds. */
-const CATEGORY = 'sdewan';
-
-export const crdOf = (kind: KindDefinition) => ({
+export const crdOf = (resource: Resource) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: `${kind.plural}.${kind.group}` },
+  metadata: { name: `${resource.plural}.${resource.group}` },
   spec: {
-    group: kind.group,
-    scope: kind.scope,
+    group: resource.group,
+    scope: resource.scope,
     names: {
-      kind: kind.kind,
-      listKind: `${kind.kind}List`,
-      plural: kind.plural,
-      singular: kind.singular,
-      shortNames: kind.shortNames,
-      categories: [CATEGORY],
+      kind: resource.kind,
+      listKind: `${resource.kind}List`,
+      plural: resource.plural,
+      singular: resource.singular,
+      shortNames: resource.shortNames,
+      ...(resource.category !== undefined && { categories: [resource.category] }),
     },
     versions: [
       {
-        name: kind.version,
+        name: resource.version,
         served: true,
         storage: true,
-        subresources: { status: {} },
-        additionalPrinterColumns: printerColumns(kind),
-        schema: { openAPIV3Schema: rootSchema(kind) },
+        ...subresourcesOf(resource),
+        ...(resource.columns && { additionalPrinterColumns: resource.columns }),
+        schema: { openAPIV3Schema: rootSchema(resource) },
       },
     ],
   },
 });
 
-const printerColumns = ({ generates }: KindDefinition) => [
-  { name: 'Purpose', type: 'string', jsonPath: `.metadata.labels.${PURPOSE_LABEL}` },
-  {
-    name: 'Applied',
-    type: 'string',
-    jsonPath: generates ? '.status.children.summary' : '.status.pods.summary',
-  },
-  { name: 'In Sync', type: 'boolean', jsonPath: '.status.inSync' },
-  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-  { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
-];
+const subresourcesOf = ({ status, scale }: Resource) => {
+  const subresources = { ...(status && { status: {} }), ...(scale && { scale }) };
+  return Object.keys(subresources).length > 0 && { subresources };
+};
 
-/** The schema of the kind's spec, with the rules that concern several fields. */
-export const specSchemaOf = (kind: KindDefinition): Schema =>
+/** The schema of a resource's spec, with the rules that concern several fields. */
+export const specSchemaOf = ({ kind, spec, specRules = [] }: Resource): Schema =>
   withRules(
-    schemaOf(kind.spec, `${kind.kind}.spec`),
-    (kind.specRules ?? []).map(({ cel, message, path }) => ({
+    schemaOf(spec, `${kind}.spec`),
+    specRules.map(({ cel, message, path }) => ({
       rule: cel,
       message,
       fieldPath: path.replace(/^spec/, ''),
     })),
   );
 
-const rootSchema = (kind: KindDefinition): Schema => {
-  const spec = specSchemaOf(kind);
+const rootSchema = (resource: Resource): Schema => {
+  const { kind, status, nameRules = [] } = resource;
+  const spec = specSchemaOf(resource);
   const root: Schema = {
     type: 'object',
-    description: kind.description,
+    description: resource.description,
     properties: {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
       spec,
-      status: {
-        ...schemaOf(
-          kind.generates ? generatorStatusSchema : ruleStatusSchema,
-          `${kind.kind}.status`,
-        ),
-        description: 'Written by the coordinator.',
-      },
+      ...(status && {
+        status: {
+          ...schemaOf(status, `${kind}.status`),
+          description: 'Written by the coordinator.',
+        },
+      }),
     },
     ...(spec.required ? { required: ['spec'] } : {}),
   };
   return withRules(
     root,
-    (kind.nameRules ?? []).map(({ cel, message }) => ({ rule: cel, message })),
+    nameRules.map(({ cel, message }) => ({ rule: cel, message })),
   );
 };
 
 const withRules = (schema: Schema, rules: readonly ValidationRule[]): Schema =>
   rules.length === 0 ? schema : { ...schema, 'x-kubernetes-validations': rules };
 
-export const schemaOf = (schema: z.ZodType, path: string): Schema =>
+const schemaOf = (schema: z.ZodType, path: string): Schema =>
   structural(z.toJSONSchema(schema, { io: 'input' }), path);
 
 /** Taken over as they are. */
@@ -142,7 +129,7 @@ const structural = (schema: object, path: string): Schema => {
   for (const [key, value] of Object.entries(schema).sort(byReadability)) {
     if (isIntOrString && (key === 'type' || key === 'anyOf')) continue;
     if (isPlain(key, value)) result[key] = value;
-    else if (key === 'properties') result[key] = childrenOf(value, path);
+    else if (key === 'properties') Object.assign(result, propertiesOf(value, path));
     else if (key === 'items' || isMapValue(schema, key, value))
       result[key] = structural(value, `${path}[]`);
     else if (!isDropped(schema, key, value)) {
@@ -165,10 +152,14 @@ const byReadability = ([a]: [string, unknown], [b]: [string, unknown]): number =
 const FIRST = ['type', 'description'];
 const rank = (key: string): number => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
 
-const childrenOf = (properties: object, path: string): Record<string, Schema> =>
-  Object.fromEntries(
-    Object.entries(properties).map(([name, child]) => [name, structural(child, `${path}.${name}`)]),
-  );
+/** An object without fields is written without them. */
+const propertiesOf = (fields: object, path: string): Schema => {
+  const properties = Object.entries(fields).map(([name, child]) => [
+    name,
+    structural(child, `${path}.${name}`),
+  ]);
+  return properties.length === 0 ? {} : { properties: Object.fromEntries(properties) };
+};
 
 /** Maps have to be bounded. */
 const isMapValue = (schema: object, key: string, value: unknown): value is object =>

@@ -1,37 +1,55 @@
 /** The reference page of all kinds, for operators: what `kubectl explain` says, in one place. */
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import { specSchemaOf } from './crd.ts';
 import type { Schema } from './crd.ts';
 
-export const kindsPage = (kinds: readonly KindDefinition[]): string =>
-  [
+/** Most are in one API group, whose name need not be said again. */
+export const kindsPage = (kinds: readonly KindDefinition[]): string => {
+  const usual = apiVersionOf(kinds[0]);
+  return [
     '# Kinds of rules',
     '',
-    'All are in the API group `batch.sdewan.akraino.org/v1alpha1`, namespaced, and belong to the CNF that their label',
+    `Where nothing else is said, they are in the API group \`${usual}\`, namespaced, and belong to the CNF that their label`,
     '`sdewanPurpose` names, in the same namespace. `kubectl get sdewan` lists the rules of all kinds.',
     'Field names are those of ICN. Where ICN has a string of digits, a number is accepted too; blank text is the same as an',
     'absent field. `kubectl explain <kind>.spec` shows the same texts.',
     '',
     ...kinds.map(({ kind, description }) => `- [${kind}](#${kind.toLowerCase()}): ${description}`),
     '',
-    ...kinds.flatMap(kindSection),
+    ...kinds.flatMap((kind) => kindSection(kind, usual)),
   ].join('\n');
+};
 
-const kindSection = (kind: KindDefinition): string[] => [
-  `## ${kind.kind}`,
-  '',
-  kind.description,
-  '',
-  `\`kubectl get ${kind.plural}\`, short \`${kind.shortNames.join('`, `')}\`.${whereIn(kind)}`,
-  '',
-  ...bullets(kind),
-  '| Field | Type | What it is | What it can be |',
-  '|---|---|---|---|',
-  ...rowsOf(specSchemaOf(kind), ''),
-  '',
-];
+const apiVersionOf = (kind: KindDefinition | undefined): string =>
+  kind ? `${kind.group}/${kind.version}` : '';
 
-const whereIn = ({ uci, generates }: KindDefinition): string => {
+const kindSection = (kind: KindDefinition, usual: string): string[] => {
+  const rows = rowsOf(specSchemaOf(kind), '');
+  return [
+    `## ${kind.kind}`,
+    '',
+    kind.description,
+    '',
+    `\`kubectl get ${kind.plural}\`, short \`${kind.shortNames.join('`, `')}\`.${placeOf(kind, usual)}${whereIn(kind)}`,
+    '',
+    ...bullets(kind),
+    ...(rows.length === 0
+      ? ['It has no fields to fill in.']
+      : ['| Field | Type | What it is | What it can be |', '|---|---|---|---|', ...rows]),
+    '',
+  ];
+};
+
+const placeOf = (kind: KindDefinition, usual: string): string => {
+  const group = apiVersionOf(kind) === usual ? '' : ` API group \`${apiVersionOf(kind)}\`.`;
+  return kind.scope === 'Cluster'
+    ? `${group} One for the whole cluster, not for a namespace.`
+    : group;
+};
+
+const whereIn = (kind: KindDefinition): string => {
+  const { uci, generates } = kind;
+  if (!isRule(kind)) return ' No rule: no agent reads it.';
   if (generates) return ' Other rules are made of it: see [services](services.md).';
   if (!uci) return '';
   const names =

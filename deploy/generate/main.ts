@@ -1,16 +1,17 @@
 /**
- * Writes what is generated from the code: CRDs, the agents' rights, and the reference pages of kinds, configuration and metrics. With
+ * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, and the reference pages of kinds, configuration and metrics. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { agentKinds, kinds } from '#shared/resources/registry.ts';
-import { cnfStatusResource } from '#shared/protocol/cnf-status.ts';
+import { resources } from '#shared/resources/resources.ts';
 import { stringify } from 'yaml';
 import { agentRoles } from './agent-roles.ts';
-import { cnfStatusCrd } from './cnf-status-crd.ts';
+import { withBlocks } from './blocks.ts';
 import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
+import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
 import { metricsPage } from './metrics-page.ts';
 
@@ -26,26 +27,31 @@ const yaml = (...documents: unknown[]): string => {
 };
 
 const generated = async (): Promise<ReadonlyMap<string, string>> => {
-  const names = [...kinds, cnfStatusResource].map(({ plural }) => `${plural}.yaml`);
+  const crds = resources.map((one): [string, string] => [`${one.plural}.yaml`, yaml(crdOf(one))]);
   return new Map([
-    ...kinds.map((kind): [string, string] => [
-      join(crdFolder, `${kind.plural}.yaml`),
-      yaml(crdOf(kind)),
-    ]),
-    [join(crdFolder, `${cnfStatusResource.plural}.yaml`), yaml(cnfStatusCrd())],
+    ...crds.map(([name, text]): [string, string] => [join(crdFolder, name), text]),
     [
       join(crdFolder, 'kustomization.yaml'),
       yaml({
         apiVersion: 'kustomize.config.k8s.io/v1beta1',
         kind: 'Kustomization',
-        resources: names.sort(),
+        resources: crds.map(([name]) => name).sort(),
       }),
     ],
+    ...manifestsWithBlocks(),
     [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
-    [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(kinds)}`],
+    [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(resources)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
   ]);
+};
+
+const manifestsWithBlocks = (): [string, string][] => {
+  const blocks = fenceBlocks(resources, kinds);
+  return globSync('deploy/{rbac,webhooks,policies}/*.yaml', { cwd: root })
+    .map((name): [string, string] => [join(root, name), readFileSync(join(root, name), 'utf8')])
+    .filter(([, text]) => text.includes('# begin generated'))
+    .map(([path, text]) => [path, withBlocks(text, blocks)]);
 };
 
 const readOrEmpty = (path: string): string => {

@@ -16,7 +16,7 @@ export class KubeError extends Error {
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
 
-  /** @param attempted what was tried, e.g. `list firewallrules.batch.sdewan.akraino.org` */
+  /** @param attempted what was tried, e.g. `list deployments.apps` */
   constructor(attempted: string, message: string, details: KubeErrorDetails) {
     super(`${attempted}: ${message}`, { cause: details.cause });
     this.status = details.status;

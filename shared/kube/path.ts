@@ -14,7 +14,7 @@ export type ObjectKey = {
 export const apiVersionOf = ({ group, version }: Addressed): string =>
   group === '' ? version : `${group}/${version}`;
 
-/** `pods`, `firewallrules.batch.sdewan.akraino.org`: as people and RBAC messages say it. */
+/** `pods`, `deployments.apps`: as people and RBAC messages say it. */
 export const resourceName = ({ group, plural }: Addressed): string =>
   group === '' ? plural : `${plural}.${group}`;
 

@@ -2,10 +2,10 @@
  * What a kind of rule CR is. One file per kind states all of it; everything else is generic over the registry,
  * so that a new kind is one new file.
  */
-import type * as z from 'zod';
-import { objectSchema, type ResourceType } from '../kube/objects.ts';
-import type { Generation } from './generation.ts';
+import { objectSchema } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
+import type { Generation } from './generation.ts';
+import type { Resource } from './resource.ts';
 
 /** A use of another CR of the same namespace and purpose. `path` is where in the spec, e.g. `spec.policy`. */
 export type Reference = { path: string; kind: string; name: string };
@@ -38,27 +38,6 @@ export type PodSelection = {
   namespace: string | undefined;
   /** As the API server takes it; empty: all pods. */
   labelSelector: string;
-};
-
-/** A condition on the spec that the API server checks as CEL and we check in code; a test holds the two together. */
-export type SpecRule<Spec> = {
-  /** CEL over `self`, which is the spec. */
-  cel: string;
-  /** What is wrong and what would be right, as operators will read it. */
-  message: string;
-  /** Where, e.g. `spec.src_dip`. */
-  path: string;
-  holds: (spec: Spec) => boolean;
-};
-
-/** A condition on the CR's name, where OpenWRT has one. */
-export type NameRule = {
-  /** CEL over `self`, which is the CR. */
-  cel: string;
-  message: string;
-  holds: (name: string) => boolean;
-  /** Whether it is the length: operators and programs tell that apart. */
-  isLimit: boolean;
 };
 
 /** `classic`: `/etc/init.d/ipsec`, which ICN's image has too. `swanctl`: `/etc/init.d/swanctl` of OpenWRT 22.03 and later. */
@@ -134,21 +113,13 @@ export type UciRendering<Spec> = {
   files?: (spec: Spec, context: RenderContext) => readonly UciSection[];
 };
 
-export type KindDefinition<Spec = unknown> = ResourceType & {
-  scope: 'Namespaced';
-  singular: string;
-  shortNames: readonly string[];
-  /** For `kubectl explain` and the reference docs. */
-  description: string;
+/** A rule is a resource that becomes something on OpenWRT, itself or by the rules that are made of it. */
+export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   /**
    * Its specs hold keys: service account `default`, which every pod of a namespace can run as, reads it only where the namespace
    * says so.
    */
   holdsKeys?: true;
-  /** Its output is what rendering gets: digits as text, blank fields absent. */
-  spec: z.ZodType<Spec>;
-  specRules?: readonly SpecRule<Spec>[];
-  nameRules?: readonly NameRule[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
   devices?: (spec: Spec) => readonly DeviceUse[];
@@ -161,6 +132,10 @@ export type KindDefinition<Spec = unknown> = ResourceType & {
   /** The CRs that the coordinator makes of it. */
   generates?: Generation<Spec>;
 };
+
+/** Whether a resource is a rule: only rules refer to each other and share names on OpenWRT. */
+export const isRule = ({ uci, generates }: KindDefinition): boolean =>
+  uci !== undefined || generates !== undefined;
 
 /**
  * A kind as the registry holds it: whoever walks over all kinds does not know their specs. Sound because a spec only reaches a

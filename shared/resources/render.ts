@@ -3,13 +3,16 @@ import { createHash } from 'node:crypto';
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import type { UciSection, UciValue } from '../uci/model.ts';
 import { parts } from './fields.ts';
-import type { NameRule, Reference } from './kind.ts';
+import type { Reference } from './kind.ts';
+import type { NameRule } from './resource.ts';
 
 /** What all rule kinds have in common. */
 export const ruleResource = {
   group: RULE_GROUP,
   version: RULE_VERSION,
   scope: 'Namespaced',
+  /** `kubectl get sdewan` lists the rules of all kinds. */
+  category: 'sdewan',
 } as const;
 
 /** A named section; options that are absent or empty are left out. */

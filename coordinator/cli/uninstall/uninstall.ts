@@ -8,8 +8,9 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS, RULE_GROUP } from '#shared/names.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
+import { resources } from '#shared/resources/resources.ts';
 import { MANAGED_BY } from '../../bindings/managed-by.ts';
 import { clear, findAll, obstaclesOf, type Found, type RemovalDeps } from './removal.ts';
 
@@ -94,9 +95,11 @@ const crdSchema = z.looseObject({
 
 const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
 
-/** By their group: an older version may have had kinds that this one does not know. */
+const ownGroups = new Set(resources.map(({ group }) => group));
+
+/** By their groups: an older version may have had kinds that this one does not know. */
 const ownCrds = async ({ client, signal }: UninstallOptions): Promise<Found[]> =>
-  (await findAll(client, crds, { signal })).filter((crd) => specOf(crd).group === RULE_GROUP);
+  (await findAll(client, crds, { signal })).filter((crd) => ownGroups.has(specOf(crd).group));
 
 const hasFailed = (crd: Found): boolean =>
   obstaclesOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');

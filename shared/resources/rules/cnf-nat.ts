@@ -99,6 +99,7 @@ export const cnfNat = defineKind({
   singular: 'cnfnat',
   shortNames: ['cnfn'],
   description: 'Address translation of packets that come in or go out by a device of the CNF.',
+  isMadeByCoordinator: true,
   spec,
   specRules: [
     {

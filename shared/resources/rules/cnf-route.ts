@@ -35,6 +35,7 @@ export const cnfRoute = defineKind({
   singular: 'cnfroute',
   shortNames: ['cnfrt'],
   description: 'A route of the CNF.',
+  isMadeByCoordinator: true,
   spec,
   specRules: [
     {

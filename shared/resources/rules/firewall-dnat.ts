@@ -39,6 +39,7 @@ export const firewallDnat = defineKind({
   singular: 'firewalldnat',
   shortNames: ['fwdnat'],
   description: 'Rewrites the destination of packets that come from a firewall zone.',
+  isMadeByCoordinator: true,
   spec,
   specRules: [portsNeedProtocol(['src_port', 'src_dport', 'dest_port'])],
   references: redirectReferences,

@@ -1,6 +1,7 @@
 /** What the kinds of OpenWRT's firewall share. */
 import { parts } from '../fields.ts';
-import type { IcnSections, SpecRule } from '../kind.ts';
+import type { IcnSections } from '../kind.ts';
+import type { SpecRule } from '../resource.ts';
 import { oneOf } from '../schema.ts';
 
 export const A_ZONE = 'a FirewallZone';

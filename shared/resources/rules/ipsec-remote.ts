@@ -17,8 +17,8 @@ import type {
   Reference,
   RenderContext,
   SecretUse,
-  SpecRule,
 } from '../kind.ts';
+import type { SpecRule } from '../resource.ts';
 import { listOf, section } from '../render.ts';
 
 type Connection = {

@@ -11,7 +11,9 @@ import {
   routeSchema,
   tunnelSchema,
   wanSchema,
-} from './information.ts';
+} from '../protocol/information.ts';
+import { MESSAGE_COLUMN, PURPOSE_COLUMN, shareColumn } from './columns.ts';
+import type { Resource } from './resource.ts';
 
 /** ICN's one object for all CNFs. */
 export const CLASSIC_NAME = 'cnf-status';
@@ -73,10 +75,27 @@ const objectWithStatus = objectSchema.extend({
 });
 export type CnfStatusObject = z.infer<typeof objectWithStatus>;
 
-export const cnfStatusResource: ResourceType<CnfStatusObject> = {
+/** The category of the rules leaves it out: nobody applies it. */
+export const cnfStatusResource = {
   group: RULE_GROUP,
   version: RULE_VERSION,
-  plural: 'cnfstatuses',
+  scope: 'Namespaced',
   kind: 'CNFStatus',
+  plural: 'cnfstatuses',
+  singular: 'cnfstatus',
+  shortNames: ['cnfst'],
+  description: 'How the pods of a CNF are, as their agents tell it.',
+  spec: z.strictObject({}).describe('Empty.'),
+  status: cnfStatusSchema,
+  columns: [
+    PURPOSE_COLUMN,
+    shareColumn('Pods', '.status.pods'),
+    shareColumn('WANs', '.status.wans'),
+    shareColumn('Tunnels', '.status.tunnels'),
+    { name: 'Changed', type: 'date', jsonPath: '.status.appliedTime' },
+    MESSAGE_COLUMN,
+  ],
+  coalesceMs: 1_000,
+  isMadeByCoordinator: true,
   schema: objectWithStatus,
-};
+} satisfies Resource & ResourceType<CnfStatusObject>;

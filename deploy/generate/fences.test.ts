@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import { describe, expect, it } from 'vitest';
+import { objectSchema } from '#shared/kube/objects.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kinds } from '#shared/resources/registry.ts';
+import { resources } from '#shared/resources/resources.ts';
+import { fenceBlocks } from './fences.ts';
+
+const wholeCluster: KindDefinition = {
+  group: 'example.org',
+  version: 'v1',
+  scope: 'Cluster',
+  kind: 'Example',
+  plural: 'examples',
+  singular: 'example',
+  shortNames: [],
+  description: 'An example.',
+  schema: objectSchema,
+  spec: z.strictObject({}),
+};
+const [firewallZone] = kinds as [KindDefinition];
+const elsewhere: KindDefinition = { ...firewallZone, group: 'example.org', plural: 'zones' };
+const GROUP = firewallZone.group;
+
+const blocksOf = (others: KindDefinition[], rules: KindDefinition[] = []) =>
+  fenceBlocks([...resources, ...rules, ...others], [...kinds, ...rules]);
+
+describe('a resource of the whole cluster, in another group', () => {
+  const blocks = blocksOf([wholeCluster]);
+
+  it('is among those that webhooks and policies are asked about, under its own scope', () => {
+    const any = {
+      apiVersions: ['*'],
+      resources: ['*'],
+      operations: ['CREATE', 'UPDATE', 'DELETE'],
+    };
+    expect(blocks['resources-changed']).toEqual([
+      { ...any, apiGroups: [GROUP], scope: 'Namespaced' },
+      { ...any, apiGroups: ['example.org'], scope: 'Cluster' },
+    ]);
+  });
+
+  it('is not asked for what only rules need', () => {
+    for (const block of ['rules-created', 'rules-written', 'rules-changed'])
+      expect(blocks[block]).toEqual([expect.objectContaining({ apiGroups: [GROUP] })]);
+    expect(blocks['ties-rules-to-a-cnf']).toEqual(blocksOf([])['ties-rules-to-a-cnf']);
+  });
+
+  it('is read by the coordinator, which creates and deletes only what it makes itself', () => {
+    expect(blocks['rights-on-resources']).toContainEqual({
+      apiGroups: ['example.org'],
+      resources: ['*'],
+      verbs: ['get', 'list', 'watch', 'patch'],
+    });
+    const creating = (given: typeof blocks) =>
+      given['rights-on-resources']?.filter((right) => JSON.stringify(right).includes('"create"'));
+    expect(creating(blocks)).toEqual(creating(blocksOf([])));
+    expect(creating(blocksOf([{ ...wholeCluster, isMadeByCoordinator: true }]))).toContainEqual({
+      apiGroups: ['example.org'],
+      resources: ['examples'],
+      verbs: ['create', 'delete'],
+    });
+  });
+});
+
+it('asks about rules of a second group, too', () => {
+  expect(blocksOf([], [elsewhere])['rules-written']).toEqual([
+    expect.objectContaining({ apiGroups: [GROUP, 'example.org'], scope: 'Namespaced' }),
+  ]);
+});
+
+it('needs no purpose of what is no rule but shares a group with rules', () => {
+  const sharing = { ...wholeCluster, group: GROUP };
+  const [condition] = blocksOf([sharing])['ties-rules-to-a-cnf'] ?? [];
+  expect(condition).toMatchObject({
+    expression:
+      "request.resource.resource != 'cnfstatuses' && request.resource.resource != 'examples'",
+  });
+});

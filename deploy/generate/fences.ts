@@ -1,0 +1,78 @@
+/**
+ * What the manifests of admission and rights say of our resources: which requests webhooks and policies are asked about, and what the
+ * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
+ */
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { Resource } from '#shared/resources/resource.ts';
+import type { Blocks } from './blocks.ts';
+
+type Named = Pick<Resource, 'group' | 'plural' | 'scope'>;
+
+const groupsOf = (resources: readonly Named[]): string[] => [
+  ...new Set(resources.map(({ group }) => group)),
+];
+
+/** Requests about any resource of these groups, also one of another version that this one does not know. */
+const requests = (resources: readonly Named[], operations: readonly string[]): object[] =>
+  (['Namespaced', 'Cluster'] as const).flatMap((scope) => {
+    const apiGroups = groupsOf(resources.filter((resource) => resource.scope === scope));
+    return apiGroups.length === 0
+      ? []
+      : [{ apiGroups, apiVersions: ['*'], resources: ['*'], operations, scope }];
+  });
+
+const rightsOn = (
+  resources: readonly Named[],
+  verbs: readonly string[],
+  nameOf: (resource: Named) => string = ({ plural }) => plural,
+): object[] =>
+  groupsOf(resources).map((group) => ({
+    apiGroups: [group],
+    resources: [
+      ...new Set(resources.filter((resource) => resource.group === group).map(nameOf)),
+    ].sort(),
+    verbs,
+  }));
+
+const coordinatorRights = (
+  resources: readonly Resource[],
+  rules: readonly KindDefinition[],
+): object[] => [
+  ...rightsOn(resources, ['get', 'list', 'watch', 'patch'], () => '*'),
+  ...rightsOn(resources, ['update'], () => '*/status'),
+  ...rightsOn(
+    resources.filter(({ isMadeByCoordinator }) => isMadeByCoordinator),
+    ['create', 'delete'],
+  ),
+  ...rightsOn(
+    rules.filter(({ generates }) => generates),
+    ['update'],
+    ({ plural }) => `${plural}/finalizers`,
+  ),
+];
+
+/** One status object can be for all CNFs: what is no rule needs no purpose. */
+const notRules = (resources: readonly Resource[], rules: readonly KindDefinition[]): object[] => {
+  const groups = groupsOf(rules);
+  const ofRules = new Set(rules.map(({ plural }) => plural));
+  const others = resources.filter(
+    ({ group, plural }) => groups.includes(group) && !ofRules.has(plural),
+  );
+  const expression = others.map(({ plural }) => `request.resource.resource != '${plural}'`);
+  return others.length === 0
+    ? []
+    : [{ name: 'ties-rules-to-a-cnf', expression: expression.join(' && ') }];
+};
+
+/** `rules` are also among `resources`. */
+export const fenceBlocks = (
+  resources: readonly Resource[],
+  rules: readonly KindDefinition[],
+): Blocks => ({
+  'rules-created': requests(rules, ['CREATE']),
+  'rules-written': requests(rules, ['CREATE', 'UPDATE']),
+  'rules-changed': requests(rules, ['CREATE', 'UPDATE', 'DELETE']),
+  'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
+  'rights-on-resources': coordinatorRights(resources, rules),
+  'ties-rules-to-a-cnf': notRules(resources, rules),
+});

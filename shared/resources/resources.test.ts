@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { kinds } from './registry.ts';
+import { resourceOfRule, resources } from './resources.ts';
+
+/** `kubectl get` takes all of them, in one name space. */
+it('no two resources have a name in common', () => {
+  const names = resources.flatMap(({ plural, singular, shortNames }) => [
+    ...new Set([plural, singular, ...shortNames]),
+  ]);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+it('every rule is installed, with a status and columns', () => {
+  for (const { kind } of kinds)
+    expect(resources.find((one) => one.kind === kind)).toMatchObject({
+      kind,
+      status: expect.anything(),
+      columns: expect.arrayContaining([expect.objectContaining({ name: 'In Sync' })]),
+    });
+});
+
+it('a status of its own takes the place of that of all rules', () => {
+  const [rule] = kinds;
+  const own = rule!.spec;
+  expect(resourceOfRule({ ...rule!, status: own }).status).toBe(own);
+});

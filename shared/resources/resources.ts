@@ -1,0 +1,29 @@
+/**
+ * Everything that is installed: the rules of the registry with what agents need not know of them (status and columns), and the
+ * resources that are no rules.
+ */
+import { generatorStatusSchema } from '../protocol/generator-status.ts';
+import { ruleStatusSchema } from '../protocol/status.ts';
+import { cnfStatusResource } from './cnf-status.ts';
+import { MESSAGE_COLUMN, PURPOSE_COLUMN, shareColumn } from './columns.ts';
+import type { KindDefinition } from './kind.ts';
+import { kinds } from './registry.ts';
+
+/** A rule as it is installed. */
+export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
+  status: rule.generates ? generatorStatusSchema : ruleStatusSchema,
+  columns: [
+    PURPOSE_COLUMN,
+    shareColumn('Applied', rule.generates ? '.status.children' : '.status.pods'),
+    { name: 'In Sync', type: 'boolean', jsonPath: '.status.inSync' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    MESSAGE_COLUMN,
+  ],
+  ...rule,
+});
+
+/** What is no rule has nothing of what only rules have. */
+export const resources: readonly KindDefinition[] = [
+  ...kinds.map(resourceOfRule),
+  cnfStatusResource,
+];
