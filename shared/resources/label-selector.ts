@@ -1,5 +1,6 @@
 /** A label selector in a rule spec, as Deployments have it, and the text by which the API server is asked for what it selects. */
 import * as z from 'zod';
+import { alike, filled, is } from './conditions.ts';
 import { celText, text } from './schema.ts';
 
 const MAX_REQUIREMENTS = 32;
@@ -22,9 +23,8 @@ const requirement = z.strictObject({
 });
 type Requirement = z.infer<typeof requirement>;
 
-const needsValues = ({ operator }: Requirement): boolean =>
-  operator === 'In' || operator === 'NotIn';
 const VALUES_MUST = 'In and NotIn need values, and the others cannot have any';
+const HAS_ITS_VALUES = alike(is('operator', 'In', 'NotIn'), filled('values'));
 
 export const labelSelector = () =>
   z.strictObject({
@@ -46,27 +46,15 @@ export const labelSelector = () =>
       }),
     matchExpressions: z
       .array(
-        requirement
-          .refine((one) => needsValues(one) === (one.values ?? []).length > 0, {
-            error: VALUES_MUST,
-          })
-          .meta({
-            'x-kubernetes-validations': [
-              {
-                rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
-                message: VALUES_MUST,
-              },
-            ],
-          }),
+        requirement.refine(HAS_ITS_VALUES.holds, { error: VALUES_MUST }).meta({
+          'x-kubernetes-validations': [{ rule: HAS_ITS_VALUES.cel, message: VALUES_MUST }],
+        }),
       )
       .max(MAX_REQUIREMENTS)
       .optional()
       .describe('What else labels must be; all have to hold.'),
   });
 export type LabelSelector = z.infer<ReturnType<typeof labelSelector>>;
-
-export const isEmptySelector = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
-  Object.keys(matchLabels ?? {}).length === 0 && (matchExpressions ?? []).length === 0;
 
 /** As the API server takes it in a list or watch; the same selector is always the same text. */
 export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string =>

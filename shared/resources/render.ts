@@ -4,7 +4,6 @@ import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import type { UciSection, UciValue } from '../uci/model.ts';
 import { parts } from './fields.ts';
 import type { Reference } from './kind.ts';
-import type { NameRule } from './resource.ts';
 
 /** What all rule kinds have in common. */
 export const ruleResource = {
@@ -58,10 +57,3 @@ export const label = (crName: string): string => {
 /** A reference, where the field is given and names a CR. */
 export const referenceTo = (kind: string, path: string, name: string | undefined): Reference[] =>
   name === undefined || name === '*' ? [] : [{ path, kind, name }];
-
-export const nameLimit = (max: number, why: string): NameRule => ({
-  cel: `self.metadata.name.size() <= ${max}`,
-  message: `the name must be at most ${max} characters long: ${why}`,
-  holds: (name) => name.length <= max,
-  isLimit: true,
-});

@@ -5,7 +5,7 @@
 import type * as z from 'zod';
 import type { ResourceType } from '../kube/objects.ts';
 
-/** A condition on the spec that the API server checks as CEL and we check in code. */
+/** A condition on the spec that the API server checks as CEL and we check in code; `conditions.ts` makes both from one. */
 export type SpecRule<Spec> = {
   /** CEL over `self`, which is the spec. */
   cel: string;

@@ -3,6 +3,7 @@
  * and a CNFNAT that gives packets the device's own address there.
  */
 import * as z from 'zod';
+import { any, given, is, matches, specRule, when } from '../conditions.ts';
 import { address, plainNetwork } from '../fields.ts';
 import { isV6, ofFamily, optionalHost } from '../generation.ts';
 import type { AddressesOf, Child } from '../generation.ts';
@@ -60,25 +61,17 @@ export const cnfHubSite = defineKind({
   description: 'Routes to a site through the IPsec tunnels of a hub or a device.',
   spec,
   specRules: [
-    {
-      path: 'spec.site',
-      cel: "(has(self.site) && self.site != '') || (has(self.subnet) && self.subnet != '')",
-      message: 'site or subnet is required',
-      holds: ({ site, subnet }) => site !== undefined || subnet !== undefined,
-    },
-    {
-      path: 'spec.hubip',
-      cel: `self.type != 'Hub' || (has(self.hubip) && self.hubip.matches('^[0-9.]{7,${MAX_HUB_IP}}$'))`,
-      message: `is required for a Hub, IPv4 and at most ${MAX_HUB_IP} characters long: Linux takes at most 15 characters for the device vti_<hubip>`,
-      holds: ({ type, hubip = '' }) =>
-        type !== 'Hub' || (hubip !== '' && !isV6(hubip) && hubip.length <= MAX_HUB_IP),
-    },
-    {
-      path: 'spec.devicepip',
-      cel: "self.type != 'Device' || (has(self.devicepip) && self.devicepip != '')",
-      message: 'is required for a Device',
-      holds: ({ type, devicepip }) => type !== 'Device' || devicepip !== undefined,
-    },
+    specRule('site', any(given('site'), given('subnet')), 'site or subnet is required'),
+    specRule(
+      'hubip',
+      when(is('type', 'Hub'), matches('hubip', `[0-9.]{7,${MAX_HUB_IP}}`)),
+      `is required for a Hub, IPv4 and at most ${MAX_HUB_IP} characters long: Linux takes at most 15 characters for the device vti_<hubip>`,
+    ),
+    specRule(
+      'devicepip',
+      when(is('type', 'Device'), given('devicepip')),
+      'is required for a Device',
+    ),
   ],
   generates: {
     hosts: ({ site }) => (site === undefined ? [] : [{ path: 'spec.site', name: site }]),

@@ -3,6 +3,19 @@
  * translation of the destination a `redirect` from a zone that is nothing but the device.
  */
 import * as z from 'zod';
+import {
+  absent,
+  all,
+  any,
+  choose,
+  given,
+  is,
+  matches,
+  matchesAsText,
+  not,
+  specRule,
+  when,
+} from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
 import { deviceUse, deviceZone, optionalNatDevice } from '../device.ts';
 import { count, ignored, negatableNetwork, negatablePort, protocols } from '../fields.ts';
@@ -46,8 +59,12 @@ const spec = z.strictObject({
 });
 type Spec = z.infer<typeof spec>;
 
-const isOneAddress = (value: string | undefined): boolean =>
-  value !== undefined && !/[!/]/.test(value);
+const IS_DNAT = is('target', 'DNAT');
+const IS_SNAT = is('target', 'SNAT');
+/** The fields take networks and negation, too. */
+const oneAddressIn = (field: string) => matches(field, '[^!/]+');
+const NOT_NEGATED = '[^!]+';
+
 const isSource = ({ target }: Spec): boolean => target !== 'DNAT';
 
 /** `#source` is the device that has the new source address. */
@@ -102,48 +119,36 @@ export const cnfNat = defineKind({
   isMadeByCoordinator: true,
   spec,
   specRules: [
-    {
-      path: 'spec.dest',
-      cel: "self.target == 'DNAT' ? (!has(self.dest) || self.dest == '') : (has(self.dest) && self.dest != '')",
-      message: 'is required for SNAT and MASQUERADE, and cannot be used with DNAT',
-      holds: (rule) => isSource(rule) === (rule.dest !== undefined),
-    },
-    {
-      path: 'spec.src',
-      cel: "!has(self.src) || self.src == '' || (self.target == 'DNAT' && self.src != '#source')",
-      message: 'is a device other than #source, and for DNAT only',
-      holds: (rule) => rule.src === undefined || (!isSource(rule) && rule.src !== '#source'),
-    },
-    {
-      path: 'spec.src_dip',
-      cel: "self.target == 'DNAT' || (self.target == 'SNAT' ? has(self.src_dip) && self.src_dip.matches('^[^!/]+$') : !has(self.src_dip) || self.src_dip == '')",
-      message: 'is required for SNAT, one address, and cannot be used with MASQUERADE',
-      holds: ({ target, src_dip }) =>
-        target === 'DNAT' || (target === 'SNAT' ? isOneAddress(src_dip) : src_dip === undefined),
-    },
-    {
-      path: 'spec.dest_ip',
-      cel: "self.target != 'DNAT' || ((has(self.dest_ip) && self.dest_ip != '') ? self.dest_ip.matches('^[^!/]+$') : (has(self.dest_port) && self.dest_port != ''))",
-      message: 'is one address for DNAT; without it, dest_port is required',
-      holds: ({ target, dest_ip, dest_port }) =>
-        target !== 'DNAT' ||
-        (dest_ip === undefined ? dest_port !== undefined : isOneAddress(dest_ip)),
-    },
-    {
-      path: 'spec.src_dport',
-      cel: "!has(self.src_dport) || self.src_dport == '' || self.target == 'DNAT' || (self.target == 'SNAT' && !string(self.src_dport).contains('!'))",
-      message: 'cannot be negated with SNAT, nor be used with MASQUERADE',
-      holds: ({ target, src_dport }) =>
-        src_dport === undefined ||
-        target === 'DNAT' ||
-        (target === 'SNAT' && !src_dport.includes('!')),
-    },
-    {
-      path: 'spec.dest_port',
-      cel: "self.target != 'DNAT' || !has(self.dest_port) || !string(self.dest_port).contains('!')",
-      message: 'cannot be negated with DNAT',
-      holds: ({ target, dest_port }) => target !== 'DNAT' || dest_port?.includes('!') !== true,
-    },
+    specRule(
+      'dest',
+      choose(IS_DNAT, absent('dest'), given('dest')),
+      'is required for SNAT and MASQUERADE, and cannot be used with DNAT',
+    ),
+    specRule(
+      'src',
+      any(absent('src'), all(IS_DNAT, not(is('src', '#source')))),
+      'is a device other than #source, and for DNAT only',
+    ),
+    specRule(
+      'src_dip',
+      any(IS_DNAT, choose(IS_SNAT, oneAddressIn('src_dip'), absent('src_dip'))),
+      'is required for SNAT, one address, and cannot be used with MASQUERADE',
+    ),
+    specRule(
+      'dest_ip',
+      when(IS_DNAT, choose(given('dest_ip'), oneAddressIn('dest_ip'), given('dest_port'))),
+      'is one address for DNAT; without it, dest_port is required',
+    ),
+    specRule(
+      'src_dport',
+      any(absent('src_dport'), IS_DNAT, all(IS_SNAT, matchesAsText('src_dport', NOT_NEGATED))),
+      'cannot be negated with SNAT, nor be used with MASQUERADE',
+    ),
+    specRule(
+      'dest_port',
+      any(not(IS_DNAT), absent('dest_port'), matchesAsText('dest_port', NOT_NEGATED)),
+      'cannot be negated with DNAT',
+    ),
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port'], 'all'),
   ],
   devices: (rule) =>

@@ -1,4 +1,5 @@
 /** CNFRouteRule: which packets use which routing table, as a `rule` section of OpenWRT's network configuration. */
+import { all, any, given, sameFamily, specRule, when } from '../conditions.ts';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { count, mark, network } from '../fields.ts';
@@ -43,19 +44,16 @@ export const cnfRouteRule = defineKind({
   description: 'Which packets use which routing table of the CNF.',
   spec,
   specRules: [
-    {
-      path: 'spec.src',
-      cel: "(has(self.src) && self.src != '') || (has(self.dst) && self.dst != '') || (has(self.fwmark) && self.fwmark != '')",
-      message: 'src, dst or fwmark is required: without one, all traffic would use the table',
-      holds: ({ src, dst, fwmark }) => [src, dst, fwmark].some((value) => value !== undefined),
-    },
-    {
-      path: 'spec.dst',
-      cel: "!has(self.src) || !has(self.dst) || self.src == '' || self.dst == '' || self.src.contains(':') == self.dst.contains(':')",
-      message: 'must be of the same address family as src',
-      holds: ({ src, dst }) =>
-        src === undefined || dst === undefined || familyOf(src) === familyOf(dst),
-    },
+    specRule(
+      'src',
+      any(given('src'), given('dst'), given('fwmark')),
+      'src, dst or fwmark is required: without one, all traffic would use the table',
+    ),
+    specRule(
+      'dst',
+      when(all(given('src'), given('dst')), sameFamily('src', 'dst')),
+      'must be of the same address family as src',
+    ),
   ],
   uci: {
     package: 'network',

@@ -1,4 +1,5 @@
 /** CNFRoute: a route of the CNF, as a `route` section of OpenWRT's network configuration. */
+import { absent, any, is, sameFamily, specRule } from '../conditions.ts';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { device, deviceUse } from '../device.ts';
@@ -38,12 +39,11 @@ export const cnfRoute = defineKind({
   isMadeByCoordinator: true,
   spec,
   specRules: [
-    {
-      path: 'spec.gw',
-      cel: "!has(self.gw) || self.gw == '' || self.dst == 'default' || self.gw.contains(':') == self.dst.contains(':')",
-      message: 'must be of the same address family as dst',
-      holds: ({ dst, gw }) => gw === undefined || dst === 'default' || isV6({ dst }) === isIPv6(gw),
-    },
+    specRule(
+      'gw',
+      any(absent('gw'), is('dst', 'default'), sameFamily('gw', 'dst')),
+      'must be of the same address family as dst',
+    ),
   ],
   devices: ({ dev }) => deviceUse('spec.dev', dev),
   uci: {

@@ -1,5 +1,6 @@
 /** FirewallRule: a traffic rule of OpenWRT's firewall between zones. */
 import * as z from 'zod';
+import { all, any, given, is, not, specRule, when } from '../conditions.ts';
 import {
   MAX_ITEMS,
   freeText,
@@ -66,19 +67,16 @@ export const firewallRule = defineKind({
   description: 'A firewall rule: what happens to packets from, to or between zones.',
   spec,
   specRules: [
-    {
-      path: 'spec.target',
-      cel: "!has(self.target) || self.target != 'MARK' || (has(self.set_mark) && self.set_mark != '') || (has(self.set_xmark) && self.set_xmark != '')",
-      message: 'MARK needs set_mark or set_xmark',
-      holds: ({ target, set_mark, set_xmark }) =>
-        target !== 'MARK' || set_mark !== undefined || set_xmark !== undefined,
-    },
-    {
-      path: 'spec.target',
-      cel: "!has(self.target) || self.target != 'NOTRACK' || (has(self.src) && !(self.src in ['', '*']))",
-      message: 'NOTRACK needs a zone in src',
-      holds: ({ target, src }) => target !== 'NOTRACK' || (src !== undefined && src !== '*'),
-    },
+    specRule(
+      'target',
+      when(is('target', 'MARK'), any(given('set_mark'), given('set_xmark'))),
+      'MARK needs set_mark or set_xmark',
+    ),
+    specRule(
+      'target',
+      when(is('target', 'NOTRACK'), all(given('src'), not(is('src', '*')))),
+      'NOTRACK needs a zone in src',
+    ),
     portsNeedProtocol(['src_port', 'dest_port']),
   ],
   references: ({ src, dest }) => [

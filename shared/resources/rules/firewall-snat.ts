@@ -1,5 +1,6 @@
 /** FirewallSNAT: a redirect that rewrites the source of packets which leave by a zone. */
 import * as z from 'zod';
+import { absent, given, specRule } from '../conditions.ts';
 import {
   address,
   negatableNetwork,
@@ -39,18 +40,12 @@ export const firewallSnat = defineKind({
   description: 'Rewrites the source address of packets that leave by a firewall zone.',
   spec,
   specRules: [
-    {
-      path: 'spec.src_dip',
-      cel: "has(self.src_dip) && self.src_dip != ''",
-      message: 'is required: the new source address',
-      holds: ({ src_dip }) => src_dip !== undefined,
-    },
-    {
-      path: 'spec.src_mac',
-      cel: "!has(self.src_mac) || self.src_mac == ''",
-      message: 'cannot be used with SNAT: packets that leave have no such address any more',
-      holds: ({ src_mac }) => src_mac === undefined,
-    },
+    specRule('src_dip', given('src_dip'), 'is required: the new source address'),
+    specRule(
+      'src_mac',
+      absent('src_mac'),
+      'cannot be used with SNAT: packets that leave have no such address any more',
+    ),
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
   ],
   references: redirectReferences,

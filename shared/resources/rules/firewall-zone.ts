@@ -1,10 +1,11 @@
 /** FirewallZone: a zone of OpenWRT's firewall, made of networks that the CNF pod is attached to. */
 import * as z from 'zod';
+import { absent, any, equal, nameIsNot, nameLimit, specRule } from '../conditions.ts';
 import { MAX_ITEMS, flag, freeText, networkItem, networkName } from '../fields.ts';
 import { family, icnAnonymous } from './firewall.ts';
 import { icnResource, negatableNetworkItem, nothing, oneNetwork } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { nameLimit, ruleResource, section } from '../render.ts';
+import { ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
 const policy = () => oneOf(['ACCEPT', 'REJECT', 'DROP']);
@@ -54,22 +55,18 @@ export const firewallZone = defineKind({
   description: 'A firewall zone: networks of the CNF that are treated alike.',
   spec,
   specRules: [
-    {
-      path: 'spec.etra_dest',
-      cel: "!has(self.etra_dest) || !has(self.extra_dest) || self.etra_dest == '' || self.extra_dest == '' || self.etra_dest == self.extra_dest",
-      message: 'is another spelling of extra_dest: give only one of the two',
-      holds: ({ etra_dest: misspelt, extra_dest: right }) =>
-        misspelt === undefined || right === undefined || misspelt === right,
-    },
+    specRule(
+      'etra_dest',
+      any(absent('etra_dest'), absent('extra_dest'), equal('etra_dest', 'extra_dest')),
+      'is another spelling of extra_dest: give only one of the two',
+    ),
   ],
   nameRules: [
     nameLimit(11, "OpenWRT's firewall3 has no longer zone names"),
-    {
-      cel: "!self.metadata.name.matches('^[0-9]')",
-      message: "the name must begin with a letter: OpenWRT's firewall has no other zone names",
-      holds: (name) => !/^[0-9]/.test(name),
-      isLimit: false,
-    },
+    nameIsNot(
+      '^[0-9]',
+      "the name must begin with a letter: OpenWRT's firewall has no other zone names",
+    ),
   ],
   networks: ({ network }) =>
     network.map((name, index) => ({ path: `spec.network[${index}]`, network: name })),

@@ -1,4 +1,5 @@
 /** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
+import { alike, given, is, not, present, specRule, unique, when } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
 import { parts } from '../fields.ts';
 import {
@@ -47,37 +48,26 @@ export type Remote = Certificates & {
   connections: Connection[];
 };
 
+const IS_PSK = is('authentication_method', 'psk');
+const IS_PUBKEY = is('authentication_method', 'pubkey');
+
 export const remoteRules: readonly SpecRule<Remote>[] = [
-  {
-    path: 'spec.pre_shared_key',
-    cel: "self.authentication_method != 'psk' || ((has(self.pre_shared_key) && self.pre_shared_key != '') != has(self.pre_shared_key_from))",
-    message: 'psk needs either pre_shared_key or pre_shared_key_from',
-    holds: ({ authentication_method, pre_shared_key, pre_shared_key_from }) =>
-      authentication_method !== 'psk' ||
-      (pre_shared_key === undefined) !== (pre_shared_key_from === undefined),
-  },
-  {
-    path: 'spec.local_public_cert',
-    cel: "self.authentication_method != 'pubkey' || (has(self.local_public_cert) && self.local_public_cert != '')",
-    message: 'pubkey needs local_public_cert',
-    holds: ({ authentication_method, local_public_cert }) =>
-      authentication_method !== 'pubkey' || local_public_cert !== undefined,
-  },
-  {
-    path: 'spec.local_private_cert',
-    cel: "self.authentication_method != 'pubkey' || ((has(self.local_private_cert) && self.local_private_cert != '') != has(self.local_private_cert_from))",
-    message: 'pubkey needs either local_private_cert or local_private_cert_from',
-    holds: ({ authentication_method, local_private_cert, local_private_cert_from }) =>
-      authentication_method !== 'pubkey' ||
-      (local_private_cert === undefined) !== (local_private_cert_from === undefined),
-  },
-  {
-    path: 'spec.connections',
-    cel: 'self.connections.all(a, self.connections.exists_one(b, b.name == a.name))',
-    message: 'each connection needs a name of its own',
-    holds: ({ connections }) =>
-      new Set(connections.map(({ name }) => name)).size === connections.length,
-  },
+  specRule(
+    'pre_shared_key',
+    when(IS_PSK, not(alike(given('pre_shared_key'), present('pre_shared_key_from')))),
+    'psk needs either pre_shared_key or pre_shared_key_from',
+  ),
+  specRule(
+    'local_public_cert',
+    when(IS_PUBKEY, given('local_public_cert')),
+    'pubkey needs local_public_cert',
+  ),
+  specRule(
+    'local_private_cert',
+    when(IS_PUBKEY, not(alike(given('local_private_cert'), present('local_private_cert_from')))),
+    'pubkey needs either local_private_cert or local_private_cert_from',
+  ),
+  specRule('connections', unique('connections', 'name'), 'each connection needs a name of its own'),
 ];
 
 export const remoteReferences = ({ crypto_proposal, connections }: Remote): Reference[] => [

@@ -1,5 +1,6 @@
 /** Mwan3Policy: how traffic is spread over networks. Its name is the name in mwan3, so a ledger tells whose it is. */
 import * as z from 'zod';
+import { nameIsNot, specRule, unique } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
 import { networkName } from '../fields.ts';
 import { icnResource, inNameSpace, objectText, textsIn } from '../icn.ts';
@@ -37,22 +38,14 @@ export const mwan3Policy = defineKind({
   description: 'A policy of mwan3: over which networks traffic goes, and in which shares.',
   spec,
   specRules: [
-    {
-      path: 'spec.members',
-      cel: 'self.members.all(m, self.members.exists_one(n, n.network == m.network))',
-      message: 'each network can be a member once only',
-      holds: ({ members }) =>
-        new Set(members.map(({ network }) => network)).size === members.length,
-    },
+    specRule('members', unique('members', 'network'), 'each network can be a member once only'),
   ],
   nameRules: [
     mwan3NameLimit,
-    {
-      cel: `!(self.metadata.name in [${BUILT_IN_POLICIES.map((name) => `'${name}'`).join(', ')}])`,
-      message: `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 has these built in`,
-      holds: (name) => !BUILT_IN_POLICIES.includes(name),
-      isLimit: false,
-    },
+    nameIsNot(
+      `^(${BUILT_IN_POLICIES.join('|')})$`,
+      `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 has these built in`,
+    ),
   ],
   networks: ({ members }) =>
     members.map(({ network }, index) => ({ path: `spec.members[${index}].network`, network })),

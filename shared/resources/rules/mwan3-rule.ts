@@ -1,5 +1,6 @@
 /** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
 import * as z from 'zod';
+import { absent, all, any, is, specRule } from '../conditions.ts';
 import { count, flag, network, parts, plainPorts, reference } from '../fields.ts';
 import { icnResource, inNameSpace, oneNetwork, onePort } from '../icn.ts';
 import { defineKind } from '../kind.ts';
@@ -36,13 +37,11 @@ export const mwan3Rule = defineKind({
   description: 'A rule of mwan3: which traffic goes by which Mwan3Policy.',
   spec,
   specRules: [
-    {
-      path: 'spec.proto',
-      cel: "((!has(self.src_port) || self.src_port == '') && (!has(self.dest_port) || self.dest_port == '')) || (has(self.proto) && self.proto in ['tcp', 'udp'])",
-      message: 'ports need tcp or udp: mwan3 leaves them out otherwise',
-      holds: ({ src_port, dest_port, proto }) =>
-        (src_port === undefined && dest_port === undefined) || proto === 'tcp' || proto === 'udp',
-    },
+    specRule(
+      'proto',
+      any(all(absent('src_port'), absent('dest_port')), is('proto', 'tcp', 'udp')),
+      'ports need tcp or udp: mwan3 leaves them out otherwise',
+    ),
   ],
   nameRules: [mwan3NameLimit],
   references: ({ policy }) =>

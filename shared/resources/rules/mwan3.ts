@@ -1,5 +1,5 @@
 /** What the kinds of mwan3 share. */
-import { nameLimit } from '../render.ts';
+import { nameLimit } from '../conditions.ts';
 
 /** Policies that mwan3 has without configuration. */
 export const BUILT_IN_POLICIES: readonly string[] = ['default', 'unreachable', 'blackhole'];

@@ -3,6 +3,7 @@
  * itself; where two or another chain are needed, a zone that is nothing but the device stands in.
  */
 import * as z from 'zod';
+import { absent, any, given, is, specRule, when } from '../conditions.ts';
 import { device, deviceUse, deviceZone, optionalDevice } from '../device.ts';
 import {
   MAX_ITEMS,
@@ -64,8 +65,8 @@ const spec = z.strictObject({
 });
 
 /** Before routing, where a packet's way out is not known yet. */
-const isEarly = (target: (typeof TARGETS)[number]): boolean =>
-  target === 'MARK' || target === 'NOTRACK';
+const EARLY_TARGETS: readonly string[] = ['MARK', 'NOTRACK'];
+const isEarly = (target: (typeof TARGETS)[number]): boolean => EARLY_TARGETS.includes(target);
 
 export const networkFirewallRule = defineKind({
   ...ruleResource,
@@ -76,19 +77,16 @@ export const networkFirewallRule = defineKind({
   description: 'A firewall rule for packets from one device to another, or to the CNF itself.',
   spec,
   specRules: [
-    {
-      path: 'spec.target',
-      cel: "self.target != 'MARK' || (has(self.set_mark) && self.set_mark != '') || (has(self.set_xmark) && self.set_xmark != '')",
-      message: 'MARK needs set_mark or set_xmark',
-      holds: ({ target, set_mark, set_xmark }) =>
-        target !== 'MARK' || set_mark !== undefined || set_xmark !== undefined,
-    },
-    {
-      path: 'spec.dest',
-      cel: "!(self.target in ['MARK', 'NOTRACK']) || !has(self.dest) || self.dest == ''",
-      message: 'cannot be used with MARK and NOTRACK, which act before the way out is known',
-      holds: ({ target, dest }) => !isEarly(target) || dest === undefined,
-    },
+    specRule(
+      'target',
+      when(is('target', 'MARK'), any(given('set_mark'), given('set_xmark'))),
+      'MARK needs set_mark or set_xmark',
+    ),
+    specRule(
+      'dest',
+      when(is('target', ...EARLY_TARGETS), absent('dest')),
+      'cannot be used with MARK and NOTRACK, which act before the way out is known',
+    ),
     portsNeedProtocol(['src_port', 'dest_port'], 'all'),
   ],
   devices: ({ src, dest }) => [...deviceUse('spec.src', src), ...deviceUse('spec.dest', dest)],

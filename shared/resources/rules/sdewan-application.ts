@@ -2,6 +2,7 @@
  * SdewanApplication: what chosen pods send goes by the CNF's own routing table, by one `rule` section for each of their
  * addresses. The coordinator follows the pods and writes their addresses to an annotation, so that agents need not watch pods.
  */
+import { any, filled, given, specRule } from '../conditions.ts';
 import { isIP, isIPv6 } from 'node:net';
 import * as z from 'zod';
 import { POD_ADDRESSES_ANNOTATION } from '../../names.ts';
@@ -9,7 +10,7 @@ import { uciName } from '../../uci/names.ts';
 import { icnResource, unsupported, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import type { Lack, RenderContext } from '../kind.ts';
-import { isEmptySelector, labelSelector, selectorText } from '../label-selector.ts';
+import { labelSelector, selectorText } from '../label-selector.ts';
 import { CNF_TABLE } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalText, optionalTextOrNumber } from '../schema.ts';
@@ -69,13 +70,15 @@ export const sdewanApplication = defineKind({
   description: `Sends what chosen pods send by table ${CNF_TABLE} of the CNF, whose routes are CNFRoutes with table cnf.`,
   spec,
   specRules: [
-    {
-      path: 'spec.podSelector',
-      cel: "(has(self.appNamespace) && self.appNamespace != '') || (has(self.podSelector.matchLabels) && self.podSelector.matchLabels.size() > 0) || (has(self.podSelector.matchExpressions) && self.podSelector.matchExpressions.size() > 0)",
-      message: 'needs a label or an expression, or an appNamespace: it would select all pods',
-      holds: ({ podSelector, appNamespace }) =>
-        appNamespace !== undefined || !isEmptySelector(podSelector),
-    },
+    specRule(
+      'podSelector',
+      any(
+        given('appNamespace'),
+        filled('podSelector.matchLabels'),
+        filled('podSelector.matchExpressions'),
+      ),
+      'needs a label or an expression, or an appNamespace: it would select all pods',
+    ),
   ],
   pods: ({ podSelector, appNamespace }) => ({
     namespace: appNamespace,
