@@ -87,7 +87,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     driver,
     source,
     information: information.current,
-    commentsLost: () => told.untold(ledger.comments().lost),
+    commentsLost: () => told.untold(ledger.record().comments.lost),
     onChange: () => onChange(),
     clock,
   });

@@ -7,8 +7,7 @@ import { blame, refuseWarned, type BlameDeps } from './blame.ts';
 import type { Plan } from './plan.ts';
 import type { Refused } from './refusals.ts';
 import { createSearch } from './search.ts';
-import { NOTHING_KNOWN, type Standing } from './standing.ts';
-import type { Work } from './work.ts';
+import { NOTHING_KNOWN } from './standing.ts';
 
 const REVISION = 'new';
 const verdictOf = (name: string, uciPackage: string, section = name): Verdict => ({
@@ -49,11 +48,7 @@ const deltaWith = (uciPackage: string, names: readonly string[]): UciDelta => ({
   set: [],
   append: names.map((name) => namedSection('rule', name)),
 });
-const workOf = (
-  verdicts: readonly Verdict[],
-  deltas: readonly UciDelta[] = [],
-  standing: Partial<Standing> = {},
-): Work => {
+const lookOf = (verdicts: readonly Verdict[], deltas: readonly UciDelta[] = []) => {
   const sections = verdicts.flatMap((verdict) => verdict.sections);
   const packages = new Set(sections.map((section) => section.package));
   const plan: Plan = {
@@ -69,15 +64,7 @@ const workOf = (
       ]),
     ),
   };
-  return {
-    plan: () => plan,
-    replan: () => undefined,
-    standing: () => ({ ...NOTHING_KNOWN, verdicts, ...standing }),
-    fingerprint: () => '',
-    search: createSearch(),
-    takeOver: async () => undefined,
-    apply: () => Promise.reject(new Error('not asked in this test')),
-  };
+  return { search: createSearch(), plan };
 };
 const rejected = (
   sections: string[],
@@ -93,7 +80,7 @@ const refusedUids = (): string[] => [...added.keys()];
 describe('of a set that OpenWRT refuses', () => {
   it('the rules whose sections it names are refused, with its words, and are to be tried again', async () => {
     const rules = ['a', 'b', 'c'].map((name) => verdictOf(name, 'firewall'));
-    await blame(deps, workOf(rules), rejected(['a', 'c'], 'no such protocol'));
+    await blame(deps, lookOf(rules), rejected(['a', 'c'], 'no such protocol'));
     expect(refusedUids()).toEqual(['a', 'c']);
     expect(added.get('a')).toEqual({
       revision: REVISION,
@@ -104,20 +91,20 @@ describe('of a set that OpenWRT refuses', () => {
 
   it('a section of the same name in another package makes nobody guilty', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
-    await blame(deps, workOf(rules), rejected(['same']));
+    await blame(deps, lookOf(rules), rejected(['same']));
     expect(refusedUids()).toEqual(['here']);
   });
 
   it('nobody of another package is a suspect when it names none', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
     const deltas = [deltaWith('mwan3', ['same']), deltaWith('firewall', ['same'])];
-    await blame(deps, workOf(rules, deltas), rejected([]));
+    await blame(deps, lookOf(rules, deltas), rejected([]));
     expect(refusedUids()).toEqual(['here']);
   });
 
   it('only rules that have changed are suspects', async () => {
     const rules = ['a', 'b', 'c'].map((name) => verdictOf(name, 'firewall'));
-    await blame(deps, workOf(rules, [deltaWith('firewall', ['b'])]), rejected([]));
+    await blame(deps, lookOf(rules, [deltaWith('firewall', ['b'])]), rejected([]));
     expect(refusedUids()).toEqual(['b']);
   });
 
@@ -125,13 +112,13 @@ describe('of a set that OpenWRT refuses', () => {
     const rules = ['a', 'b'].map((name) => verdictOf(name, 'firewall'));
     const [before, after] = [namedSection('rule', 'a', { x: '1' }), namedSection('rule', 'a')];
     const delta: UciDelta = { ...deltaWith('firewall', []), set: [{ before, after }] };
-    await blame(deps, workOf(rules, [delta]), rejected([]));
+    await blame(deps, lookOf(rules, [delta]), rejected([]));
     expect(refusedUids()).toEqual(['a']);
   });
 
   it('nobody is to blame when no rule has a section there', async () => {
-    const work = workOf([verdictOf('elsewhere', 'mwan3')]);
-    await expect(blame(deps, work, rejected([]))).rejects.toBeInstanceOf(OpenwrtBlockedError);
+    const look = lookOf([verdictOf('elsewhere', 'mwan3')]);
+    await expect(blame(deps, look, rejected([]))).rejects.toBeInstanceOf(OpenwrtBlockedError);
     expect(refusedUids()).toEqual([]);
   });
 
@@ -141,20 +128,20 @@ describe('of a set that OpenWRT refuses', () => {
       ['a', spec],
       ['b', spec],
     ]);
-    const work = workOf([verdictOf('a', 'firewall'), verdictOf('b', 'firewall')]);
-    await blame(deps, work, rejected(['a']));
+    const look = lookOf([verdictOf('a', 'firewall'), verdictOf('b', 'firewall')]);
+    await blame(deps, look, rejected(['a']));
     expect([...older.keys()]).toEqual(['a', 'b']);
-    await blame(deps, work, rejected(['a']));
+    await blame(deps, look, rejected(['a']));
     expect([...older.keys()]).toEqual(['b']);
   });
 });
 
 describe('of a rule that OpenWRT left out', () => {
-  const warned = { warnings: new Map([['firewall.a', 'skipped']]) };
+  const warned = { ...NOTHING_KNOWN, warnings: new Map([['firewall.a', 'skipped']]) };
 
   it('the version before goes back into force, and is not taken out again by a new try', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
-    refuseWarned(deps, workOf([verdictOf('a', 'firewall')], [], warned));
+    refuseWarned(deps, { ...warned, verdicts: [verdictOf('a', 'firewall')] });
     expect(added.get('a')).toEqual({ revision: REVISION, message: 'skipped', retry: false });
   });
 
@@ -163,14 +150,14 @@ describe('of a rule that OpenWRT left out', () => {
     ['it is this one', new Map([['a', { spec: {}, generation: 1, revision: REVISION }]])],
   ])('nothing is refused when %s', (_what, before) => {
     older = before;
-    refuseWarned(deps, workOf([verdictOf('a', 'firewall')], [], warned));
+    refuseWarned(deps, { ...warned, verdicts: [verdictOf('a', 'firewall')] });
     expect(refusedUids()).toEqual([]);
   });
 
   it('nothing is refused of a rule that goes', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
     const leaving = { ...verdictOf('a', 'firewall'), verdict: 'unwanted' } as const;
-    refuseWarned(deps, workOf([leaving], [], warned));
+    refuseWarned(deps, { ...warned, verdicts: [leaving] });
     expect(refusedUids()).toEqual([]);
   });
 });

@@ -4,8 +4,8 @@ import { OpenwrtBlockedError, type ApplyResult } from '../device/driver.ts';
 import type { LastGoodStore } from './last-good.ts';
 import type { Plan } from './plan.ts';
 import type { Refusals } from './refusals.ts';
-import { warningFor } from './standing.ts';
-import type { Work } from './work.ts';
+import type { Search } from './search.ts';
+import { warningFor, type Standing } from './standing.ts';
 
 export type BlameDeps = { refusals: Refusals; lastGood: LastGoodStore };
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
@@ -13,10 +13,10 @@ type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 /** Refuses the rules whose sections OpenWRT named, or brings the search for them one step on. @throws OpenwrtBlockedError when no rule can be to blame */
 export const blame = async (
   { refusals, lastGood }: BlameDeps,
-  { search, plan }: Work,
+  { search, plan }: { search: Search; plan: Plan },
   rejected: Rejected,
 ): Promise<void> => {
-  const { verdicts } = plan();
+  const { verdicts } = plan;
   const message = `OpenWRT refuses package ${rejected.package} with this rule: ${rejected.message}`;
   const refuse = async (verdict: Verdict): Promise<void> => {
     const { uid } = verdict.rule.metadata;
@@ -37,7 +37,7 @@ export const blame = async (
     for (const verdict of named) await refuse(verdict);
     return;
   }
-  const guilty = search.refused(() => suspectsIn(plan(), rejected));
+  const guilty = search.refused(() => suspectsIn(plan, rejected));
   const found = verdicts.find(({ rule }) => rule.metadata.uid === guilty);
   if (found !== undefined) await refuse(found);
 };
@@ -68,8 +68,7 @@ const suspectsIn = ({ verdicts, deltas, desired }: Plan, rejected: Rejected): re
  * Rules whose new version OpenWRT left out, while an older one was in force: they go back to that one, since dropping a deny
  * rule would open the firewall. Others stay where they are; OpenWRT ignores them.
  */
-export const refuseWarned = ({ refusals, lastGood }: BlameDeps, work: Work): void => {
-  const standing = work.standing();
+export const refuseWarned = ({ refusals, lastGood }: BlameDeps, standing: Standing): void => {
   for (const verdict of standing.verdicts) {
     const { uid } = verdict.rule.metadata;
     const older = lastGood.current().get(uid);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { openLedger, type Ledger, type Settlement } from './ledger.ts';
+import { begun, openLedger, settled, type Intent, type Ledger, type Settlement } from './ledger.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -14,8 +14,17 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** The one that a restarted agent has. */
 const open = (): Promise<Ledger> => openLedger(join(folder, 'ledger.json'), silentLogger);
 const POLICY = new Map([['mwan3.balance', 'Mwan3Policy']]);
+const warningOf = (ledger: Ledger, name: string): string | undefined =>
+  ledger.record().warnings.get(name)?.get('a');
 const NO_COMMENTS = { atStake: [], lost: [] };
-const settlement = (change: Partial<Settlement> = {}): Settlement => ({
+const begin = async (ledger: Ledger, intent: Partial<Intent>): Promise<void> => {
+  const { comments } = ledger.record();
+  const nothing = { names: new Map(), packages: [], comments };
+  await ledger.write(begun(ledger.record(), { ...nothing, ...intent }));
+};
+const settle = (ledger: Ledger, change: Partial<Settlement> = {}): Promise<void> =>
+  ledger.write(settled(ledger.record(), settlement(change)));
+const settlement = (change: Partial<Settlement>): Settlement => ({
   owned: POLICY,
   adopted: new Set(),
   released: new Set(),
@@ -28,67 +37,72 @@ const settlement = (change: Partial<Settlement> = {}): Settlement => ({
 describe('the ledger, after a restart', () => {
   it('has what may have been written since the last time that anything was read back', async () => {
     const ledger = await open();
-    await ledger.begin(POLICY, ['mwan3', 'firewall']);
+    await begin(ledger, { names: POLICY, packages: ['mwan3', 'firewall'] });
     for (const each of [ledger, await open()]) {
-      expect([...each.owned()]).toEqual([...POLICY]);
-      expect([...each.unsettled()]).toEqual(['mwan3', 'firewall']);
+      expect([...each.record().owned]).toEqual([...POLICY]);
+      expect([...each.record().unsettled]).toEqual(['mwan3', 'firewall']);
     }
   });
 
   it('keeps what it had when more is begun', async () => {
     const ledger = await open();
-    await ledger.begin(POLICY, ['mwan3']);
-    await ledger.begin(new Map([['ipsec.site', 'IpsecSite']]), ['ipsec']);
+    await begin(ledger, { names: POLICY, packages: ['mwan3'] });
+    await begin(ledger, { names: new Map([['ipsec.site', 'IpsecSite']]), packages: ['ipsec'] });
     const restarted = await open();
-    expect([...restarted.owned().keys()]).toEqual(['mwan3.balance', 'ipsec.site']);
-    expect([...restarted.unsettled()]).toEqual(['mwan3', 'ipsec']);
+    expect([...restarted.record().owned.keys()]).toEqual(['mwan3.balance', 'ipsec.site']);
+    expect([...restarted.record().unsettled]).toEqual(['mwan3', 'ipsec']);
   });
 
   it('has what was read back, and doubts the packages that were not', async () => {
     const ledger = await open();
-    await ledger.begin(new Map([...POLICY, ['mwan3.gone', 'Mwan3Rule']]), ['mwan3', 'firewall']);
-    await ledger.settle(settlement());
+    const names = new Map([...POLICY, ['mwan3.gone', 'Mwan3Rule']]);
+    await begin(ledger, { names, packages: ['mwan3', 'firewall'] });
+    await settle(ledger);
     for (const each of [ledger, await open()]) {
-      expect([...each.owned()]).toEqual([...POLICY]);
-      expect([...each.unsettled()]).toEqual(['firewall']);
+      expect([...each.record().owned]).toEqual([...POLICY]);
+      expect([...each.record().unsettled]).toEqual(['firewall']);
     }
   });
 
   it('has what OpenWRT said at the last reload of each package', async () => {
     const ledger = await open();
     const told = (name: string, words: string) => new Map([[name, new Map([['a', words]])]]);
-    await ledger.settle(settlement({ warnings: told('firewall', 'skipped') }));
-    await ledger.settle(settlement({ warnings: told('mwan3', 'unknown option') }));
+    await settle(ledger, { warnings: told('firewall', 'skipped') });
+    await settle(ledger, { warnings: told('mwan3', 'unknown option') });
     const restarted = await open();
-    expect(restarted.warningOf('firewall', 'a')).toBe('skipped');
-    expect(restarted.warningOf('mwan3', 'a')).toBe('unknown option');
-    await restarted.settle(settlement({ warnings: new Map([['firewall', new Map()]]) }));
-    expect((await open()).warningOf('firewall', 'a')).toBeUndefined();
+    expect(warningOf(restarted, 'firewall')).toBe('skipped');
+    expect(warningOf(restarted, 'mwan3')).toBe('unknown option');
+    await settle(restarted, { warnings: new Map([['firewall', new Map()]]) });
+    expect(warningOf(await open(), 'firewall')).toBeUndefined();
   });
 
   it('has what was adopted as ours, and for whom it is not to be adopted again', async () => {
     const ledger = await open();
-    const comments = NO_COMMENTS;
-    await ledger.adopt({ adopted: POLICY, released: new Set(['uid-1']), comments });
+    const adopted = new Set(['mwan3.balance']);
+    await ledger.write({
+      ...ledger.record(),
+      owned: POLICY,
+      adopted,
+      released: new Set(['uid-1']),
+    });
     const restarted = await open();
-    expect([...restarted.owned()]).toEqual([...POLICY]);
-    expect([...restarted.adopted()]).toEqual(['mwan3.balance']);
-    expect([...restarted.released()]).toEqual(['uid-1']);
-    await restarted.adopt({ adopted: new Map(), released: new Set(), comments });
-    const again = await open();
-    expect([...again.adopted(), ...again.released()]).toEqual([]);
-    expect([...again.owned()]).toEqual([...POLICY]);
+    expect([...restarted.record().owned]).toEqual([...POLICY]);
+    expect([...restarted.record().adopted]).toEqual(['mwan3.balance']);
+    expect([...restarted.record().released]).toEqual(['uid-1']);
   });
 
   it('has which comments are at stake, and which were lost', async () => {
     const ledger = await open();
-    await ledger.begin(new Map(), ['firewall'], { atStake: ['firewall'], lost: ['mwan3'] });
+    await begin(ledger, {
+      packages: ['firewall'],
+      comments: { atStake: ['firewall'], lost: ['mwan3'] },
+    });
     const restarted = await open();
-    expect(restarted.comments()).toEqual({ atStake: ['firewall'], lost: ['mwan3'] });
+    expect(restarted.record().comments).toEqual({ atStake: ['firewall'], lost: ['mwan3'] });
     const comments = { atStake: [], lost: ['mwan3', 'firewall'] };
-    await restarted.adopt({ adopted: new Map(), released: new Set(), comments });
-    expect((await open()).comments()).toEqual(comments);
-    await restarted.begin(POLICY, ['mwan3']);
-    expect((await open()).comments()).toEqual(comments);
+    await settle(restarted, { comments });
+    expect((await open()).record().comments).toEqual(comments);
+    await begin(restarted, { names: POLICY, packages: ['mwan3'] });
+    expect((await open()).record().comments).toEqual(comments);
   });
 });

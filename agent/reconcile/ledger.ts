@@ -1,6 +1,13 @@
 /**
- * What this pod's agents, the one before a crash included, have put on its OpenWRT. Written before OpenWRT is, so a name
- * that we may have written is always here; a name leaves when its section was read back as gone.
+ * What this pod's agents, the one before a crash included, have put on its OpenWRT: a record on disk, and how it changes around a write.
+ *
+ * Invariants, wherever the agent dies:
+ * - A name that we may have written is in `owned`: `begun` puts it there before OpenWRT is written to, and only `settled` takes it
+ *   out, when its section was read back as gone.
+ * - A package is in `unsettled` from before it is written until that was read back and its service has it.
+ * - Comments that a write may lose are at stake before it, and lost or safe once its end was seen.
+ *
+ * So each write is: `write(begun(…))`, the write to OpenWRT, reading back, `write(settled(…))`.
  */
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
@@ -32,31 +39,41 @@ const ledgerSchema = z.object({
 });
 type Contents = z.infer<typeof ledgerSchema>;
 
-export type Ledger = {
-  owned: () => ReadonlyMap<string, string>;
-  adopted: () => ReadonlySet<string>;
-  released: () => ReadonlySet<string>;
-  unsettled: () => ReadonlySet<string>;
-  /** What OpenWRT said of a section at the last reload, if anything. */
-  warningOf: (uciPackage: string, section: string) => string | undefined;
-  comments: () => Comments;
-  /** Records what was found; writes only when something differs. */
-  adopt: (adoption: {
-    /** `package.section` -> kind, all that is adopted. */
-    adopted: ReadonlyMap<string, string>;
-    released: ReadonlySet<string>;
-    comments: Comments;
-  }) => Promise<void>;
-  /** To be awaited before OpenWRT is written to. `names`: `package.section` -> kind, of all that may be written. */
-  begin: (
-    names: ReadonlyMap<string, string>,
-    packages: readonly string[],
-    comments?: Comments,
-  ) => Promise<void>;
-  /** After reading back. */
-  settle: (settlement: Settlement) => Promise<void>;
+export type LedgerRecord = {
+  /** `package.section` -> kind of the rule that it is for. */
+  owned: ReadonlyMap<string, string>;
+  adopted: ReadonlySet<string>;
+  released: ReadonlySet<string>;
+  unsettled: ReadonlySet<string>;
+  warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  comments: Comments;
 };
 
+export type Ledger = {
+  record: () => LedgerRecord;
+  /** Resolves when it is on disk; writes only when something differs. */
+  write: (record: LedgerRecord) => Promise<void>;
+};
+
+/** What is about to be written. */
+export type Intent = {
+  /** `package.section` -> kind, of all that may be written. */
+  names: ReadonlyMap<string, string>;
+  packages: readonly string[];
+  comments: Comments;
+};
+
+export const begun = (
+  record: LedgerRecord,
+  { names, packages, comments }: Intent,
+): LedgerRecord => ({
+  ...record,
+  owned: new Map([...record.owned, ...names]),
+  unsettled: new Set([...record.unsettled, ...packages]),
+  comments,
+});
+
+/** What was read back. */
 export type Settlement = {
   /** All that is ours now. */
   owned: ReadonlyMap<string, string>;
@@ -69,6 +86,15 @@ export type Settlement = {
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
   comments: Comments;
 };
+
+export const settled = (
+  record: LedgerRecord,
+  { packages, warnings, ...now }: Settlement,
+): LedgerRecord => ({
+  ...now,
+  unsettled: new Set([...record.unsettled].filter((name) => !packages.includes(name))),
+  warnings: new Map([...record.warnings, ...warnings]),
+});
 
 const EMPTY: Contents = {
   version: 1,
@@ -83,62 +109,36 @@ const EMPTY: Contents = {
 /** @throws when the file exists and cannot be read */
 export const openLedger = async (path: string, log: Logger): Promise<Ledger> => {
   const file = await openStateFile({ path, schema: ledgerSchema, initial: EMPTY, log });
-  let owned = new Map(Object.entries(file.value().owned));
-  let adopted = new Set(file.value().adopted);
-  let released = new Set(file.value().released);
-  let unsettled = new Set(file.value().unsettled);
-
-  const save = async (next: Contents): Promise<void> => {
-    await file.write(next);
-    owned = new Map(Object.entries(next.owned));
-    adopted = new Set(next.adopted);
-    released = new Set(next.released);
-    unsettled = new Set(next.unsettled);
-  };
-
+  let current = recordOf(file.value());
   return {
-    owned: () => owned,
-    adopted: () => adopted,
-    released: () => released,
-    unsettled: () => unsettled,
-    warningOf: (uciPackage, section) => file.value().warnings[uciPackage]?.[section],
-    comments: () => file.value().comments,
-    adopt: async (now) => {
-      const isKnown =
-        isSame(new Set(now.adopted.keys()), adopted) &&
-        isSame(now.released, released) &&
-        isDeepStrictEqual(now.comments, file.value().comments);
-      if (isKnown) return;
-      await save({
-        ...file.value(),
-        owned: { ...file.value().owned, ...Object.fromEntries(now.adopted) },
-        adopted: [...now.adopted.keys()],
-        released: [...now.released],
-        comments: now.comments,
-      });
-    },
-    begin: (names, packages, comments = file.value().comments) =>
-      save({
-        ...file.value(),
-        comments,
-        owned: { ...file.value().owned, ...Object.fromEntries(names) },
-        unsettled: [...new Set([...unsettled, ...packages])],
-      }),
-    settle: async ({ packages, warnings, ...now }) => {
-      const before = file.value();
-      const told = [...warnings].map(([name, words]) => [name, Object.fromEntries(words)] as const);
-      await save({
-        ...before,
-        owned: Object.fromEntries(now.owned),
-        adopted: [...now.adopted],
-        released: [...now.released],
-        comments: now.comments,
-        unsettled: before.unsettled.filter((name) => !packages.includes(name)),
-        warnings: { ...before.warnings, ...Object.fromEntries(told) },
-      });
+    record: () => current,
+    write: async (record) => {
+      if (isDeepStrictEqual(record, current)) return;
+      await file.write(contentsOf(record));
+      current = record;
     },
   };
 };
 
-const isSame = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
-  a.size === b.size && [...a].every((item) => b.has(item));
+const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord => ({
+  owned: new Map(Object.entries(contents.owned)),
+  adopted: new Set(contents.adopted),
+  released: new Set(contents.released),
+  unsettled: new Set(contents.unsettled),
+  warnings: new Map(
+    Object.entries(contents.warnings).map(([name, told]) => [name, new Map(Object.entries(told))]),
+  ),
+  comments: contents.comments,
+});
+
+const contentsOf = (record: LedgerRecord): Contents => ({
+  version: 1,
+  owned: Object.fromEntries(record.owned),
+  adopted: [...record.adopted],
+  released: [...record.released],
+  unsettled: [...record.unsettled],
+  warnings: Object.fromEntries(
+    [...record.warnings].map(([name, told]) => [name, Object.fromEntries(told)]),
+  ),
+  comments: record.comments,
+});

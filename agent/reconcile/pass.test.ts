@@ -201,18 +201,18 @@ describe('the ledger', () => {
 
   it('names what may be written, and the package, before OpenWRT is written to', async () => {
     openwrt.onApply = () => {
-      expect(agent.ledger.owned().get(P)).toBe('Mwan3Policy');
-      expect(agent.ledger.unsettled()).toEqual(new Set(['mwan3']));
+      expect(agent.ledger.record().owned.get(P)).toBe('Mwan3Policy');
+      expect(agent.ledger.record().unsettled).toEqual(new Set(['mwan3']));
     };
     await agent.run([policy('p')]);
     expect(openwrt.transactions).toHaveLength(1);
-    expect(agent.ledger.unsettled()).toEqual(new Set());
-    expect([...agent.ledger.owned().keys()]).toContain(P);
+    expect(agent.ledger.record().unsettled).toEqual(new Set());
+    expect([...agent.ledger.record().owned.keys()]).toContain(P);
   });
 
   it('needs no names of sections that say themselves whose they are', async () => {
     await agent.run([drop('a')]);
-    expect(agent.ledger.owned()).toEqual(new Map());
+    expect(agent.ledger.record().owned).toEqual(new Map());
   });
 
   it('forgets what was read back as gone, and nothing that could not be read', async () => {
@@ -220,10 +220,10 @@ describe('the ledger', () => {
     const there = openwrt.packages.get('mwan3');
     openwrt.packages.delete('mwan3');
     await agent.run([drop('a')]);
-    expect(agent.ledger.owned().has(P)).toBe(true);
+    expect(agent.ledger.record().owned.has(P)).toBe(true);
     if (there) openwrt.packages.set('mwan3', there);
     await agent.run([drop('a')]);
-    expect(agent.ledger.owned().has(P)).toBe(false);
+    expect(agent.ledger.record().owned.has(P)).toBe(false);
   });
 
   it('has a transaction that nobody saw the end of settled by another', async () => {
@@ -237,7 +237,7 @@ describe('the ledger', () => {
     expect(openwrt.transactions.map((deltas) => deltas.map((delta) => delta.package))).toEqual([
       ['mwan3'],
     ]);
-    expect(agent.ledger.unsettled()).toEqual(new Set());
+    expect(agent.ledger.record().unsettled).toEqual(new Set());
   });
 });
 
@@ -259,7 +259,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(rulesThere()).toEqual(['a']);
     expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
     expect(agent.outcomes).toEqual(['rejected', 'done']);
-    expect(agent.ledger.unsettled()).toEqual(new Set());
+    expect(agent.ledger.record().unsettled).toEqual(new Set());
   });
 
   it('the rule is tried again when OpenWRT has restarted', async () => {
@@ -318,7 +318,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(openwrt.transactions[1]?.map((delta) => [delta.package, delta.append.length])).toEqual([
       ['mwan3', 0],
     ]);
-    expect(agent.ledger.unsettled()).toEqual(new Set());
+    expect(agent.ledger.record().unsettled).toEqual(new Set());
     expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt', p: 'wanted Applying' });
   });
 });
@@ -338,8 +338,8 @@ describe('what ICN made', () => {
     withMade(made('a'));
     await agent.run([drop('a', ICN)]);
     expect(openwrt.transactions).toEqual([]);
-    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
-    expect(agent.ledger.owned().get(OURS)).toBe('FirewallRule');
+    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
+    expect(agent.ledger.record().owned.get(OURS)).toBe('FirewallRule');
     expect(agent.standings.at(-1)?.inForce).toContain(OURS);
   });
 
@@ -351,7 +351,7 @@ describe('what ICN made', () => {
       { before: made('a', 'ACCEPT'), after: expect.objectContaining({ ...made('a') }) },
     ]);
     expect(rulesThere()).toEqual([made('a').name]);
-    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
+    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
   });
 
   it('is removed by that id, and what has its name later is somebody else’s', async () => {
@@ -360,13 +360,13 @@ describe('what ICN made', () => {
     const going = drop('a', { ...ICN, ...DELETING });
     await agent.run([going]);
     expect(deltas().map(({ remove }) => remove)).toEqual([[made('a').name]]);
-    expect(agent.ledger.adopted()).toEqual(new Set());
-    expect(agent.ledger.released()).toEqual(new Set(['FirewallRule-a']));
+    expect(agent.ledger.record().adopted).toEqual(new Set());
+    expect(agent.ledger.record().released).toEqual(new Set(['FirewallRule-a']));
     withMade(made('a', 'ACCEPT'));
     await agent.run([going]);
     expect(deltas()).toHaveLength(1);
     await agent.run([]);
-    expect(agent.ledger.released()).toEqual(new Set());
+    expect(agent.ledger.record().released).toEqual(new Set());
   });
 
   it('is spoken of by our name when OpenWRT warns or refuses', async () => {
@@ -385,7 +385,7 @@ describe('what ICN made', () => {
     };
     await agent.run([drop('a', ICN)]);
     expect(agent.standings.at(-1)?.warnings).toEqual(new Map([[OURS, 'skipped']]));
-    expect(agent.ledger.warningOf('firewall', 'wan')).toBe('old');
+    expect(agent.ledger.record().warnings.get('firewall')?.get('wan')).toBe('old');
 
     openwrt.refuses = () => ({ package: 'firewall', message: 'no', sections: [name] });
     openwrt.done = {};
@@ -399,7 +399,7 @@ describe('what ICN made', () => {
     const there = openwrt.packages.get('firewall');
     openwrt.packages.delete('firewall');
     await agent.run([drop('a', ICN), policy('p')]);
-    expect(agent.ledger.adopted()).toEqual(new Set([OURS]));
+    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
     if (there) openwrt.packages.set('firewall', there);
     await agent.run([drop('a', ICN), policy('p')]);
     expect(rulesThere()).toEqual([made('a').name]);
@@ -411,7 +411,7 @@ describe('what ICN made', () => {
     const b = drop('b', { ...ICN, annotations });
     await agent.run([b, drop('a', ICN)]);
     expect(targets()).toEqual(['DROP', 'DROP']);
-    expect(agent.ledger.adopted()).toEqual(new Set());
+    expect(agent.ledger.record().adopted).toEqual(new Set());
     expect(rulesThere()).toEqual(['a', 'b']);
   });
 });

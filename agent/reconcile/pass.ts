@@ -3,6 +3,8 @@
  * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
+import { revisionOf } from '#shared/compile/revision.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import {
@@ -11,11 +13,30 @@ import {
   type Driver,
   type Fingerprint,
 } from '../device/driver.ts';
+import { deltaForOpenwrt, rejectedByOurNames } from './adopted.ts';
 import { blame, refuseWarned } from './blame.ts';
+import type { LastGoodStore } from './last-good.ts';
+import type { Ledger } from './ledger.ts';
+import {
+  afterApplied,
+  afterRead,
+  afterRejected,
+  beforeApply,
+  planOf,
+  standingIn,
+  type PassInput,
+  type PassState,
+} from './pass-state.ts';
+import type { Plan } from './plan.ts';
+import type { Refusals, Refused } from './refusals.ts';
+import { createSearch, type Search } from './search.ts';
 import { isHeld, type Standing } from './standing.ts';
-import { beginWork, type PassInput, type Work, type WorkDeps } from './work.ts';
 
-export type PassDeps = WorkDeps & {
+export type PassDeps = {
+  kinds: readonly KindDefinition[];
+  ledger: Ledger;
+  lastGood: LastGoodStore;
+  refusals: Refusals;
   driver: Driver;
   /** Told before the first write and at the end; what it says of a rule may be sent at once. */
   onStanding: (standing: Standing) => void;
@@ -31,54 +52,90 @@ export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprin
 const MAX_TRIES = 40;
 
 export const createPass = (deps: PassDeps): Pass => {
-  const { driver, lastGood, refusals } = deps;
+  const { driver, ledger, lastGood, refusals } = deps;
   /** What each package was brought to by this process. */
   let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
 
   return async (input, signal) => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
-    const work = beginWork(deps, input, read);
-    await work.takeOver();
-    const drifted = driftIn(work, reached);
+    const state = afterRead(deps.kinds, input, read, ledger.record());
+    await ledger.write(state.ledger);
+    const plan = planNow(deps, state);
+    const drifted = driftIn(plan, reached);
     if (drifted.length > 0) deps.onDrift(drifted);
-    if (work.plan().deltas.length > 0) deps.onStanding(work.standing());
+    if (plan.deltas.length > 0) deps.onStanding(standingIn(state, plan));
 
-    await bringAbout(deps, work, signal);
+    const end = await bringAbout(deps, { state, plan }, signal);
 
-    const standing = work.standing();
+    const standing = standingIn(end.state, end.plan);
     await lastGood.replace(nextLastGood(lastGood.current(), standing));
-    reached = work.plan().desired;
+    reached = end.plan.desired;
     deps.onStanding(standing);
-    return work.fingerprint();
+    return end.state.fingerprint;
   };
 };
 
-const bringAbout = async (deps: PassDeps, work: Work, signal: AbortSignal): Promise<void> => {
+type Look = { state: PassState; plan: Plan };
+
+const planNow = ({ lastGood, refusals }: PassDeps, state: PassState, search?: Search): Plan => {
+  const held = new Set(search?.held());
+  const heldBack = state.input.rules
+    .filter(({ metadata }) => held.has(metadata.uid))
+    .map((rule): [string, Refused] => [
+      rule.metadata.uid,
+      {
+        revision: revisionOf(rule),
+        message: 'OpenWRT refuses the rules together; looking for the one',
+      },
+    ]);
+  const refused = new Map([...heldBack, ...refusals.current()]);
+  return planOf(state, { lastGood: lastGood.current(), refused });
+};
+
+const bringAbout = async (deps: PassDeps, first: Look, signal: AbortSignal): Promise<Look> => {
+  const search = createSearch();
+  let { state, plan } = first;
   for (let tries = 1; ; tries += 1) {
-    const { deltas } = work.plan();
-    if (deltas.length === 0) {
-      if (!work.search.accepted()) return;
+    if (plan.deltas.length === 0) {
+      if (!search.accepted()) return { state, plan };
     } else {
       if (tries > MAX_TRIES) {
         throw new OpenwrtBlockedError('find the refused rules', 'not all found yet');
       }
-      const result = await work.apply(deps.driver, signal);
-      deps.onTransaction(result.outcome);
-      if (result.outcome === 'done') refuseWarned(deps, work);
-      else await blame(deps, work, result);
+      state = await carryOut(deps, { state, plan }, search, signal);
     }
-    work.replan();
+    plan = planNow(deps, state, search);
   }
 };
 
-const driftIn = (
-  work: Work,
-  reached: ReadonlyMap<string, readonly UciSection[]>,
-): readonly string[] => {
-  const { differing, desired } = work.plan();
-  return [...differing].filter((name) => areSame(reached.get(name), desired.get(name)));
+/** One write, with what the ledger says before and after it, and with what it tells of the rules. */
+const carryOut = async (
+  deps: PassDeps,
+  { state, plan }: Look,
+  search: Search,
+  signal: AbortSignal,
+): Promise<PassState> => {
+  const { driver, ledger } = deps;
+  await ledger.write(beforeApply(state, plan));
+  const result = await driver.apply(
+    plan.deltas.map((delta) => deltaForOpenwrt(delta, state.adoption)),
+    signal,
+  );
+  const isDone = result.outcome === 'done';
+  const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
+  await ledger.write(next.ledger);
+  deps.onTransaction(result.outcome);
+  if (isDone) refuseWarned(deps, standingIn(next, plan));
+  else await blame(deps, { search, plan }, rejectedByOurNames(result, next.adoption));
+  return next;
 };
+
+const driftIn = (
+  { differing, desired }: Plan,
+  reached: ReadonlyMap<string, readonly UciSection[]>,
+): readonly string[] =>
+  [...differing].filter((name) => areSame(reached.get(name), desired.get(name)));
 
 const areSame = (
   before: readonly UciSection[] | undefined,

@@ -16,7 +16,7 @@ import { openLastGood } from './last-good.ts';
 import { createPass } from './pass.ts';
 import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type Standing } from './standing.ts';
-import type { PassInput } from './work.ts';
+import type { PassInput } from './pass-state.ts';
 
 type Done = Extract<ApplyResult, { outcome: 'done' }>;
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
