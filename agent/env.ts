@@ -1,11 +1,12 @@
 /** Everything that the agent is told from outside, read once at its start. The table in docs/ is made from this schema. */
 import { join } from 'node:path';
 import * as z from 'zod';
+import { driverChoices, drivers, driversFor, loginNeededBy } from '#shared/inject/drivers.ts';
 import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
-import type { DriverOptions, LoginFiles } from './device/detect.ts';
+import type { DriverOptions, LoginFiles } from './device/drivers.ts';
 
 export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField
@@ -20,10 +21,10 @@ export const agentEnvSchema = z.object({
     .default('http://127.0.0.1:80')
     .describe("OpenWRT's web server, as seen from the pod."),
   SDEWAN_DRIVER: z
-    .enum(['auto', 'ubus', 'icn'])
+    .enum(driverChoices)
     .default('auto')
     .describe(
-      "How to talk to OpenWRT: `ubus`, or `icn` for the REST API of ICN's CNF image; `auto` takes the first that it speaks.",
+      `How to talk to OpenWRT: ${drivers.map(({ name, api }) => `\`${name}\` for ${api}`).join(', ')}; \`auto\` takes the first that it speaks.`,
     ),
   SDEWAN_OPENWRT_USERNAME_FILE: envField
     .text()
@@ -117,8 +118,8 @@ export const agentEnvSchema = z.object({
 export type AgentEnv = z.infer<typeof agentEnvSchema>;
 
 /**
- * Where the login on OpenWRT is, by driver: for ubus the agent's own, if it has one; ICN's REST API has no logins but those that
- * are named. @throws EnvError when the environment names none for the driver
+ * Where the login on OpenWRT is, by driver: the agent's own, if it has one, where the driver can do with that; else the one that is
+ * named. @throws EnvError when the environment names none for the driver
  */
 export const loginFilesOf = (env: AgentEnv): DriverOptions['logins'] => {
   const { SDEWAN_OPENWRT_USERNAME_FILE: usernameFile, SDEWAN_OPENWRT_PASSWORD_FILE: passwordFile } =
@@ -129,14 +130,17 @@ export const loginFilesOf = (env: AgentEnv): DriverOptions['logins'] => {
       ? { usernameFile, passwordFile }
       : undefined;
   const own = directory === undefined ? undefined : ownLoginIn(directory);
-  const driver = env.SDEWAN_DRIVER;
-  if (named === undefined && (driver === 'icn' || own === undefined)) {
-    const orOwn = driver === 'icn' ? '' : ', or SDEWAN_OWN_LOGIN_DIR';
+  const logins = driversFor(env.SDEWAN_DRIVER).flatMap(({ name, needsLogin }) => {
+    const files = needsLogin === undefined ? (own ?? named) : named;
+    return files === undefined ? [] : [[name, files] as const];
+  });
+  if (logins.length === 0) {
+    const orOwn = loginNeededBy(env.SDEWAN_DRIVER) === undefined ? ', or SDEWAN_OWN_LOGIN_DIR' : '';
     throw new EnvError([
       `SDEWAN_OPENWRT_USERNAME_FILE and SDEWAN_OPENWRT_PASSWORD_FILE${orOwn}: required but not set`,
     ]);
   }
-  return { ubus: own ?? named, icn: named };
+  return new Map(logins);
 };
 
 const ownLoginIn = (directory: string): LoginFiles => ({

@@ -9,7 +9,7 @@ import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { runAgent } from './agent.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
-import { createDriver } from './device/detect.ts';
+import { createDriver } from './device/drivers.ts';
 import { ensureOwnLogin } from './device/ubus/login/own-login.ts';
 
 const NAME = 'sdewan-agent';

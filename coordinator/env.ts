@@ -1,6 +1,7 @@
 /** Everything that the coordinator is told from outside, read once at its start. The table in docs/ is made from this schema. */
 import * as z from 'zod';
-import { drivers, logLevels, type InjectOptions } from '#shared/inject/options.ts';
+import { driverChoices } from '#shared/inject/drivers.ts';
+import { logLevels, type InjectOptions } from '#shared/inject/options.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
@@ -89,7 +90,7 @@ export const coordinatorEnvSchema = z.object({
     .url()
     .default('http://127.0.0.1:80')
     .describe('OpenWRT as injected agents see it.'),
-  SDEWAN_AGENT_DRIVER: z.enum(drivers).default('auto').describe('Their driver.'),
+  SDEWAN_AGENT_DRIVER: z.enum(driverChoices).default('auto').describe('Their driver.'),
   SDEWAN_AGENT_OWN_LOGIN: envField
     .flag()
     .default(true)

@@ -2,6 +2,7 @@
  * What the reconcile loop needs of an OpenWRT, whatever API it speaks. A driver owns the session with it, serialises
  * its writes, and never changes a section that the deltas do not name.
  */
+import type { DriverChoice } from '#shared/inject/drivers.ts';
 import type { Dialect } from '#shared/resources/dialect.ts';
 import type { IpsecService } from '#shared/resources/kind.ts';
 import type { Information } from '#shared/protocol/information.ts';
@@ -59,7 +60,7 @@ export type PartlyWritten = {
 };
 
 export type Driver = {
-  readonly name: 'ubus' | 'icn' | 'auto';
+  readonly name: DriverChoice;
   /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
   fingerprint: (signal: AbortSignal) => Promise<Fingerprint>;
   /** @throws OpenwrtError */

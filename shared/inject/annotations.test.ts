@@ -93,7 +93,12 @@ describe('annotations of a CNF', () => {
       template({ [agent('driver')]: 'telnet', 'sdewan.akraino.org/inject': 'no' }),
       defaults,
     );
-    expect('problems' in read && read.problems).toHaveLength(2);
+    expect(read).toEqual({
+      problems: [
+        'annotation sdewan.akraino.org/inject: "no" must be one of true, false',
+        `annotation ${agent('driver')}: "telnet" must be one of auto, ubus, icn`,
+      ],
+    });
   });
 });
 

@@ -4,7 +4,8 @@
  */
 import * as z from 'zod';
 import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL } from '../names.ts';
-import { drivers, logLevels, type InjectOptions } from './options.ts';
+import { driverChoices, drivers, loginNeededBy } from './drivers.ts';
+import { logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
 
 const PREFIX = 'sdewan.akraino.org/';
@@ -43,6 +44,10 @@ const containerName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
 const image = z.string().regex(/^[a-z0-9]([\w.:/@-]{0,510}\w)?$/i);
 const quantity = z.string().regex(/^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi)?$/);
 const booleans = ['true', 'false'] as const;
+const needingLogin = drivers
+  .filter(({ needsLogin }) => needsLogin !== undefined)
+  .map(({ name }) => name)
+  .join(', ');
 const secret = 'the name of a Secret in the namespace of the pod';
 
 const resource = (
@@ -66,9 +71,9 @@ export const settings: Readonly<Record<string, Setting>> = {
     meaning: "the agent's image",
     set: (value) => ({ image: value }),
   }),
-  driver: setting(z.enum(drivers), {
-    allowed: listed(drivers),
-    meaning: 'how the agent talks to OpenWRT; icn needs a login Secret',
+  driver: setting(z.enum(driverChoices), {
+    allowed: listed(driverChoices),
+    meaning: `how the agent talks to OpenWRT; ${needingLogin} needs a login Secret`,
     set: (driver) => ({ driver }),
   }),
   'openwrt-url': setting(z.url({ protocol: /^https?$/ }), {
@@ -128,8 +133,7 @@ export const readOptions = (template: PodTemplate, defaults: InjectOptions): Rea
     if (changed) options = changed;
     else problems.push(annotationProblem(annotation, value, known));
   }
-  // ICN's REST has no logins beside root's.
-  if (options.driver === 'icn') options = { ...options, ownLogin: false };
+  if (loginNeededBy(options.driver) !== undefined) options = { ...options, ownLogin: false };
   problems.push(...loginProblems(options));
   return problems.length > 0 ? { problems } : { options };
 };
@@ -137,10 +141,11 @@ export const readOptions = (template: PodTemplate, defaults: InjectOptions): Rea
 /** Without a login the agent would end at its start, and the pod would never be Ready. */
 const loginProblems = ({ driver, ownLogin, loginSecret }: InjectOptions): string[] => {
   if (ownLogin || loginSecret !== undefined) return [];
+  const needed = loginNeededBy(driver);
   const why =
-    driver === 'icn'
-      ? `${AGENT_PREFIX}driver: icn needs root's login`
-      : `${AGENT_PREFIX}own-login: "false" needs another login`;
+    needed === undefined
+      ? `${AGENT_PREFIX}own-login: "false" needs another login`
+      : `${AGENT_PREFIX}driver: ${driver} needs ${needed}'s login`;
   return [
     `annotation ${why}: name its Secret in annotation ${AGENT_PREFIX}login-secret or label ${CNF_ACCOUNT_LABEL}`,
   ];

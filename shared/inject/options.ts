@@ -1,7 +1,5 @@
 /** What injection can be told; the webhook fills it from its defaults and the pod's annotations, the CLI from flags. */
-
-export const drivers = ['auto', 'ubus', 'icn'] as const;
-export type DriverName = (typeof drivers)[number];
+import type { DriverChoice } from './drivers.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -16,7 +14,7 @@ export type InjectOptions = {
   openwrtUrl: string;
   /** Name in OpenWRT's certificate, where it is not the host of the URL. */
   openwrtServerName?: string | undefined;
-  driver: DriverName;
+  driver: DriverChoice;
   /**
    * The agent makes a login of its own on OpenWRT: rpcd's configuration in the CNF's container is replaced. Needs no
    * Secret, and is only for OpenWRTs that speak ubus.

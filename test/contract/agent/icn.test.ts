@@ -4,8 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { loginFilesOf, agentEnvSchema } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/device/detect.ts';
+import { createDriver } from '../../../agent/device/drivers.ts';
 import { OpenwrtUnreachableError } from '../../../agent/device/driver.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
 import { makeCertificate } from '../../openwrt-simulator/uhttpd/certificate.ts';
@@ -431,27 +430,16 @@ describe('the login', () => {
 });
 
 describe('the driver', () => {
-  const envWith = (more: Record<string, string>) =>
-    agentEnvSchema.parse({
-      SDEWAN_PURPOSE: 'p',
-      SDEWAN_NAMESPACE: 'n',
-      SDEWAN_POD_NAME: 'pod',
-      SDEWAN_COORDINATOR_URL: 'https://localhost',
-      SDEWAN_COORDINATOR_TOKEN_FILE: '/token',
-      ...more,
-    });
-  const namedLogin = (): Record<string, string> => ({
-    SDEWAN_OPENWRT_USERNAME_FILE: openwrt.usernameFile,
-    SDEWAN_OPENWRT_PASSWORD_FILE: openwrt.passwordFile,
-  });
-
-  it('is found by auto where ubus does not answer, and uses the login of the Secret', async () => {
-    const logins = loginFilesOf(envWith({ ...namedLogin(), SDEWAN_OWN_LOGIN_DIR: '/nowhere' }));
-    expect(logins).toMatchObject({ ubus: { passwordFile: '/nowhere/password' } });
+  it('is found by auto where ubus does not answer', async () => {
+    const { usernameFile, passwordFile } = openwrt;
+    const login = { usernameFile, passwordFile };
     const driver = createDriver({
       wanted: 'auto',
       target: { url: openwrt.simulator.url },
-      logins: { ubus: logins.icn, icn: logins.icn },
+      logins: new Map([
+        ['ubus', login],
+        ['icn', login],
+      ]),
       packages: ['firewall'],
       reassertMs: 0,
       clock: openwrt.clock.agent,
@@ -461,11 +449,6 @@ describe('the driver', () => {
     await driver.read(NEVER);
     expect(driver.name).toBe('icn');
     await driver.close();
-  });
-
-  it('has to be given a login', () => {
-    const env = envWith({ SDEWAN_DRIVER: 'icn', SDEWAN_OWN_LOGIN_DIR: '/nowhere' });
-    expect(() => loginFilesOf(env)).toThrow('SDEWAN_OPENWRT_PASSWORD_FILE');
   });
 
   it('trusts the CA that it is given, and no other', async () => {

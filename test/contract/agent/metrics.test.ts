@@ -14,7 +14,7 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/device/detect.ts';
+import { createDriver } from '../../../agent/device/drivers.ts';
 import { alerts } from '../../../deploy/generate/metrics-page.ts';
 import {
   startCoordinator,

@@ -9,7 +9,7 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { createLogger, type Logger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
-import { createDriver } from '../../../agent/device/detect.ts';
+import { createDriver } from '../../../agent/device/drivers.ts';
 import type { TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
 import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 

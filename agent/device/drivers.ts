@@ -1,0 +1,105 @@
+/**
+ * What each driver of the table (`shared/inject/drivers.ts`) is made by. `auto` takes the first whose API this OpenWRT speaks, and
+ * stays with it, since a pod's containers do not change what they are. Until one is found every call looks again.
+ */
+import { driversFor, type DriverChoice, type DriverName } from '#shared/inject/drivers.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { OpenwrtApiMissingError, OpenwrtUnreachableError, type Driver } from './driver.ts';
+import type { OpenwrtTarget } from './ubus/login/credentials.ts';
+import { createIcnDriver } from './icn/driver.ts';
+import { createUbusDriver } from './ubus/driver.ts';
+
+export type DriverOptions = {
+  wanted: DriverChoice;
+  target: Omit<OpenwrtTarget, keyof LoginFiles>;
+  /** One without a login cannot be used. Those wanted have at least one. */
+  logins: ReadonlyMap<DriverName, LoginFiles>;
+  /** UCI packages that the agent's rules go to. */
+  packages: readonly string[];
+  /** See `IcnDriverOptions`. */
+  reassertMs: number;
+  clock: Clock;
+  log: Logger;
+};
+export type LoginFiles = Pick<OpenwrtTarget, 'usernameFile' | 'passwordFile'>;
+
+type Implementation = {
+  create: (target: OpenwrtTarget, options: DriverOptions) => Driver;
+  /** Whether the OpenWRT speaks its API. @throws OpenwrtApiMissingError when it does not */
+  detect: (driver: Driver, signal: AbortSignal) => Promise<unknown>;
+};
+
+/** The first look needs all that a driver needs. */
+const byFirstLook: Implementation['detect'] = (driver, signal) => driver.fingerprint(signal);
+
+const implementations: Readonly<Record<DriverName, Implementation>> = {
+  ubus: {
+    create: (target, { packages, clock, log }) =>
+      createUbusDriver({ target, packages, clock, log }),
+    detect: byFirstLook,
+  },
+  icn: {
+    create: (target, { reassertMs, clock }) => createIcnDriver({ target, reassertMs, clock }),
+    detect: byFirstLook,
+  },
+};
+
+/** The one place where a driver's name becomes a driver. */
+export const createDriver = (options: DriverOptions): Driver => {
+  const { wanted, target, logins, log } = options;
+  const candidates = driversFor(wanted).flatMap(({ name }): Candidate[] => {
+    const login = logins.get(name);
+    const { create, detect } = implementations[name];
+    return login ? [{ driver: create({ ...target, ...login }, options), detect }] : [];
+  });
+  const [only] = candidates;
+  return wanted !== 'auto' && only ? only.driver : createAutoDriver({ candidates, log });
+};
+
+type Candidate = Pick<Implementation, 'detect'> & { driver: Driver };
+
+const createAutoDriver = ({
+  candidates,
+  log,
+}: {
+  candidates: readonly Candidate[];
+  log: Logger;
+}): Driver => {
+  let chosen: Driver | undefined;
+
+  const choose = async (signal: AbortSignal): Promise<Driver> => {
+    for (const { driver, detect } of candidates) {
+      try {
+        await detect(driver, signal);
+      } catch (error) {
+        if (!(error instanceof OpenwrtApiMissingError)) throw error;
+        log.debug({ driver: driver.name, err: error }, 'driver does not fit');
+        continue;
+      }
+      log.info({ driver: driver.name }, 'driver chosen: OpenWRT speaks its API');
+      chosen = driver;
+      return driver;
+    }
+    const names = candidates.map(({ driver }) => driver.name).join(', ');
+    throw new OpenwrtUnreachableError(
+      'choose a driver',
+      `OpenWRT speaks the API of none of: ${names}`,
+    );
+  };
+
+  const use = async (signal: AbortSignal): Promise<Driver> => chosen ?? choose(signal);
+
+  return {
+    get name() {
+      return chosen?.name ?? 'auto';
+    },
+    fingerprint: async (signal) => (await use(signal)).fingerprint(signal),
+    read: async (signal) => (await use(signal)).read(signal),
+    apply: async (deltas, signal) => (await use(signal)).apply(deltas, signal),
+    information: async (signal) => chosen?.information(signal),
+    close: async () => {
+      await Promise.all(candidates.map(({ driver }) => driver.close()));
+    },
+  };
+};
