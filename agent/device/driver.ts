@@ -3,8 +3,7 @@
  * its writes, and never changes a section that the deltas do not name.
  */
 import type { DriverChoice } from '#shared/inject/drivers.ts';
-import type { Dialect } from '#shared/resources/dialect.ts';
-import type { IpsecService } from '#shared/resources/kind.ts';
+import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 
@@ -20,14 +19,12 @@ export type ReadResult = {
   fingerprint: Fingerprint;
   /** Changes when OpenWRT has, or may have, restarted: what it refused before it may take now. */
   incarnation: string;
-  /** What packages, sections and options mean here. */
-  dialect: Dialect;
+  /** Of this session: what packages, sections and options mean here, among them. */
+  capabilities: Capabilities;
   /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
   /** Packages whose files hold comments; where the driver does not see files, it knows of none. */
   commented?: ReadonlySet<string>;
-  /** Absent: `CLASSIC_IPSEC`. */
-  ipsec?: IpsecService;
 };
 
 export type ApplyResult =

@@ -1,3 +1,4 @@
+import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { describe, expect, it } from 'vitest';
 import { inputOf, namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -42,7 +43,7 @@ const readOf = (change: Partial<ReadResult> = {}): ReadResult => ({
   unusable: new Map(),
   fingerprint: 'as read',
   incarnation: 'one',
-  dialect: 'uci',
+  capabilities: ASSUMED,
   ...change,
 });
 const stateOf = (

@@ -56,7 +56,7 @@ export const afterRead = (
   const uids = new Set(input.rules.map(({ metadata }) => metadata.uid));
   const released = new Set([...record.released].filter((uid) => uids.has(uid)));
   const known = { ...record, released };
-  const base = { input, kinds: inDialect(kinds, read.dialect), packages };
+  const base = { input, kinds: inDialect(kinds, read.capabilities.dialect), packages };
   const adoption = adoptionIn({ ...base, ledger: known }, record.adopted);
   const found = {
     ...known,
@@ -139,11 +139,10 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
   makePlan({
     ...state.input,
     ...circumstances,
-    ipsec: state.read.ipsec,
+    capabilities: state.read.capabilities,
     adoption: state.adoption,
     ownership: ownershipIn(state),
     unsettled: new Set([...state.ledger.unsettled, ...state.doubtful]),
-    dialect: state.read.dialect,
     stuck: state.stuck,
   });
 

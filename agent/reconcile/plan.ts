@@ -5,8 +5,9 @@ import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Dialect } from '#shared/resources/dialect.ts';
-import type { IpsecService, KindDefinition } from '#shared/resources/kind.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
@@ -19,7 +20,7 @@ export type PlanInput = {
   networks: NetworkTable;
   devices: DeviceTable;
   secrets: ReadonlyMap<string, string>;
-  ipsec: IpsecService | undefined;
+  capabilities: Capabilities;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
@@ -28,7 +29,6 @@ export type PlanInput = {
   ownership: Ownership;
   /** Packages whose service may lag behind the file. */
   unsettled: ReadonlySet<string>;
-  dialect: Dialect;
   /** `package.section` of what OpenWRT does not let go. */
   stuck: ReadonlySet<string>;
 };
@@ -45,7 +45,7 @@ const deltasFor = (name: string, dialect: Dialect) =>
   name === DEVICE_FILES ? deviceFilesDeltaOf : deltasIn[dialect];
 
 export const makePlan = (input: PlanInput): Plan => {
-  const { adoption, ownership, unsettled, dialect, stuck } = input;
+  const { adoption, ownership, unsettled, capabilities, stuck } = input;
   const observed = adoption.packages;
   const ledger = new Set(ownership.ledger.keys());
   const compiled = compile({ ...input, observed, ledger });
@@ -59,7 +59,7 @@ export const makePlan = (input: PlanInput): Plan => {
       isOurs(section) && !stuck.has(ledgerKey(name, section.name));
     const pinned = pinnedIn(name, adoption, compiled);
     const changes = { observed: there, desired, isOurs: isFree, pinned };
-    const difference = deltasFor(name, dialect);
+    const difference = deltasFor(name, capabilities.dialect);
     const delta = difference(changes);
     if (!isEmptyDelta(delta)) differing.add(name);
     if (unsettled.has(name)) deltas.push(difference({ ...changes, anew: true }));

@@ -1,4 +1,5 @@
 /** Passes on an OpenWRT in memory, for unit tests: what it holds, what it is asked for, and how it answers are the test's to say. */
+import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,7 +62,7 @@ const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       unusable: new Map(),
       fingerprint: await fingerprint(),
       incarnation: 'one',
-      dialect: 'uci',
+      capabilities: ASSUMED,
       ...openwrt.reading,
     }),
     apply: async (deltas) => {

@@ -4,7 +4,6 @@
  */
 import { DEFAULT_DEVICE } from '../resources/device.ts';
 import { DEVICE_FILES, baseName } from '../resources/device-files.ts';
-import { CLASSIC_IPSEC } from '../resources/dialect.ts';
 import type { KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
 import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
@@ -166,7 +165,7 @@ const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined =>
 const contextOf = (
   { metadata }: RuleObject,
   kind: KindDefinition,
-  { networks, devices, secrets, observed, ipsec = CLASSIC_IPSEC }: CompileInput,
+  { networks, devices, secrets, observed, capabilities }: CompileInput,
 ): RenderContext => {
   const name = uciName(metadata.name);
   return {
@@ -177,7 +176,7 @@ const contextOf = (
     interfaceOf: (network) => networks.get(network) ?? '',
     deviceOf: (device) => deviceIn(devices, device) ?? '',
     secretOf: (secret, key) => secrets?.get(secretKey(secret, key)) ?? '',
-    ipsec,
+    capabilities,
     observed: (packageName) => observed.get(packageName)?.sections ?? [],
     uciNameOf: uciName,
   };

@@ -3,7 +3,7 @@ import { ORDER_ANNOTATION } from '../names.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
-import type { IpsecService } from '../resources/kind.ts';
+import { ASSUMED, type IpsecService } from '../resources/capabilities.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { CompileInput, Verdict } from './types.ts';
 
@@ -462,7 +462,7 @@ describe('IPsec', () => {
       [
         'where OpenWRT cannot have files',
         {},
-        { ipsec: { ...classic, noCertificates: 'the reason' } },
+        { capabilities: { ...ASSUMED, ipsec: { ...classic, noCertificates: 'the reason' } } },
         { reason: 'UnsupportedByDriver', message: /^spec.authentication_method: .*the reason$/ },
       ],
       [
@@ -539,7 +539,7 @@ describe('IPsec', () => {
     const verdict = verdictFor(
       { type: 'VTI-based' },
       {
-        ipsec: { dialect: 'swanctl', settings },
+        capabilities: { ...ASSUMED, ipsec: { dialect: 'swanctl', settings } },
         observed: new Map([['ipsec', { name: 'ipsec', sections: there }]]),
       },
     );

@@ -20,7 +20,7 @@ import { orderOf, revisionOf } from './revision.ts';
 import type { CompileInput, CompileResult, Verdict } from './types.ts';
 
 export const compile = (input: CompileInput): CompileResult => {
-  const kinds = inDialect(registry, input.dialect ?? 'uci');
+  const kinds = inDialect(registry, input.capabilities.dialect);
   const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
   const all = new Map<RuleObject, Candidate>();
   for (const rule of [...input.rules].sort(byPlace)) {

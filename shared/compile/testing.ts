@@ -1,6 +1,7 @@
 /** Rule CRs and inputs for tests. */
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import type { ObjectMeta, RuleObject } from '../kube/objects.ts';
+import { ASSUMED } from '../resources/capabilities.ts';
 import type { UciSection } from '../uci/model.ts';
 import { secretKey } from './types.ts';
 import type { CompileInput } from './types.ts';
@@ -63,6 +64,7 @@ export const inputOf = (
     [secretKey('vpn', 'psk'), 'from-the-secret\n'],
     [secretKey('vpn', 'tls.key'), pemOf('PRIVATE KEY', 'not a real key, from the Secret')],
   ]),
+  capabilities: ASSUMED,
   lastGood: new Map(),
   observed: new Map(
     [

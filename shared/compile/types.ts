@@ -1,6 +1,5 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
-import type { Dialect } from '../resources/dialect.ts';
-import type { IpsecService } from '../resources/kind.ts';
+import type { Capabilities } from '../resources/capabilities.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -29,10 +28,8 @@ export type CompileInput = {
   devices?: DeviceTable | undefined;
   /** By `secretKey(name, key)`: values of the Secrets that rules refer to. Absent: rules that need one wait. */
   secrets?: ReadonlyMap<string, string> | undefined;
-  /** Absent: `uci`. */
-  dialect?: Dialect | undefined;
-  /** Absent: `CLASSIC_IPSEC`. */
-  ipsec?: IpsecService | undefined;
+  /** Of the OpenWRT that the rules are for. */
+  capabilities: Capabilities;
   lastGood: LastGood;
   /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
   observed: ReadonlyMap<string, UciPackage>;

@@ -13,19 +13,27 @@ type DriverFacts = {
   needsLogin?: string;
 };
 
-const TABLE = [
-  { name: 'ubus', api: 'JSON-RPC at `/ubus`', dialect: 'uci' },
-  { name: 'icn', api: "the REST API of ICN's CNF image", dialect: 'icn', needsLogin: 'root' },
-] as const satisfies readonly DriverFacts[];
+export const UBUS = {
+  name: 'ubus',
+  api: 'JSON-RPC at `/ubus`',
+  dialect: 'uci',
+} as const satisfies DriverFacts;
 
-export type DriverName = (typeof TABLE)[number]['name'];
+export const ICN = {
+  name: 'icn',
+  api: "the REST API of ICN's CNF image",
+  dialect: 'icn',
+  needsLogin: 'root',
+} as const satisfies DriverFacts;
+
+export type DriverName = (typeof UBUS | typeof ICN)['name'];
 /** `auto`: the first one whose API the OpenWRT speaks. */
 export type DriverChoice = 'auto' | DriverName;
 
 /** In the order in which `auto` tries them. */
-export const drivers: readonly (DriverFacts & { name: DriverName })[] = TABLE;
+export const drivers: readonly (DriverFacts & { name: DriverName })[] = [UBUS, ICN];
 
-export const driverChoices: readonly DriverChoice[] = ['auto', ...TABLE.map(({ name }) => name)];
+export const driverChoices: readonly DriverChoice[] = ['auto', ...drivers.map(({ name }) => name)];
 
 export const driversFor = (choice: DriverChoice): typeof drivers =>
   drivers.filter(({ name }) => choice === 'auto' || choice === name);

@@ -1,10 +1,7 @@
 /** The two ways of writing rules to an OpenWRT: as UCI sections, or as objects of ICN's REST API. */
-import type { IpsecService, KindDefinition } from './kind.ts';
+import type { KindDefinition } from './kind.ts';
 
 export type Dialect = 'uci' | 'icn';
-
-/** The IPsec service of ICN's image. */
-export const CLASSIC_IPSEC: IpsecService = { dialect: 'classic', settings: 'last' };
 
 /** The kinds with, as their rendering, the one of the dialect; undefined where there is none. */
 export const inDialect = (

@@ -3,6 +3,7 @@
  * so that a new kind is one new file.
  */
 import { objectSchema } from '../kube/objects.ts';
+import type { Capabilities } from './capabilities.ts';
 import type { UciSection } from '../uci/model.ts';
 import type { Generation } from './generation.ts';
 import type { Resource } from './resource.ts';
@@ -40,18 +41,6 @@ export type PodSelection = {
   labelSelector: string;
 };
 
-/** `classic`: `/etc/init.d/ipsec`, which ICN's image has too. `swanctl`: `/etc/init.d/swanctl` of OpenWRT 22.03 and later. */
-export type IpsecDialect = 'classic' | 'swanctl';
-
-/** The IPsec service of an OpenWRT, as far as rules have to know it. */
-export type IpsecService = {
-  dialect: IpsecDialect;
-  /** Which section holds what is one for all remotes: that of the name `globals`, or the last one of the type `ipsec`. */
-  settings: 'globals' | 'last';
-  /** Why no certificates can be given to it; undefined when they can. */
-  noCertificates?: string | undefined;
-};
-
 export type RenderContext = {
   /** The CR's own name. */
   crName: string;
@@ -67,7 +56,7 @@ export type RenderContext = {
   deviceOf: (device: string) => string;
   /** Total: the compiler has checked every `SecretUse` before it renders. Must only go into sections. */
   secretOf: (name: string, key: string) => string;
-  ipsec: IpsecService;
+  capabilities: Capabilities;
   /** What OpenWRT holds in a package now, sections of ours among them. */
   observed: (packageName: string) => readonly UciSection[];
   /** The UCI form of a CR name in a reference; accepts the mapped form too. */

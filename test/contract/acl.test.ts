@@ -3,7 +3,7 @@
  * without any one of them, something that the ubus driver promises does not work. The simulator enforces rights as rpcd does.
  */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -13,7 +13,7 @@ import { aclFor } from '../../agent/device/ubus/login/acl.ts';
 import type { Driver } from '../../agent/device/driver.ts';
 import { DEVICE_FILES, fileSection } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
-import type { IpsecDialect } from '#shared/resources/kind.ts';
+import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
@@ -137,8 +137,8 @@ const holdCertificates = async (dialect: IpsecDialect): Promise<void> => {
   const filesOf = (content: string): UciSection[] =>
     folders.map((folder) => fileSection(`${folder}/sdewan-${content}.pem`, content));
   for (const desired of [filesOf('one'), filesOf('two'), []]) {
-    const { packages, ipsec } = await driver.read(NEVER);
-    assert.equal(ipsec?.noCertificates, undefined);
+    const { packages, capabilities } = await driver.read(NEVER);
+    assert.equal(capabilities.ipsec.noCertificates, undefined);
     const observed = packages.get(DEVICE_FILES);
     assert.ok(observed);
     const remove = observed.sections.map(({ name }) => name);
@@ -191,7 +191,13 @@ const promises = {
   },
   'sees which IPsec service there is': async (rights) => {
     await start(rights, 'swanctl');
-    assert.equal((await driver.read(NEVER)).ipsec?.dialect, 'swanctl');
+    assert.equal((await driver.read(NEVER)).capabilities.ipsec.dialect, 'swanctl');
+  },
+  'sees which firewall there is': async (rights) => {
+    await start(rights);
+    const script = join(openwrt.simulator.rootDirectory, '/etc/init.d/firewall');
+    writeFileSync(script, 'reload() { fw3 reload; }\n');
+    assert.equal((await driver.read(NEVER)).capabilities.firewall, 'fw3');
   },
   'changes package firewall': async (rights) => {
     await start(rights);
@@ -223,7 +229,7 @@ const promises = {
   },
   'sees where swanctl has its settings': async (rights) => {
     await start(rights, 'swanctl');
-    assert.equal((await driver.read(NEVER)).ipsec?.settings, 'last');
+    assert.equal((await driver.read(NEVER)).capabilities.ipsec.settings, 'last');
   },
   'tells how interfaces are': async (rights) => {
     await start(rights);
@@ -273,6 +279,7 @@ const needs: [RegExp, PromiseName][] = [
   [/ipsec status/, 'tells how tunnels are'],
   [/list-sas/, 'tells how tunnels of swanctl are'],
   [/file remove|ipsec\.d|init\.d\/ipsec read/, 'holds certificates'],
+  [/init\.d\/firewall read/, 'sees which firewall there is'],
   [/swanctl read/, 'sees where swanctl has its settings'],
   [/etc\/swanctl\//, 'holds certificates for swanctl'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],

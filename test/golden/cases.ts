@@ -5,6 +5,7 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import type { CompileInput } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -74,13 +75,15 @@ export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
     }));
   });
 
+const SWANCTL = { dialect: 'swanctl', settings: 'last' } as const;
+
 /** Cases for another dialect of IPsec say so in their name. */
 export const isSwanctl = (name: string): boolean => name.includes('swanctl');
 
 export const inputFor = (name: string, overrides: Partial<CompileInput> = {}): CompileInput => {
   const rules = rulesOf(name);
   return inputOf([...rules, ...childrenOf(rules)], {
-    ...(isSwanctl(name) && { ipsec: { dialect: 'swanctl' as const, settings: 'last' as const } }),
+    ...(isSwanctl(name) && { capabilities: { ...ASSUMED, ipsec: SWANCTL } }),
     ...overrides,
   });
 };

@@ -3,6 +3,8 @@
  * and the services act once at the end. What happens on the way is known at the next listing, so every pass begins with one.
  * Invariant: an object is only changed or removed under a name that a delta holds, which the ledger does.
  */
+import { ICN } from '#shared/inject/drivers.ts';
+import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -26,6 +28,8 @@ export type IcnDriverOptions = {
 const SERVICE_TIMEOUT_MS = 60_000;
 /** Stands for the firewall where an action of it is due: the package whose delta is empty then. */
 const FIREWALL = 'firewall/zones';
+/** The image is one for all; what its REST does not offer is not to be asked for. */
+const ICN_IMAGE: Capabilities = { ...ASSUMED, dialect: ICN.dialect, firewall: 'fw3', sets: false };
 const IN_IPTABLES = COLLECTIONS.filter(({ inIptables }) => inIptables);
 
 export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions): Driver => {
@@ -102,7 +106,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
   });
 
   return {
-    name: 'icn',
+    name: ICN.name,
     fingerprint: async (signal) => (isDue() ? fingerprintNow() : state.probe(signal)),
 
     read: async (signal) => {
@@ -116,7 +120,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         unusable: new Map(),
         fingerprint: fingerprintNow(),
         incarnation: `${client.losses()}/${restarts}`,
-        dialect: 'icn',
+        capabilities: ICN_IMAGE,
         ...(doubtful && { doubtful: new Set(IN_IPTABLES.map((each) => each.package)) }),
       };
     },

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { DEVICE_FILES, OWN_FILES, fileSection } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
-import type { IpsecDialect } from '#shared/resources/kind.ts';
+import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
 import {

@@ -1,57 +1,41 @@
-/** Which of the two IPsec services an OpenWRT has, and what its script understands: both read package `ipsec`, each in its own way. */
-import * as z from 'zod';
+/** What an OpenWRT's IPsec service understands: both read package `ipsec`, each in its own way. */
 import { OWN_FILES } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
-import type { IpsecDialect, IpsecService } from '#shared/resources/kind.ts';
+import type { IpsecDialect, IpsecService } from '#shared/resources/capabilities.ts';
 import { ask, method, rightText, type Right } from '../ubus/login/rights.ts';
 import { UBUS_STATUS } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 
-export const INIT_SCRIPTS = '/etc/init.d';
-/** In the order of preference where both are installed, as on ICN's image. */
-export const IPSEC_SCRIPTS: Readonly<Record<IpsecDialect, string>> = {
-  classic: `${INIT_SCRIPTS}/ipsec`,
-  swanctl: `${INIT_SCRIPTS}/swanctl`,
-};
-const listSchema = z.object({ entries: z.array(z.object({ name: z.string() })) });
-const readSchema = z.object({ data: z.string() });
+/** `text`: of the service's init script; undefined where the login may not read it. */
+type Script = { dialect: IpsecDialect; path: string; text: string | undefined };
 
-/** Where the login may not look: the classic service without certificates. */
+/** Where the login may not look: without certificates. */
 export const ipsecServiceOf = async (
   session: UbusSession,
+  script: Script,
   signal: AbortSignal,
-): Promise<IpsecService> => {
-  const listing = { object: 'file', method: 'list', args: { path: INIT_SCRIPTS } };
-  const [answer] = await session.attempt([listing], { signal });
-  const { data } = listSchema.safeParse(answer?.data);
-  const scripts = new Set(data?.entries.map(({ name }) => name));
-  const dialect = scripts.has('swanctl') && !scripts.has('ipsec') ? 'swanctl' : 'classic';
-  const reading = { object: 'file', method: 'read', args: { path: IPSEC_SCRIPTS[dialect] } };
-  const [script] = await session.attempt([reading], { signal, bytes: true });
-  const text = readSchema.safeParse(script?.data).data?.data;
-  return {
-    dialect,
-    settings: settingsOf(dialect, text),
-    noCertificates:
-      whyNotByScript(dialect, text) ?? (await whyNotByFolders(session, dialect, signal)),
-  };
-};
+): Promise<IpsecService> => ({
+  dialect: script.dialect,
+  settings: settingsOf(script),
+  noCertificates:
+    whyNotByScript(script) ?? (await whyNotByFolders(session, script.dialect, signal)),
+});
 
 /**
  * Until 25.12 swanctl's script goes through the sections of type `ipsec`; later ones look for `globals`. A section of that name and
  * that type is right for all, so it is asked for where nothing is known.
  */
-const settingsOf = (dialect: IpsecDialect, script: string | undefined): IpsecService['settings'] =>
-  dialect === 'classic' || script?.includes('config_foreach config_ipsec ipsec') === true
+const settingsOf = ({ dialect, text }: Script): IpsecService['settings'] =>
+  dialect === 'classic' || text?.includes('config_foreach config_ipsec ipsec') === true
     ? 'last'
     : 'globals';
 
 /** OpenWRT's own classic script has only ever known psk; that of ICN's image reads certificates. */
-const whyNotByScript = (dialect: IpsecDialect, script: string | undefined): string | undefined => {
-  if (dialect === 'swanctl' || script?.includes('local_public_cert') === true) return undefined;
-  return script === undefined
-    ? `the login may not read ${IPSEC_SCRIPTS.classic}, to see whether that takes them`
-    : `its ${IPSEC_SCRIPTS.classic} takes psk only; swanctl and ICN's image take them`;
+const whyNotByScript = ({ dialect, path, text }: Script): string | undefined => {
+  if (dialect === 'swanctl' || text?.includes('local_public_cert') === true) return undefined;
+  return text === undefined
+    ? `the login may not read ${path}, to see whether that takes them`
+    : `its ${path} takes psk only; swanctl and ICN's image take them`;
 };
 
 const whyNotByFolders = async (

@@ -12,7 +12,7 @@ const RELOAD_TIMEOUT_MS = 35_000;
 /** In the order of preference: images differ in where fw4 is, those before 22.03 have firewall3, and IPsec has two services. */
 const RELOADS: Readonly<Record<string, readonly string[]>> = {
   firewall: ['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall'],
-  // The same order as in ipsec-dialect.ts.
+  // The same order as in capabilities.ts.
   ipsec: ['/etc/init.d/ipsec', '/etc/init.d/swanctl'],
 };
 

@@ -3,15 +3,15 @@
  * (docs/drivers.md): best is a login of the agent's own, since an apply that was left pending is found by the next login of
  * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
+import { UBUS } from '#shared/inject/drivers.ts';
 import { DEVICE_FILES } from '#shared/resources/device-files.ts';
-import { CLASSIC_IPSEC } from '#shared/resources/dialect.ts';
-import type { IpsecService } from '#shared/resources/kind.ts';
+import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from '../driver.ts';
+import { capabilitiesOf } from '../capabilities.ts';
 import { readDeviceFiles, versionOf, versionOfFiles } from '../parts/device-files.ts';
-import { ipsecServiceOf } from '../services/ipsec-service.ts';
 import { fastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
@@ -41,14 +41,14 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       const next = rights.lacking.length === 0 ? fastPath : createStagedPath(rights, clock);
       if (next.name !== path.name || sessions.count() === 1) logPath(log, next, rights);
       path = next;
-      ipsec = await ipsecServiceOf(session, signal);
+      capabilities = await capabilitiesOf(session, signal);
       await path.begin(session, [...writable], signal);
       unsettled = false;
     },
   });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
-  let ipsec: IpsecService = CLASSIC_IPSEC;
+  let capabilities: Capabilities = ASSUMED;
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let held: ReadonlyMap<string, PackageState> = new Map();
@@ -68,7 +68,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     unsettled = (await path.settle?.(session, [...writable], signal)) === false;
   };
   return {
-    name: 'ubus',
+    name: UBUS.name,
 
     fingerprint: (signal) =>
       within(async (session) => {
@@ -86,8 +86,11 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         const known = new Map(packages.map((name) => [name, stateVersion(held.get(name))]));
         const states = await readSettled({ path, session, packages, known, clock }, signal);
         held = withoutTraps(states, writable);
-        if (held.get(USER_OF_FILES)?.state === 'read' && ipsec.noCertificates === undefined) {
-          const content = await readDeviceFiles(session, ipsec.dialect, signal);
+        if (
+          held.get(USER_OF_FILES)?.state === 'read' &&
+          capabilities.ipsec.noCertificates === undefined
+        ) {
+          const content = await readDeviceFiles(session, capabilities.ipsec.dialect, signal);
           const files: PackageState = { state: 'read', version: versionOf(content), content };
           held = new Map([...held, [DEVICE_FILES, files]]);
         }
@@ -97,8 +100,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           commented: new Set([...held].flatMap(([name, state]) => ifCommented(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: compose([]),
-          dialect: 'uci',
-          ipsec,
+          capabilities,
         };
       }, signal),
 
@@ -139,7 +141,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       const session = sessions.peek();
       const state = held.get('ipsec');
       const sections = state?.state === 'read' ? state.content.sections : [];
-      return session && readInformation(session, { dialect: ipsec.dialect, sections }, signal);
+      return session && readInformation(session, { capabilities, sections }, signal);
     },
 
     close: sessions.close,

@@ -1,29 +1,29 @@
 /** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is told as nothing. */
 import * as z from 'zod';
-import type { IpsecDialect } from '#shared/resources/kind.ts';
+import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { UbusAnswer, UbusCall } from './client/rpc.ts';
 import type { UbusSession } from './client/session.ts';
 import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
 
-const callsFor = (ipsec: IpsecDialect): UbusCall[] => [
+const callsFor = ({ ipsec, mwan3 }: Capabilities): UbusCall[] => [
   { object: 'network.interface', method: 'dump' },
-  { object: 'mwan3', method: 'status' },
-  { object: 'file', method: 'exec', args: TUNNEL_STATUS[ipsec] },
+  { object: 'file', method: 'exec', args: TUNNEL_STATUS[ipsec.dialect] },
+  ...(mwan3 ? [{ object: 'mwan3', method: 'status' }] : []),
 ];
 
-/** `sections`: what is configured, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
+/** `sections`: what package ipsec holds, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
 export const readInformation = async (
   session: UbusSession,
-  ipsec: { dialect: IpsecDialect; sections: readonly UciSection[] },
+  { capabilities, sections }: { capabilities: Capabilities; sections: readonly UciSection[] },
   signal: AbortSignal,
 ): Promise<Information> => {
-  const [interfaces, mwan3, status] = await session.attempt(callsFor(ipsec.dialect), { signal });
+  const [interfaces, status, mwan3] = await session.attempt(callsFor(capabilities), { signal });
   return bounded({
     ...interfacesOf(interfaces),
     wans: wansOf(mwan3?.data),
-    tunnels: tunnelsOf(ipsec.dialect, ipsec.sections, status),
+    tunnels: tunnelsOf(capabilities.ipsec.dialect, sections, status),
   });
 };
 

@@ -1,6 +1,6 @@
 /** How IPsec tunnels are, in the words of the service that the OpenWRT has. A tunnel is told as `<remote>-<connection>` with either. */
 import * as z from 'zod';
-import type { IpsecDialect } from '#shared/resources/kind.ts';
+import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { UbusAnswer } from './client/rpc.ts';

@@ -1,7 +1,8 @@
 /** Certificates and keys of IPsec remotes: files in the folders of the IPsec service, and the options that refer to them. */
 import type { UciSection } from '../../uci/model.ts';
 import { baseName, fileSection, ownFileName } from '../device-files.ts';
-import type { IpsecDialect, Lack, RenderContext, SecretUse } from '../kind.ts';
+import type { IpsecDialect } from '../capabilities.ts';
+import type { Lack, RenderContext, SecretUse } from '../kind.ts';
 import { certificatesIn, privateKeyIn } from '../pem.ts';
 
 export type Certificates = {
@@ -37,7 +38,7 @@ export const certificateSecrets = ({ local_private_cert_from: from }: Certificat
 
 export const certificateLacks = (spec: Certificates, context: RenderContext): Lack[] => {
   if (spec.authentication_method !== 'pubkey') return [];
-  const { noCertificates } = context.ipsec;
+  const { noCertificates } = context.capabilities.ipsec;
   const lacks: Lack[] = [];
   if (noCertificates !== undefined) {
     lacks.push({
@@ -73,7 +74,7 @@ const filesByRole = (
   context: RenderContext,
 ): Readonly<Record<Role, readonly UciSection[]>> => {
   const isUsed = spec.authentication_method === 'pubkey';
-  const folders = CERTIFICATE_FOLDERS[context.ipsec.dialect];
+  const folders = CERTIFICATE_FOLDERS[context.capabilities.ipsec.dialect];
   const files = (role: Role, contents: readonly (string | undefined)[] = []) =>
     contents
       .filter((content) => isUsed && content !== undefined)

@@ -55,9 +55,9 @@ export const ipsecProposal = defineKind({
     nameOf: ({ type, name }) =>
       type === 'proposal' || type === 'crypto_proposal' ? name : undefined,
     icn: { nameOf: ({ type, name }) => (type === 'proposal' ? name : undefined) },
-    render: ({ name: _name, ...algorithms }, { sectionName, ipsec }) => [
+    render: ({ name: _name, ...algorithms }, { sectionName, capabilities }) => [
       section(
-        ipsec.dialect === 'classic' ? 'proposal' : 'crypto_proposal',
+        capabilities.ipsec.dialect === 'classic' ? 'proposal' : 'crypto_proposal',
         sectionName,
         algorithms,
       ),

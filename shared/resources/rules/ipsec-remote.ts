@@ -1,6 +1,7 @@
 /** What IpsecHost and IpsecSite share: both are a `remote` section with sections for its connections. */
 import { alike, given, is, not, present, specRule, unique, when } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
+import type { IpsecService } from '../capabilities.ts';
 import { parts } from '../fields.ts';
 import {
   certificateLacks,
@@ -11,14 +12,7 @@ import {
 } from './ipsec-certificates.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
 import { icnResource, inNameSpace, objectText, textsIn, unsupported } from '../icn.ts';
-import type {
-  IcnSections,
-  IpsecService,
-  Lack,
-  Reference,
-  RenderContext,
-  SecretUse,
-} from '../kind.ts';
+import type { IcnSections, Lack, Reference, RenderContext, SecretUse } from '../kind.ts';
 import type { SpecRule } from '../resource.ts';
 import { listOf, section } from '../render.ts';
 
@@ -94,7 +88,7 @@ export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
     lacks.push({
       path: 'spec.type',
       reason: 'WaitingForInterface',
-      message: `${VTI_BASED} needs option rtinstall_enabled '0' in ${SETTINGS[context.ipsec.settings]} of OpenWRT's package ipsec`,
+      message: `${VTI_BASED} needs option rtinstall_enabled '0' in ${SETTINGS[context.capabilities.ipsec.settings]} of OpenWRT's package ipsec`,
     });
   }
   return lacks;
@@ -122,9 +116,9 @@ const SETTINGS = {
 const NO: ReadonlySet<unknown> = new Set(['0', 'no', 'off', 'false', 'disabled']);
 
 /** The option is one for all remotes, in a section that is the administrator's. */
-const installsNoRoutes = ({ ipsec, observed }: RenderContext): boolean => {
+const installsNoRoutes = ({ capabilities, observed }: RenderContext): boolean => {
   const settings = observed('ipsec').findLast(({ type, name }) =>
-    ipsec.settings === 'globals' ? name === 'globals' : type === 'ipsec',
+    capabilities.ipsec.settings === 'globals' ? name === 'globals' : type === 'ipsec',
   );
   return NO.has(settings?.options.rtinstall_enabled);
 };
@@ -136,12 +130,12 @@ const keyOf = (remote: Remote, { secretOf }: RenderContext): string | undefined 
 };
 
 export const renderRemote = (remote: Remote, context: RenderContext): UciSection[] => {
-  const { uciNameOf, ipsec } = context;
+  const { uciNameOf, capabilities } = context;
   const names = (type: Connection['conn_type']) =>
     remote.connections
       .filter(({ conn_type }) => conn_type === type)
       .map(({ name }) => uciNameOf(name));
-  const isSwanctl = ipsec.dialect === 'swanctl';
+  const isSwanctl = capabilities.ipsec.dialect === 'swanctl';
   return [
     section('remote', context.sectionName, {
       type: isSwanctl ? undefined : remote.type,

@@ -78,12 +78,13 @@ afterEach(async () => {
 const wanted = async (rules: State): Promise<ReadonlyMap<string, readonly UciSection[]>> => {
   const fresh = await startOpenwrt();
   const reader = await openPass(fresh);
-  const { packages } = await reader.driver.read(new AbortController().signal);
+  const { packages, capabilities } = await reader.driver.read(new AbortController().signal);
   await reader.driver.close();
   await fresh.stop();
   return compile({
     rules,
     networks: parseNetworks(SEED_NETWORKS),
+    capabilities,
     lastGood: new Map(),
     observed: packages,
     ledger: new Set(),

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
+import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
@@ -78,7 +79,9 @@ describe("golden UCI through ICN's REST", () => {
     const { packages: observed } = await driver.read(NEVER);
     const textsOf = () => ICN_PACKAGES.map((file) => openwrt.simulator.store.text(file) ?? '');
     const before = textsOf().map(blocksIn);
-    const { desired, verdicts } = compile(inputFor(name, { dialect: 'icn', observed }));
+    const { desired, verdicts } = compile(
+      inputFor(name, { capabilities: { ...ASSUMED, dialect: 'icn' }, observed }),
+    );
     const deltas = [...desired].map(([config, sections]) => appending(config, sections));
     expect(await driver.apply(deltas, NEVER)).toMatchObject({ outcome: 'done' });
 

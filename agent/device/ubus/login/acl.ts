@@ -4,7 +4,7 @@
  */
 import { OWN_FILES } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
-import { INIT_SCRIPTS, IPSEC_SCRIPTS } from '../../services/ipsec-service.ts';
+import { CAPABILITY_FILES } from '../../capabilities.ts';
 import { DD_PATHS } from '../read/packages.ts';
 import { reloadersOf } from '../../services/services.ts';
 import { importFileOf, UCI_PATHS } from '../write/staging.ts';
@@ -28,8 +28,8 @@ export const aclFor = (packages: readonly string[]): object => ({
         mwan3: ['status'],
       },
       file: merge([
-        { [INIT_SCRIPTS]: ['list'] },
-        granted(Object.values(IPSEC_SCRIPTS), ['read']),
+        granted(CAPABILITY_FILES.listed, ['list']),
+        granted(CAPABILITY_FILES.read, ['read']),
         granted(FOLDERS, ['list']),
         ...packages.map(reading),
         executable(

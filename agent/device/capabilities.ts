@@ -1,0 +1,64 @@
+/**
+ * Finds out what an OpenWRT can do, once in each session over ubus, from what its init scripts are and say. Where the login may not
+ * look, it is taken for what is usual.
+ */
+import * as z from 'zod';
+import { UBUS } from '#shared/inject/drivers.ts';
+import { ASSUMED, type Capabilities, type IpsecDialect } from '#shared/resources/capabilities.ts';
+import { ipsecServiceOf } from './services/ipsec-service.ts';
+import type { UbusCall } from './ubus/client/rpc.ts';
+import type { UbusSession } from './ubus/client/session.ts';
+
+const INIT_SCRIPTS = '/etc/init.d';
+const FIREWALL_SCRIPT = `${INIT_SCRIPTS}/firewall`;
+/** In the order of preference where both are installed, as on ICN's image. */
+const IPSEC_SCRIPTS: Readonly<Record<IpsecDialect, string>> = {
+  classic: `${INIT_SCRIPTS}/ipsec`,
+  swanctl: `${INIT_SCRIPTS}/swanctl`,
+};
+
+/** What is listed and read to find it out. */
+export const CAPABILITY_FILES = {
+  listed: [INIT_SCRIPTS],
+  read: [FIREWALL_SCRIPT, ...Object.values(IPSEC_SCRIPTS)],
+} as const;
+
+const listSchema = z.object({ entries: z.array(z.object({ name: z.string() })) });
+const readSchema = z.object({ data: z.string() });
+
+/** @throws OpenwrtError when rpcd is not reached */
+export const capabilitiesOf = async (
+  session: UbusSession,
+  signal: AbortSignal,
+): Promise<Capabilities> => {
+  const [listing] = await session.attempt([on('list', INIT_SCRIPTS)], { signal });
+  const { data } = listSchema.safeParse(listing?.data);
+  const scripts = data && new Set(data.entries.map(({ name }) => name));
+  const dialect = scripts?.has('swanctl') && !scripts.has('ipsec') ? 'swanctl' : 'classic';
+  const path = IPSEC_SCRIPTS[dialect];
+  const reads = [on('read', FIREWALL_SCRIPT), on('read', path)];
+  const answers = await session.attempt(reads, { signal, bytes: true });
+  const [firewallScript, ipsecScript] = answers.map(
+    (answer) => readSchema.safeParse(answer.data).data?.data,
+  );
+  const firewall = firewallIn(firewallScript);
+  return {
+    dialect: UBUS.dialect,
+    firewall,
+    sets: firewall === 'fw4',
+    ipsec: await ipsecServiceOf(session, { dialect, path, text: ipsecScript }, signal),
+    mwan3: scripts?.has('mwan3') ?? ASSUMED.mwan3,
+  };
+};
+
+/** Both are called by a script of the same name. */
+const firewallIn = (script: string | undefined): Capabilities['firewall'] => {
+  if (script === undefined) return ASSUMED.firewall;
+  return /\bfw3\b/.test(script) ? 'fw3' : 'fw4';
+};
+
+const on = (method: 'list' | 'read', path: string): UbusCall => ({
+  object: 'file',
+  method,
+  args: { path },
+});
