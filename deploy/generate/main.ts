@@ -1,5 +1,6 @@
 /**
- * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, and the reference pages of kinds, configuration and metrics. With
+ * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, and the reference pages of kinds, configuration,
+ * metrics and messages. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
 import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
+import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -43,6 +45,7 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(resources)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
+    [join(root, 'docs/messages.md'), messagesPage()],
   ]);
 };
 
