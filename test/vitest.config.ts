@@ -83,7 +83,7 @@ export default defineConfig({
       project('node', NODE_TESTS, 90_000),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
       inParallel(
-        project('e2e', ['test/e2e/*.test.ts'], 180_000, {
+        project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
