@@ -46,9 +46,15 @@ it('reads a projected file again when it is too old, or when told to', async () 
   expect(await file.read()).toBe('three');
 });
 
+/** Whole at any time, as whoever writes certificates has to. */
+const put = async (path: string, text: string): Promise<void> => {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+};
+
 it('tells of a change once, and tries again what could not be used', async () => {
   const path = join(directory, 'cert');
-  await writeFile(path, 'one');
+  await put(path, 'one');
   const seen: string[] = [];
   const errors: unknown[] = [];
   const first = await watchFiles({
@@ -62,12 +68,12 @@ it('tells of a change once, and tries again what could not be used', async () =>
     signal: stop.signal,
   });
   expect(first).toEqual(['one']);
-  await writeFile(path, 'two');
+  await put(path, 'two');
   await until(() => seen.length === 2);
   expect(errors).toHaveLength(1);
   await rm(path);
   await until(() => errors.length > 1);
-  await writeFile(path, 'three');
+  await put(path, 'three');
   await until(() => seen.at(-1) === 'three');
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(seen).toEqual(['two', 'two', 'three']);
