@@ -87,6 +87,7 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     name: 'bindings',
     world: deps.accounts,
     reconcile,
+    fieldsOf: (namespace) => ({ namespace }),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
   });

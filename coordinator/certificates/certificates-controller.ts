@@ -104,6 +104,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     name: 'certificates',
     world: () => store,
     reconcile: async (_key, _store, signal) => ({ againInMs: await settle(signal) }),
+    fieldsOf: () => ({}),
     coalesceMs: 0,
   });
 

@@ -202,9 +202,9 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     reconcile,
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    nameOf: (uid) => {
+    fieldsOf: (uid) => {
       const rule = parents.get(uid)?.rule;
-      return rule ? `${rule.kind} ${rule.namespace}/${rule.name}` : uid;
+      return { uid, rule: rule && `${rule.kind} ${rule.namespace}/${rule.name}` };
     },
   });
 

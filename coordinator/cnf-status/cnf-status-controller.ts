@@ -155,7 +155,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     reconcile,
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    nameOf: (key) => (key === CLASSIC ? CLASSIC_NAME : key),
+    fieldsOf: (key) => ({ cnf: key === CLASSIC ? CLASSIC_NAME : key }),
   });
 
   return { mark, run: controller.run };

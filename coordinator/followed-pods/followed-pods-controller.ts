@@ -95,6 +95,7 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     sources: [watches],
     world: () => watches,
     reconcile,
+    fieldsOf: (uid) => ({ uid }),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
   });

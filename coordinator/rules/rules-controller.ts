@@ -70,9 +70,9 @@ export class RulesController {
       reconcile: (uid, world, signal) => this.#reconcile(uid, world, signal),
       coalesceMs: COALESCE_MS,
       concurrency: CONCURRENCY,
-      nameOf: (uid) => {
+      fieldsOf: (uid) => {
         const rule = rules.get(uid)?.rule;
-        return rule ? nameOf(rule) : uid;
+        return { uid, rule: rule && nameOf(rule) };
       },
     });
   }

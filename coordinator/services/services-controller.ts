@@ -122,7 +122,7 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     reconcile,
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
-    nameOf: (key) => (key === ALL ? 'all Services' : `FirewallDNAT ${key}`),
+    fieldsOf: (key) => ({ rule: key === ALL ? undefined : `FirewallDNAT ${key}` }),
   });
 
   const warn = ({ uid }: Service, message: string): void => {

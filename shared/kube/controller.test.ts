@@ -36,6 +36,7 @@ const controllerOf = (options: Partial<ControllerOptions<object>>): Controller =
       reconciled.push(key);
       return 'done';
     },
+    fieldsOf: (key) => ({ thing: key }),
     coalesceMs: 100,
     metrics: {
       reconciled: (controller, result) => counted.push(`${controller} ${result}`),
@@ -167,7 +168,6 @@ it('writes an error to the log with the name of the key, and a conflict not', as
   const said: unknown[] = [];
   const controller = start({
     log: { ...silentLogger, warn: (fields: object) => said.push(fields) } as typeof silentLogger,
-    nameOf: (key) => `Thing ${key}`,
     reconcile: async (key) => {
       if (key === 'a') throw new KubeError('patch', 'x', { status: 409, reason: 'Conflict' });
       throw new Error('no answer');
@@ -179,7 +179,7 @@ it('writes an error to the log with the name of the key, and a conflict not', as
   expect(said).toEqual([
     {
       controller: 'things',
-      key: 'Thing b',
+      thing: 'b',
       err: new Error('no answer'),
       retryInMs: expect.any(Number),
     },

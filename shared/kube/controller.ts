@@ -46,8 +46,8 @@ export type ControllerOptions<World> = ControllerDeps & {
   coalesceMs: number;
   /** Keys at a time. Default 1. */
   concurrency?: number;
-  /** What people call the key, for the log. Default: the key. */
-  nameOf?: (key: string) => string;
+  /** What the log says of the key. */
+  fieldsOf: (key: string) => Readonly<Record<string, string | undefined>>;
 };
 
 export type Controller = {
@@ -63,7 +63,7 @@ export type Controller = {
 const UNKNOWN_AGAIN_MS = 250;
 
 export const createController = <World>(options: ControllerOptions<World>): Controller => {
-  const { clock, log, metrics, name, nameOf = (key) => key, reconcile, sources = [] } = options;
+  const { clock, log, metrics, name, reconcile, sources = [] } = options;
 
   const look = async (key: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
     const world = options.world();
@@ -88,7 +88,10 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
     concurrency: options.concurrency ?? 1,
     clock,
     onError: (key, err, retryInMs) =>
-      log.warn({ controller: name, key: nameOf(key), err, retryInMs }, 'reconciling has failed'),
+      log.warn(
+        { controller: name, ...options.fieldsOf(key), err, retryInMs },
+        'the controller has failed and will try again',
+      ),
   });
   metrics.exposeQueue(name, () => queue.size);
 
