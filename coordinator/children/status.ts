@@ -2,8 +2,7 @@
 import type { GeneratorStatus } from '#shared/protocol/generator-status.ts';
 import type { IcnStatus } from '#shared/resources/generation.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { ConditionReason } from '#shared/protocol/status.ts';
-import type { Reason } from '#shared/protocol/reasons.ts';
+import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
 import { conditionsOf, type ConditionNow } from '../verdict/conditions.ts';
 import { timestamp } from '../verdict/wording.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';

@@ -1,4 +1,5 @@
 /** Events on the pods of CNFs. */
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { podResource } from '../cnf/workload.ts';
 import type { Target } from '../cnf/target.ts';
@@ -7,7 +8,7 @@ export const agentMissing = (target: Target): RecordedEvent => ({
   object: podOf(target),
   type: 'Warning',
   reason: 'AgentMissing',
-  message: 'the pod was made without the sdewan agent, so no rule is applied to it; re-create it',
+  message: `${sentenceOf('AgentMissing')}; re-create it`,
 });
 
 export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({

@@ -68,7 +68,7 @@ describe('a rule that is being deleted stays', () => {
     'while a pod has it': {
       pod: { report: report([word()]) },
       reason: 'Removing',
-      says: 'the rule is still on OpenWRT',
+      says: 'the agent is removing the rule',
     },
     'while other rules use it': {
       pod: { report: report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]) },
@@ -77,7 +77,7 @@ describe('a rule that is being deleted stays', () => {
     'while a report does not mention it': {
       pod: { report: report([]) },
       reason: 'NotConfirmed',
-      says: 'the agent has not said that the rule is gone',
+      says: 'the agent has not reported that the rule is removed',
     },
     'while only its namesake is said to be gone': {
       pod: { report: report([word({ uid: 'rule-0', state: 'Removed', reason: 'Removed' })]) },
@@ -98,7 +98,7 @@ describe('a rule that is being deleted stays', () => {
         report: { ...removed, restarts: 0 },
       },
       reason: 'AgentRestarted',
-      says: 'the agent has restarted and not reported since',
+      says: 'the agent has restarted and has not reported since',
     },
     'while a pod is out of reach': {
       pod: {
@@ -111,7 +111,7 @@ describe('a rule that is being deleted stays', () => {
     'while the agent cannot watch the kind': {
       pod: { report: report([], { unwatchedKinds: ['FirewallRule'] }) },
       reason: 'NotWatching',
-      says: 'the agent cannot watch FirewallRule, so it knows of no deletion',
+      says: 'the agent cannot watch FirewallRule, so it does not know of the deletion',
     },
     'while a pod reports though its container never seems to have started': {
       pod: {

@@ -2,8 +2,7 @@
  * Whether a rule that is being deleted may go. It may not while any pod could still hold it: each has to have said, by the agent
  * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
  */
-import type { ConditionReason } from '#shared/protocol/status.ts';
-import type { Reason } from '#shared/protocol/reasons.ts';
+import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
@@ -70,21 +69,23 @@ const blockerOf = (
   report: PodReport | undefined,
   context: DecideContext,
 ): Blocker | undefined => {
-  const because = (reason: ConditionReason | Reason, message: string): Blocker => ({
-    pod: target.name,
-    reason,
-    message,
-  });
-  if (!report) return because('AgentStarting', 'the agent has not reported yet');
+  const because = (
+    reason: ConditionReason | Reason,
+    message: string = sentenceOf(reason),
+  ): Blocker => ({ pod: target.name, reason, message });
+  if (!report) return because('AgentStarting');
   if (target.agent.state === 'started' && report.restarts < target.agent.restarts)
-    return because('AgentRestarted', 'the agent has restarted and not reported since');
+    return because('AgentRestarted');
   const word = report.rules.get(rule.uid);
   if (word?.state === 'Removed') return undefined;
   if (isSilent(report, context)) return because('AgentSilent', silence(report));
   if (!word)
     return report.unwatchedKinds.includes(rule.kind)
-      ? because('NotWatching', `the agent cannot watch ${rule.kind}, so it knows of no deletion`)
-      : because('NotConfirmed', 'the agent has not said that the rule is gone');
-  if (word.state === 'Applied') return because('Removing', 'the rule is still on OpenWRT');
+      ? because(
+          'NotWatching',
+          `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
+        )
+      : because('NotConfirmed');
+  if (word.state === 'Applied') return because('Removing');
   return { pod: target.name, reason: word.reason, message: word.message };
 };

@@ -2,8 +2,7 @@
  * Whether one live pod has a rule, and if not, why: an ordered list of small checks, of which the first that finds something
  * speaks. Nothing is taken as applied unless a fresh report of a ready pod says so for this very uid and revision.
  */
-import type { ConditionReason } from '#shared/protocol/status.ts';
-import type { Reason } from '#shared/protocol/reasons.ts';
+import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import type { Target } from '../cnf/target.ts';
@@ -77,11 +76,10 @@ type Facts = {
 };
 type Check = (facts: Facts) => Problem | undefined;
 
-const because = (reason: ConditionReason | Reason, message: string): Problem => ({
-  reason,
-  message,
-  failed: false,
-});
+const because = (
+  reason: ConditionReason | Reason,
+  message: string = sentenceOf(reason),
+): Problem => ({ reason, message, failed: false });
 
 /** Whether the report is too old to say how things are now. */
 export const isSilent = (
@@ -96,10 +94,7 @@ export const silence = (report: PodReport): string =>
 const checks: readonly Check[] = [
   ({ target }) =>
     target.agent.state === 'missing'
-      ? because(
-          'AgentMissing',
-          'the pod was made without the agent; re-create it with the agent injected',
-        )
+      ? because('AgentMissing', `${sentenceOf('AgentMissing')}; re-create it`)
       : undefined,
   ({ rule, word, report, context }) =>
     report &&
@@ -109,18 +104,21 @@ const checks: readonly Check[] = [
       ? { reason: word.reason, message: word.message, failed: true }
       : undefined,
   ({ target }) => (target.ready ? undefined : because('PodNotReady', target.notReady)),
-  ({ report }) => (report ? undefined : because('AgentStarting', 'the agent has not reported yet')),
+  ({ report }) => (report ? undefined : because('AgentStarting')),
   ({ report, context }) =>
     report && isSilent(report, context) ? because('AgentSilent', silence(report)) : undefined,
   ({ report }) =>
     report?.openwrt.reachable === false
-      ? because('OpenwrtUnreachable', report.openwrt.message || 'OpenWRT does not answer')
+      ? because('OpenwrtUnreachable', report.openwrt.message || sentenceOf('OpenwrtUnreachable'))
       : undefined,
   ({ rule, word, report }) =>
     word?.revision !== rule.revision && report?.unwatchedKinds.includes(rule.kind)
-      ? because('NotWatching', `the agent cannot watch ${rule.kind} and keeps what it has`)
+      ? because(
+          'NotWatching',
+          `the agent cannot watch ${rule.kind} and keeps the rules that it knows`,
+        )
       : undefined,
-  ({ word }) => (word ? undefined : because('Applying', 'the agent has not seen the rule yet')),
+  ({ word }) => (word ? undefined : because('Applying', 'the agent has not received the rule yet')),
   ({ rule, word }) =>
     word && word.revision !== rule.revision ? because('Outdated', outdated(rule, word)) : undefined,
   ({ word }) =>
@@ -131,5 +129,5 @@ const checks: readonly Check[] = [
 
 const outdated = (rule: Rule, word: RuleWord): string =>
   word.generation === rule.generation
-    ? 'the agent is at an earlier order of the rule'
-    : `the agent is at generation ${word.generation}`;
+    ? 'the pod still has an earlier order of the rule'
+    : `the pod still has generation ${word.generation}`;

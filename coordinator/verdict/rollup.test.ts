@@ -98,7 +98,7 @@ describe('a live pod that', () => {
     'has no agent': {
       pod: { target: target('b', { agent: { state: 'missing' } }) },
       reason: 'AgentMissing',
-      says: /b: the pod was made without the agent/,
+      says: /b: the pod was created without the agent/,
     },
     'has not reported': {
       pod: { target: b },
@@ -138,7 +138,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'OpenwrtUnreachable',
-      says: /b: OpenWRT does not answer$/,
+      says: /b: OpenWRT does not answer the agent, or refuses its login$/,
     },
     'refused an earlier version': {
       pod: {
@@ -146,17 +146,17 @@ describe('a live pod that', () => {
         report: report([word({ state: 'Failed', generation: 1, revision: 'r1' })]),
       },
       reason: 'Outdated',
-      says: /b: the agent is at generation 1/,
+      says: /b: the pod still has generation 1/,
     },
     'has an earlier generation': {
       pod: { target: b, report: report([word({ generation: 1, revision: 'r1' })]) },
       reason: 'Outdated',
-      says: /b: the agent is at generation 1/,
+      says: /b: the pod still has generation 1/,
     },
     'has another CR of that name': {
       pod: { target: b, report: report([word({ uid: 'rule-0' })]) },
       reason: 'Applying',
-      says: /b: the agent has not seen the rule yet/,
+      says: /b: the agent has not received the rule yet/,
     },
     'cannot watch the kind': {
       pod: {
@@ -264,14 +264,14 @@ describe('a rule that belongs nowhere yet', () => {
     expect(status).toMatchObject({ inSync: false, pods: { summary: '0/0' } });
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'WaitingForCnf' });
     expect(status.message).toBe(
-      'waiting for a CNF: no pod with label sdewanPurpose=cnf-1 in namespace edge',
+      'no pod in namespace edge has the label sdewanPurpose=cnf-1',
     );
   });
 
   it('is told that its label is missing', () => {
     const status = roll([], { purpose: undefined });
     expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
-    expect(status.message).toContain('label sdewanPurpose is missing');
+    expect(status.message).toContain('has no label sdewanPurpose');
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'NoPurpose' });
   });
 });
@@ -299,7 +299,7 @@ it('names ten pods, groups those with one trouble, and counts all', () => {
   expect(status.outOfSync).toHaveLength(10);
   expect(status.pods?.summary).toBe('0/25');
   expect(status.message).toBe(
-    '25 of 25 pods: p00, p01, p02, p04, p05 and 19 more: the agent has not reported yet; p03: the agent has not seen the rule yet',
+    '25 of 25 pods: p00, p01, p02, p04, p05 and 19 more: the agent has not reported yet; p03: the agent has not received the rule yet',
   );
 });
 
@@ -367,7 +367,7 @@ describe('a rule being deleted', () => {
       state: 'Being delete',
       pods: { live: 2, applied: 1, summary: '1/2' },
       outOfSync: [{ pod: 'b', reason: 'Removing' }],
-      message: 'being deleted: 1 of 2 pods: b: the rule is still on OpenWRT',
+      message: 'being deleted: 1 of 2 pods: b: the agent is removing the rule',
     });
     expect(status.conditions?.map(({ type, status }) => [type, status])).toEqual([
       ['Ready', 'False'],
@@ -382,7 +382,7 @@ describe('a rule being deleted', () => {
 
   it('says that nothing holds it any more', () => {
     const status = roll([{ report: gone }], deleted);
-    expect(status).toMatchObject({ message: 'being deleted: no pod holds the rule any more' });
+    expect(status).toMatchObject({ message: 'being deleted: no pod has the rule any more' });
     expect(status).not.toHaveProperty('outOfSync');
     expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'Removing']);
   });

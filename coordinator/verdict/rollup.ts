@@ -2,6 +2,7 @@
  * The status of a rule out of everything that is known of its pods. Here the truth is made: `inSync` is true only when each live
  * pod is ready and freshly reports this very revision. Pure; the same facts give the same status, and feeding a status back changes nothing.
  */
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/protocol/status.ts';
 import { decide, type Decision } from './decide.ts';
 import type { PodReport } from './pod-report.ts';
@@ -96,7 +97,7 @@ const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleS
   const ranked = blockers.toSorted((one, other) => rankOf(one) - rankOf(other));
   const message =
     blockers.length === 0
-      ? 'being deleted: no pod holds the rule any more'
+      ? 'being deleted: no pod has the rule any more'
       : `being deleted: ${describePods(blockers, candidates)}`;
   return {
     ...base(rule, 'Being delete', message),
@@ -111,7 +112,7 @@ const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleS
 };
 
 const withoutPurpose = (rule: Rule, context: RollupContext): RuleStatus => {
-  const message = 'label sdewanPurpose is missing: it says to which CNF the rule belongs';
+  const message = sentenceOf('NoPurpose');
   return {
     ...base(rule, 'Unknown status', message),
     inSync: false,
@@ -122,7 +123,7 @@ const withoutPurpose = (rule: Rule, context: RollupContext): RuleStatus => {
 };
 
 const waitingForCnf = (rule: Rule, purpose: string, context: RollupContext): RuleStatus => {
-  const message = `waiting for a CNF: no pod with label sdewanPurpose=${purpose} in namespace ${rule.namespace}`;
+  const message = `no pod in namespace ${rule.namespace} has the label sdewanPurpose=${purpose}`;
   return {
     ...base(rule, 'Trying to apply', message),
     inSync: false,

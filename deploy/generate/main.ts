@@ -16,6 +16,7 @@ import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
 import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
+import { statusPage } from './status-page.ts';
 
 const root = join(import.meta.dirname, '../..');
 const crdFolder = join(root, 'deploy/crds');
@@ -46,6 +47,7 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
     [join(root, 'docs/configuration.md'), configurationPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
     [join(root, 'docs/messages.md'), messagesPage()],
+    [join(root, 'docs/status.md'), statusPage(readFileSync(join(root, 'docs/status.md'), 'utf8'))],
   ]);
 };
 

@@ -1,26 +1,58 @@
-/** Why a rule is in the state it is in, once for logs, conditions, Events and metrics. */
+/**
+ * What keeps a rule from being as it is wanted, or what became of it: one sentence for each reason, for statuses, Events, the CLI and
+ * docs/status.md, which also says what to do. A message adds what is special: the field, the pod, OpenWRT's words. Written so that it
+ * can stand behind the name of a pod.
+ */
+
+/** What agents say of a rule on their OpenWRT. */
 export const reasons = {
-  Applied: 'On OpenWRT as the CR says, read back.',
-  Removed: 'Gone from OpenWRT, read back.',
-  Applying: 'Seen, not yet on OpenWRT.',
-  Removing: 'Being deleted, not yet gone from OpenWRT.',
-  InUse: 'Being deleted, but kept because rules that stay refer to it.',
-  WaitingForReference: 'Refers to a CR that does not exist (yet) for this purpose.',
-  WaitingForInterface: 'Needs an interface that OpenWRT does not have (yet).',
+  Applied: 'OpenWRT has the rule as it is written, read back',
+  Removed: 'OpenWRT has nothing of the rule any more, read back',
+  Applying: 'the agent is applying the rule',
+  Removing: 'the agent is removing the rule',
+  InUse: 'other rules refer to the rule, so it stays in force although it is being deleted',
+  WaitingForReference:
+    'a rule that this one refers to, such as a zone or a policy, does not exist for this purpose or is not in force',
+  WaitingForInterface: 'OpenWRT lacks an interface or a setting that the rule needs',
   WaitingForDevice:
-    'Needs a device, an address or a default route that the CNF pod does not have (yet).',
-  WaitingForSecret:
-    'Needs a key of a Secret that does not exist (yet), or that the agent may not read.',
-  WaitingForPods: 'Follows pods, and the coordinator has not said yet which there are.',
-  WaitingForPackage: 'OpenWRT lacks the configuration package that the rule belongs to.',
-  InvalidSpec: 'The spec breaks a rule of its kind; a last good generation may be in force.',
-  UnknownNetwork: 'Names a network that the CNF pod is not attached to.',
-  NameTaken: 'OpenWRT has a section of that name that is not ours.',
-  NameConflict: 'Another CR has the same name as OpenWRT can hold it.',
-  NameTooLong: 'OpenWRT cannot hold a name that long.',
-  RefusedByOpenwrt: 'OpenWRT read the section and left it out or refused it.',
-  UnsupportedByDriver: 'The API of this OpenWRT cannot hold what the CR asks.',
-  OpenwrtUnreachable: 'OpenWRT does not answer.',
+    'the CNF pod lacks a network device, an address or a default route that the rule needs',
+  WaitingForSecret: 'a key of a Secret does not exist, or the agent may not read it',
+  WaitingForPods:
+    'the coordinator has not yet written the addresses of the pods that the rule selects',
+  WaitingForPackage:
+    'OpenWRT does not have the package that the rule configures, or the agent cannot read or write it',
+  InvalidSpec: 'the spec is invalid; pods that had an earlier valid generation keep it in force',
+  UnknownNetwork: 'the rule names a network that the CNF pod is not attached to',
+  NameTaken: 'OpenWRT has a section of that name that the agent did not make',
+  NameConflict: 'an older rule has the same name on OpenWRT, where - and . become _',
+  NameTooLong: 'the name is longer than OpenWRT allows',
+  RefusedByOpenwrt: 'OpenWRT refuses or ignores what the rule asks for',
+  UnsupportedByDriver: 'the API of this OpenWRT does not support what the rule asks for',
+  OpenwrtUnreachable: 'OpenWRT does not answer the agent, or refuses its login',
 } as const satisfies Record<string, string>;
 
 export type Reason = keyof typeof reasons;
+
+/** What the coordinator says beyond that, of all pods together or of one. */
+export const conditionReasons = {
+  InSync: 'every live pod of the CNF is ready and has exactly this rule',
+  NoPurpose: 'the rule has no label sdewanPurpose, so it belongs to no CNF',
+  WaitingForCnf: 'no pod in the namespace of the rule has this purpose',
+  PodNotReady: 'the pod is not ready',
+  AgentMissing: 'the pod was created without the agent, so no rules are applied to it',
+  AgentStarting: 'the agent has not reported yet',
+  AgentSilent: 'the agent does not report any more',
+  AgentRestarted: 'the agent has restarted and has not reported since',
+  NotWatching: 'the agent cannot watch rules of this kind, so it does not know of changes',
+  Outdated: 'the pod still has an earlier version of the rule',
+  NotConfirmed: 'the agent has not reported that the rule is removed',
+  NotResolved: 'a host name has no address, or the DNS server does not answer',
+  ChildNotInSync: 'a rule that the coordinator generates from this one is not in sync',
+  ChildRefused: 'the API server refuses a rule that the coordinator generates from this one',
+} as const satisfies Record<string, string>;
+
+export type ConditionReason = keyof typeof conditionReasons;
+
+/** What a message says that has nothing to add. */
+export const sentenceOf = (reason: Reason | ConditionReason): string =>
+  ({ ...reasons, ...conditionReasons })[reason];

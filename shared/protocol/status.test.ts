@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { reasons } from './reasons.ts';
-import { conditionReasons, conditionTypes, icnStates, ruleStatusSchema } from './status.ts';
+import { conditionReasons, reasons } from './reasons.ts';
+import { conditionTypes, icnStates, ruleStatusSchema } from './status.ts';
 
 const page = readFileSync(new URL('../../docs/status.md', import.meta.url), 'utf8');
 

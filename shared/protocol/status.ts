@@ -18,25 +18,6 @@ export const MAX_CONDITION_MESSAGE = 2_048;
 export const conditionTypes = ['Ready', 'Stalled', 'Removed'] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-/** Why a CR is not in sync, or still there, beyond what agents say in `reasons.ts`. */
-export const conditionReasons = {
-  InSync: 'Every live pod of the purpose is ready and has this revision.',
-  NoPurpose: 'The label sdewanPurpose is missing, so the rule belongs to no CNF.',
-  WaitingForCnf: 'No pod has this purpose in this namespace.',
-  PodNotReady: 'A pod of the CNF is not ready.',
-  AgentMissing: 'A pod of the CNF runs without the agent, so nothing applies rules to it.',
-  AgentStarting: 'The agent of a pod has not reported yet.',
-  AgentSilent: 'The agent of a pod has stopped reporting.',
-  AgentRestarted: 'The agent of a pod has restarted and not reported since.',
-  NotWatching: 'The agent of a pod cannot watch this kind, so it knows of no change.',
-  Outdated: 'A pod still has an earlier revision of the rule.',
-  NotConfirmed: 'The agent of a pod has not said that the rule is gone.',
-  NotResolved: 'A host name of the CR has no addresses, or the DNS does not answer.',
-  ChildNotInSync: 'A CR that this one makes is not in sync.',
-  ChildRefused: 'A CR that this one makes was refused by the API server.',
-} as const satisfies Record<string, string>;
-export type ConditionReason = keyof typeof conditionReasons;
-
 export const conditionSchema = z.object({
   type: z.string().max(63).describe('Ready, Stalled or Removed.'),
   status: z.enum(['True', 'False', 'Unknown']),

@@ -77,7 +77,7 @@ describe('a rule that is being deleted', () => {
       await a.says([rule, 'Applied']);
       const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
       return stdout;
-    }).toMatch(/RemovalBlocked .*event-a: the rule is still on OpenWRT/);
+    }).toMatch(/RemovalBlocked .*event-a: the agent is removing the rule/);
     await a.says([rule, 'Removed']);
     await gone('event');
   });

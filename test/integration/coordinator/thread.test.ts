@@ -17,7 +17,7 @@ it('one rule, one pod: held, waiting, in sync, removed', async () => {
   await eventually(() => statusOf(world, 'reject-80')).toMatchObject({
     inSync: false,
     pods: { summary: '0/0' },
-    message: expect.stringContaining('waiting for a CNF'),
+    message: expect.stringContaining('has the label sdewanPurpose'),
   });
   expect((await readRule(world, 'reject-80'))?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
 

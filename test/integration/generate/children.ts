@@ -85,7 +85,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
         sip: '192.0.2.1',
         port: '8866',
         dport: '80',
-        message: expect.stringMatching(/^CNFNAT webnat: waiting for a CNF/),
+        message: expect.stringMatching(/^CNFNAT webnat: no pod in namespace/),
         children: { summary: '0/1' },
       });
 
