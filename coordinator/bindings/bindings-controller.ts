@@ -5,12 +5,12 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
   createController,
+  OVERTAKEN,
   type Controller,
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
+import { find, isOvertaken } from '#shared/kube/owned.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION } from '#shared/names.ts';
 import { namespaces } from '../admission/cnf/lookups.ts';
 import { keepCaConfigMap } from './ca-config-map.ts';
@@ -60,7 +60,7 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     accountsOf: AccountsOf,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    const namespace = await client.get(namespaces, { name }, { signal }).catch(orNothing);
+    const namespace = await find(client, namespaces, { name }, { signal });
     // Nothing can be created in a namespace that is going, and all of it goes.
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined)
       return 'done';
@@ -72,13 +72,15 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
       accounts,
       defaultReadsKeys,
     });
-    const changes = await Promise.all([
+    const outcomes = await Promise.all([
       ...(deps.caBundle
         ? [keepCaConfigMap(client, name, inUse ? deps.caBundle() : undefined, signal)]
         : []),
       ...bindings.map((binding) => keepRoleBinding(client, name, binding, signal)),
     ]);
-    if (changes.includes(true)) log.info({ namespace: name, accounts }, 'namespace served');
+    if (outcomes.some((outcome) => outcome !== 'unchanged'))
+      log.info({ namespace: name, accounts, outcomes }, 'namespace served');
+    if (outcomes.some(isOvertaken)) return OVERTAKEN;
     return inUse ? { againInMs: LOOK_AGAIN_MS } : 'done';
   };
 
@@ -101,9 +103,4 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
       if (!known) controller.mark(namespace, 0);
     },
   };
-};
-
-const orNothing = (error: unknown): KubeObject | undefined => {
-  if (isNotFound(error)) return undefined;
-  throw error;
 };

@@ -16,6 +16,12 @@ const policy: CertificatePolicy = {
   overlapMs: 10 * HOUR,
 };
 
+const secretOf = (resourceVersion: string): NonNullable<StoredMaterial['secret']> => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { namespace: 'n', name: 's', uid: 'u', resourceVersion, creationTimestamp: '' },
+});
+
 /** One Secret as the API server keeps it: a write over an old version loses. */
 const newSecret = () => {
   const state = {
@@ -28,10 +34,10 @@ const newSecret = () => {
     read: async () => ({
       material: state.material,
       provided: state.provided,
-      resourceVersion: state.version === 0 ? undefined : String(state.version),
+      secret: state.version === 0 ? undefined : secretOf(String(state.version)),
     }),
     write: async (material: Material, over: StoredMaterial) => {
-      if ((over.resourceVersion ?? '0') !== String(state.version)) return false;
+      if ((over.secret?.metadata.resourceVersion ?? '0') !== String(state.version)) return false;
       Object.assign(state, { material, version: state.version + 1, writes: state.writes + 1 });
       return true;
     },
@@ -132,7 +138,7 @@ describe('the certificate loop', () => {
 
   it('refuses a provided certificate that its ca.crt has not signed', async () => {
     const store: SecretStore = {
-      read: async () => ({ material: undefined, provided: true, resourceVersion: '1' }),
+      read: async () => ({ material: undefined, provided: true, secret: secretOf('1') }),
       write: async () => true,
     };
     const { replica } = newReplica(store, { now: 0 });

@@ -48,11 +48,11 @@ export const readMaterial = (data: SecretData | undefined): Material | undefined
 export const isProvided = (data: SecretData | undefined): boolean =>
   (data?.[KEYS.servingCert] ?? '') !== '' && (data?.[KEYS.signingKey] ?? '') === '';
 
-/** Every key of ours, those that are to go as `null`: a merge patch on `data`. */
-export const writeMaterial = (material: Material): Record<string, string | null> => {
-  const encode = (text: string | undefined): string | null =>
-    text === undefined ? null : Buffer.from(text).toString('base64');
-  return {
+/** `data` with the material in it. Keys of others stay. */
+export const writeMaterial = (material: Material, data: SecretData = {}): SecretData => {
+  const encode = (text: string | undefined): string | undefined =>
+    text === undefined ? undefined : Buffer.from(text).toString('base64');
+  const ours = {
     [KEYS.servingCert]: encode(material.serving.cert),
     [KEYS.servingKey]: encode(material.serving.key),
     [KEYS.trusted]: encode(bundleOf(material)),
@@ -61,6 +61,10 @@ export const writeMaterial = (material: Material): Record<string, string | null>
     [KEYS.nextCert]: encode(material.next?.cert),
     [KEYS.nextKey]: encode(material.next?.key),
   };
+  const entries = Object.entries<string | undefined>({ ...data, ...ours });
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 };
 
 export const bundleOf = ({ trusted }: Pick<Material, 'trusted'>): string =>

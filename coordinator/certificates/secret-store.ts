@@ -1,17 +1,13 @@
-/** Reads and writes the certificate Secret. Writes are fenced by its resourceVersion, so of several replicas one wins. */
+/** Reads and writes the certificate Secret. Writes are fenced to the version that was read, so of several replicas one wins. */
 import type * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { dataObjectSchema, type ResourceType } from '#shared/kube/objects.ts';
-import {
-  isProvided,
-  readMaterial,
-  writeMaterial,
-  type Material,
-  type SecretData,
-} from './material.ts';
+import { find, isOvertaken, keep } from '#shared/kube/owned.ts';
+import { isProvided, readMaterial, writeMaterial, type Material } from './material.ts';
 
-const SECRETS: ResourceType<z.infer<typeof dataObjectSchema>> = {
+type Secret = z.infer<typeof dataObjectSchema>;
+
+const secrets: ResourceType<Secret> = {
   group: '',
   version: 'v1',
   plural: 'secrets',
@@ -23,8 +19,8 @@ export type StoredMaterial = {
   material: Material | undefined;
   /** Somebody else's: not to be written. */
   provided: boolean;
-  /** Undefined when there is no Secret yet. */
-  resourceVersion: string | undefined;
+  /** As it was read; undefined when there is none yet. */
+  secret: Secret | undefined;
 };
 
 export type SecretStore = {
@@ -35,41 +31,17 @@ export type SecretStore = {
 };
 
 export const createSecretStore = (
-  client: Pick<KubeClient, 'get' | 'create' | 'patch'>,
+  client: Pick<KubeClient, 'get' | 'create' | 'patch' | 'delete'>,
   key: { namespace: string; name: string },
 ): SecretStore => ({
   read: async (signal) => {
-    try {
-      const { data, metadata } = await client.get(SECRETS, key, { signal });
-      return {
-        material: readMaterial(data),
-        provided: isProvided(data),
-        resourceVersion: metadata.resourceVersion,
-      };
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      return { material: undefined, provided: false, resourceVersion: undefined };
-    }
+    const secret = await find(client, secrets, key, { signal });
+    return { material: readMaterial(secret?.data), provided: isProvided(secret?.data), secret };
   },
-  write: async (material, { resourceVersion }, signal) => {
-    const data = writeMaterial(material);
-    try {
-      if (resourceVersion === undefined) {
-        const body = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: key };
-        await client.create(SECRETS, { ...body, data: withoutNulls(data) }, { signal });
-      } else {
-        const patch = { type: 'merge' as const, body: { metadata: { resourceVersion }, data } };
-        await client.patch(SECRETS, key, { patch, signal });
-      }
-      return true;
-    } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return false;
-      throw error;
-    }
+  write: async (material, { secret }, signal) => {
+    const fields = { type: 'Opaque', data: writeMaterial(material, secret?.data) };
+    const owned = { client, resource: secrets, signal };
+    const { outcome } = await keep(owned, { metadata: key, fields }, secret);
+    return !isOvertaken(outcome);
   },
 });
-
-const withoutNulls = (data: Record<string, string | null>): SecretData =>
-  Object.fromEntries(
-    Object.entries(data).filter((entry): entry is [string, string] => entry[1] !== null),
-  );

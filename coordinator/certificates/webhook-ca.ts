@@ -1,8 +1,8 @@
 /** Keeps the caBundle of our webhook configurations equal to the CAs that clients have to trust. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { find } from '#shared/kube/owned.ts';
 
 const schema = objectSchema.extend({
   webhooks: z
@@ -18,7 +18,8 @@ const CONFIGURATIONS: readonly ResourceType<z.infer<typeof schema>>[] = [
 
 /**
  * Resolves when both hold the bundle. One that is not installed is left alone: the coordinator then works without webhooks.
- * @throws KubeError, also when somebody else wrote meanwhile: try again
+ * By index, not by server-side apply: an entry of ours that the installation no longer has would keep a name and a CA, and the API server
+ * would refuse the rest. @throws KubeError, also when somebody else wrote meanwhile: try again
  */
 export const publishWebhookCa = async (
   client: Pick<KubeClient, 'get' | 'patch'>,
@@ -28,12 +29,7 @@ export const publishWebhookCa = async (
 ): Promise<void> => {
   const caBundle = Buffer.from(bundle).toString('base64');
   for (const resource of CONFIGURATIONS) {
-    const configuration = await client
-      .get(resource, { name }, { signal })
-      .catch((error: unknown) => {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      });
+    const configuration = await find(client, resource, { name }, { signal });
     const stale = (configuration?.webhooks ?? [])
       .map(({ clientConfig }, index) => ({ index, stale: clientConfig.caBundle !== caBundle }))
       .filter((webhook) => webhook.stale);

@@ -9,6 +9,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import {
   againIn,
   createController,
+  OVERTAKEN,
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
@@ -155,7 +156,7 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
   ): Promise<{ trouble: Trouble | undefined; failed?: string }> => {
     try {
       const { taken, again } = await writeChildren(client, parent, plan, signal);
-      if (taken.length === 0) return { trouble: undefined, ...(again && { failed: 'Conflict' }) };
+      if (taken.length === 0) return { trouble: undefined, ...(again && OVERTAKEN) };
       const message = `${taken.join(', ')} exists already and was not made by this ${parent.object.kind}`;
       return { trouble: stalled('NameTaken', message), failed: 'NameTaken' };
     } catch (error) {

@@ -8,11 +8,12 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import {
   againIn,
   createController,
+  OVERTAKEN,
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { isNotFound } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
+import { find, isOvertaken, keep } from '#shared/kube/owned.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import {
@@ -57,6 +58,7 @@ const CLASSIC = '';
 
 export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusController => {
   const { client, classicNamespace, clock, log, namespace: only } = deps;
+  const owned = { client, resource: cnfStatusResource };
   const writtenAt = new Map<string, number>();
 
   const placeOf = (cnf: Cnf | undefined) => ({
@@ -79,13 +81,12 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
     const pods = podsOf(cnf);
     const place = placeOf(cnf);
-    const there = await client.get(cnfStatusResource, place, { signal }).catch(orNothing);
-    if (pods.length > 0) {
-      const object = there ?? (await create(place, cnf?.purpose, signal));
-      const written = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
-      if (written) writtenAt.set(key, clock.monotonic());
-    } else if (there && cnf) await remove(there, signal);
-    else if (there) await say(there, classicStatusOf([]), signal);
+    const present = await find(client, cnfStatusResource, place, { signal });
+    if (pods.length === 0 && cnf) return remove(present, signal);
+    const object = present ?? (pods.length > 0 ? await create(place, cnf, signal) : undefined);
+    if (!object) return pods.length > 0 ? OVERTAKEN : 'done';
+    const written = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
+    if (written) writtenAt.set(key, clock.monotonic());
     return 'done';
   };
 
@@ -103,28 +104,25 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     return true;
   };
 
-  const create = (
-    { namespace, name }: { namespace: string; name: string },
-    purpose: string | undefined,
+  /** Undefined when somebody else has made it meanwhile. */
+  const create = async (
+    place: { namespace: string; name: string },
+    cnf: Cnf | undefined,
     signal: AbortSignal,
-  ): Promise<CnfStatusObject> => {
-    const { group, version, kind } = cnfStatusResource;
-    const labels = {
-      ...MANAGED_BY,
-      ...(purpose === undefined ? {} : { [PURPOSE_LABEL]: purpose }),
-    };
-    const metadata = { namespace, name, labels };
-    const body = { apiVersion: `${group}/${version}`, kind, metadata, spec: {} };
-    return client.create(cnfStatusResource, body, { signal });
+  ): Promise<CnfStatusObject | undefined> => {
+    const labels = { ...MANAGED_BY, ...(cnf && { [PURPOSE_LABEL]: cnf.purpose }) };
+    const desired = { metadata: { ...place, labels }, fields: { spec: {} } };
+    return (await keep({ ...owned, signal }, desired, undefined)).object;
   };
 
   /** Somebody else's stays. */
-  const remove = async (object: KubeObject, signal: AbortSignal): Promise<void> => {
-    if (!isOurs(object)) return;
-    const { metadata } = object;
-    const { uid } = metadata;
-    const options = { signal, preconditions: { uid } };
-    await client.delete(cnfStatusResource, metadata, options).catch(orNothing);
+  const remove = async (
+    object: CnfStatusObject | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    if (!object || !isOurs(object)) return 'done';
+    const { outcome } = await keep({ ...owned, signal }, undefined, object);
+    return isOvertaken(outcome) ? OVERTAKEN : 'done';
   };
 
   const mark: CnfStatusController['mark'] = ({ namespace, purpose }) => {
@@ -183,9 +181,4 @@ const isOurs = ({ metadata }: KubeObject): boolean =>
 const withoutTime = (status: CnfStatus | undefined): CnfStatus => {
   const { appliedTime: _time, appliedGeneration: _generation, ...rest } = status ?? {};
   return rest;
-};
-
-const orNothing = (error: unknown): undefined => {
-  if (isNotFound(error)) return undefined;
-  throw error;
 };

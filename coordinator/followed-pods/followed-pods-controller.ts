@@ -6,8 +6,14 @@ import { checkSpec } from '#shared/compile/check.ts';
 import type { KindDefinition, PodSelection } from '#shared/resources/kind.ts';
 import { MAX_POD_ADDRESSES } from '#shared/resources/rules/sdewan-application.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
-import { isNotFound } from '#shared/kube/errors.ts';
+import {
+  createController,
+  OVERTAKEN,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { isOvertaken, keep, type Kept } from '#shared/kube/owned.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import type { Rules, RuleVersion } from '../rules/rules.ts';
 import { PodWatches } from './watches.ts';
@@ -67,26 +73,23 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     if (addresses === undefined) return 'done';
     // One more than can be applied says that there are too many.
     const value = addresses.slice(0, MAX_POD_ADDRESSES + 1).join(',');
-    if (version.object.metadata.annotations?.[POD_ADDRESSES_ANNOTATION] !== value)
-      await write(version, value, signal);
+    const { outcome, object } = await annotate(version, value, signal);
+    if (isOvertaken(outcome)) return OVERTAKEN;
+    if (outcome === 'unchanged' || !object) return 'done';
+    rules.learn(object);
+    const { kind, namespace, name } = version.rule;
+    log.info({ rule: `${kind} ${namespace}/${name}`, addresses: value }, 'pods followed');
     return 'done';
   };
 
-  const write = async (
+  const annotate = (
     { resource, object }: RuleVersion,
     value: string,
     signal: AbortSignal,
-  ): Promise<void> => {
-    const { namespace, name, uid, resourceVersion } = object.metadata;
-    const metadata = { uid, resourceVersion, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
-    const patch = { type: 'merge', body: { metadata } } as const;
-    try {
-      rules.learn(await client.patch(resource, { namespace, name }, { patch, signal }));
-    } catch (error) {
-      if (isNotFound(error)) return;
-      throw error;
-    }
-    log.info({ rule: `${object.kind} ${namespace}/${name}`, addresses: value }, 'pods followed');
+  ): Promise<Kept<RuleObject>> => {
+    const { namespace, name } = object.metadata;
+    const metadata = { namespace, name, annotations: { [POD_ADDRESSES_ANNOTATION]: value } };
+    return keep({ client, resource, signal }, { metadata, fields: {} }, object);
   };
 
   const controller = createController({

@@ -14,6 +14,7 @@ import {
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
+import { find } from '#shared/kube/owned.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
 import { hold, isHeld, release } from './hold.ts';
@@ -128,13 +129,8 @@ export class RulesController {
   /** False when the rule is gone; the watch will say so, too. */
   async #readAnew({ resource, rule }: RuleVersion, signal: AbortSignal): Promise<boolean> {
     const { client, rules } = this.#deps;
-    try {
-      const fresh = await client.get(resource, rule, { signal });
-      return fresh.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      throw error;
-    }
+    const fresh = await find(client, resource, rule, { signal });
+    return fresh?.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
   }
 
   async #bring(version: RuleVersion, facts: Facts, signal: AbortSignal): Promise<Outcome> {

@@ -13,6 +13,7 @@ import {
   type KubeObject,
   type RuleObject,
 } from '#shared/kube/objects.ts';
+import { isOvertaken } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { ReadonlyStore } from '#shared/kube/store.ts';
 import { SERVICE_UID_LABEL } from '#shared/names.ts';
@@ -105,7 +106,9 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     try {
       const outcome = await bringRule(client, wanted, there, signal);
       if (outcome === 'taken') throw new NotOurs(`FirewallDNAT ${key} was not made for it`);
-      if (outcome !== 'nothing') log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'service');
+      // The watch tells of what was in the way.
+      if (outcome === 'unchanged' || isOvertaken(outcome)) return 'done';
+      log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'service');
       return 'done';
     } catch (error) {
       if (!wanted || !isRefusal(error)) throw error;

@@ -45,6 +45,8 @@ export type WatchOptions = Selection & {
   signal: AbortSignal;
 };
 export type Patch =
+  /** Server-side apply, by the name of this client, and of what others have set, too. Creates an object that is not there, unless the body has a uid. */
+  | { type: 'apply'; body: object }
   | { type: 'merge'; body: object }
   | {
       type: 'json';
@@ -109,8 +111,12 @@ export type KubeClientOptions = Omit<TransportOptions, 'config'> & {
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** The server sends a watch's headers at once; one that has none by then is given up. */
 const WATCH_OPEN_TIMEOUT_MS = 30_000;
-const MERGE_PATCH = 'application/merge-patch+json';
-const JSON_PATCH = 'application/json-patch+json';
+const PATCH_TYPES = {
+  /** JSON is YAML. */
+  apply: 'application/apply-patch+yaml',
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+} as const;
 
 export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const { config, timeoutMs = DEFAULT_TIMEOUT_MS, userAgent = 'sdewan' } = options;
@@ -160,9 +166,11 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
       json(call, r.schema, {
         attempted: say('patch', r, key),
         method: 'PATCH',
-        path: objectPath(r, key, call.subresource) + writeQuery(call),
+        path:
+          objectPath(r, key, call.subresource) +
+          writeQuery(call, patch.type === 'apply' ? { fieldManager: userAgent, force: true } : {}),
         body: patch.body,
-        contentType: patch.type === 'merge' ? MERGE_PATCH : JSON_PATCH,
+        contentType: PATCH_TYPES[patch.type],
       }),
     delete: async (r, key, { signal, timeoutMs: limit, ...body } = {}) => {
       const path = objectPath(r, key);
@@ -203,5 +211,7 @@ const selectors = ({ labelSelector, fieldSelector }: Selection) => ({
   fieldSelector,
 });
 
-const writeQuery = (call: WriteOptions | undefined): string =>
-  queryString({ dryRun: call?.dryRun ? 'All' : undefined });
+const writeQuery = (
+  call: WriteOptions | undefined,
+  more: { fieldManager?: string; force?: boolean } = {},
+): string => queryString({ dryRun: call?.dryRun ? 'All' : undefined, ...more });

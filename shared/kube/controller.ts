@@ -20,6 +20,9 @@ export type Outcome =
    */
   | { failed: string; againInMs?: number };
 
+/** Somebody has changed what was looked at: the key is reconciled again, with backoff, on what is known then. */
+export const OVERTAKEN = { failed: 'conflict' } as const satisfies Outcome;
+
 /** `done` when there is no time at which to look again. */
 export const againIn = (ms: number | undefined): Outcome =>
   ms === undefined || ms === Infinity ? 'done' : { againInMs: ms };
@@ -77,7 +80,7 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
       return outcome === 'done' ? undefined : (outcome.againInMs ?? 'retry');
     } catch (error) {
       if (signal.aborted) return undefined;
-      count(isConflict(error) ? 'conflict' : 'error');
+      count(isConflict(error) ? OVERTAKEN.failed : 'error');
       if (isConflict(error)) return 'retry';
       throw error;
     }

@@ -3,6 +3,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { EventRecorder } from '#shared/kube/events.ts';
 import { addFinalizer, removeFinalizers, replaceStatus, type Fence } from '#shared/kube/fenced.ts';
+import { keep, type Desired } from '#shared/kube/owned.ts';
 import * as z from 'zod';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -141,6 +142,73 @@ describe('a fenced write', () => {
     await removeFinalizers(fence(await read()), ['a.example.org/y']);
     expect(await outcome(read())).toBe('not found');
     expect(await outcome(removeFinalizers(fence(dying), ['a.example.org/y']))).toBe('not found');
+    expect(await outcome(read())).toBe('not found');
+  });
+});
+
+describe('an object that is kept', () => {
+  const thing = (spec: object, labels: Desired['metadata']['labels'] = {}): Desired => ({
+    metadata: { ...key, labels },
+    fields: { spec },
+  });
+  const bring = async (desired: Desired | undefined, present: Thing | undefined): Promise<string> =>
+    (await keep({ client, resource: things }, desired, present)).outcome;
+
+  it('is updated by server-side apply, and what others have set stays', async () => {
+    const created = await create(['a.example.org/x']);
+    expect(await bring(thing({ a: '2' }, { mine: 'x' }), created)).toBe('updated');
+    const { metadata, spec } = await read();
+    expect(spec).toEqual({ a: '2' });
+    expect(metadata.labels).toEqual({ keep: 'me', mine: 'x' });
+    expect(metadata.finalizers).toEqual(['a.example.org/x']);
+    const get = ['get', 'thing', 't', '-n', namespace, '--show-managed-fields', '-o', 'json'];
+    const { stdout } = await cluster.kubectl(get);
+    expect(JSON.parse(stdout)).toMatchObject({
+      metadata: {
+        managedFields: expect.arrayContaining([
+          expect.objectContaining({ manager: 'sdewan', operation: 'Apply' }),
+        ]),
+      },
+    });
+    await removeFinalizers(fence(await read()), ['a.example.org/x']);
+  });
+
+  it('loses what it should not have, whoever has set it', async () => {
+    const created = await create();
+    expect(await bring(thing({ a: '1', b: '1', c: { d: '1' } }), created)).toBe('updated');
+    const body = { spec: { theirs: '1' }, metadata: { labels: { mine: 'x' } } };
+    await client.patch(things, key, { patch: { type: 'merge', body } });
+    const wanted = thing({ a: '2', c: {} }, { mine: undefined });
+    expect(await bring(wanted, await read())).toBe('updated');
+    const { metadata, spec } = await read();
+    expect(spec).toEqual({ a: '2', c: {} });
+    expect(metadata.labels).toEqual({ keep: 'me' });
+    expect(await bring(wanted, await read())).toBe('unchanged');
+  });
+
+  it.each([
+    ['an apply', { a: '1', b: '1' }],
+    ['a removal', { b: '1' }],
+  ])('is not written over by %s when it has changed since', async (_write, spec) => {
+    const stale = await create();
+    await client.patch(things, key, { patch: { type: 'merge', body: { spec: { a: '3' } } } });
+    for (const desired of [thing(spec), undefined])
+      expect(await bring(desired, stale)).toBe('changed');
+    expect((await read()).spec).toEqual({ a: '3' });
+  });
+
+  it('is not made again by an update when it is gone, and its successor is left alone', async () => {
+    const dead = await create();
+    await client.delete(things, key);
+    for (const desired of [thing({ a: '1', b: '1' }), thing({}), undefined])
+      expect(await bring(desired, dead)).toBe('changed');
+    expect(await outcome(read())).toBe('not found');
+    const successor = await create();
+    for (const desired of [thing({ a: '1', b: '1' }), undefined])
+      expect(await bring(desired, dead)).toBe('changed');
+    expect(await read()).toEqual(successor);
+    expect(await bring(thing({ a: '2' }), undefined)).toBe('exists');
+    expect(await bring(undefined, successor)).toBe('deleted');
     expect(await outcome(read())).toBe('not found');
   });
 });
