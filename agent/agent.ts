@@ -137,7 +137,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       tellLeftOvers(standing.leftOvers);
     },
     onDrift: (packages) => {
-      log.warn({ packages }, 'drift: OpenWRT was changed by somebody else, repairing');
+      log.warn({ packages }, 'drift: somebody else changed OpenWRT, repairing it');
       status.addDrift();
       for (const name of packages) metrics.drift.inc({ package: name });
     },
@@ -196,7 +196,7 @@ const serveOrSay = async (deps: HttpDeps, log: Logger): Promise<RunningHttp | un
     return await serveHttp(deps);
   } catch (error) {
     const { hostname, port } = deps;
-    log.error({ err: error, hostname, port }, 'cannot serve health and metrics');
+    log.error({ err: error, hostname, port }, 'failed to serve health and metrics');
     return undefined;
   }
 };

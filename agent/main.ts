@@ -38,7 +38,7 @@ await runProgram({
       clock: systemClock,
       log,
     });
-    log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent starts');
+    log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent started');
     try {
       await runAgent({ env, kinds, kube, driver, clock: systemClock, log }, signal);
     } finally {

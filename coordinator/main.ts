@@ -86,7 +86,10 @@ const main = async (signal: AbortSignal): Promise<void> => {
     tls: tls.source,
     log,
   });
-  log.info({ reportPort: intake.port, httpPort: health.port, server: config.server }, 'started');
+  log.info(
+    { reportPort: intake.port, httpPort: health.port, server: config.server },
+    'coordinator started',
+  );
 
   await Promise.all([
     coordinator.run(signal),
@@ -96,7 +99,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   ]);
   await Promise.all([intake.close(), health.close()]);
   await client.close();
-  log.info('stopped');
+  log.info('coordinator stopped');
 };
 
 await runProgram({ name: 'sdewan-coordinator', main });

@@ -74,10 +74,13 @@ const createAutoDriver = ({
         await detect(driver, signal);
       } catch (error) {
         if (!(error instanceof OpenwrtApiMissingError)) throw error;
-        log.debug({ driver: driver.name, err: error }, 'driver does not fit');
+        log.debug(
+          { driver: driver.name, err: error },
+          'OpenWRT does not answer the API of this driver',
+        );
         continue;
       }
-      log.info({ driver: driver.name }, 'driver chosen: OpenWRT speaks its API');
+      log.info({ driver: driver.name }, 'driver selected: OpenWRT answers its API');
       chosen = driver;
       return driver;
     }

@@ -51,7 +51,9 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
       log.info({ ready: now, missing: Object.fromEntries(missing) }, 'readiness changed');
       writing = writing
         .then(() => (now ? touch(ready) : rm(ready, { force: true })))
-        .catch((error: unknown) => log.error({ err: error, path: ready }, 'cannot say readiness'));
+        .catch((error: unknown) =>
+          log.error({ err: error, path: ready }, 'failed to write the readiness file'),
+        );
       return writing;
     },
   };

@@ -63,7 +63,7 @@ const load = async <T extends object>({
   }
   const parsed = schema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
-  log.error({ path }, 'state file is not of this version, starting without it');
+  log.error({ path }, 'the state file is damaged or of another version, starting without it');
   return initial;
 };
 

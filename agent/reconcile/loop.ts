@@ -118,7 +118,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
       }
     },
     onError: (error, retryInMs) =>
-      log.warn({ err: error, retryInMs: Math.round(retryInMs) }, 'pass did not get through'),
+      log.warn({ err: error, retryInMs: Math.round(retryInMs) }, 'pass failed, retrying'),
   });
 
   return {

@@ -46,7 +46,11 @@ export const createInformationSource = (deps: InformationDeps): InformationSourc
       }
     } catch (error) {
       // Whether OpenWRT is reached, the passes tell.
-      if (!signal.aborted) log.debug({ reason: messageOf(error) }, 'OpenWRT not looked at');
+      if (!signal.aborted)
+        log.debug(
+          { reason: messageOf(error) },
+          'failed to read the state of OpenWRT for the CNFStatus',
+        );
     }
     return jittered(intervalMs, JITTER);
   };

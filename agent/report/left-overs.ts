@@ -16,6 +16,6 @@ export const leftOverTeller = (
     const sections = leftOvers
       .slice(0, MAX_NAMES)
       .map(({ package: uciPackage, type, name }) => `${uciPackage} ${type} ${name}`);
-    log.info({ count: leftOvers.length, sections }, "left over from ICN's controller");
+    log.info({ count: leftOvers.length, sections }, "sections left over from ICN's controller");
   };
 };

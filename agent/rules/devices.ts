@@ -33,7 +33,8 @@ export const followDevices = async (deps: DevicesDeps): Promise<() => DeviceTabl
       devices = await read();
       return !isSame(devices, before);
     } catch (error) {
-      if (!complained) log.warn({ reason: messageOf(error) }, 'network devices cannot be read');
+      if (!complained)
+        log.warn({ reason: messageOf(error) }, "failed to read the pod's network devices");
       complained = true;
       return false;
     }

@@ -28,7 +28,10 @@ export const followNetworks = async (deps: NetworksDeps): Promise<() => NetworkT
     try {
       networks = parseNetworks(text);
     } catch (error) {
-      log.error({ file, reason: messageOf(error) }, 'networks cannot be read, the last ones stay');
+      log.error(
+        { file, reason: messageOf(error) },
+        "failed to read the pod's networks, keeping the last ones",
+      );
     }
   };
   const first = await watchFiles({
@@ -37,10 +40,10 @@ export const followNetworks = async (deps: NetworksDeps): Promise<() => NetworkT
     clock,
     signal,
     onError: (error) =>
-      log.error({ err: error, file }, 'networks cannot be read, the last ones stay'),
+      log.error({ err: error, file }, "failed to read the pod's networks, keeping the last ones"),
     onChange: (contents) => {
       take(contents);
-      log.info({ networks: [...networks.keys()] }, 'networks changed');
+      log.info({ networks: [...networks.keys()] }, "the pod's networks changed");
       onChange();
     },
   });

@@ -58,11 +58,14 @@ const answer = async (
     const verdict = await judge(webhook, request, signal);
     onResult(name, resultOf(verdict));
     if (!verdict.allowed)
-      log.info({ ...subjectOf(request, name), reason: verdict.message }, 'denied');
+      log.info(
+        { ...subjectOf(request, name), reason: verdict.message },
+        'admission denied a request',
+      );
     return context.json(answerOf(request.uid, verdict));
   } catch (err) {
     onResult(name, 'failed');
-    log.error({ ...subjectOf(request, name), err }, 'review failed');
+    log.error({ ...subjectOf(request, name), err }, 'failed to answer an admission review');
     return context.text(`${messageOf(err)}\n`, 500);
   }
 };

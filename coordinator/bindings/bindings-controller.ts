@@ -79,7 +79,10 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
       ...bindings.map((binding) => keepRoleBinding(client, name, binding, signal)),
     ]);
     if (outcomes.some((outcome) => outcome !== 'unchanged'))
-      log.info({ namespace: name, accounts, outcomes }, 'namespace served');
+      log.info(
+        { namespace: name, accounts, outcomes },
+        'RoleBindings and CA of a namespace updated',
+      );
     if (outcomes.some(isOvertaken)) return OVERTAKEN;
     return inUse ? { againInMs: LOOK_AGAIN_MS } : 'done';
   };

@@ -71,7 +71,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       stored,
       signal,
     );
-    if (wrote) log.info({ step: plan.step }, 'certificates changed');
+    if (wrote) log.info({ step: plan.step }, 'certificate Secret updated');
     return 0;
   };
 
@@ -81,7 +81,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       return true;
     } catch (err) {
       signal.throwIfAborted();
-      log.error({ err }, 'CA could not be published');
+      log.error({ err }, 'failed to publish the CA');
       return false;
     }
   };

@@ -191,7 +191,10 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
       return;
     }
     const { kind, namespace, name } = rule;
-    log.info({ rule: `${kind} ${namespace}/${name}`, reason: status.message }, 'children');
+    log.info(
+      { rule: `${kind} ${namespace}/${name}`, reason: status.message },
+      'status of generated rules changed',
+    );
   };
 
   const controller = createController({

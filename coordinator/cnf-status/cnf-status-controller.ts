@@ -141,7 +141,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
         if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });
       }
     } catch (err) {
-      if (!signal.aborted) log.warn({ err }, 'left-over CNFStatuses not found');
+      if (!signal.aborted) log.warn({ err }, 'failed to list CNFStatus objects');
     }
   };
 

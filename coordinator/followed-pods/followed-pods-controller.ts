@@ -78,7 +78,10 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     if (outcome === 'unchanged' || !object) return 'done';
     rules.learn(object);
     const { kind, namespace, name } = version.rule;
-    log.info({ rule: `${kind} ${namespace}/${name}`, addresses: value }, 'pods followed');
+    log.info(
+      { rule: `${kind} ${namespace}/${name}`, addresses: value },
+      'pod addresses of a rule updated',
+    );
     return 'done';
   };
 

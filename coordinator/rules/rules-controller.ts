@@ -182,7 +182,7 @@ export class RulesController {
     await release(client, version, signal);
     metrics.finalizersRemoved.inc();
     metrics.removalSeconds.observe(Math.max(0, clock.now() - deletedAt) / 1_000);
-    log.info({ rule: nameOf(rule), uid: rule.uid }, 'rule let go');
+    log.info({ rule: nameOf(rule), uid: rule.uid }, 'finalizer of a rule removed');
   }
 
   async #say(
@@ -211,7 +211,10 @@ export class RulesController {
   #announce({ object, rule }: RuleVersion, status: RuleStatus): void {
     const { log, record } = this.#deps;
     const { state, pods, message } = status;
-    log.info({ rule: nameOf(rule), state, pods: pods?.summary, reason: message }, 'rule status');
+    log.info(
+      { rule: nameOf(rule), state, pods: pods?.summary, reason: message },
+      'status of a rule changed',
+    );
     for (const said of announcements(rule.status, status)) record({ object, ...said });
   }
 

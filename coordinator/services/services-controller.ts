@@ -108,7 +108,7 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
       if (outcome === 'taken') throw new NotOurs(`FirewallDNAT ${key} was not made for it`);
       // The watch tells of what was in the way.
       if (outcome === 'unchanged' || isOvertaken(outcome)) return 'done';
-      log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'service');
+      log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'FirewallDNAT of a Service updated');
       return 'done';
     } catch (error) {
       if (!wanted || !isRefusal(error)) throw error;

@@ -263,9 +263,7 @@ describe('a rule that belongs nowhere yet', () => {
     const status = roll([]);
     expect(status).toMatchObject({ inSync: false, pods: { summary: '0/0' } });
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'WaitingForCnf' });
-    expect(status.message).toBe(
-      'no pod in namespace edge has the label sdewanPurpose=cnf-1',
-    );
+    expect(status.message).toBe('no pod in namespace edge has the label sdewanPurpose=cnf-1');
   });
 
   it('is told that its label is missing', () => {

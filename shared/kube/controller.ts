@@ -93,7 +93,7 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
     onError: (key, err, retryInMs) =>
       log.warn(
         { controller: name, ...options.fieldsOf(key), err, retryInMs },
-        'the controller has failed and will try again',
+        'reconciliation failed, retrying',
       ),
   });
   metrics.exposeQueue(name, () => queue.size);

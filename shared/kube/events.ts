@@ -73,7 +73,8 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
     this.#queue = new WorkQueue<string>({
       work: (name, signal) => this.#write(name, signal),
-      onError: (name, err) => options.log.debug({ event: name, err }, 'event not written yet'),
+      onError: (name, err) =>
+        options.log.debug({ event: name, err }, 'failed to write an Event, retrying'),
       clock: this.#clock,
     });
   }
@@ -138,7 +139,7 @@ export class EventRecorder {
       if (!refused || error.status === 429) throw error;
       // The namespace is going, or we may not: never worth another try.
       this.#entries.delete(name);
-      this.#options.log.debug({ event: name, err: error }, 'event refused');
+      this.#options.log.debug({ event: name, err: error }, 'the API server refused an Event');
     }
   }
 

@@ -85,7 +85,7 @@ const createServer = async (
     server.setSecureContext(pair);
   };
   const onError = (err: unknown): void =>
-    log.warn({ err }, 'certificate cannot be used, the old one stays');
+    log.warn({ err }, 'the new certificate is not usable, keeping the old one');
   if ('certFile' in tls) {
     const { certFile, keyFile, pollIntervalMs } = tls;
     const pairOf = ([cert = '', key = '']: readonly string[]): ServingPair => ({ cert, key });
@@ -96,7 +96,7 @@ const createServer = async (
       onError,
       onChange: (contents) => {
         use(pairOf(contents));
-        log.info({ file: certFile }, 'certificate replaced');
+        log.info({ file: certFile }, 'serving a new certificate');
       },
     });
     use(pairOf(first));
@@ -105,7 +105,7 @@ const createServer = async (
     tls.onServing((pair) => {
       try {
         use(pair);
-        log.info('certificate replaced');
+        log.info('serving a new certificate');
       } catch (error) {
         onError(error);
       }

@@ -149,11 +149,12 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 };
 
 const logPath = (log: Logger, { name: path }: WritePath, { lacking }: LoginRights): void => {
-  if (lacking.length === 0) log.info({ path }, 'ubus driver: the login has all rights it can use');
+  if (lacking.length === 0)
+    log.info({ path }, 'ubus driver: the login has all rights, using the fast path');
   else
     log.info(
       { path, lacking: lacking.map(rightText) },
-      'ubus driver: the login lacks rights for the fast path',
+      'ubus driver: the login lacks rights, using the staged path',
     );
 };
 

@@ -85,7 +85,10 @@ const refuseSecond = async (
     return secondCnf(purpose, own, others);
   } catch (err) {
     // Two CNFs of one purpose are a nuisance; a CNF that cannot start is an outage.
-    log.warn({ err, namespace, purpose }, 'not checked whether the CNF is the only one');
+    log.warn(
+      { err, namespace, purpose },
+      'failed to check whether another CNF has the purpose, allowing this one',
+    );
     return undefined;
   }
 };

@@ -55,7 +55,10 @@ export const createWorkloadWebhook =
       if (refusal && !dryRun) return denied(refusal, refusal.message, warnings);
       return { allowed: true, warnings: refusal ? [...warnings, refusal.message] : warnings };
     } catch (err) {
-      log.warn({ err, namespace }, 'not checked whether the CNF is the only one');
+      log.warn(
+        { err, namespace },
+        'failed to check whether another CNF has the purpose, allowing this one',
+      );
       return { allowed: true, warnings };
     }
   };
