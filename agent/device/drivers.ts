@@ -86,8 +86,8 @@ const createAutoDriver = ({
     }
     const names = candidates.map(({ driver }) => driver.name).join(', ');
     throw new OpenwrtUnreachableError(
-      'choose a driver',
-      `OpenWRT speaks the API of none of: ${names}`,
+      'select a driver',
+      `OpenWRT answers the API of none of: ${names}`,
     );
   };
 

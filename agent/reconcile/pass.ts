@@ -86,7 +86,8 @@ const planNow = ({ lastGood, refusals }: PassDeps, state: PassState, search?: Se
       rule.metadata.uid,
       {
         revision: revisionOf(rule),
-        message: 'OpenWRT refuses the rules together; looking for the one',
+        message:
+          'OpenWRT refuses these rules together; the agent is searching for the one to blame',
       },
     ]);
   const refused = new Map([...heldBack, ...refusals.current()]);
@@ -101,7 +102,10 @@ const bringAbout = async (deps: PassDeps, first: Look, signal: AbortSignal): Pro
       if (!search.accepted()) return { state, plan };
     } else {
       if (tries > MAX_TRIES) {
-        throw new OpenwrtBlockedError('find the refused rules', 'not all found yet');
+        throw new OpenwrtBlockedError(
+          'find the rules that OpenWRT refuses',
+          'the search continues with the next pass',
+        );
       }
       state = await carryOut(deps, { state, plan }, search, signal);
     }

@@ -78,11 +78,7 @@ describe('what is said of a rule', () => {
       input: {
         standing: standing({ warnings: new Map([['firewall.sdewan_rule_a', 'bad address']]) }),
       },
-      expected: [
-        'Failed',
-        'RefusedByOpenwrt',
-        'OpenWRT left it out or did not understand all of it: bad address',
-      ],
+      expected: ['Failed', 'RefusedByOpenwrt', 'OpenWRT ignores it or a part of it: bad address'],
     },
     'Pending when OpenWRT does not answer, whatever was read before': {
       input: { reachable: false, hindrance: 'connection refused' },

@@ -37,7 +37,7 @@ const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Ou
   if (isHeld(standing, verdict)) return { state: 'Applied', reason: 'Applied', message: '' };
   const warning = warningFor(standing, verdict);
   if (warning !== undefined) {
-    const message = `OpenWRT left it out or did not understand all of it: ${warning}`;
+    const message = `OpenWRT ignores it or a part of it: ${warning}`;
     return { state: 'Failed', reason: 'RefusedByOpenwrt', message };
   }
   return { state: 'Pending', reason: 'Applying', message: hindrance };

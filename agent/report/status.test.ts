@@ -47,7 +47,7 @@ describe('agent status', () => {
     const { world, status } = start();
     status.addAttempt({ outcome: 'passed' });
     world.unknownKinds = ['Mwan3Rule'];
-    expect([...status.notReady()]).toEqual([['rules', 'not yet known: Mwan3Rule']]);
+    expect([...status.notReady()]).toEqual([['rules', 'not listed yet: Mwan3Rule']]);
   });
 
   it('takes OpenWRT for reachable over a silence of some seconds, not longer', () => {

@@ -51,7 +51,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let standing: Standing = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
-  let hindrance = 'not reached yet';
+  let hindrance = 'the agent has not reached OpenWRT yet';
   let reachable = false;
   /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
   let unansweredSince: number | undefined = -Infinity;
@@ -95,9 +95,9 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     notReady: () => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
-      if (unknown.length > 0) parts.set('rules', `not yet known: ${unknown.join(', ')}`);
+      if (unknown.length > 0) parts.set('rules', `not listed yet: ${unknown.join(', ')}`);
       if (!reachable) parts.set('openwrt', hindrance);
-      if (!passed) parts.set('first pass', hindrance || 'not done yet');
+      if (!passed) parts.set('first pass', hindrance || 'not completed yet');
       return parts;
     },
   };

@@ -111,6 +111,8 @@ it('a kind that is left out is not watched, which is told, and what is there for
   await until(isWatched);
   expect(server.watchers).toBe(1);
   expect(source.unservedKinds()).toEqual([LEFT_OUT.kind]);
-  expect([...source.unwatchedKinds()]).toEqual([[LEFT_OUT.kind, 'left out: not watched']]);
+  expect([...source.unwatchedKinds()]).toEqual([
+    [LEFT_OUT.kind, 'disabled by SDEWAN_WITHOUT_KINDS'],
+  ]);
   expect(source.unknownKinds()).toEqual([]);
 });

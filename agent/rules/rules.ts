@@ -65,7 +65,7 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
     ],
     unwatchedKinds: () =>
       new Map([
-        ...leftOut.map((kind) => [kind, 'left out: not watched'] as const),
+        ...leftOut.map((kind) => [kind, 'disabled by SDEWAN_WITHOUT_KINDS'] as const),
         ...reflectors
           .filter(({ state }) => state.phase !== 'Synced')
           .map(

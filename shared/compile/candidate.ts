@@ -154,7 +154,7 @@ const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined =>
   const names = new Set<string>();
   for (const { type, name } of sections) {
     if (names.has(name)) {
-      const message = `spec: two parts of it are one ${type} ${name} on OpenWRT`;
+      const message = `spec: two parts of it would be the same ${type} ${name} on OpenWRT`;
       return { verdict: 'failed', reason: 'InvalidSpec', message };
     }
     names.add(name);
@@ -188,7 +188,7 @@ const unknownToApi = ({ kind, uci }: KindDefinition): Hindrance | undefined =>
     ? {
         verdict: 'failed',
         reason: 'UnsupportedByDriver',
-        message: `kind: ICN's REST API has no ${kind}`,
+        message: `kind: ICN's REST API does not support ${kind}`,
       }
     : undefined;
 
@@ -268,7 +268,7 @@ const missingPackage = (
     : {
         verdict: 'pending',
         reason: 'WaitingForPackage',
-        message: `OpenWRT has no configuration ${uci.package}; is its package installed?`,
+        message: `OpenWRT has no /etc/config/${uci.package}; install the package that it belongs to`,
       };
 
 const lacking = (

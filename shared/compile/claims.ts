@@ -52,7 +52,7 @@ const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
 const conflictWith = ({ rule }: Candidate): Hindrance => ({
   verdict: 'failed',
   reason: 'NameConflict',
-  message: `metadata.name: OpenWRT cannot tell it from the older ${rule.kind} ${rule.metadata.name}`,
+  message: `metadata.name: OpenWRT has the same name for the older ${rule.kind} ${rule.metadata.name}`,
 });
 
 const takenProblem = (
@@ -67,7 +67,7 @@ const takenProblem = (
     section && {
       verdict: 'failed',
       reason: 'NameTaken',
-      message: `metadata.name: OpenWRT has a ${section.type} of that name in ${kind.uci?.package ?? ''} which is not ours (section ${section.name})`,
+      message: `metadata.name: OpenWRT already has a ${section.type} of that name in package ${kind.uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
     }
   );
 };

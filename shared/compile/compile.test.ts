@@ -165,7 +165,7 @@ describe('compile', () => {
         verdict: 'failed',
         reason: 'NameTaken',
         message:
-          'metadata.name: OpenWRT has a zone of that name in firewall which is not ours (section wan)',
+          'metadata.name: OpenWRT already has a zone of that name in package firewall, which the agent did not make (section wan)',
       },
     },
     {
@@ -205,7 +205,7 @@ describe('compile', () => {
       {
         verdict: 'failed',
         reason: 'NameConflict',
-        message: 'metadata.name: OpenWRT cannot tell it from the older FirewallRule a.b',
+        message: 'metadata.name: OpenWRT has the same name for the older FirewallRule a.b',
         sections: [],
       },
       { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_rule_a_b'] },
@@ -279,7 +279,7 @@ describe('a rule that is being deleted', () => {
       {
         verdict: 'pending',
         reason: 'InUse',
-        message: 'is kept because FirewallRule reject-80 refers to it',
+        message: 'stays in force because FirewallRule reject-80 refers to it',
         sections: ['sdewan_zone_lan1'],
       },
       { verdict: 'wanted' },
@@ -562,7 +562,9 @@ describe('IPsec', () => {
       {
         verdict: 'failed',
         reason: 'InvalidSpec',
-        message: expect.stringMatching(/^spec: two parts of it are one \w+ \w+ on OpenWRT$/),
+        message: expect.stringMatching(
+          /^spec: two parts of it would be the same \w+ \w+ on OpenWRT$/,
+        ),
         sections: [],
       },
     );

@@ -108,7 +108,7 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
   };
   const user = situation.kept.get(rule.metadata.uid);
   if (user) {
-    const message = `is kept because ${user.kind} ${user.metadata.name} refers to it`;
+    const message = `stays in force because ${user.kind} ${user.metadata.name} refers to it`;
     return { ...base, verdict: 'pending', reason: 'InUse', message };
   }
   const hindrance = hindranceOf(candidate, situation);

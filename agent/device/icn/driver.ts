@@ -208,7 +208,7 @@ const firstLost = (
       const found = there.get(lost.name);
       const message =
         found && isNotInForce(found)
-          ? 'it stored the object, and its kernel did not take it'
+          ? 'OpenWRT stored the object, but its kernel refused it'
           : 'OpenWRT does not show the object as it was sent';
       return { package: name, name: lost.name, message };
     }

@@ -85,10 +85,10 @@ const whyNot = (
 ): string | undefined => {
   if (answer.status !== success) return told(collection, answer);
   const stored = storedSchema.safeParse(answer.json);
-  if (!stored.success) return 'it answers that it stored the object, and did not';
+  if (!stored.success) return 'OpenWRT answered that it stored the object, but did not';
   return sectionsEqual(sectionOf(collection, stored.data), section)
     ? undefined
-    : 'it did not store the object as it was sent';
+    : 'OpenWRT did not store the object as it was sent';
 };
 
 /** Of IPsec only the field's name: what is wrong with it may be a key. */

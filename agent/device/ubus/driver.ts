@@ -179,7 +179,7 @@ const withoutTraps = (
 
 const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => {
   const state = held.get(name);
-  if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read');
+  if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read yet');
   return state;
 };
 

@@ -123,7 +123,7 @@ export const createRpc = ({ url, ca, serverName }: RpcTarget, clock: Pick<Clock,
       );
       const envelopes = z.array(envelopeSchema).safeParse(single ? [answer] : answer);
       if (!envelopes.success || envelopes.data.length !== calls.length) {
-        throw new OpenwrtApiMissingError(attempted, 'the answer is not what JSON-RPC promises');
+        throw new OpenwrtApiMissingError(attempted, 'the answer is not valid JSON-RPC');
       }
       return envelopes.data.map((envelope) =>
         'error' in envelope

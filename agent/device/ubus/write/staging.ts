@@ -111,7 +111,7 @@ const importFromFile = async (
     const { md5 } = await session.call(md5Call, z.object({ md5: z.string() }), { signal });
     if (md5 !== createHash('md5').update(text).digest('hex')) {
       // An empty or cut file would be imported with code 0 and wipe the package (measured).
-      throw new OpenwrtError(`write ${path}`, 'it does not have the contents sent');
+      throw new OpenwrtError(`write ${path}`, 'OpenWRT did not store what was sent');
     }
   } catch (error) {
     if (isRefusal(error)) return 'refused';

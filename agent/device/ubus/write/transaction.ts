@@ -51,7 +51,7 @@ export const assertUnchanged = async (
   if (changed.length > 0) {
     throw new OpenwrtBlockedError(
       `change ${changed.join(', ')}`,
-      'somebody else changed it meanwhile',
+      'somebody else has changed it since it was read',
     );
   }
 };
