@@ -50,13 +50,20 @@ type CachedBinding = KubeObject & { binding: Binding };
 export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const { client, clock, log } = deps;
   const watchRoles = (resource: ResourceType): Reflector<CachedRole> =>
-    new Reflector({ client, clock, log, resource: { ...resource, schema: cachedRoleSchema } });
+    new Reflector({
+      client,
+      clock,
+      log,
+      resource: { ...resource, schema: cachedRoleSchema },
+      indices: byNamespace,
+    });
   const watchBindings = (resource: ResourceType): Reflector<CachedBinding> =>
     new Reflector({
       client,
       clock,
       log,
       resource: { ...resource, schema: cachedBindingSchema },
+      indices: byNamespace,
       onEvent: ({ object }) => deps.onBinding(object.metadata),
     });
   const roles = watchRoles(rbacResources.roles);
@@ -69,21 +76,13 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
     rules: async ({ namespace, purpose }) => deps.rules(namespace, purpose),
     networks: async ({ namespace, purpose }) =>
       networkNames(deps.networkAnnotations(namespace, purpose)),
-    grants: async (user, namespace) => {
-      const inNamespace = ({ metadata }: KubeObject): boolean => metadata.namespace === namespace;
-      return grantsOf(user, namespace, {
-        roles: roles.store
-          .list()
-          .filter(inNamespace)
-          .map(({ role }) => role),
-        roleBindings: roleBindings.store
-          .list()
-          .filter(inNamespace)
-          .map(({ binding }) => binding),
+    grants: async (user, namespace) =>
+      grantsOf(user, namespace, {
+        roles: roles.store.by('namespace', namespace).map(({ role }) => role),
+        roleBindings: roleBindings.store.by('namespace', namespace).map(({ binding }) => binding),
         clusterRoles: clusterRoles.store.list().map(({ role }) => role),
         clusterRoleBindings: clusterRoleBindings.store.list().map(({ binding }) => binding),
-      });
-    },
+      }),
   };
 
   return {
@@ -96,6 +95,8 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
     },
   };
 };
+
+const byNamespace = { namespace: ({ metadata }: KubeObject) => [metadata.namespace] };
 
 /** Of a role only its name and our annotation are kept. */
 const cachedRoleSchema = objectSchema.transform((object): CachedRole => {

@@ -1,11 +1,11 @@
 /** Which rules are children of which CR, by their controlling owner. Learns of each rule as the watch tells of it. */
+import { Index } from '#shared/kube/key-index.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Rules } from '../rules/rules.ts';
 
 export class Offspring {
   readonly #rules: Pick<Rules, 'get'>;
-  readonly #parentOf = new Map<string, string>();
-  readonly #childrenOf = new Map<string, Set<string>>();
+  readonly #byParent = new Index();
 
   constructor(rules: Pick<Rules, 'get'>) {
     this.#rules = rules;
@@ -13,29 +13,15 @@ export class Offspring {
 
   /** A rule came, went or changed: gives the uids of those whose child it was or is. */
   note(uid: string): string[] {
-    const owner = this.#rules
-      .get(uid)
-      ?.object.metadata.ownerReferences?.find(({ controller }) => controller)?.uid;
-    const before = this.#parentOf.get(uid);
-    if (before !== undefined && before !== owner) this.#forget(uid, before);
-    if (owner !== undefined) {
-      this.#parentOf.set(uid, owner);
-      this.#childrenOf.set(owner, (this.#childrenOf.get(owner) ?? new Set()).add(uid));
-    }
-    return [...new Set([before, owner])].filter((parent) => parent !== undefined);
+    const owners = this.#rules.get(uid)?.object.metadata.ownerReferences ?? [];
+    const parents = owners.filter(({ controller }) => controller).map((owner) => owner.uid);
+    const before = this.#byParent.keysOf(uid);
+    this.#byParent.set(uid, parents);
+    return [...new Set([...before, ...parents])];
   }
 
   /** Those being deleted included. */
   of(parent: string): RuleObject[] {
-    return [...(this.#childrenOf.get(parent) ?? [])].flatMap(
-      (uid) => this.#rules.get(uid)?.object ?? [],
-    );
-  }
-
-  #forget(uid: string, parent: string): void {
-    this.#parentOf.delete(uid);
-    const children = this.#childrenOf.get(parent);
-    children?.delete(uid);
-    if (children?.size === 0) this.#childrenOf.delete(parent);
+    return [...this.#byParent.ids(parent)].flatMap((uid) => this.#rules.get(uid)?.object ?? []);
   }
 }

@@ -34,7 +34,6 @@ type CnfPod = KubeObject & { target: Target } & PodFacts & Place;
 export class Pods {
   readonly #options: PodsOptions;
   readonly #reflector: Reflector<CnfPod>;
-  readonly #byPurpose = new Map<string, Map<string, Target>>();
   readonly #looks = new Map<string, Promise<Target[]>>();
 
   constructor(options: PodsOptions) {
@@ -46,12 +45,17 @@ export class Pods {
       log,
       resource: { ...podResource, schema: cnfPodSchema },
       selection: { namespace, labelSelector: PURPOSE_LABEL },
+      indices: {
+        namespace: ({ target }) => [target.namespace],
+        // Purposes have no slash.
+        purpose: ({ target: { namespace: of, purpose } }) =>
+          purpose === undefined ? [] : [purpose, `${of}/${purpose}`],
+      },
       onState,
       onEvent: ({ type, object, old }) => {
         const before = type === 'deleted' ? object.target : old?.target;
         const now = type === 'deleted' ? undefined : object.target;
         if (before && now && sameTarget(before, now)) return;
-        this.#index(before, now);
         onChange({ before, now });
       },
     });
@@ -85,32 +89,30 @@ export class Pods {
   /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
   serviceAccounts(namespace: string): string[] {
     return this.#reflector.store
-      .list()
-      .filter(({ target }) => target.namespace === namespace && !target.finished)
-      .filter(({ target }) => target.agent.state !== 'missing')
+      .by('namespace', namespace)
+      .filter(({ target }) => !target.finished && target.agent.state !== 'missing')
       .map(({ account }) => account);
   }
 
   /** The `nfn-network` annotations of a purpose's pods. */
   networkAnnotations(namespace: string, purpose: string): (string | undefined)[] {
-    return this.ofPurpose(namespace, purpose).map(
-      ({ uid }) => this.#reflector.store.byUid(uid)?.networks,
-    );
+    return this.#reflector.store
+      .by('purpose', `${namespace}/${purpose}`)
+      .map(({ networks }) => networks);
   }
 
   /** In no particular order; finished and terminating ones too. */
   ofPurpose(namespace: string, purpose: string): Target[] {
-    return [...(this.#byPurpose.get(keyOf(namespace, purpose))?.values() ?? [])];
+    return this.#targets('purpose', `${namespace}/${purpose}`);
   }
 
   /** Where there are CNF pods of that purpose, whatever their state. */
   namespacesOf(purpose: string): string[] {
-    const having = this.all().filter((target) => target.purpose === purpose);
-    return [...new Set(having.map(({ namespace }) => namespace))];
+    return [...new Set(this.#targets('purpose', purpose).map(({ namespace }) => namespace))];
   }
 
   ofNamespace(namespace: string): Target[] {
-    return this.all().filter((target) => target.namespace === namespace);
+    return this.#targets('namespace', namespace);
   }
 
   /** One pod, from the API server. @throws KubeError */
@@ -132,21 +134,10 @@ export class Pods {
     return look;
   }
 
-  #index(before: Target | undefined, now: Target | undefined): void {
-    if (before?.purpose !== undefined) {
-      const key = keyOf(before.namespace, before.purpose);
-      const targets = this.#byPurpose.get(key);
-      targets?.delete(before.uid);
-      if (targets?.size === 0) this.#byPurpose.delete(key);
-    }
-    if (now?.purpose === undefined) return;
-    const key = keyOf(now.namespace, now.purpose);
-    const targets = this.#byPurpose.get(key) ?? new Map<string, Target>();
-    this.#byPurpose.set(key, targets.set(now.uid, now));
+  #targets(index: 'namespace' | 'purpose', key: string): Target[] {
+    return this.#reflector.store.by(index, key).map(({ target }) => target);
   }
 }
-
-const keyOf = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;
 
 /** Only what is needed stays in memory: a Pod is some ten kilobytes, its target some hundred bytes. */
 const cnfPodSchema = objectSchema.transform((object): CnfPod => ({

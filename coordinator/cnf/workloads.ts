@@ -30,6 +30,7 @@ export class Workloads {
           log,
           resource: { ...resource, schema: keptWorkloadSchema },
           selection: { namespace, labelSelector: PURPOSE_LABEL },
+          indices: { namespace: ({ workload }) => [workload.namespace] },
           onEvent: ({ object }) => onChange(object.workload.namespace),
         }),
     );
@@ -41,20 +42,21 @@ export class Workloads {
 
   /** Those being deleted are not there any more. */
   all(): Workload[] {
-    return this.#reflectors
-      .flatMap(({ store }) => store.list())
-      .map(({ workload }) => workload)
-      .filter(({ deleting }) => !deleting);
+    return this.#reflectors.flatMap(({ store }) => store.list()).flatMap(staying);
   }
 
   ofNamespace(namespace: string): Workload[] {
-    return this.all().filter((workload) => workload.namespace === namespace);
+    return this.#reflectors
+      .flatMap(({ store }) => store.by('namespace', namespace))
+      .flatMap(staying);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#reflectors.map((reflector) => reflector.run(signal)));
   }
 }
+
+const staying = ({ workload }: KeptWorkload): Workload[] => (workload.deleting ? [] : [workload]);
 
 const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload => ({
   ...identityOf(object),

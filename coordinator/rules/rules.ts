@@ -3,6 +3,7 @@
  * Knows our own writes before the watch tells of them, so that nothing is decided on what we have just changed.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
+import { Index } from '#shared/kube/key-index.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
@@ -39,7 +40,7 @@ export class Rules {
   readonly #options: RulesOptions;
   readonly #reflectors: readonly Reflector[];
   readonly #entries = new Map<string, Entry>();
-  readonly #byPurpose = new Map<string, Set<string>>();
+  readonly #byPurpose = new Index();
 
   constructor(options: RulesOptions) {
     this.#options = options;
@@ -80,7 +81,7 @@ export class Rules {
   }
 
   uidsOfPurpose(namespace: string, purpose: string): ReadonlySet<string> {
-    return this.#byPurpose.get(keyOf(namespace, purpose)) ?? new Set();
+    return this.#byPurpose.ids(`${namespace}/${purpose}`);
   }
 
   /** The CRs themselves, those being deleted included. */
@@ -104,14 +105,14 @@ export class Rules {
 
   #onEvent(resource: ResourceType, { type, object }: StoreEvent<RuleObject>): void {
     const { uid } = object.metadata;
-    const before = this.#entries.get(uid)?.watched.rule;
     if (type === 'deleted') {
       this.#entries.delete(uid);
-      this.#index(before, undefined);
+      this.#byPurpose.set(uid, []);
     } else {
       const watched = this.#version(resource, object);
+      const { namespace, purpose } = watched.rule;
       this.#entries.set(uid, { watched, newer: undefined });
-      this.#index(before, watched.rule);
+      this.#byPurpose.set(uid, purpose === undefined ? [] : [`${namespace}/${purpose}`]);
     }
     this.#options.onChange(uid, type === 'deleted');
   }
@@ -119,18 +120,4 @@ export class Rules {
   #version(resource: ResourceType, object: RuleObject): RuleVersion {
     return { resource, object, rule: ruleOf(object, this.#options.revisionOf(object)) };
   }
-
-  #index(before: Rule | undefined, now: Rule | undefined): void {
-    if (before?.purpose !== undefined && before.purpose !== now?.purpose) {
-      const key = keyOf(before.namespace, before.purpose);
-      const uids = this.#byPurpose.get(key);
-      uids?.delete(before.uid);
-      if (uids?.size === 0) this.#byPurpose.delete(key);
-    }
-    if (now?.purpose === undefined) return;
-    const key = keyOf(now.namespace, now.purpose);
-    this.#byPurpose.set(key, (this.#byPurpose.get(key) ?? new Set()).add(now.uid));
-  }
 }
-
-const keyOf = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;

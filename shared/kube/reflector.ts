@@ -11,7 +11,7 @@ import type { KubeClient, Selection } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
 import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
 import { resourceName } from './path.ts';
-import { Store, type ReadonlyStore, type StoreEvent } from './store.ts';
+import { Store, type Indices, type ReadonlyStore, type StoreEvent } from './store.ts';
 import { watchEvents } from './watch-events.ts';
 import { failedState, type WatchState } from './watch-state.ts';
 
@@ -43,6 +43,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   /** Its schema says what is kept of an object. */
   resource: ResourceType<T>;
   selection?: Selection;
+  /** By which the store can be asked. */
+  indices?: Indices<T>;
   /** Called after the store has changed. Must return at once and not throw: mark something dirty. */
   onEvent?: (event: StoreEvent<T>) => void;
   /** Called when any part of the state changes, e.g. `listed`. Same rules. */
@@ -67,7 +69,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #backoff: Backoff;
-  readonly #store = new Store<T>();
+  readonly #store: Store<T>;
   #state: WatchState = { phase: 'Syncing', message: 'no list yet', listed: false };
   /** Where the watch goes on; undefined: a list is needed first. */
   #resourceVersion: string | undefined;
@@ -79,6 +81,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
     this.#options = options;
     this.resource = options.resource;
     this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
+    this.#store = new Store(options.indices);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     const { baseBackoffMs: baseMs, maxBackoffMs: maxMs } = this.#timings;

@@ -1,7 +1,8 @@
 /**
- * What a watch knows of its objects, by uid and by namespace/name. Invariant: an object leaves only when the server said
+ * What a watch knows of its objects: by uid, by namespace/name, and by whatever else somebody looks for. Invariant: an object leaves only when the server said
  * that it is gone, or when a complete list does not have it; never because of an error.
  */
+import { Index } from './key-index.ts';
 import type { KubeObject } from './objects.ts';
 
 export type StoreEvent<T> =
@@ -17,11 +18,22 @@ export type ReadonlyStore<T> = {
   byUid: (uid: string) => T | undefined;
   /** Namespace '' for cluster-scoped objects. */
   byName: (namespace: string, name: string) => T | undefined;
+  /** Those that have the key in the index of that name; in no particular order. */
+  by: (index: string, key: string) => T[];
 };
+
+/** Keys of an object, by the name of an index. */
+export type Indices<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #byUid = new Map<string, T>();
   readonly #uidByKey = new Map<string, string>();
+  readonly #indices: ReadonlyMap<string, { index: Index; keysOf: Indices<T>[string] }>;
+
+  constructor(indices: Indices<T> = {}) {
+    const named = Object.entries(indices);
+    this.#indices = new Map(named.map(([name, keysOf]) => [name, { index: new Index(), keysOf }]));
+  }
 
   get size(): number {
     return this.#byUid.size;
@@ -40,6 +52,12 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     return uid === undefined ? undefined : this.#byUid.get(uid);
   }
 
+  by(name: string, key: string): T[] {
+    const indexed = this.#indices.get(name);
+    if (!indexed) throw new Error(`no index ${name}`);
+    return [...indexed.index.ids(key)].flatMap((uid) => this.#byUid.get(uid) ?? []);
+  }
+
   /** Nothing for what is already known; two events when another object has taken the name. */
   put(object: T): StoreEvent<T>[] {
     const { uid, resourceVersion } = object.metadata;
@@ -51,6 +69,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
       predecessor !== undefined && predecessor !== uid ? this.remove(predecessor) : [];
     this.#byUid.set(uid, object);
     this.#uidByKey.set(key, uid);
+    for (const { index, keysOf } of this.#indices.values()) index.set(uid, keysOf(object));
     events.push(old ? { type: 'updated', object, old } : { type: 'added', object });
     return events;
   }
@@ -60,6 +79,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     const known = this.#byUid.get(uid);
     if (!known) return [];
     this.#byUid.delete(uid);
+    for (const { index } of this.#indices.values()) index.set(uid, []);
     const key = keyOf(known);
     if (this.#uidByKey.get(key) === uid) this.#uidByKey.delete(key);
     return [{ type: 'deleted', object: last ?? known }];

@@ -1,5 +1,6 @@
-/** A label selector in a rule spec, as Deployments have it, and the text by which the API server is asked for what it selects. */
+/** A label selector in a rule spec, as Deployments have it. What it selects is said by `shared/kube/selector.ts`. */
 import * as z from 'zod';
+import { OPERATORS } from '../kube/selector.ts';
 import { alike, filled, is } from './conditions.ts';
 import { celText, text } from './schema.ts';
 
@@ -9,7 +10,6 @@ const KEY_PATTERN = `([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?${NAME}`;
 const VALUE_PATTERN = `(${NAME})?`;
 const KEY_MUST = 'must be the key of a label such as app or example.org/app';
 const VALUE_MUST = 'must be a value that a label can have';
-const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
 const key = () => text({ must: KEY_MUST, maxLength: 317, pattern: KEY_PATTERN });
 const value = () => text({ must: VALUE_MUST, maxLength: 63, pattern: VALUE_PATTERN });
@@ -21,7 +21,6 @@ const requirement = z.strictObject({
     .describe('How it relates to values.'),
   values: z.array(value()).max(MAX_REQUIREMENTS).optional().describe('For In and NotIn.'),
 });
-type Requirement = z.infer<typeof requirement>;
 
 const VALUES_MUST = 'In and NotIn need values, and the others cannot have any';
 const HAS_ITS_VALUES = alike(is('operator', 'In', 'NotIn'), filled('values'));
@@ -54,19 +53,3 @@ export const labelSelector = () =>
       .optional()
       .describe('What else labels must be; all have to hold.'),
   });
-export type LabelSelector = z.infer<ReturnType<typeof labelSelector>>;
-
-/** As the API server takes it in a list or watch; the same selector is always the same text. */
-export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string =>
-  [
-    ...Object.entries(matchLabels).map(([label, wanted]) => `${label}=${wanted}`),
-    ...matchExpressions.map(requirementText),
-  ]
-    .sort()
-    .join(',');
-
-const requirementText = ({ key: label, operator, values = [] }: Requirement): string => {
-  if (operator === 'Exists') return label;
-  if (operator === 'DoesNotExist') return `!${label}`;
-  return `${label} ${operator.toLowerCase()} (${[...new Set(values)].sort().join(',')})`;
-};
