@@ -1,16 +1,13 @@
-/** One CR of each kind as ICN's platform has them (test/golden/cases/icn-samples.yaml), given to a CNF of an end-to-end test. */
-import { readFileSync } from 'node:fs';
+/** One CR of each kind as ICN's platform has them (`ofIcn` of the samples), given to a CNF of an end-to-end test. */
 import { expect } from 'vitest';
 import type { Cluster } from 'kind-test-harness';
-import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { expectedOptions } from '../golden/fields.ts';
+import { allSamples, samplesOf } from '../samples/all.ts';
+import { expectedSection, type Spec } from '../samples/uci-table.ts';
 import type { JudgedSection } from '../judge/uci.ts';
 import { apply, waitForRules } from '../stack/operator.ts';
 import { ruleId } from '../stack/observe.ts';
 import { idOf, rule, type Rule } from '../stack/rules.ts';
-
-const FILE = new URL('../golden/cases/icn-samples.yaml', import.meta.url);
 
 /** What the samples name and a test's cluster does not have. */
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -18,23 +15,20 @@ const INSTEAD: Readonly<Record<string, string>> = {
   'mail.example.com': '192.0.2.20',
   'web.example.com': '192.0.2.10',
   '10.1.2.3': '127.0.0.1',
-  "'#default'": 'eth0',
+  '#default': 'eth0',
 };
 
-const sampleSchema = z.object({
-  kind: z.string(),
-  metadata: z.object({ name: z.string() }),
-  spec: z.record(z.string(), z.unknown()),
-});
+const samplesFor = (purpose: string): Rule[] =>
+  allSamples.flatMap(({ kind, ofIcn }) =>
+    ofIcn.map(({ name, spec }) => rule(kind, name, withInstead(spec), purpose)),
+  );
 
-const samplesFor = (purpose: string): Rule[] => {
+const withInstead = (spec: Spec): Spec => {
   const text = Object.entries(INSTEAD).reduce(
     (sofar, [from, to]) => sofar.replaceAll(from, to),
-    readFileSync(FILE, 'utf8'),
+    JSON.stringify(spec),
   );
-  return parseAllDocuments(text)
-    .map((document) => sampleSchema.parse(document.toJS()))
-    .map(({ kind, metadata, spec }) => rule(kind, metadata.name, spec, purpose));
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
 };
 
 /** Over ubus only: the option is one for all remotes, so it is the administrator's. */
@@ -72,13 +66,13 @@ export const expectSamplesIn = (
   sections: readonly JudgedSection[],
   samples: readonly Rule[],
 ): void => {
-  for (const { kind, metadata, spec } of samples.filter((each) => each.kind !== WITHOUT_SECTIONS))
-    for (const { section, type, options } of expectedOptions(kind, metadata.name, spec)) {
-      const told = Object.entries(options).filter(([option]) => !OF_DEVICES.has(option));
-      const found = sections.find(({ name }) => name === section);
-      expect(found, `section ${section}`).toMatchObject({
-        type,
-        options: Object.fromEntries(told),
-      });
-    }
+  for (const { kind, metadata, spec } of samples.filter((each) => each.kind !== WITHOUT_SECTIONS)) {
+    const expected = expectedSection(samplesOf(kind).fields, metadata.name, spec);
+    const told = Object.entries(expected.options).filter(([option]) => !OF_DEVICES.has(option));
+    const found = sections.find(({ name }) => name === expected.section);
+    expect(found, `section ${expected.section}`).toMatchObject({
+      type: expected.type,
+      options: Object.fromEntries(told),
+    });
+  }
 };

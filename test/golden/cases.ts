@@ -1,55 +1,141 @@
-/** The CRs of `cases/*.yaml`, and what they are compiled with. */
-import { readdirSync, readFileSync } from 'node:fs';
+/**
+ * The golden cases: the samples of each kind, with what they refer to, and scenes in which several kinds meet. What each is compiled
+ * with, and where the texts that it comes to are kept.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkSpec } from '#shared/compile/check.ts';
+import { checkSpec, referencesOf } from '#shared/compile/check.ts';
 import { inputOf } from '#shared/compile/testing.ts';
 import type { CompileInput } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { apiVersionOf } from '#shared/kube/path.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
-import { kinds } from '#shared/resources/registry.ts';
+import { kindOf } from '#shared/resources/registry.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { planChildren } from '../../coordinator/children/plan.ts';
-import type { Spec } from './fields.ts';
-
-export const CASES = join(import.meta.dirname, 'cases');
-export const cases = readdirSync(CASES)
-  .filter((name) => name.endsWith('.yaml'))
-  .map((name) => name.replace(/\.yaml$/, ''));
+import { allSamples, sampleFileOf } from '../samples/all.ts';
+import type { Sample, Samples, Texts } from '../samples/samples.ts';
+import type { Spec } from '../samples/uci-table.ts';
 
 export type GoldenRule = RuleObject & { spec: Spec };
 
+export type Case = {
+  name: string;
+  /** Older first. */
+  rules: readonly GoldenRule[];
+  isSwanctl: boolean;
+  /** Empty where none is kept. With `UPDATE=1` `now` is what is kept from now on. */
+  kept: (what: keyof Texts, now?: string) => string;
+};
+
+type Named = Sample & { kind: string };
+
+const ruleOf = ({ kind, name, annotations, spec }: Named, index: number): GoldenRule => {
+  const definition = kindOf(kind);
+  if (!definition) throw new Error(`no kind ${kind}`);
+  return {
+    apiVersion: apiVersionOf(definition),
+    kind,
+    metadata: {
+      name,
+      labels: { sdewanPurpose: 'cnf-1' },
+      ...(annotations && { annotations }),
+      uid: `uid-${index}`,
+      creationTimestamp: `2026-01-01T00:${String(index).padStart(2, '0')}:00Z`,
+      generation: 1,
+      namespace: 'default',
+      resourceVersion: '1',
+    },
+    spec,
+  };
+};
+
+const namedIn = ({ kind, ofIcn, rendered }: Samples): Named[] =>
+  [...ofIcn, ...rendered].map((sample) => ({ ...sample, kind }));
+const everything = allSamples.flatMap(namedIn);
+
+/** With what they refer to in front of them; what no sample is, the administrator has. */
+const withReferred = (given: readonly Named[]): Named[] => {
+  const referred = given.map(ruleOf).flatMap((rule) => referencesOf(rule));
+  const missing = everything.filter(
+    (one) =>
+      !given.includes(one) &&
+      referred.some(({ kind, name }) => kind === one.kind && name === one.name),
+  );
+  return missing.length === 0 ? [...given] : withReferred([...new Set([...missing, ...given])]);
+};
+
+type Keeper = { read: (what: keyof Texts) => string; write: (what: keyof Texts, text: string) => void };
+
+const keptBy =
+  ({ read, write }: Keeper): Case['kept'] =>
+  (what, now) => {
+    if (now === undefined || process.env['UPDATE'] !== '1') return read(what);
+    write(what, now);
+    return now;
+  };
+
+/** In the sample file, which holds them as `uci: String.raw...`. */
+const inSamples = ({ kind, texts }: Samples): Case['kept'] =>
+  keptBy({
+    read: (what) => texts[what] ?? '',
+    write: (what, text) => {
+      const file = sampleFileOf(kind);
+      const before = readFileSync(file, 'utf8').replace(
+        new RegExp(`\\n {4}${what}: String\\.raw\`[^\`]*\`,`),
+        '',
+      );
+      const line = text === '' ? '' : `\n    ${what}: String.raw\`${text}\`,`;
+      writeFileSync(file, before.replace(/\n {2}texts: \{/, (head) => `${head}${line}`));
+    },
+  });
+
+const SCENES = join(import.meta.dirname, 'scenes');
+
+/** In files of the scene's name. */
+const inScene = (name: string): Case['kept'] => {
+  const fileOf = (what: keyof Texts) => join(SCENES, `${name}.${what}`);
+  return keptBy({
+    read: (what) => (existsSync(fileOf(what)) ? readFileSync(fileOf(what), 'utf8') : ''),
+    write: (what, text) => text !== '' && writeFileSync(fileOf(what), text),
+  });
+};
+
 const documentSchema = z.object({
-  apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.object({
-    name: z.string(),
-    labels: z.record(z.string(), z.string()),
-    annotations: z.record(z.string(), z.string()).optional(),
-  }),
+  metadata: z.object({ name: z.string() }),
   spec: z.record(z.string(), z.unknown()),
 });
+/** The rules of the seed that this product was made from. */
+const seed = parseAllDocuments(readFileSync(join(SCENES, 'seed.yaml'), 'utf8')).map((document) => {
+  const { kind, metadata, spec } = documentSchema.parse(document.toJS());
+  return { kind, name: metadata.name, spec };
+});
 
-/** Those of the file, older first. */
-export const rulesOf = (name: string): GoldenRule[] =>
-  parseAllDocuments(readFileSync(join(CASES, `${name}.yaml`), 'utf8')).map((document, index) => {
-    const { metadata, ...rest } = documentSchema.parse(document.toJS());
-    const { annotations, ...named } = metadata;
-    const uid = `uid-${index}`;
-    const creationTimestamp = `2026-01-01T00:00:${String(index).padStart(2, '0')}Z`;
-    return {
-      ...rest,
-      metadata: {
-        ...named,
-        ...(annotations && { annotations }),
-        uid,
-        creationTimestamp,
-        generation: 1,
-        namespace: 'default',
-        resourceVersion: '1',
-      },
-    };
-  });
+const sceneOf = (name: string, rules: readonly Named[]): Case => ({
+  name,
+  rules: rules.map(ruleOf),
+  isSwanctl: false,
+  kept: inScene(name),
+});
+
+const casesOfKind = (samples: Samples): Case[] => {
+  const rules = withReferred(namedIn(samples)).map(ruleOf);
+  const plain = { name: samples.kind, rules, isSwanctl: false, kept: inSamples(samples) };
+  return kindOf(samples.kind)?.uci?.package === 'ipsec'
+    ? [plain, { ...plain, name: `${samples.kind} with swanctl`, isSwanctl: true }]
+    : [plain];
+};
+
+export const cases: readonly Case[] = [
+  ...allSamples.flatMap(casesOfKind),
+  sceneOf('seed', seed),
+  sceneOf(
+    'icn-platform',
+    allSamples.flatMap(({ kind, ofIcn }) => ofIcn.map((sample) => ({ ...sample, kind }))),
+  ),
+];
 
 /** What the DNS says. */
 const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
@@ -62,7 +148,7 @@ const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
 /** The CRs that the coordinator makes of these. */
 export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
   rules.flatMap((rule) => {
-    const kind = kinds.find((known) => known.kind === rule.kind);
+    const kind = kindOf(rule.kind);
     const checked = kind?.generates && checkSpec(kind, rule.spec);
     if (!kind?.generates || !checked || 'problem' in checked) return [];
     const children = kind.generates.children(checked.spec, (host) => ADDRESSES[host] ?? []);
@@ -77,13 +163,11 @@ export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
 
 const SWANCTL = { dialect: 'swanctl', settings: 'last' } as const;
 
-/** Cases for another dialect of IPsec say so in their name. */
-export const isSwanctl = (name: string): boolean => name.includes('swanctl');
-
-export const inputFor = (name: string, overrides: Partial<CompileInput> = {}): CompileInput => {
-  const rules = rulesOf(name);
-  return inputOf([...rules, ...childrenOf(rules)], {
-    ...(isSwanctl(name) && { capabilities: { ...ASSUMED, ipsec: SWANCTL } }),
+export const inputFor = (
+  { rules, isSwanctl }: Case,
+  overrides: Partial<CompileInput> = {},
+): CompileInput =>
+  inputOf([...rules, ...childrenOf(rules)], {
+    ...(isSwanctl && { capabilities: { ...ASSUMED, ipsec: SWANCTL } }),
     ...overrides,
   });
-};

@@ -5,15 +5,12 @@ import { kindOf, kinds } from '#shared/resources/registry.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
+import { allSamples, samplesOf } from '../samples/all.ts';
 import { applyCrds } from './support/crds.ts';
-
-const ICN_SAMPLES = new URL('../golden/cases/icn-samples.yaml', import.meta.url).pathname;
 
 let cluster: Cluster;
 let client: KubeClient;
@@ -47,414 +44,44 @@ const answerTo = async (kind: string, name: string, spec: unknown): Promise<stri
 };
 
 type Case = {
+  sentence: string;
   kind: string;
-  name?: string;
+  name: string;
   spec: unknown;
   /** What the API server says, or `accepted`. */
   server: string;
-  /** Where only our code can tell. */
-  agent?: string;
+  /** Our own code's words, where only it can tell. */
+  agent: string | undefined;
 };
 
-const cases: Record<string, Case> = {
-  'the seed, numbers instead of digits': {
-    kind: 'FirewallRule',
-    spec: { src: 'lan1', src_ip: '192.168.1.2', src_port: 80, proto: 'tcp', target: 'REJECT' },
-    server: 'accepted',
-  },
-  'every kind of port': {
-    kind: 'FirewallRule',
-    spec: { src_port: '80 443,8000-8100 !22', proto: 'tcp udp' },
-    server: 'accepted',
-  },
-  'a protocol by number': {
-    kind: 'FirewallRule',
-    spec: { proto: 6, src_port: '80' },
-    server: 'accepted',
-  },
-  "blank fields, as ICN's controller sends them": {
-    kind: 'Mwan3Rule',
-    spec: {
-      policy: 'p',
-      src_ip: '',
-      src_port: '',
-      dest_ip: '',
-      dest_port: '',
-      proto: '',
-      family: '',
-      sticky: '',
-      timeout: '',
-    },
-    server: 'accepted',
-  },
-  "the seed's five fields of a Mwan3Rule": {
-    kind: 'Mwan3Rule',
-    spec: {
-      policy: 'balance1',
-      src_ip: '192.168.1.2',
-      dest_ip: '0.0.0.0/0',
-      dest_port: '80',
-      proto: 'tcp',
-    },
-    server: 'accepted',
-  },
-  'IPv6 and negation': {
-    kind: 'FirewallRule',
-    spec: { src_ip: '!2001:db8::/32 fe80::1', mark: '!0x10/0xff' },
-    server: 'accepted',
-  },
-  'a number that is no port': {
-    kind: 'FirewallRule',
-    spec: { src_port: 70_000, proto: 'tcp' },
-    server: 'must be ports from 1 to 65535',
-  },
-  'a text that is no port': {
-    kind: 'FirewallRule',
-    spec: { src_port: 'http', proto: 'tcp' },
-    server: 'must be ports from 1 to 65535',
-  },
-  'a port range that runs backwards': {
-    kind: 'FirewallRule',
-    spec: { src_port: '90-80', proto: 'tcp' },
-    server: 'accepted',
-    agent: 'spec.src_port: must be ports',
-  },
-  'an address with a leading zero': {
-    kind: 'FirewallRule',
-    spec: { src_ip: '010.0.0.1' },
-    server: 'accepted',
-    agent: 'spec.src_ip: must be IPv4 or IPv6 addresses',
-  },
-  'a control character': {
-    kind: 'FirewallRule',
-    spec: { extra: 'a\nb' },
-    server: 'must not have control characters',
-  },
-  'a word that is not in the list': {
-    kind: 'FirewallRule',
-    spec: { target: 'PASS' },
-    server: 'Unsupported value: "PASS"',
-  },
-  'MARK with nothing to set': {
-    kind: 'FirewallRule',
-    spec: { target: 'MARK', set_mark: '' },
-    server: 'spec.target: Invalid value: MARK needs set_mark or set_xmark',
-  },
-  'MARK with a number to set': {
-    kind: 'FirewallRule',
-    spec: { target: 'MARK', set_mark: 16 },
-    server: 'accepted',
-  },
-  'NOTRACK without a zone': {
-    kind: 'FirewallRule',
-    spec: { target: 'NOTRACK', src: '*' },
-    server: 'NOTRACK needs a zone in src',
-  },
-  'ports of a protocol that has none': {
-    kind: 'FirewallRule',
-    spec: { proto: 'tcp icmp', dest_port: 80 },
-    server: 'ports need tcp, udp or tcpudp',
-  },
-  'ports of a protocol by number that has none': {
-    kind: 'FirewallRule',
-    spec: { proto: 1, dest_port: 80 },
-    server: 'ports need tcp, udp or tcpudp',
-  },
-  'an ICMP type': {
-    kind: 'FirewallRule',
-    spec: { proto: 'icmp', icmp_type: ['echo-request', '3/4'] },
-    server: 'accepted',
-  },
-  'too many items': {
-    kind: 'FirewallRule',
-    spec: { icmp_type: Array.from({ length: 65 }, () => 'any') },
-    server: 'spec.icmp_type: Too many: 65',
-  },
-  'a zone name of eleven characters': {
-    kind: 'FirewallZone',
-    name: 'abcdefghijk',
-    spec: { network: ['ovn-net1'], masq: 1, mtu_fix: '0' },
-    server: 'accepted',
-  },
-  'a zone name of twelve characters': {
-    kind: 'FirewallZone',
-    name: 'abcdefghijkl',
-    spec: { network: ['ovn-net1'] },
-    server: 'the name must be at most 11 characters long',
-  },
-  'a zone name that begins with a digit': {
-    kind: 'FirewallZone',
-    name: '1lan',
-    spec: { network: ['ovn-net1'] },
-    server: 'the name must begin with a letter',
-  },
-  'a zone without networks': {
-    kind: 'FirewallZone',
-    name: 'z',
-    spec: { network: [] },
-    server: 'spec.network in body should have at least 1 items',
-  },
-  'a zone without a spec': {
-    kind: 'FirewallZone',
-    name: 'z',
-    spec: undefined,
-    server: 'spec: Required value',
-  },
-  'two spellings of one field': {
-    kind: 'FirewallZone',
-    name: 'z',
-    spec: { network: ['n'], etra_dest: 'a', extra_dest: 'b' },
-    server: 'is another spelling of extra_dest',
-  },
-  'a flag that is neither 0 nor 1': {
-    kind: 'FirewallZone',
-    name: 'z',
-    spec: { network: ['n'], masq: 2 },
-    server: 'must be 0 or 1',
-  },
-  'a negated network in a list': {
-    kind: 'FirewallZone',
-    name: 'z',
-    spec: { network: ['n'], masq_src: ['!10.0.0.0/8', '192.168.0.0/255.255.0.0'] },
-    server: 'accepted',
-  },
-  'SNAT without the new source': {
-    kind: 'FirewallSNAT',
-    spec: { dest: 'wan1' },
-    server: 'is required: the new source address',
-  },
-  'SNAT of a MAC address': {
-    kind: 'FirewallSNAT',
-    spec: { dest: 'wan1', src_dip: '1.2.3.4', src_mac: '00:11:22:33:44:55' },
-    server: 'cannot be used with SNAT',
-  },
-  'SNAT to a network': {
-    kind: 'FirewallSNAT',
-    spec: { dest: 'wan1', src_dip: '1.2.3.0/24' },
-    server: 'must be an IPv4 or IPv6 address without a mask',
-  },
-  'DNAT without a source zone': {
-    kind: 'FirewallDNAT',
-    spec: { dest_ip: '1.2.3.4' },
-    server: 'spec.src: Required value',
-  },
-  "DNAT, as ICN's controller leaves it": {
-    kind: 'FirewallDNAT',
-    spec: {
-      name: 'd',
-      target: 'DNAT',
-      src: 'wan1',
-      src_dport: 19_900,
-      dest_ip: '192.168.1.1',
-      dest_port: 22,
-      proto: 'tcp',
-    },
-    server: 'accepted',
-  },
-  'a forwarding from everywhere': {
-    kind: 'FirewallForwarding',
-    spec: { src: '*', dest: 'wan1' },
-    server: 'accepted',
-  },
-  'a policy': {
-    kind: 'Mwan3Policy',
-    spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
-    server: 'accepted',
-  },
-  'a policy name that mwan3 has built in': {
-    kind: 'Mwan3Policy',
-    name: 'blackhole',
-    spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
-    server: 'mwan3 has these built in',
-  },
-  'a policy with one network twice': {
-    kind: 'Mwan3Policy',
-    spec: {
-      members: [
-        { network: 'n', metric: 1, weight: 2 },
-        { network: 'n', metric: 2, weight: 2 },
-      ],
-    },
-    server: 'each network can be a member once only',
-  },
-  'a policy member out of range': {
-    kind: 'Mwan3Policy',
-    spec: { members: [{ network: 'n', metric: 0, weight: 2 }] },
-    server: 'should be greater than or equal to 1',
-  },
-  'mwan3 ports without a protocol': {
-    kind: 'Mwan3Rule',
-    spec: { policy: 'p', dest_port: '80' },
-    server: 'ports need tcp or udp',
-  },
-  'a route by the default device': {
-    kind: 'CNFRoute',
-    spec: { dst: 'default', gw: '10.0.0.1', dev: '#default', table: 'cnf' },
-    server: 'accepted',
-  },
-  'a route of two address families': {
-    kind: 'CNFRoute',
-    spec: { dst: '10.0.0.0/8', gw: 'fd00::1', dev: 'eth0' },
-    server: 'must be of the same address family as dst',
-  },
-  'a device name that Linux does not take': {
-    kind: 'CNFRoute',
-    spec: { dst: 'default', dev: 'a-device-name-of-17' },
-    server: 'must be a network device such as eth0',
-  },
-  'a route rule for everything': {
-    kind: 'CNFRouteRule',
-    spec: { table: 40, prio: 100 },
-    server: 'src, dst or fwmark is required',
-  },
-  'a route rule with numbers': {
-    kind: 'CNFRouteRule',
-    spec: { fwmark: 16, table: 40, prio: 100, not: true },
-    server: 'accepted',
-  },
-  'a network rule without a target': {
-    kind: 'NetworkFirewallRule',
-    spec: { src: 'eth0' },
-    server: 'spec.target: Required value',
-  },
-  'a network rule with ports of all protocols': {
-    kind: 'NetworkFirewallRule',
-    spec: { src: 'eth0', dest_port: 80, target: 'DROP' },
-    server: 'ports need tcp, udp or tcpudp',
-  },
-  'MARK on the way out': {
-    kind: 'NetworkFirewallRule',
-    spec: { src: 'eth0', dest: 'eth1', target: 'MARK', set_mark: 1 },
-    server: 'cannot be used with MARK and NOTRACK',
-  },
-  'SNAT by the device of the new source': {
-    kind: 'CNFNAT',
-    spec: {
-      target: 'SNAT',
-      dest: '#source',
-      src_dip: '10.0.0.1',
-      src_dport: 5000,
-      proto: 'udp',
-      index: '1',
-    },
-    server: 'accepted',
-  },
-  'SNAT by no device': {
-    kind: 'CNFNAT',
-    spec: { target: 'SNAT', src_dip: '10.0.0.1' },
-    server: 'is required for SNAT and MASQUERADE',
-  },
-  'SNAT to a network of sources': {
-    kind: 'CNFNAT',
-    spec: { target: 'SNAT', dest: 'eth0', src_dip: '10.0.0.0/24' },
-    server: 'is required for SNAT, one address',
-  },
-  'MASQUERADE as something else': {
-    kind: 'CNFNAT',
-    spec: { target: 'MASQUERADE', dest: 'eth0', src_dip: '!10.0.0.0/24' },
-    server: 'cannot be used with MASQUERADE',
-  },
-  'DNAT to the CNF itself': {
-    kind: 'CNFNAT',
-    spec: { target: 'DNAT', src_dport: 8080, dest_port: 80, proto: 'tcp' },
-    server: 'accepted',
-  },
-  'DNAT to nowhere': {
-    kind: 'CNFNAT',
-    spec: { target: 'DNAT', src: 'eth0' },
-    server: 'without it, dest_port is required',
-  },
-  'a cipher that strongSwan does not have': {
-    kind: 'IpsecProposal',
-    spec: { encryption_algorithm: 'rot13' },
-    server: 'must be a cipher of strongSwan',
-  },
-  'a shared key in a Secret': {
-    kind: 'IpsecSite',
-    spec: {
-      remote: '10.0.0.1',
-      authentication_method: 'psk',
-      pre_shared_key_from: { name: 'vpn', key: 'psk' },
-      crypto_proposal: ['p1'],
-      connections: [
-        { name: 'c', conn_type: 'tunnel', mode: 'start', local_subnet: '10.1.0.0/16,10.2.0.0/16' },
-      ],
-    },
-    server: 'accepted',
-  },
-  'a shared key twice': {
-    kind: 'IpsecHost',
-    spec: {
-      remote: '%any',
-      authentication_method: 'psk',
-      pre_shared_key: 'x',
-      pre_shared_key_from: { name: 'vpn', key: 'psk' },
-      crypto_proposal: ['p1'],
-      connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-    },
-    server: 'psk needs either pre_shared_key or pre_shared_key_from',
-  },
-  'a shared key that would break out of its file': {
-    kind: 'IpsecHost',
-    spec: {
-      remote: '%any',
-      authentication_method: 'psk',
-      pre_shared_key: 'x" : PSK "y',
-      crypto_proposal: ['p1'],
-      connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
-    },
-    server: 'must be 1 to 256 printable ASCII characters',
-  },
-  'a hub whose device Linux could not name': {
-    kind: 'CNFHubSite',
-    spec: { type: 'Hub', subnet: '10.0.0.0/8', hubip: '192.168.100.1' },
-    server: 'at most 11 characters long: Linux takes at most 15 characters',
-  },
-  'a hub site without destination': {
-    kind: 'CNFHubSite',
-    spec: { type: 'Device', site: '', devicepip: '10.0.0.1' },
-    server: 'site or subnet is required',
-  },
-  'a service without a port': {
-    kind: 'CNFService',
-    spec: { fullname: 'web.example.com', port: '', dport: 80 },
-    server: 'must be a port from 1 to 65535',
-  },
-  'a service without a host': {
-    kind: 'CNFService',
-    spec: { fullname: 'web example', port: 80, dport: 80 },
-    server: 'must be a host name',
-  },
-  'an application of all pods': {
-    kind: 'SdewanApplication',
-    spec: { podSelector: { matchLabels: {} } },
-    server: 'it would select all pods',
-  },
-  'a label that is none': {
-    kind: 'SdewanApplication',
-    spec: { podSelector: { matchLabels: { 'a b': '1' } } },
-    server: 'must be the key of a label',
-  },
-  'an expression without values': {
-    kind: 'SdewanApplication',
-    spec: { podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: [] }] } },
-    server: 'In and NotIn need values',
-  },
-  'two connections of one name': {
-    kind: 'IpsecHost',
-    spec: {
-      remote: '%any',
-      authentication_method: 'psk',
-      pre_shared_key: 'x',
-      crypto_proposal: ['p1'],
-      connections: [
-        { name: 'c', conn_type: 'tunnel', mode: 'start' },
-        { name: 'c', conn_type: 'transport', mode: 'add' },
-      ],
-    },
-    server: 'each connection needs a name of its own',
-  },
-};
+/** All samples of all kinds: what is rendered and what is accepted, then what is refused. */
+const cases: readonly Case[] = allSamples.flatMap(
+  ({ kind, ofIcn, rendered, accepted, refused }) => {
+    const good = { kind, server: 'accepted', agent: undefined };
+    return [
+      ...ofIcn.map((one) => ({
+        ...good,
+        ...one,
+        sentence: `${one.name}, as ICN's platform has it`,
+      })),
+      ...rendered.map((one) => ({ ...good, ...one, sentence: one.name })),
+      ...Object.entries(accepted).map(([sentence, one]) => ({
+        name: 'case',
+        ...good,
+        ...one,
+        sentence,
+      })),
+      ...Object.entries(refused).map(([sentence, { server = 'accepted', agent, ...one }]) => ({
+        name: 'case',
+        ...one,
+        kind,
+        server,
+        agent,
+        sentence,
+      })),
+    ];
+  },
+);
 
 /** Of each sort that a field can take, and of some that most cannot. */
 const VALUES: readonly unknown[] = [
@@ -520,49 +147,37 @@ const shapeOf = ({ spec }: KindDefinition): Readonly<Record<string, z.ZodType>> 
   return spec.shape;
 };
 
-const sampleSchema = z.object({
-  kind: z.string(),
-  metadata: z.object({ name: z.string() }),
-  spec: z.unknown(),
-});
-
 describe('the CRDs', () => {
-  it("accept CRs as ICN's platform has them, of every kind", async () => {
-    const samples = parseAllDocuments(readFileSync(ICN_SAMPLES, 'utf8')).map((document) =>
-      sampleSchema.parse(document.toJS()),
+  it("have samples of every kind, and of what ICN's platform has", () => {
+    const ofIcn = new Set(allSamples.flatMap(({ kind, ofIcn: own }) => own.map(() => kind)));
+    const lacking = kinds.filter(
+      ({ kind, icn, generates }) => (icn ?? generates) && !ofIcn.has(kind),
     );
-    const found = new Set(samples.map(({ kind }) => kind));
-    // CNFStatus has nothing to ask for.
-    expect(kinds.filter(({ kind }) => !found.has(kind) && kind !== 'CNFStatus')).toEqual([]);
-    for (const { kind, metadata, spec } of samples)
-      expect([kind, await answerTo(kind, metadata.name, spec)]).toEqual([kind, 'accepted']);
+    expect(lacking.map(({ kind }) => kind)).toEqual([]);
+    expect(kinds.map(({ kind }) => samplesOf(kind).kind)).toEqual(kinds.map(({ kind }) => kind));
   });
 
   /** What the API server says of each case. */
-  let answers: Map<string, string>;
+  let answers: Map<Case, string>;
 
   beforeAll(async () => {
     answers = new Map();
-    for (const [sentence, { kind, name = 'case', spec }] of Object.entries(cases)) {
-      answers.set(sentence, await answerTo(kind, name, spec));
-    }
+    for (const one of cases) answers.set(one, await answerTo(one.kind, one.name, one.spec));
   });
 
-  it.each(Object.entries(cases))(
-    'judge like our own code: %s',
-    (sentence, { kind, name, spec, server, agent }) => {
-      expect(answers.get(sentence)).toContain(server);
+  it.each(cases)('judge like our own code: $kind: $sentence', (one) => {
+    const { kind, name, spec, server, agent } = one;
+    expect(answers.get(one)).toContain(server);
 
-      const definition = kindNamed(kind);
-      const checked = checkSpec(definition, spec);
-      const problem =
-        checkMetadata(definition, ruleOf(kind, name ?? 'x', spec)) ??
-        ('problem' in checked ? checked.problem : undefined);
-      const isRefused = agent !== undefined || server !== 'accepted';
-      expect(problem === undefined).toBe(!isRefused);
-      expect(problem?.message ?? '').toContain(agent ?? '');
-    },
-  );
+    const definition = kindNamed(kind);
+    const checked = checkSpec(definition, spec);
+    const problem =
+      checkMetadata(definition, ruleOf(kind, name, spec)) ??
+      ('problem' in checked ? checked.problem : undefined);
+    const isRefused = agent !== undefined || server !== 'accepted';
+    expect(problem === undefined).toBe(!isRefused);
+    expect(problem?.message ?? '').toContain(agent ?? '');
+  });
 
   it.each(kinds.map(({ kind }) => kind))(
     'accept all that our own code accepts: %s',

@@ -11,6 +11,11 @@ export type Expectation = {
   options: Record<string, string | string[]>;
 };
 
+/** One section of package `firewall`. */
+export const inFirewall = (type: string, options: Expectation['options']): Expectation[] => [
+  { package: 'firewall', type, options },
+];
+
 const expectations: Record<string, readonly Expectation[]> = {
   'Mwan3Policy/balance1': [
     {

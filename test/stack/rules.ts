@@ -8,13 +8,13 @@ export type Rule = {
     labels: Record<string, string>;
     annotations?: Record<string, string>;
   };
-  spec: Record<string, unknown>;
+  spec: Readonly<Record<string, unknown>>;
 };
 
 export const rule = (
   kind: string,
   name: string,
-  spec: Record<string, unknown>,
+  spec: Readonly<Record<string, unknown>>,
   purpose = 'cnf-1',
 ): Rule => ({
   apiVersion: 'batch.sdewan.akraino.org/v1alpha1',

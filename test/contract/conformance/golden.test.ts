@@ -1,14 +1,13 @@
 /** The golden UCI of every kind, through every way to write: what the judge reads in the golden file, it reads on the OpenWRT. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import { CASES, cases, childrenOf, inputFor, isSwanctl, rulesOf } from '../../golden/cases.ts';
-import { icnSectionOf } from '../../golden/icn-fields.ts';
+import { cases, childrenOf, inputFor } from '../../golden/cases.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { samplesOf } from '../../samples/all.ts';
+import { icnSectionOf } from '../../samples/icn-table.ts';
 import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
 import { timed } from '../agent/support/time.ts';
 import { NEVER, shown } from './bench.ts';
@@ -40,8 +39,8 @@ const appending = (config: string, append: readonly UciSection[]): UciDelta => (
 const inUci = simulatedPaths.filter(({ fixture }) => fixture === uciFixture);
 
 describe.each(inUci)('golden UCI through $name', ({ open }) => {
-  it.each(cases)('%s', async (name) => {
-    const golden = packagesIn(readFileSync(join(CASES, `${name}.uci`), 'utf8'));
+  it.each(cases)('$name', async ({ kept, isSwanctl }) => {
+    const golden = packagesIn(kept(isSwanctl ? 'swanctl' : 'uci'));
     expect(golden.size).toBeGreaterThan(0);
     const target = await open();
     const driver = target.driver();
@@ -69,10 +68,9 @@ const blocksIn = (text: string): string[] =>
 /** The device that cases send traffic by, and that a fresh CNF does not have. */
 const TUNNEL = "\nconfig interface 'vti'\n\toption device 'vti_10.1.2.3'\n";
 
-/** `golden/icn/<case>.uci`: rules that the API cannot hold and why, then what the others add to which file. */
 describe("golden UCI through ICN's REST", () => {
   const held = new Set<string>();
-  it.each(cases.filter((name) => !isSwanctl(name)))('%s', async (name) => {
+  it.each(cases.filter(({ isSwanctl }) => !isSwanctl))('$name', async (golden) => {
     const openwrt = await startIcn();
     openwrt.write('network', openwrt.text('network') + TUNNEL);
     const driver = timed(icnDriver(openwrt), openwrt.clock);
@@ -80,7 +78,7 @@ describe("golden UCI through ICN's REST", () => {
     const textsOf = () => ICN_PACKAGES.map((file) => openwrt.simulator.store.text(file) ?? '');
     const before = textsOf().map(blocksIn);
     const { desired, verdicts } = compile(
-      inputFor(name, { capabilities: { ...ASSUMED, dialect: 'icn' }, observed }),
+      inputFor(golden, { capabilities: { ...ASSUMED, dialect: 'icn' }, observed }),
     );
     const deltas = [...desired].map(([config, sections]) => appending(config, sections));
     expect(await driver.apply(deltas, NEVER)).toMatchObject({ outcome: 'done' });
@@ -95,18 +93,18 @@ describe("golden UCI through ICN's REST", () => {
       const blocks = blocksIn(text).filter((block) => !before[at]?.includes(block));
       return blocks.length === 0 ? [] : [`package ${ICN_PACKAGES[at]}\n\n${blocks.join('\n\n')}\n`];
     });
-    await expect(
-      [lacking.join(''), ...added].filter((part) => part !== '').join('\n'),
-    ).toMatchFileSnapshot(`../../golden/icn/${name}.uci`);
+    const text = [lacking.join(''), ...added].filter((part) => part !== '').join('\n');
+    expect(text).toBe(golden.kept('icn', text));
 
     const files = filesOf(openwrt);
-    const rules = rulesOf(name);
+    const { rules } = golden;
     const isWanted = new Set(
       verdicts.filter(({ verdict }) => verdict === 'wanted').map(({ rule }) => rule.metadata.uid),
     );
     for (const { kind, metadata, spec } of [...rules, ...childrenOf(rules)]) {
-      const section = isWanted.has(metadata.uid) && icnSectionOf(kind, metadata.name, spec);
-      if (!section) continue;
+      const { icnFields } = samplesOf(kind);
+      if (!icnFields || !isWanted.has(metadata.uid)) continue;
+      const section = icnSectionOf(icnFields, metadata.name, spec);
       held.add(kind);
       const { file, ...wanted } = section;
       expect(files[file]).toContainEqual(
@@ -117,7 +115,11 @@ describe("golden UCI through ICN's REST", () => {
     await openwrt.stop();
   });
 
-  it('holds every kind in some case', () => {
-    expect(agentKinds.filter(({ kind }) => !held.has(kind)).map(({ kind }) => kind)).toEqual([]);
+  it('holds every kind that ICN has in some case', () => {
+    const ofIcn = agentKinds.filter(({ icn }) => icn !== undefined).map(({ kind }) => kind);
+    expect(ofIcn.filter((kind) => !held.has(kind))).toEqual([]);
+    expect(ofIcn).toEqual(
+      agentKinds.flatMap(({ kind }) => (samplesOf(kind).icnFields ? kind : [])),
+    );
   });
 });

@@ -19,6 +19,7 @@ import {
   sampleOf,
   type Spec,
 } from './samples.ts';
+import { allSamples } from '../../samples/all.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 const ORDER = 'sdewan.akraino.org/order';
@@ -353,3 +354,19 @@ const roleBinding = (namespace: string) => ({
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'rules' },
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: ANNA }],
 });
+
+const refusedByUs = allSamples.flatMap(({ kind, refused }) =>
+  Object.entries(refused).flatMap(([sentence, { agent, name = 'case', spec }]) =>
+    agent === undefined ? [] : [{ kind, sentence, agent, name, spec }],
+  ),
+);
+
+it.each(refusedByUs)(
+  'a webhook refuses what no CRD can: $kind: $sentence',
+  async ({ kind, agent, name, spec }) => {
+    const definition = kinds.find((known) => known.kind === kind)!;
+    const namespace = await world.createNamespace();
+    const rule = { ...crOf(definition, { namespace, name }, {}), spec };
+    await expect(world.client.create(definition, rule)).rejects.toThrow(agent);
+  },
+);

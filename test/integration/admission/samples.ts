@@ -1,39 +1,16 @@
-/** A valid CR of every kind, taken from the golden cases, and variations of it: whatever kind comes next is tested alike. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+/** A valid CR of every kind, taken from its samples, and variations of it: whatever kind comes next is tested alike. */
 import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { NewObject } from '#shared/kube/client.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { samplesOf } from '../../samples/all.ts';
 
-const CASES = join(import.meta.dirname, '../../golden/cases');
-
-const crSchema = z.looseObject({
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
-  spec: z.record(z.string(), z.unknown()).default({}),
-});
 export type Spec = Record<string, unknown>;
 
-const readSamples = (): ReadonlyMap<string, Spec> => {
-  const samples = new Map<string, Spec>();
-  for (const file of readdirSync(CASES).filter((name) => name.endsWith('.yaml')))
-    for (const document of parseAllDocuments(readFileSync(join(CASES, file), 'utf8'))) {
-      const cr = crSchema.safeParse(document.toJS());
-      const kind = cr.success ? kinds.find((known) => known.kind === cr.data.kind) : undefined;
-      if (!cr.success || !kind || !('spec' in checkSpec(kind, cr.data.spec))) continue;
-      const better = weight(kind, cr.data.spec) > weight(kind, samples.get(kind.kind));
-      if (better) samples.set(kind.kind, cr.data.spec);
-    }
-  return samples;
-};
-
 /** One that refers to others says more about admission. */
-const weight = (kind: KindDefinition, spec: Spec | undefined): number => {
-  if (spec === undefined) return -1;
+const weight = (kind: KindDefinition, spec: Spec): number => {
   const checked = checkSpec(kind, spec);
   if (!('spec' in checked)) return -1;
   return (
@@ -41,13 +18,13 @@ const weight = (kind: KindDefinition, spec: Spec | undefined): number => {
   );
 };
 
-const samples = readSamples();
-
-/** @throws Error for a kind without a golden case */
+/** The one that says most. @throws Error for a kind without samples */
 export const sampleOf = (kind: KindDefinition): Spec => {
-  const spec = samples.get(kind.kind);
-  if (!spec) throw new Error(`no golden case has a valid ${kind.kind}`);
-  return structuredClone(spec);
+  const { ofIcn, rendered } = samplesOf(kind.kind);
+  const specs = [...ofIcn, ...rendered].map(({ spec }) => ({ ...spec }));
+  const [best] = specs.sort((a, b) => weight(kind, b) - weight(kind, a));
+  if (!best) throw new Error(`${kind.kind} has no samples`);
+  return structuredClone(best);
 };
 
 /** The same with a control character in its first text that the kind's schema then refuses, and the name of that field. */
@@ -62,7 +39,7 @@ export const brokenSampleOf = (kind: KindDefinition): { spec: Spec; field: strin
     const spec = { ...valid, [field]: ['\u0007'] };
     if (!('spec' in checkSpec(kind, spec))) return { spec, field };
   }
-  throw new Error(`${kind.kind}: nothing in the golden case can be broken`);
+  throw new Error(`${kind.kind}: nothing in its sample can be broken`);
 };
 
 export const referencesIn = (

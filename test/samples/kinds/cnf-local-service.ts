@@ -1,0 +1,135 @@
+/** Samples of CNFLocalService. */
+import type { Samples } from '../samples.ts';
+import * as uci from '../uci-table.ts';
+
+export const samples: Samples = {
+  kind: 'CNFLocalService',
+  ofIcn: [
+    {
+      name: 'localservice1',
+      spec: {
+        localservice: 'mail.local.example.com',
+        localport: '2525',
+        remoteservice: 'mail.example.com',
+        remoteport: '25',
+      },
+    },
+  ],
+  rendered: [
+    {
+      name: 'mail',
+      spec: {
+        localservice: 'mail.local.example.com',
+        localport: 2525,
+        remoteservice: 'mail.example.com',
+        remoteport: '25',
+      },
+    },
+  ],
+  accepted: {},
+  refused: {},
+  fields: {
+    section: (name) => `sdewan_nat_${uci.mapped(name)}nat0`,
+    type: 'redirect',
+    always: () => ({ target: 'DNAT', proto: 'tcp', src: uci.deviceZone }),
+    special: {
+      localservice: () => ({ dest_ip: '10.9.9.9' }),
+      localport: (value) => ({ dest_port: String(value) }),
+      remoteservice: () => ({ src_dip: '192.0.2.20' }),
+      remoteport: (value) => ({ src_dport: String(value) }),
+    },
+  },
+  life: {
+    name: 'k-local',
+    spec: { localservice: '10.0.0.9', localport: 1, remoteservice: '192.0.2.20', remoteport: 2 },
+    changed: { localservice: '10.0.0.8', localport: 1, remoteservice: '192.0.2.20', remoteport: 2 },
+    shows: ['firewall.sdewan_nat_k_localnat0 dest_ip', '10.0.0.9', '10.0.0.8'],
+  },
+  texts: {
+    icn: String.raw`package firewall-nat
+
+config nat
+	option name 'localservice1nat0'
+	option src_dip '192.0.2.20'
+	option src_dport '25'
+	option proto 'tcp'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+	option target 'DNAT'
+
+config nat
+	option name 'localservice1nat1'
+	option src_dip '192.0.2.21'
+	option src_dport '25'
+	option proto 'tcp'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+	option target 'DNAT'
+
+config nat
+	option name 'mailnat0'
+	option src_dip '192.0.2.20'
+	option src_dport '25'
+	option proto 'tcp'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+	option target 'DNAT'
+
+config nat
+	option name 'mailnat1'
+	option src_dip '192.0.2.21'
+	option src_dport '25'
+	option proto 'tcp'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+	option target 'DNAT'
+`,
+    uci: String.raw`package firewall
+
+config redirect 'sdewan_nat_localservice1nat0'
+	option name 'localservice1nat0'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dip '192.0.2.20'
+	option src_dport '25'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+
+config redirect 'sdewan_nat_localservice1nat1'
+	option name 'localservice1nat1'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dip '192.0.2.21'
+	option src_dport '25'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+
+config redirect 'sdewan_nat_mailnat0'
+	option name 'mailnat0'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dip '192.0.2.20'
+	option src_dport '25'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+
+config redirect 'sdewan_nat_mailnat1'
+	option name 'mailnat1'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dip '192.0.2.21'
+	option src_dport '25'
+	option dest_ip '10.9.9.9'
+	option dest_port '2525'
+
+config zone 'sdewan_device_sda318c242'
+	option name 'sda318c242'
+	list device '+'
+
+`,
+  },
+};

@@ -1,0 +1,108 @@
+/** Samples of CNFService. */
+import type { Samples } from '../samples.ts';
+import * as uci from '../uci-table.ts';
+
+export const samples: Samples = {
+  kind: 'CNFService',
+  ofIcn: [{ name: 'service1', spec: { fullname: 'web.example.com', port: '8866', dport: '80' } }],
+  rendered: [
+    {
+      name: 'web',
+      spec: { fullname: 'web.example.com', port: '8866', dport: 80, cidr: '10.0.0.0/8' },
+    },
+  ],
+  accepted: {},
+  refused: {
+    'a service without a port': {
+      spec: { fullname: 'web.example.com', port: '', dport: 80 },
+      server: 'must be a port from 1 to 65535',
+    },
+    'a service without a host': {
+      spec: { fullname: 'web example', port: 80, dport: 80 },
+      server: 'must be a host name',
+    },
+  },
+  fields: {
+    section: (name) => `sdewan_nat_${uci.mapped(name)}nat`,
+    type: 'redirect',
+    always: () => ({ target: 'DNAT', proto: 'tcp', src: uci.deviceZone }),
+    special: {
+      fullname: () => ({ dest_ip: '192.0.2.10' }),
+      port: (value) => ({ src_dport: String(value) }),
+      dport: (value) => ({ dest_port: String(value) }),
+      cidr: uci.nothing,
+    },
+  },
+  life: {
+    name: 'k-svc',
+    spec: { fullname: '192.0.2.10', port: 8_866, dport: 80 },
+    changed: { fullname: '192.0.2.11', port: 8_866, dport: 80 },
+    shows: ['firewall.sdewan_nat_k_svcnat dest_ip', '192.0.2.10', '192.0.2.11'],
+  },
+  texts: {
+    icn: String.raw`# CNFNAT/service1nat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here
+# CNFNAT/webnat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here
+
+package firewall-nat
+
+config nat
+	option name 'service1nat'
+	option src_dport '8866'
+	option proto 'tcp'
+	option dest_ip '192.0.2.10'
+	option dest_port '80'
+	option target 'DNAT'
+
+config nat
+	option name 'webnat'
+	option src_dport '8866'
+	option proto 'tcp'
+	option dest_ip '192.0.2.10'
+	option dest_port '80'
+	option target 'DNAT'
+`,
+    uci: String.raw`package firewall
+
+config redirect 'sdewan_nat_service1nat'
+	option name 'service1nat'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dport '8866'
+	option dest_ip '192.0.2.10'
+	option dest_port '80'
+
+config redirect 'sdewan_nat_service1nat6'
+	option name 'service1nat6'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dport '8866'
+	option dest_ip '2001:db8::10'
+	option dest_port '80'
+
+config redirect 'sdewan_nat_webnat'
+	option name 'webnat'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dport '8866'
+	option dest_ip '192.0.2.10'
+	option dest_port '80'
+
+config redirect 'sdewan_nat_webnat6'
+	option name 'webnat6'
+	option target 'DNAT'
+	option src 'sda318c242'
+	option proto 'tcp'
+	option src_dport '8866'
+	option dest_ip '2001:db8::10'
+	option dest_port '80'
+
+config zone 'sdewan_device_sda318c242'
+	option name 'sda318c242'
+	list device '+'
+
+`,
+  },
+};

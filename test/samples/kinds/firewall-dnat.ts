@@ -1,0 +1,234 @@
+/** Samples of FirewallDNAT. */
+import { rule } from '../../stack/rules.ts';
+import * as icn from '../icn-table.ts';
+import { inFirewall } from '../../judge/seed-rules.ts';
+import type { Samples } from '../samples.ts';
+import * as uci from '../uci-table.ts';
+
+export const samples: Samples = {
+  kind: 'FirewallDNAT',
+  ofIcn: [
+    {
+      name: 'dnat-wan1',
+      spec: {
+        src: 'wan1',
+        src_dport: '19900',
+        dest: 'lan1',
+        dest_ip: '192.168.1.1',
+        dest_port: '22',
+        proto: 'tcp',
+      },
+    },
+  ],
+  rendered: [
+    {
+      name: 'dnat',
+      spec: {
+        name: 'dnat',
+        target: 'DNAT',
+        src: 'wan',
+        src_ip: '203.0.113.0/24',
+        src_dip: '!198.51.100.1',
+        src_mac: '00:11:22:33:44:55',
+        src_port: '1024-65535',
+        src_dport: 19900,
+        dest: 'lan1',
+        dest_ip: '192.168.1.1',
+        dest_port: 22,
+        proto: 6,
+        mark: '3/0xff',
+        family: 'any',
+      },
+    },
+    {
+      name: 'dnat-v6',
+      spec: {
+        src: 'wan',
+        src_dip: '2001:db8::1',
+        src_dport: '8080-8090',
+        dest_ip: 'fd00::1',
+        dest_port: '80-90',
+        proto: 'tcpudp',
+        family: 'ipv6',
+      },
+    },
+    {
+      name: 'dnat-2',
+      spec: {
+        src: 'wan1',
+        src_ip: '203.0.113.0/24',
+        src_dip: '198.51.100.1',
+        src_mac: '00:11:22:aa:bb:cc',
+        src_port: 1024,
+        src_dport: 19900,
+        dest: 'lan1',
+        dest_ip: '192.168.1.1',
+        dest_port: 22,
+        proto: 'tcp',
+        mark: '0x2',
+        family: 'any',
+      },
+    },
+  ],
+  accepted: {
+    "DNAT, as ICN's controller leaves it": {
+      spec: {
+        name: 'd',
+        target: 'DNAT',
+        src: 'wan1',
+        src_dport: 19_900,
+        dest_ip: '192.168.1.1',
+        dest_port: 22,
+        proto: 'tcp',
+      },
+    },
+  },
+  refused: {
+    'DNAT without a source zone': {
+      spec: { dest_ip: '1.2.3.4' },
+      server: 'spec.src: Required value',
+    },
+  },
+  fields: uci.redirect('DNAT'),
+  icnFields: icn.redirect('DNAT'),
+  life: {
+    name: 'k-dnat',
+    spec: { src: 'kzone', proto: 'tcp', src_dport: 80, dest_ip: '192.168.1.1' },
+    changed: { src: 'kzone', proto: 'tcp', src_dport: 80, dest_ip: '192.168.1.2' },
+    shows: ['firewall.sdewan_dnat_k_dnat dest_ip', '192.168.1.1', '192.168.1.2'],
+  },
+  seedLife: [
+    {
+      rule: rule('FirewallDNAT', 'dnat-1', {
+        src: 'wan1',
+        proto: 'tcp',
+        src_dport: 8081,
+        dest_ip: '192.168.1.7',
+      }),
+      changed: { src: 'wan1', proto: 'tcp', src_dport: 8081, dest_ip: '192.168.1.8' },
+      shows: (is) =>
+        inFirewall('redirect', {
+          target: 'DNAT',
+          src_dport: '8081',
+          dest_ip: `192.168.1.${is ? 8 : 7}`,
+        }),
+    },
+  ],
+  texts: {
+    icn: String.raw`# FirewallDNAT/dnat: UnsupportedByDriver: spec.src_port: ICN's REST API holds one port here
+# FirewallDNAT/dnat-v6: UnsupportedByDriver: spec.src_dip: ICN's REST API holds one IPv4 address or network here
+
+package firewall
+
+config zone
+	option name 'lan1'
+	list network 'net1'
+	option masq '1'
+	option mtu_fix '1'
+	option input 'ACCEPT'
+	option forward 'REJECT'
+	option output 'ACCEPT'
+
+config zone
+	option name 'wan1'
+	list network 'net2'
+	option input 'REJECT'
+
+config redirect
+	option name 'dnat_wan1'
+	option src 'wan1'
+	option src_dport '19900'
+	option proto 'tcp'
+	option dest 'lan1'
+	option dest_ip '192.168.1.1'
+	option dest_port '22'
+	option target 'DNAT'
+
+config redirect
+	option name 'dnat_2'
+	option src 'wan1'
+	option src_ip '203.0.113.0/24'
+	option src_dip '198.51.100.1'
+	option src_mac '00:11:22:aa:bb:cc'
+	option src_port '1024'
+	option src_dport '19900'
+	option proto 'tcp'
+	option dest 'lan1'
+	option dest_ip '192.168.1.1'
+	option dest_port '22'
+	option mark '0x2'
+	option target 'DNAT'
+	option family 'any'
+`,
+    uci: String.raw`package firewall
+
+config zone 'sdewan_zone_lan1'
+	option name 'lan1'
+	list network 'net1'
+	option input 'ACCEPT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+	option masq '1'
+	option mtu_fix '1'
+
+config zone 'sdewan_zone_wan1'
+	option name 'wan1'
+	list network 'net2'
+	option input 'REJECT'
+
+config redirect 'sdewan_dnat_dnat_wan1'
+	option name 'dnat-wan1'
+	option target 'DNAT'
+	option src 'wan1'
+	option dest 'lan1'
+	option proto 'tcp'
+	option src_dport '19900'
+	option dest_ip '192.168.1.1'
+	option dest_port '22'
+
+config redirect 'sdewan_dnat_dnat'
+	option name 'dnat'
+	option target 'DNAT'
+	option src 'wan'
+	option dest 'lan1'
+	option src_mac '00:11:22:33:44:55'
+	option proto '6'
+	option src_ip '203.0.113.0/24'
+	option src_port '1024-65535'
+	option mark '3/0xff'
+	option family 'any'
+	option src_dip '!198.51.100.1'
+	option src_dport '19900'
+	option dest_ip '192.168.1.1'
+	option dest_port '22'
+
+config redirect 'sdewan_dnat_dnat_v6'
+	option name 'dnat-v6'
+	option target 'DNAT'
+	option src 'wan'
+	option proto 'tcpudp'
+	option family 'ipv6'
+	option src_dip '2001:db8::1'
+	option src_dport '8080-8090'
+	option dest_ip 'fd00::1'
+	option dest_port '80-90'
+
+config redirect 'sdewan_dnat_dnat_2'
+	option name 'dnat-2'
+	option target 'DNAT'
+	option src 'wan1'
+	option dest 'lan1'
+	option src_mac '00:11:22:aa:bb:cc'
+	option proto 'tcp'
+	option src_ip '203.0.113.0/24'
+	option src_port '1024'
+	option mark '0x2'
+	option family 'any'
+	option src_dip '198.51.100.1'
+	option src_dport '19900'
+	option dest_ip '192.168.1.1'
+	option dest_port '22'
+
+`,
+  },
+};

@@ -1,0 +1,135 @@
+/** Samples of IpsecProposal. */
+import { expect } from 'vitest';
+import { rule } from '../../stack/rules.ts';
+import * as icn from '../icn-table.ts';
+import type { Samples } from '../samples.ts';
+import * as uci from '../uci-table.ts';
+
+export const samples: Samples = {
+  kind: 'IpsecProposal',
+  ofIcn: [
+    {
+      name: 'proposal1',
+      spec: { encryption_algorithm: 'aes128', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+    },
+  ],
+  rendered: [
+    {
+      name: 'p-1',
+      spec: {
+        name: 'p-1',
+        encryption_algorithm: 'aes256',
+        hash_algorithm: 'sha256',
+        dh_group: 'modp3072',
+      },
+    },
+    { name: 'aead', spec: { encryption_algorithm: 'aes128gcm16', dh_group: 'curve25519' } },
+    {
+      name: 'prop-1',
+      spec: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+    },
+  ],
+  accepted: {},
+  refused: {
+    'a cipher that strongSwan does not have': {
+      spec: { encryption_algorithm: 'rot13' },
+      server: 'must be a cipher of strongSwan',
+    },
+  },
+  fields: {
+    section: uci.mapped,
+    type: expect.stringMatching(/^(crypto_)?proposal$/),
+    special: { name: uci.nothing },
+  },
+  icnFields: { file: 'ipsec', type: 'proposal', isNamed: true, special: { name: icn.nothing } },
+  life: {
+    name: 'k-prop',
+    spec: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256' },
+    changed: { encryption_algorithm: 'aes128', hash_algorithm: 'sha256' },
+    shows: ['ipsec.k_prop encryption_algorithm', 'aes256', 'aes128'],
+  },
+  seedLife: [
+    {
+      rule: rule('IpsecProposal', 'prop-1', {
+        encryption_algorithm: 'aes128',
+        hash_algorithm: 'sha256',
+        dh_group: 'modp3072',
+      }),
+      changed: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+      shows: (is) => [
+        {
+          package: 'ipsec',
+          type: 'proposal',
+          options: { encryption_algorithm: is ? 'aes256' : 'aes128' },
+        },
+      ],
+    },
+  ],
+  texts: {
+    icn: String.raw`package ipsec
+
+config proposal 'proposal1'
+	option encryption_algorithm 'aes128'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config proposal 'p_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config proposal 'aead'
+	option encryption_algorithm 'aes128gcm16'
+	option dh_group 'curve25519'
+
+config proposal 'prop_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+`,
+    swanctl: String.raw`package ipsec
+
+config crypto_proposal 'proposal1'
+	option encryption_algorithm 'aes128'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config crypto_proposal 'p_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config crypto_proposal 'aead'
+	option encryption_algorithm 'aes128gcm16'
+	option dh_group 'curve25519'
+
+config crypto_proposal 'prop_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+`,
+    uci: String.raw`package ipsec
+
+config proposal 'proposal1'
+	option encryption_algorithm 'aes128'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config proposal 'p_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+config proposal 'aead'
+	option encryption_algorithm 'aes128gcm16'
+	option dh_group 'curve25519'
+
+config proposal 'prop_1'
+	option encryption_algorithm 'aes256'
+	option hash_algorithm 'sha256'
+	option dh_group 'modp3072'
+
+`,
+  },
+};

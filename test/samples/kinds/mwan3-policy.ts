@@ -1,0 +1,204 @@
+/** Samples of Mwan3Policy. */
+import { rule } from '../../stack/rules.ts';
+import type { Samples } from '../samples.ts';
+import * as uci from '../uci-table.ts';
+
+export const samples: Samples = {
+  kind: 'Mwan3Policy',
+  ofIcn: [
+    {
+      name: 'balance1',
+      spec: {
+        members: [
+          { network: 'ovn-net1', weight: 2, metric: 2 },
+          { network: 'ovn-net2', weight: 3, metric: 3 },
+        ],
+      },
+    },
+  ],
+  rendered: [
+    {
+      name: 'balance-1',
+      spec: {
+        members: [
+          { network: 'ovn-net1', weight: 2, metric: 2 },
+          { network: 'ovn-net2', weight: 3, metric: 1 },
+        ],
+      },
+    },
+    {
+      name: 'balance-2',
+      spec: {
+        members: [
+          { network: 'ovn-net1', metric: 2, weight: 3 },
+          { network: 'ovn-net2', metric: 1, weight: 4 },
+        ],
+      },
+    },
+  ],
+  accepted: {
+    'a policy': {
+      spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
+    },
+  },
+  refused: {
+    'a policy name that mwan3 has built in': {
+      name: 'blackhole',
+      spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
+      server: 'mwan3 has these built in',
+    },
+    'a policy with one network twice': {
+      spec: {
+        members: [
+          { network: 'n', metric: 1, weight: 2 },
+          { network: 'n', metric: 2, weight: 2 },
+        ],
+      },
+      server: 'each network can be a member once only',
+    },
+    'a policy member out of range': {
+      spec: { members: [{ network: 'n', metric: 0, weight: 2 }] },
+      server: 'should be greater than or equal to 1',
+    },
+  },
+  fields: {
+    section: uci.mapped,
+    type: 'policy',
+    special: {
+      members: (value, name) => ({
+        use_member: uci
+          .list(value)
+          .map((member) => `${uci.mapped(name)}_${uci.INTERFACES[uci.networkOf(member)]}`),
+      }),
+    },
+  },
+  icnFields: {
+    file: 'mwan3',
+    type: 'policy',
+    isNamed: true,
+    special: {
+      members: (value, name) => ({
+        use_member: uci
+          .list(value)
+          .map((member) => `${uci.mapped(name)}_${uci.INTERFACES[uci.networkOf(member)]}`),
+      }),
+    },
+  },
+  life: {
+    name: 'k-policy',
+    spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] },
+    changed: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
+    shows: ['mwan3.k_policy_net1 weight', '1', '2'],
+  },
+  seedLife: [
+    {
+      rule: rule('Mwan3Policy', 'policy-1', {
+        members: [{ network: 'ovn-net1', metric: 1, weight: 7 }],
+      }),
+      changed: { members: [{ network: 'ovn-net2', metric: 1, weight: 7 }] },
+      shows: (is) => [
+        {
+          package: 'mwan3',
+          type: 'policy',
+          options: { use_member: [`policy_1_net${is ? 2 : 1}`] },
+        },
+        {
+          package: 'mwan3',
+          type: 'member',
+          options: { interface: `net${is ? 2 : 1}`, metric: '1', weight: '7' },
+        },
+      ],
+    },
+  ],
+  texts: {
+    icn: String.raw`package mwan3
+
+config member 'balance1_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '2'
+
+config member 'balance1_net2'
+	option interface 'net2'
+	option metric '3'
+	option weight '3'
+
+config policy 'balance1'
+	list use_member 'balance1_net1'
+	list use_member 'balance1_net2'
+
+config member 'balance_1_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '2'
+
+config member 'balance_1_net2'
+	option interface 'net2'
+	option metric '1'
+	option weight '3'
+
+config policy 'balance_1'
+	list use_member 'balance_1_net1'
+	list use_member 'balance_1_net2'
+
+config member 'balance_2_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '3'
+
+config member 'balance_2_net2'
+	option interface 'net2'
+	option metric '1'
+	option weight '4'
+
+config policy 'balance_2'
+	list use_member 'balance_2_net1'
+	list use_member 'balance_2_net2'
+`,
+    uci: String.raw`package mwan3
+
+config member 'balance1_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '2'
+
+config member 'balance1_net2'
+	option interface 'net2'
+	option metric '3'
+	option weight '3'
+
+config policy 'balance1'
+	list use_member 'balance1_net1'
+	list use_member 'balance1_net2'
+
+config member 'balance_1_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '2'
+
+config member 'balance_1_net2'
+	option interface 'net2'
+	option metric '1'
+	option weight '3'
+
+config policy 'balance_1'
+	list use_member 'balance_1_net1'
+	list use_member 'balance_1_net2'
+
+config member 'balance_2_net1'
+	option interface 'net1'
+	option metric '2'
+	option weight '3'
+
+config member 'balance_2_net2'
+	option interface 'net2'
+	option metric '1'
+	option weight '4'
+
+config policy 'balance_2'
+	list use_member 'balance_2_net1'
+	list use_member 'balance_2_net2'
+
+`,
+  },
+};
