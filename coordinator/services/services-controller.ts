@@ -73,7 +73,8 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
   let claims = NO_CLAIMS;
   let present: ReadonlyMap<string, RuleObject> = new Map();
 
-  const recompute = (all: readonly KeptService[]): void => {
+  const recompute = (known: ReadonlyStore<KeptService>): Outcome => {
+    const all = known.list().filter(isStaying);
     claims = claimsOf(
       all.map(({ service }) => service),
       deps.options,
@@ -88,17 +89,10 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     for (const key of new Set([...claims.wanted.keys(), ...present.keys()]))
       controller.mark(key, 0);
     tell(all);
+    return 'done';
   };
 
-  const reconcile = async (
-    key: string,
-    known: ReadonlyStore<KeptService>,
-    signal: AbortSignal,
-  ): Promise<Outcome> => {
-    if (key === ALL) {
-      recompute(known.list().filter(isStaying));
-      return 'done';
-    }
+  const bring = async (key: string, signal: AbortSignal): Promise<Outcome> => {
     const wanted = claims.wanted.get(key);
     const there = present.get(key);
     const owner = there?.metadata.labels?.[SERVICE_UID_LABEL] ?? '';
@@ -122,7 +116,7 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     name: 'services',
     sources: [services],
     world: () => (services.hasSynced() && deps.isComplete() ? services.store : undefined),
-    reconcile,
+    reconcile: async (key, known, signal) => (key === ALL ? recompute(known) : bring(key, signal)),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,
     fieldsOf: (key) => ({ rule: key === ALL ? undefined : `FirewallDNAT ${key}` }),

@@ -31,14 +31,16 @@ export const bringRule = async (
 ): Promise<WriteOutcome | 'taken'> => {
   // Its name is free only when all agents have confirmed.
   if (present?.metadata.deletionTimestamp !== undefined) return 'unchanged';
-  // The purpose of a rule cannot change: agents of the other CNF would never hear that it is gone.
-  const isOfAnother = present?.metadata.labels?.[PURPOSE_LABEL] !== wanted?.purpose;
-  const desired = wanted && !(present && isOfAnother) ? objectOf(wanted) : undefined;
+  const desired = wanted && !isOfAnotherCnf(present, wanted) ? objectOf(wanted) : undefined;
   const { outcome } = await keep({ client, resource: firewallDnat, signal }, desired, present);
   if (outcome !== 'exists' || !wanted) return outcome;
   const there = await find(client, firewallDnat, wanted, { signal });
   return there && !isServiceRule(there) ? 'taken' : outcome;
 };
+
+/** The purpose of a rule cannot change: agents of the other CNF would never hear that it is gone. */
+const isOfAnotherCnf = (present: RuleObject | undefined, { purpose }: WantedRule): boolean =>
+  present !== undefined && present.metadata.labels?.[PURPOSE_LABEL] !== purpose;
 
 const objectOf = ({ namespace, name, purpose, service, spec }: WantedRule): Desired => ({
   metadata: {
