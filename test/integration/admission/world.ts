@@ -173,7 +173,7 @@ const startProcess = async (
     createInterface({ input: child.stdout }).on('line', (line) => {
       const entry = lineSchema.parse(JSON.parse(line));
       log.push(entry);
-      if (entry['msg'] === 'started') started.resolve(entry);
+      if (entry['httpPort'] !== undefined) started.resolve(entry);
     });
   const timeout = setTimeout(
     () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),

@@ -129,7 +129,7 @@ const startProcess = async (env: Record<string, string>): Promise<CoordinatorPro
   createInterface({ input: child.stdout }).on('line', (line) => {
     const entry = lineSchema.parse(JSON.parse(line));
     log.push(entry);
-    if (entry.msg === 'started') started.resolve(entry);
+    if (entry.httpPort !== undefined) started.resolve(entry);
   });
   const timeout = setTimeout(
     () => started.reject(new Error(`coordinator not up in ${START_TIMEOUT_MS} ms`)),
