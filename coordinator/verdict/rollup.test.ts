@@ -17,6 +17,7 @@ import {
   word,
   type PodFacts,
 } from '../testing/facts.ts';
+import { anyRule } from '../testing/rules.ts';
 import { rollup } from './rollup.ts';
 
 const a = target('a');
@@ -387,26 +388,7 @@ describe('a rule being deleted', () => {
 });
 
 describe('whatever is known', () => {
-  const rules = fc
-    .record({
-      deleted: fc.boolean(),
-      purpose: fc.option(fc.constant('cnf-1'), { nil: undefined }),
-      before: fc.option(podFacts, { nil: undefined }),
-      revision: fc.constantFrom('r1', 'r2'),
-      updated: fc.boolean(),
-    })
-    .map(({ deleted, purpose, before, revision, updated }) => {
-      const facts = { purpose, revision, deletedAt: deleted ? NOW - 5_000 : undefined };
-      const earlier = before && factsOf(before);
-      const asOf = updated ? { ...facts, generation: 1, revision: 'r1' } : facts;
-      return rule({
-        ...facts,
-        status:
-          earlier &&
-          rollup(rule(asOf), earlier.targets, earlier.reports, context({ now: NOW - 60_000 })),
-      });
-    });
-  const cases = fc.tuple(rules, podFacts);
+  const cases = fc.tuple(anyRule, podFacts);
   const check = (property: (subject: Rule, pods: PodFacts[]) => void): void =>
     fc.assert(
       fc.property(cases, ([subject, pods]) => property(subject, pods)),
