@@ -16,7 +16,7 @@ import { createIntake } from './reports/intake.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
 import { Awaited } from './rules/awaited.ts';
-import { Facts } from './rules/facts.ts';
+import { RuleFacts } from './rules/facts.ts';
 import { agentMissing, commentsRemoved } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
@@ -131,7 +131,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const markStatus = ({ namespace: where, purpose }: Target): void => {
     if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose });
   };
-  const facts = new Facts({ pods, reports, awaited, silentAfterMs, clock });
+  const facts = new RuleFacts({ pods, reports, awaited, silentAfterMs, clock });
   const record = recorder.record.bind(recorder);
   const ruleStatuses = new RulesController({
     client,

@@ -8,12 +8,17 @@ import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { denied } from './decide.ts';
-import { admissionReviewSchema, answerOf, type AdmissionRequest, type Verdict } from './review.ts';
+import {
+  admissionReviewSchema,
+  answerOf,
+  type AdmissionRequest,
+  type ReviewVerdict,
+} from './review.ts';
 
 export type Webhook = (
   request: AdmissionRequest,
   signal: AbortSignal,
-) => Verdict | Promise<Verdict>;
+) => ReviewVerdict | Promise<ReviewVerdict>;
 
 export type AdmissionAppDeps = {
   /** By path below `/admission/`. */
@@ -24,7 +29,7 @@ export type AdmissionAppDeps = {
 };
 
 /** An object of etcd's limit of 1.5 MiB, twice, with room for the envelope. */
-export const MAX_BODY_BYTES = 4 * 1_048_576;
+export const MAX_REVIEW_BYTES = 4 * 1_048_576;
 /** Below the webhooks' timeoutSeconds, so that the API server hears why. */
 const TIMEOUT_MS = 4_000;
 
@@ -34,7 +39,7 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   for (const [name, webhook] of Object.entries(deps.webhooks))
     app.post(
       `/admission/${name}`,
-      bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }),
+      bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge }),
       (context) => answer(context, { ...deps, name, webhook }),
     );
   app.notFound((context) => context.text('no such webhook\n', 404));
@@ -75,7 +80,7 @@ const judge = async (
   webhook: Webhook,
   request: AdmissionRequest,
   signal: AbortSignal,
-): Promise<Verdict> => {
+): Promise<ReviewVerdict> => {
   try {
     return await webhook(request, signal);
   } catch (error) {
@@ -88,7 +93,7 @@ const judge = async (
   }
 };
 
-const resultOf = ({ allowed, warnings }: Verdict): string => {
+const resultOf = ({ allowed, warnings }: ReviewVerdict): string => {
   if (!allowed) return 'denied';
   return warnings.length > 0 ? 'warned' : 'allowed';
 };

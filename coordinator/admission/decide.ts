@@ -1,14 +1,14 @@
 /** From the checks' refusals to one verdict: what is denied, what is only warned of. Pure. */
 import type { CheckContext, Facts, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
-import { refusals, type Refusal } from './refusals.ts';
-import type { Verdict } from './review.ts';
+import { admissionRefusals, type AdmissionRefusal } from './refusals.ts';
+import type { ReviewVerdict } from './review.ts';
 
 /** What a missing reference, an unknown network or a used target comes to. */
 export const referenceModes = ['deny', 'warn', 'off'] as const;
 export type ReferenceMode = (typeof referenceModes)[number];
 
-export type Found = { check: ListedCheck; refusal: Refusal };
+export type FailedCheck = { check: ListedCheck; refusal: AdmissionRefusal };
 
 /** All that the checks find, in their order. */
 export const findRefusals = (
@@ -16,7 +16,7 @@ export const findRefusals = (
   change: RuleChange,
   facts: Facts,
   context: CheckContext,
-): Found[] =>
+): FailedCheck[] =>
   checks
     .filter(({ on }) => on.includes(change.operation))
     .flatMap((check) => {
@@ -25,11 +25,11 @@ export const findRefusals = (
     });
 
 export const verdictOf = (
-  found: readonly Found[],
+  found: readonly FailedCheck[],
   { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
-): Verdict => {
+): ReviewVerdict => {
   const told = found.filter(({ check }) => check.severity === 'deny' || mode !== 'off');
-  const denies = ({ check }: Found): boolean =>
+  const denies = ({ check }: FailedCheck): boolean =>
     !dryRun && (check.severity === 'deny' || mode === 'deny');
   const warnings = told.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
   const denials = told.filter(denies).map(({ refusal }) => refusal);
@@ -40,10 +40,10 @@ export const verdictOf = (
 };
 
 export const denied = (
-  { reason }: Pick<Refusal, 'reason'>,
+  { reason }: Pick<AdmissionRefusal, 'reason'>,
   message: string,
   warnings: readonly string[] = [],
-): Verdict => {
-  const { code, status } = refusals[reason];
+): ReviewVerdict => {
+  const { code, status } = admissionRefusals[reason];
   return { allowed: false, warnings, code, reason: status, message: `${message} (${reason})` };
 };

@@ -1,7 +1,7 @@
 /** Why admission refuses, once for the answer to the API server, logs and metrics. */
 
 /** `code` and `status` are what kubectl gets: an HTTP code and Kubernetes' own word for it. */
-export const refusals = {
+export const admissionRefusals = {
   InvalidSpec: { code: 422, status: 'Invalid' },
   NameTooLong: { code: 422, status: 'Invalid' },
   NameConflict: { code: 409, status: 'Conflict' },
@@ -14,7 +14,7 @@ export const refusals = {
   NotInjectable: { code: 422, status: 'Invalid' },
 } as const satisfies Record<string, { code: number; status: string }>;
 
-export type RefusalReason = keyof typeof refusals;
+export type RefusalReason = keyof typeof admissionRefusals;
 
 /** `message` says what is wrong and what would be right, to the person at kubectl. */
-export type Refusal = { reason: RefusalReason; message: string };
+export type AdmissionRefusal = { reason: RefusalReason; message: string };

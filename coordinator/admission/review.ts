@@ -71,11 +71,11 @@ export type JsonPatchOperation =
   | { op: 'remove'; path: string };
 
 /** What a webhook of ours comes to. `patch` only of mutating ones, and only when allowed. */
-export type Verdict =
+export type ReviewVerdict =
   | { allowed: true; warnings: readonly string[]; patch?: readonly JsonPatchOperation[] }
   | { allowed: false; warnings: readonly string[]; code: number; reason: string; message: string };
 
-export const allowed: Verdict = { allowed: true, warnings: [] };
+export const allowed: ReviewVerdict = { allowed: true, warnings: [] };
 
 export type AdmissionAnswer = {
   apiVersion: 'admission.k8s.io/v1';
@@ -86,7 +86,7 @@ export type AdmissionAnswer = {
 /** The API server cuts warnings at 4,096 bytes in all and drops any over 256 characters with a complaint. */
 const MAX_WARNING_LENGTH = 256;
 
-export const answerOf = (uid: string, verdict: Verdict): AdmissionAnswer => ({
+export const answerOf = (uid: string, verdict: ReviewVerdict): AdmissionAnswer => ({
   apiVersion: 'admission.k8s.io/v1',
   kind: 'AdmissionReview',
   response: {

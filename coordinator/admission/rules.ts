@@ -13,10 +13,15 @@ import {
   findRefusals,
   referenceModes,
   verdictOf,
-  type Found,
+  type FailedCheck,
   type ReferenceMode,
 } from './decide.ts';
-import { allowed, type AdmissionRequest, type ReviewedObject, type Verdict } from './review.ts';
+import {
+  allowed,
+  type AdmissionRequest,
+  type ReviewedObject,
+  type ReviewVerdict,
+} from './review.ts';
 import { gatherFacts, type World } from './world.ts';
 
 export type RuleWebhookDeps = {
@@ -30,7 +35,10 @@ export type RuleWebhookDeps = {
   live: World;
 };
 
-export type RuleWebhook = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+export type RuleWebhook = (
+  request: AdmissionRequest,
+  signal: AbortSignal,
+) => Promise<ReviewVerdict>;
 
 export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   const context: CheckContext = { kinds: deps.kinds, bucketTypes: deps.bucketTypes };
@@ -40,7 +48,7 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
     change: RuleChange,
     world: World,
     signal: AbortSignal,
-  ): Promise<Found[]> => {
+  ): Promise<FailedCheck[]> => {
     const needs = new Set(checks.flatMap((check) => check.needs));
     const kinds = kindsInQuestion(change, deps.kinds);
     const facts = await gatherFacts(world, change, needs, { kinds, signal });
@@ -73,7 +81,7 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
 export const addAgentsFinalizer = (
   request: AdmissionRequest,
   kinds: readonly KindDefinition[],
-): Verdict => {
+): ReviewVerdict => {
   const { object, operation } = request;
   const kind = kindOfRequest(request, kinds);
   const finalizers = object?.metadata.finalizers ?? [];

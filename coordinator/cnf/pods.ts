@@ -10,7 +10,7 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
-import { placeOf, podFactsOf, podResource, type Place, type PodFacts } from './workload.ts';
+import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
 
 /** Those who ask within this time share one list. */
 const SHARE_MS = 25;
@@ -29,7 +29,7 @@ export type PodsOptions = {
 };
 
 /** `account` and `networks` matter to others than roll-up: see `podFactsOf`. */
-type CnfPod = KubeObject & { target: Target } & PodFacts & Place;
+type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -81,7 +81,7 @@ export class Pods {
     return this.#reflector.store.byUid(uid)?.target;
   }
 
-  placeOf(uid: string): Place {
+  placeOf(uid: string): PodPlace {
     const { node, ip } = this.#reflector.store.byUid(uid) ?? {};
     return { node, ip };
   }
@@ -144,5 +144,5 @@ const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
   ...identityOf(object),
   target: targetOf(object),
   ...podFactsOf(object),
-  ...placeOf(object),
+  ...podPlaceOf(object),
 }));

@@ -106,10 +106,10 @@ const placedSchema = z.looseObject({
 });
 
 /** Where a Pod runs, once it does. */
-export type Place = { node: string | undefined; ip: string | undefined };
+export type PodPlace = { node: string | undefined; ip: string | undefined };
 
 /** @throws ZodError when this is no Pod */
-export const placeOf = (object: unknown): Place => {
+export const podPlaceOf = (object: unknown): PodPlace => {
   const { spec, status } = placedSchema.parse(object);
   return { node: spec?.nodeName || undefined, ip: status?.podIP || undefined };
 };
@@ -126,7 +126,7 @@ export const podFactsOf = (object: unknown): PodFacts => {
 const ownedSchema = z.looseObject({ metadata: metadataSchema });
 
 /** Who controls the object, and whether it is being deleted. @throws ZodError when this is no Kubernetes object */
-export const ownershipOf = (
+export const controllerFactsOf = (
   object: unknown,
 ): { controller: OwnerRef | undefined; deleting: boolean } => {
   const { metadata } = ownedSchema.parse(object);

@@ -6,7 +6,7 @@ import { isNotFound } from '#shared/kube/errors.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Target } from '../cnf/target.ts';
 import { Refusal } from './refusal.ts';
-import type { Claims, TokenReviewer } from './token-reviewer.ts';
+import type { TokenClaims, TokenReviewer } from './token-reviewer.ts';
 
 export type Reporter = { target: Target; purpose: string };
 
@@ -34,7 +34,7 @@ export const identify = async (
 
 const livePod = async (
   pods: IdentifyDeps['pods'],
-  { namespace, pod, podUid }: Claims,
+  { namespace, pod, podUid }: TokenClaims,
   signal: AbortSignal,
 ): Promise<Target> => {
   const known = pods.byName(namespace, pod);

@@ -5,7 +5,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import { sentReport as report, target } from '../testing/facts.ts';
-import { createIntake, MAX_BODY_BYTES, type IntakeDeps } from './intake.ts';
+import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal.ts';
 
 const pod = target('cnf-1-a');
@@ -198,7 +198,7 @@ describe('refusals', () => {
   });
 
   it('a token is checked before a byte of the body is read', async () => {
-    const body = ' '.repeat(MAX_BODY_BYTES + 1);
+    const body = ' '.repeat(MAX_REPORT_BYTES + 1);
     expect((await app()(body, { authorization: 'Bearer bad' })).status).toBe(401);
     expect((await app()(body, {})).status).toBe(401);
     expect((await app()(body, { authorization: 'Basic good' })).status).toBe(401);

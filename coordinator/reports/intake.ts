@@ -26,7 +26,7 @@ export type IntakeDeps = IdentifyDeps & {
   log: Logger;
 };
 
-export const MAX_BODY_BYTES = 1_048_576;
+export const MAX_REPORT_BYTES = 1_048_576;
 /** Problems of a malformed report that are told; the first few say it all. */
 const MAX_DETAILS = 5;
 const CHECK_TIMEOUT_MS = 10_000;
@@ -50,7 +50,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       await next();
     },
     bodyLimit({
-      maxSize: MAX_BODY_BYTES,
+      maxSize: MAX_REPORT_BYTES,
       onError: () => {
         throw new Refusal('too-large');
       },

@@ -11,11 +11,11 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 
 /** The pod that a token is bound to. Whether it still lives is another question. */
-export type Claims = { namespace: string; pod: string; podUid: string };
+export type TokenClaims = { namespace: string; pod: string; podUid: string };
 
 export type TokenReviewer = {
   /** @throws Refusal */
-  review: (token: string) => Promise<Claims>;
+  review: (token: string) => Promise<TokenClaims>;
 };
 
 export type TokenReviewerOptions = {
@@ -56,7 +56,7 @@ const tokenReviews: ResourceType<Answer> = {
   schema: answerSchema,
 };
 
-type Verdict = Claims | RefusalCode;
+type Verdict = TokenClaims | RefusalCode;
 
 export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewer => {
   const { client, clock, onReview } = options;

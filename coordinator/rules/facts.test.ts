@@ -4,13 +4,13 @@ import type { RuleState } from '#shared/protocol/report.ts';
 import { Reports } from '../reports/reports.ts';
 import { rule, target } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
-import { Facts } from './facts.ts';
+import { RuleFacts } from './facts.ts';
 
 const own = target('own');
 const foreign = target('foreign', { purpose: 'cnf-2', serves: 'cnf-2' });
 
 let reports: Reports;
-let facts: Facts;
+let facts: RuleFacts;
 
 const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
   facts.targetsOf(rule(changes)).map(({ name }) => name);
@@ -52,7 +52,7 @@ beforeEach(() => {
     look: async () => [own, foreign],
   };
   const awaited = new Awaited();
-  facts = new Facts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
+  facts = new RuleFacts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
 });
 
 it('pods of another purpose have no part in a rule', () => {

@@ -19,7 +19,7 @@ export type FactsDeps = {
   clock: Clock;
 };
 
-export class Facts {
+export class RuleFacts {
   readonly #deps: FactsDeps;
 
   constructor(deps: FactsDeps) {

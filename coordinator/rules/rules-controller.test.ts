@@ -13,7 +13,7 @@ import type { RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 import { sentReport, target, word } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
-import { Facts } from './facts.ts';
+import { RuleFacts } from './facts.ts';
 import { RulesController } from './rules-controller.ts';
 
 const resource = {
@@ -129,7 +129,13 @@ beforeEach(() => {
       });
     },
   };
-  const facts = new Facts({ pods, reports, awaited: new Awaited(), silentAfterMs: 60_000, clock });
+  const facts = new RuleFacts({
+    pods,
+    reports,
+    awaited: new Awaited(),
+    silentAfterMs: 60_000,
+    clock,
+  });
   reconciler = new RulesController({
     client,
     rules,

@@ -23,7 +23,7 @@ import type { Rule } from '../verdict/rule.ts';
 import type { Rules, RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 import { announcements } from './announce.ts';
-import type { Facts } from './facts.ts';
+import type { RuleFacts } from './facts.ts';
 
 export type RuleMetrics = {
   statusWrites: Counter<'result'>;
@@ -37,7 +37,7 @@ export type RulesControllerDeps = Omit<ControllerDeps, 'metrics'> & {
   rules: Pick<Rules, 'get' | 'learn' | 'uids' | 'uidsOfPurpose'>;
   reports: Reports;
   /** Undefined until the pods are known. */
-  facts: () => Facts | undefined;
+  facts: () => RuleFacts | undefined;
   record: (event: RecordedEvent) => void;
   metrics: RuleMetrics & ControllerDeps['metrics'];
 };
@@ -109,7 +109,7 @@ export class RulesController {
     this.markRules(this.#deps.rules.uids());
   }
 
-  async #reconcile(uid: string, facts: Facts, signal: AbortSignal): Promise<Outcome> {
+  async #reconcile(uid: string, facts: RuleFacts, signal: AbortSignal): Promise<Outcome> {
     for (let attempt = 1; ; attempt += 1) {
       const version = this.#deps.rules.get(uid);
       if (!version) {
@@ -133,7 +133,7 @@ export class RulesController {
     return fresh?.metadata.uid === rule.uid && rules.learn(fresh) !== undefined;
   }
 
-  async #bring(version: RuleVersion, facts: Facts, signal: AbortSignal): Promise<Outcome> {
+  async #bring(version: RuleVersion, facts: RuleFacts, signal: AbortSignal): Promise<Outcome> {
     const { rule } = version;
     if (rule.deletedAt !== undefined)
       return this.#bringAway(version, rule.deletedAt, facts, signal);
@@ -149,7 +149,7 @@ export class RulesController {
   async #bringAway(
     version: RuleVersion,
     deletedAt: number,
-    facts: Facts,
+    facts: RuleFacts,
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { rule } = version;
@@ -187,7 +187,7 @@ export class RulesController {
 
   async #say(
     version: RuleVersion,
-    facts: Facts,
+    facts: RuleFacts,
     targets: readonly Target[],
     signal: AbortSignal,
   ): Promise<void> {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from './objects.ts';
-import { Selections, type Selection } from './selections.ts';
+import { Selections, type LabelSelection } from './selections.ts';
 import { selects } from './selector.ts';
 import { Store } from './store.ts';
 import { labels as anyLabels, selector } from './testing/selectors.ts';
@@ -41,7 +41,7 @@ const world = () => {
         .sort(),
   };
 };
-const web: Selection = { namespace: 'edge', selector: { matchLabels: { app: 'web' } } };
+const web: LabelSelection = { namespace: 'edge', selector: { matchLabels: { app: 'web' } } };
 
 describe('a selection', () => {
   it('has those that were there before it, and follows what comes, changes and goes', () => {
@@ -88,7 +88,7 @@ it('looks at selections that ask for a label of the object only, however many th
   let looks = 0;
   for (let i = 0; i < 1_000; i += 1) {
     const matchLabels = { app: `app-${i}` };
-    const counted: Selection = {
+    const counted: LabelSelection = {
       namespace: 'edge',
       get selector() {
         looks += 1;
@@ -113,7 +113,7 @@ it('members are always those that a search would find', () => {
   fc.assert(
     fc.property(fc.array(step), (steps) => {
       const { put, remove, names, selections, store } = world();
-      const followed = new Map<string, Selection>();
+      const followed = new Map<string, LabelSelection>();
       for (const one of steps) {
         if ('labels' in one) put(pod(one.name, one.labels));
         else if ('name' in one) remove(pod(one.name, {}));

@@ -7,7 +7,7 @@ import type { KubeObject } from './objects.ts';
 import { anchorsOf, labelKeys, selects, type LabelSelector } from './selector.ts';
 import type { ReadonlyStore, StoreEvent } from './store.ts';
 
-export type Selection = {
+export type LabelSelection = {
   /** Undefined: of all. */
   namespace: string | undefined;
   selector: LabelSelector;
@@ -18,7 +18,7 @@ const ANY = '';
 
 export class Selections<T extends KubeObject> {
   readonly #store: ReadonlyStore<T>;
-  readonly #selections = new Map<string, Selection>();
+  readonly #selections = new Map<string, LabelSelection>();
   readonly #byLabel = new Index();
   /** Objects by the ids of the selections that select them. */
   readonly #members = new Index();
@@ -29,7 +29,7 @@ export class Selections<T extends KubeObject> {
   }
 
   /** From now on `id` is this selection, and no other. */
-  follow(id: string, selection: Selection): void {
+  follow(id: string, selection: LabelSelection): void {
     this.unfollow(id);
     this.#selections.set(id, selection);
     this.#byLabel.set(id, anchorsOf(selection.selector) ?? [ANY]);
@@ -72,6 +72,6 @@ export class Selections<T extends KubeObject> {
   }
 }
 
-const isIn = ({ namespace, selector }: Selection, { metadata }: KubeObject): boolean =>
+const isIn = ({ namespace, selector }: LabelSelection, { metadata }: KubeObject): boolean =>
   (namespace === undefined || namespace === metadata.namespace) &&
   selects(selector, metadata.labels);

@@ -1,7 +1,7 @@
 /** What a check on a rule CR sees and says. Checks are pure; facts are gathered before, from caches or live. */
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Refusal } from '../refusals.ts';
+import type { AdmissionRefusal } from '../refusals.ts';
 import type { Operation } from '../review.ts';
 
 export type User = { username: string; groups: readonly string[] };
@@ -41,7 +41,7 @@ export type Check = (
   change: RuleChange,
   facts: Facts,
   context: CheckContext,
-) => Refusal | undefined;
+) => AdmissionRefusal | undefined;
 
 /** Which facts a check reads, so that the rest is not asked for. */
 export type FactName = keyof Facts;

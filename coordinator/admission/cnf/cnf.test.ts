@@ -3,7 +3,7 @@ import { KubeError } from '#shared/kube/errors.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { workloadOf, type OwnerRef } from '../../cnf/workload.ts';
-import type { AdmissionRequest, Verdict } from '../review.ts';
+import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { createPodWebhook } from './pods.ts';
 import { createRootOwners } from './root-owner.ts';
@@ -52,7 +52,7 @@ const lookups = (
   defaultReadsKeys: async () => some.readsKeys ?? false,
 });
 
-const patchText = (verdict: Verdict): string =>
+const patchText = (verdict: ReviewVerdict): string =>
   verdict.allowed ? JSON.stringify(verdict.patch ?? []) : '';
 
 describe('the webhook for pods', () => {

@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import {
-  ownershipOf,
+  controllerFactsOf,
   podResource,
   workloadOf,
   workloadResources,
@@ -76,6 +76,6 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
 
 /** Bare pods have no controller, and are nobody's CNF. */
 const controllerOfLive = (pod: KubeObject): OwnerRef[] => {
-  const { controller, deleting } = ownershipOf(pod);
+  const { controller, deleting } = controllerFactsOf(pod);
   return controller === undefined || deleting ? [] : [controller];
 };

@@ -9,14 +9,14 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import type { PodSpec, PodTemplate } from '#shared/inject/pod.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { DEFAULT_SERVICE_ACCOUNT, ownershipOf } from '../../cnf/workload.ts';
+import { DEFAULT_SERVICE_ACCOUNT, controllerFactsOf } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
-import type { Refusal } from '../refusals.ts';
+import type { AdmissionRefusal } from '../refusals.ts';
 import {
   allowed,
   type AdmissionRequest,
   type JsonPatchOperation,
-  type Verdict,
+  type ReviewVerdict,
 } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { secondCnf } from './second-cnf.ts';
@@ -32,7 +32,7 @@ export type PodWebhookDeps = {
   log: Logger;
 };
 
-export type PodWebhook = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
+export type PodWebhook = (request: AdmissionRequest, signal: AbortSignal) => Promise<ReviewVerdict>;
 
 export const createPodWebhook =
   (deps: PodWebhookDeps): PodWebhook =>
@@ -54,7 +54,7 @@ const injectPod = (
   pod: PodTemplate,
   options: InjectOptions,
   dryRun: boolean | null | undefined,
-): Verdict => {
+): ReviewVerdict => {
   if (!pod.metadata?.labels?.[PURPOSE_LABEL]) {
     const message = `label ${PURPOSE_LABEL} is empty: it must name the purpose of the CNF`;
     return refuse({ reason: 'NotInjectable', message }, dryRun);
@@ -65,7 +65,7 @@ const injectPod = (
   return { allowed: true, warnings: [], patch: patchBetween(pod, result.injected) };
 };
 
-const refuse = (refusal: Refusal, dryRun: boolean | null | undefined): Verdict =>
+const refuse = (refusal: AdmissionRefusal, dryRun: boolean | null | undefined): ReviewVerdict =>
   dryRun ? { allowed: true, warnings: [refusal.message] } : denied(refusal, refusal.message);
 
 const refuseSecond = async (
@@ -73,9 +73,9 @@ const refuseSecond = async (
   { namespace, object }: AdmissionRequest,
   pod: PodTemplate,
   signal: AbortSignal,
-): Promise<Refusal | undefined> => {
+): Promise<AdmissionRefusal | undefined> => {
   const purpose = pod.metadata?.labels?.[PURPOSE_LABEL] ?? '';
-  const { controller } = ownershipOf(object);
+  const { controller } = controllerFactsOf(object);
   if (controller === undefined) return undefined;
   try {
     const [own, others] = await Promise.all([

@@ -5,7 +5,12 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
-import { ownershipOf, replicaSets, workloadResources, type OwnerRef } from '../../cnf/workload.ts';
+import {
+  controllerFactsOf,
+  replicaSets,
+  workloadResources,
+  type OwnerRef,
+} from '../../cnf/workload.ts';
 
 export type RootOwners = {
   /**
@@ -38,7 +43,7 @@ export const createRootOwners = (client: Pick<KubeClient, 'get'>): RootOwners =>
         });
       if (object === 'unknown') return owner;
       if (object === undefined || object.metadata.uid !== owner.uid) return undefined;
-      const { controller: next, deleting } = ownershipOf(object);
+      const { controller: next, deleting } = controllerFactsOf(object);
       if (deleting) return undefined;
       if (next === undefined) return owner;
       owner = next;

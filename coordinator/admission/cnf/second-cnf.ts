@@ -1,6 +1,6 @@
 /** One CNF per purpose and namespace, counted by root owner: two would fight over what "in sync" means. */
 import type { OwnerRef, Workload } from '../../cnf/workload.ts';
-import type { Refusal } from '../refusals.ts';
+import type { AdmissionRefusal } from '../refusals.ts';
 
 /** Who serves a purpose. Without a uid it is about to be created. */
 export type CnfIdentity = Pick<OwnerRef, 'kind' | 'name'> & { uid?: string | undefined };
@@ -9,7 +9,7 @@ export const secondCnf = (
   purpose: string,
   own: CnfIdentity,
   others: readonly CnfIdentity[],
-): Refusal | undefined => {
+): AdmissionRefusal | undefined => {
   const other = others.find((one) => !isSame(one, own));
   if (other === undefined) return undefined;
   return {

@@ -9,13 +9,13 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { workloadOf, type Workload } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
-import { allowed, type AdmissionRequest, type Verdict } from '../review.ts';
+import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { secondCnf, type CnfIdentity } from './second-cnf.ts';
 import { templateIn } from './template.ts';
 
 /** Mutating. Leaves a template alone that has the label, whatever its value. */
-export const labelTemplate = ({ object, operation }: AdmissionRequest): Verdict => {
+export const labelTemplate = ({ object, operation }: AdmissionRequest): ReviewVerdict => {
   if (operation === 'DELETE' || !object) return allowed;
   const { purpose, templatePurpose, deleting, kind, name } = workloadOf(object);
   if (!purpose || templatePurpose !== undefined || deleting) return allowed;
@@ -39,7 +39,7 @@ export type WorkloadWebhookDeps = {
 /** Validating. */
 export const createWorkloadWebhook =
   ({ defaults, lookups, announce, log }: WorkloadWebhookDeps) =>
-  async (request: AdmissionRequest, signal: AbortSignal): Promise<Verdict> => {
+  async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
     const { object, oldObject, namespace, operation, dryRun } = request;
     if (operation === 'DELETE' || !object) return allowed;
     const workload = workloadOf(object);
