@@ -5,6 +5,7 @@
 import { rule } from '../stack/rules.ts';
 import {
   account,
+  apply,
   binding,
   CA,
   configMap,
@@ -136,9 +137,15 @@ const bindings = ({ closed, open }: Places): Case[] => [
       'add such a one to a binding': replace(
         binding(closed, 'sdewan-agent', [account(closed), account('kube-system', 'default')]),
       ),
+      'apply such a one to a binding': apply(
+        binding(closed, 'sdewan-agent', [account(closed), account('kube-system', 'default')]),
+      ),
     },
     allowed: {
       'add one of the same namespace': replace(
+        binding(closed, 'sdewan-agent', [account(closed), account(closed, 'default')]),
+      ),
+      'apply one of the same namespace': apply(
         binding(closed, 'sdewan-agent', [account(closed), account(closed, 'default')]),
       ),
     },
@@ -226,7 +233,10 @@ const objects = ({ closed, open }: Places): Case[] => [
         configMap(closed, 'sdewan-coordinator-ca', { data: { 'run.sh': 'x' } }),
       ),
     },
-    allowed: { 'renew the CA': replace(configMap(closed, 'sdewan-coordinator-ca', CA)) },
+    allowed: {
+      'renew the CA': replace(configMap(closed, 'sdewan-coordinator-ca', CA)),
+      'apply another CA': apply(configMap(closed, 'sdewan-coordinator-ca', CA)),
+    },
   },
   {
     ...POLICY_OF_OBJECTS,

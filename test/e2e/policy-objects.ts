@@ -13,6 +13,18 @@ export const RBAC = 'rbac.authorization.k8s.io';
 
 export const create = (object: object): Attempt => ({ args: ['create', '-f', '-'], object });
 export const replace = (object: object): Attempt => ({ args: ['replace', '-f', '-'], object });
+/** As the coordinator updates what it keeps. */
+export const apply = (object: object): Attempt => ({
+  args: [
+    'apply',
+    '--server-side',
+    '--force-conflicts',
+    `--field-manager=${COORDINATOR}`,
+    '-f',
+    '-',
+  ],
+  object,
+});
 export const patch = (target: readonly string[], body: object): Attempt => ({
   args: ['patch', ...target, '--type=merge', '-p', JSON.stringify(body)],
 });
