@@ -17,11 +17,12 @@ const setUp = (some: {
   live?: Partial<Facts>;
   mode?: ReferenceMode;
   checks?: RuleWebhookDeps['checks'];
+  kinds?: RuleWebhookDeps['kinds'];
 }) => {
   const live = worldOf(some.live ?? {});
   const cached = some.cached === 'not ready' ? undefined : worldOf(some.cached ?? {});
   const webhook = createRuleWebhook({
-    kinds,
+    kinds: some.kinds ?? kinds,
     checks: some.checks ?? ruleChecks,
     bucketTypes: ['basic'],
     referenceMode: some.mode ?? 'deny',
@@ -66,6 +67,21 @@ describe('the webhook for rules', () => {
       message: expect.stringContaining('spec.proto'),
     });
     expect(live.asked).toEqual([]);
+  });
+
+  it('checks a resource that is no rule by itself, and asks nobody about it', async () => {
+    const {
+      uci: _uci,
+      icn: _icn,
+      references: _references,
+      ...input
+    } = kinds.find(({ kind }) => kind === 'FirewallRule')!;
+    const { webhook, live } = setUp({ cached: 'not ready', kinds: [input] });
+    const verdict = await webhook(requestOf(undefined, reject()), signal);
+    expect(verdict).toEqual({ allowed: true, warnings: [] });
+    expect(live.asked).toEqual([]);
+    const wrong = await webhook(requestOf(undefined, reject({ proto: 'carrier pigeon' })), signal);
+    expect(wrong).toMatchObject({ allowed: false, message: expect.stringContaining('spec.proto') });
   });
 
   it('asks the API server straight away while the caches fill', async () => {

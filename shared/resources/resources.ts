@@ -22,8 +22,7 @@ export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
   ...rule,
 });
 
-/** What is no rule has nothing of what only rules have. */
-export const resources: readonly KindDefinition[] = [
-  ...kinds.map(resourceOfRule),
-  cnfStatusResource,
-];
+/** Those that are no rules: they have nothing of what only rules have. */
+const others: readonly KindDefinition[] = [cnfStatusResource];
+
+export const resources: readonly KindDefinition[] = [...kinds.map(resourceOfRule), ...others];

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { readUci } from '../judge/uci.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection } from '../samples/uci-table.ts';
-import { cases, inputFor, type Case } from './cases.ts';
+import { cases, childrenOf, inputFor, type Case } from './cases.ts';
 
 const exported = (golden: Case): string =>
   [...compile(inputFor(golden)).desired]
@@ -65,4 +65,11 @@ it.each(allSamples)('covers every field of $kind', ({ kind, ofIcn, rendered }) =
   const given = new Set([...ofIcn, ...rendered].flatMap((sample) => Object.keys(sample.spec)));
   const fields = spec instanceof z.ZodObject ? Object.keys(spec.shape) : [];
   expect(fields.filter((field) => !given.has(field))).toEqual([]);
+});
+
+it('the coordinator may create every kind that it makes of others', () => {
+  const made = new Set(cases.flatMap(({ rules }) => childrenOf(rules).map(({ kind }) => kind)));
+  const allowed = kinds.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
+  expect(made.size).toBeGreaterThan(1);
+  expect([...made].filter((kind) => !allowed.some((one) => one.kind === kind))).toEqual([]);
 });
