@@ -8,9 +8,9 @@ import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from '.
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { ManifestError } from './manifest/documents.ts';
 
-export const injectUsage = `sdewan inject -f FILE      put the agent into the CNFs of a manifest, as the webhook would
-sdewan uninject -f FILE    take it out again
-  -f, --filename FILE      YAML or JSON, - for standard input; can be given again
+export const injectUsage = `sdewan inject -f FILE      inject the agent into the CNFs of a manifest, as the webhook does
+sdewan uninject -f FILE    remove the agent again
+  -f, --filename FILE      YAML or JSON; - for standard input; can be repeated
   --agent-image IMAGE      default: SDEWAN_AGENT_IMAGE, or sdewan-agent:dev
   --system-namespace NAME  where the coordinator runs; default: sdewan-system
   --default-reads-keys     service account default of the CNF's namespace may read IPsec kinds
@@ -28,7 +28,7 @@ const optionsOf = (args: readonly string[]) => {
     },
   });
   const { filename: files } = values;
-  if (!files) throw new UsageError('say which manifest: -f FILE, or -f - for standard input');
+  if (!files) throw new UsageError('specify a manifest: -f FILE, or -f - for standard input');
   return { ...values, files };
 };
 

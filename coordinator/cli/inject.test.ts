@@ -56,7 +56,7 @@ describe('sdewan inject', () => {
     const { code, out, said } = await run(runInject, { 'a.yaml': DEPLOYMENT });
     expect([code, said]).toEqual([
       EXIT.done,
-      ['a.yaml: document 1, Deployment cnf-1: agent put in'],
+      ['a.yaml: document 1, Deployment cnf-1: agent injected'],
     ]);
     const lines = new Set(out.split('\n'));
     expect(DEPLOYMENT.split('\n').filter((line) => !lines.has(line))).toEqual([]);
@@ -71,7 +71,7 @@ describe('sdewan inject', () => {
     expect(twice.out).toBe(once.out);
     const back = await run(runUninject, { '-': once.out });
     expect(back.out).toBe(DEPLOYMENT);
-    expect(back.said).toEqual(['standard input: document 1, Deployment cnf-1: agent taken out']);
+    expect(back.said).toEqual(['standard input: document 1, Deployment cnf-1: agent removed']);
     expect((await run(runUninject, { '-': DEPLOYMENT })).out).toBe(DEPLOYMENT);
   });
 
@@ -84,9 +84,9 @@ describe('sdewan inject', () => {
     expect(out.startsWith(`${SERVICE}---\n# the CNF`)).toBe(true);
     expect(out.match(/name"?: "?sdewan-agent/g)).toHaveLength(3);
     expect(said).toEqual([
-      'a.yaml: document 2, Deployment cnf-1: agent put in',
-      'pod.json: document 1, Pod p: agent put in',
-      'list.yaml: document 1, item 1, Deployment cnf-1: agent put in',
+      'a.yaml: document 2, Deployment cnf-1: agent injected',
+      'pod.json: document 1, Pod p: agent injected',
+      'list.yaml: document 1, item 1, Deployment cnf-1: agent injected',
     ]);
   });
 
@@ -114,7 +114,7 @@ describe('sdewan inject', () => {
         '    metadata:\n      labels:\n        app',
         '    metadata:\n      annotations: {sdewan.akraino.org/inject: "false"}\n      labels:\n        app',
       ),
-      'its annotation says so',
+      'its annotation disables injection',
     ],
   ])('leaves a CNF alone %s', async (_, text, words) => {
     const { out, said } = await run(runInject, { '-': text });

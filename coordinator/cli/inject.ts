@@ -38,7 +38,7 @@ export const injectManifest = (text: string, settings: InjectSettings): Manifest
 export const uninjectManifest = (text: string): ManifestResult =>
   onEachTemplate(text, (template) =>
     isInjected(template)
-      ? { template: uninject(template), note: 'agent taken out' }
+      ? { template: uninject(template), note: 'agent removed' }
       : { template, note: 'has no agent' },
   );
 
@@ -51,8 +51,9 @@ const injectTemplate = (
   const labelled =
     template === bare ? '' : `, pod template labelled ${PURPOSE_LABEL}: ${workloadPurpose}`;
   if (!template.metadata?.labels?.[PURPOSE_LABEL])
-    return { template: bare, note: `left alone: no label ${PURPOSE_LABEL}` };
-  if (isOptedOut(template)) return { template: bare, note: 'left alone: its annotation says so' };
+    return { template: bare, note: `unchanged: no label ${PURPOSE_LABEL}` };
+  if (isOptedOut(template))
+    return { template: bare, note: 'unchanged: its annotation disables injection' };
   const withoutKinds = runsAsDefault(template.spec) ? keyKinds : [];
   const result = injectAnnotated(template, {
     ...defaults,
@@ -60,7 +61,7 @@ const injectTemplate = (
   });
   return 'problems' in result
     ? result
-    : { template: result.injected, note: `agent put in${labelled}` };
+    : { template: result.injected, note: `agent injected${labelled}` };
 };
 
 const onEachTemplate = (text: string, work: Work): ManifestResult => {

@@ -9,8 +9,8 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from './command.ts';
 import { injectUsage, runInject, runUninject } from './inject-command.ts';
 
-const uninstallUsage = `sdewan uninstall --yes     take rules, kinds, webhooks, rights and the coordinator out of a cluster
-  --force                  also rules that CNFs do not confirm in time: they stay in OpenWRT until its pod is re-created
+const uninstallUsage = `sdewan uninstall --yes     remove rules, CRDs, webhooks, rights and the coordinator from a cluster
+  --force                  also remove rules that CNFs do not confirm in time; they stay on OpenWRT until the pod is re-created
   --timeout SECONDS        for each step; default: 120
   --kubeconfig FILE        default: KUBECONFIG, or ~/.kube/config; its current context
 `;
@@ -42,7 +42,7 @@ const main = async (args: readonly string[], signal: AbortSignal): Promise<ExitC
   }
   const command = COMMANDS[name];
   if (command) return command(rest, io, signal);
-  io.say(name === '' ? USAGE : `there is no command ${name}\n\n${USAGE}`);
+  io.say(name === '' ? USAGE : `unknown command ${name}\n\n${USAGE}`);
   return EXIT.usage;
 };
 

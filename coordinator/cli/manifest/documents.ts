@@ -58,7 +58,7 @@ export const transformManifest = (text: string, transform: Transform): string =>
       const changed = document.toString(styleOf(source));
       if (!isDeepStrictEqual(parse(changed, MEANING)[0]?.toJS(), after))
         throw new ManifestError(
-          `document ${index + 1} uses YAML anchors where it has to be changed: write them out first`,
+          `document ${index + 1} uses YAML anchors in a part that must change; replace them by what they stand for`,
         );
       return changed;
     })

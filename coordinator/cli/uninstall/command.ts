@@ -33,9 +33,9 @@ export const runUninstall: Command = async (args, { env, say }, signal) => {
   });
   if (!yes) {
     say(
-      `This deletes every SD-EWAN rule, its configuration on every CNF, the kinds, the coordinator and`,
+      `This deletes every SD-EWAN rule, its configuration on every CNF, the CRDs, the coordinator and`,
     );
-    say(`its namespace from ${config.server}. Add --yes when that is meant.`);
+    say(`its namespace from ${config.server}. Add --yes to confirm.`);
     return EXIT.usage;
   }
   say(`uninstalling from ${config.server}`);
@@ -64,7 +64,7 @@ const leftOver = async (client: KubeClient, signal: AbortSignal): Promise<string
   return places.length === 0
     ? ['done']
     : [
-        `done; ${injected.length} pods still have the agent, which has nothing left to do. To be rid of it:`,
+        `done; ${injected.length} pods still have the agent, which has nothing to do. To remove it:`,
         ...places.map(
           (name) => `  kubectl rollout restart -n ${name} deployment -l ${PURPOSE_LABEL}`,
         ),

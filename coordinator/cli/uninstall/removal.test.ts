@@ -61,7 +61,7 @@ describe('clear', () => {
     const { run, said, deleted } = setUp(['a', 'b'], (name) => (name === 'a' ? [thing('c')] : []));
     expect(await run()).toEqual([]);
     expect(deleted.sort()).toEqual(['a', 'b', 'c']);
-    expect(said).toEqual(['things: 2 to go', 'things: gone']);
+    expect(said).toEqual(['things: 2 remaining', 'things: deleted']);
   });
 
   it('gives back what does not go in time, and asks for its deletion once', async () => {

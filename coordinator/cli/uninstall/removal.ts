@@ -72,12 +72,12 @@ export const clear = async (
     const found = await find();
     const now = clock.monotonic();
     if (found.length === 0) {
-      if (!first) say(`${what}: gone`);
+      if (!first) say(`${what}: deleted`);
       return [];
     }
     if (now - begun >= timeoutMs) return found;
     if (first || now - toldAt > TELL_INTERVAL_MS) {
-      say(`${what}: ${found.length} to go`);
+      say(`${what}: ${found.length} remaining`);
       toldAt = now;
     }
     await removeEach(client, found, signal);

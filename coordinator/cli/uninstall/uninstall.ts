@@ -70,7 +70,7 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     const left = await clear(options, { ...options, what, find });
     for (const one of left) {
       const why = obstaclesOf(one).map(({ message }) => message);
-      options.say(`  still there: ${[nameOf(one), ...why].join(': ')}`);
+      options.say(`  remaining: ${[nameOf(one), ...why].join(': ')}`);
     }
     return left.length === 0;
   };
@@ -79,7 +79,7 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     (await removeRules(options)) &&
     (await step('coordinator', labelled(deployments, PART_OF))) &&
     (await step('rights and CAs in namespaces', labelled(leftInNamespaces, KEPT_BY_COORDINATOR))) &&
-    (await step('kinds', () => crdsTriedAgain(options))) &&
+    (await step('CRDs', () => crdsTriedAgain(options))) &&
     (await step('policies and roles', labelled(ofTheCluster, PART_OF))) &&
     (await step('namespace of the coordinator', labelled(namespaces, PART_OF)))
   );
@@ -142,15 +142,17 @@ const removeRules = async (options: UninstallOptions): Promise<boolean> => {
   if (left.length === 0) return true;
   say(
     timeoutMs === 0
-      ? 'rules: no coordinator runs, so no agent is heard'
-      : 'rules: not confirmed by every CNF',
+      ? 'rules: no coordinator runs, so no agent can report'
+      : 'rules: not every CNF has confirmed that they are removed',
   );
   for (const one of left.slice(0, MAX_NAMED)) say(`  ${nameOf(one)}: ${messageOf(one)}`);
   if (left.length > MAX_NAMED) say(`  and ${left.length - MAX_NAMED} more`);
   if (!force) {
-    say('Mend that and run it again, or give up on them with --force: their configuration then');
     say(
-      'stays in OpenWRT until its pod is re-created. `kubectl apply -k deploy` undoes what was removed.',
+      'Fix the cause and run the command again, or remove their finalizers with --force: their configuration then',
+    );
+    say(
+      'stays on OpenWRT until the pod is re-created. `kubectl apply -k deploy` restores what was removed.',
     );
     return false;
   }
@@ -192,5 +194,5 @@ const nameOf = ({ object: { kind, metadata } }: Found): string =>
 const messageOf = ({ object }: Found): string => {
   const { status }: RuleObject = object;
   const parsed = ruleStatusSchema.safeParse(status);
-  return (parsed.success && parsed.data.message) || 'no word of it';
+  return (parsed.success && parsed.data.message) || 'the coordinator has not written a status';
 };
