@@ -2,6 +2,7 @@
  * Watches CRs that make others, and all rules for their children; owns those children; writes them and the status of the CR: host names are
  * resolved, the children planned and written. The garbage collector removes what a deleted CR made.
  */
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { checkSpec } from '#shared/compile/check.ts';
 import type { Generation, IcnStatus } from '#shared/resources/generation.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -157,7 +158,7 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     try {
       const { taken, again } = await writeChildren(client, parent, plan, signal);
       if (taken.length === 0) return { trouble: undefined, ...(again && OVERTAKEN) };
-      const message = `${taken.join(', ')} exists already and was not made by this ${parent.object.kind}`;
+      const message = `${taken.join(', ')} exists already and was not generated from this ${parent.object.kind}`;
       return { trouble: stalled('NameTaken', message), failed: 'NameTaken' };
     } catch (error) {
       if (!isInvalid(error) && !isForbidden(error)) throw error;
@@ -220,7 +221,7 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
   };
 };
 
-const NO_PURPOSE = 'label sdewanPurpose is missing: it says to which CNF the rule belongs';
+const NO_PURPOSE = sentenceOf('NoPurpose');
 
 const stalled = (reason: Trouble['reason'], message: string): Trouble => ({
   reason,
@@ -231,7 +232,7 @@ const stalled = (reason: Trouble['reason'], message: string): Trouble => ({
 const passing = (message: string): Trouble => ({ reason: 'NotResolved', message, stalled: false });
 
 const notAnswered = (name: string, family: Family): string =>
-  `the DNS does not answer for IPv${family} addresses of ${name}; what was made of them stays in force`;
+  `the DNS does not answer for IPv${family} addresses of ${name}; the rules of its last addresses stay in force`;
 
 const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;
 

@@ -59,7 +59,7 @@ describe('lookup', () => {
     });
     await expect(lookup('a.test')).rejects.toThrow('a.test has no address in the DNS');
     await expect(lookup('c.test')).rejects.toThrow('c.test has no address in the DNS');
-    await expect(lookup('b.test')).rejects.toThrow('b.test cannot be looked up: ETIMEOUT');
+    await expect(lookup('b.test')).rejects.toThrow('b.test cannot be resolved: ETIMEOUT');
   });
 
   it('one family that is not answered for does not harm the other', async () => {

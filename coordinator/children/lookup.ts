@@ -74,7 +74,7 @@ const ask = async (
       ...(failureOf(v6) ? { unanswered: 6 as const } : {}),
     };
   const cause = failureOf(v4) ?? failureOf(v6);
-  if (cause) throw new LookupError(`${name} cannot be looked up: ${codeOf(cause)}`, { cause });
+  if (cause) throw new LookupError(`${name} cannot be resolved: ${codeOf(cause)}`, { cause });
   return undefined;
 };
 

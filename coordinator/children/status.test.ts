@@ -30,7 +30,7 @@ describe('a CR that makes others', () => {
 
   it('is not while one is missing', () => {
     const status = statusOf({ total: 2 });
-    expect(status).toMatchObject({ inSync: false, message: '1 of 2 made' });
+    expect(status).toMatchObject({ inSync: false, message: '1 of 2 generated' });
     expect(status.children?.summary).toBe('1/2');
   });
 

@@ -57,7 +57,12 @@ export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
     appliedGeneration: parent.generation,
     appliedTime: since ?? timestamp(now),
     conditions: conditionsOf(parent, now, [
-      { type: 'Ready', status: 'True', reason: 'InSync', message: `all it makes (${total})` },
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'InSync',
+        message: `all generated rules (${total})`,
+      },
     ]),
   };
 };
@@ -71,7 +76,7 @@ const childTrouble = (rules: readonly Rule[], total: number): Trouble | undefine
   if (!waiting && rules.length === total) return undefined;
   const why = waiting
     ? `${waiting.kind} ${waiting.name}: ${waiting.status?.message ?? 'not yet in sync'}`
-    : `${rules.length} of ${total} made`;
+    : `${rules.length} of ${total} generated`;
   const stalled =
     waiting?.status?.conditions?.some(
       ({ type, status }) => type === 'Stalled' && status === 'True',

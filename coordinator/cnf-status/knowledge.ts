@@ -1,4 +1,5 @@
 /** Gathers what is known of pods at one moment. */
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Reports } from '../reports/reports.ts';
@@ -32,11 +33,11 @@ const troubleOf = (
   { agent, uid }: Target,
   { reports, ...context }: Sources,
 ): string | undefined => {
-  if (agent.state === 'missing') return 'the pod was made without the agent';
+  if (agent.state === 'missing') return sentenceOf('AgentMissing');
   const report = reports.of(uid);
-  if (!report) return 'its agent has not reported yet';
-  if (isSilent(report, context)) return 'its agent has stopped reporting';
+  if (!report) return sentenceOf('AgentStarting');
+  if (isSilent(report, context)) return sentenceOf('AgentSilent');
   const { reachable, message } = report.openwrt;
-  if (!reachable) return `OpenWRT does not answer its agent: ${message}`.slice(0, 1_024);
+  if (!reachable) return `OpenWRT does not answer the agent: ${message}`.slice(0, 1_024);
   return undefined;
 };

@@ -16,9 +16,9 @@ export const commentsRemoved = (target: Target, uciPackage: string): RecordedEve
   type: 'Normal',
   reason: 'CommentsRemoved',
   message:
-    `the agent has written /etc/config/${uciPackage} on OpenWRT for the first time, which has removed the comments in that file, as any ` +
-    `\`uci commit\` does; sections that are not the agent's are as they were. Keep notes outside of that file, for example where the ` +
-    "CNF's image is made",
+    `the agent's first write of /etc/config/${uciPackage} on OpenWRT has removed the comments in that file, as any ` +
+    `\`uci commit\` does; the sections of others are unchanged. Keep notes outside of that file, for example where the ` +
+    "CNF's image is built",
   once: true,
 });
 

@@ -78,8 +78,8 @@ describe('claimsOf', () => {
   it.each<[string, Partial<Service>, RegExp]>([
     ['is external', { type: 'ExternalName', clusterIps: [] }, /ExternalName has no cluster IP/],
     ['is headless', { clusterIps: ['None'] }, /headless Service has no cluster IP/],
-    ['has no ports', { ports: [] }, /it has no ports/],
-    ['has no address yet', { clusterIps: [''] }, /not been given a cluster IP yet/],
+    ['has no ports', { ports: [] }, /the Service has no ports/],
+    ['has no address yet', { clusterIps: [''] }, /has no cluster IP yet/],
     ['has no zone', { zone: undefined }, /no zone is given/],
     ['has a zone that cannot be', { zone: 'a b' }, /src: must be the name of a FirewallZone/],
     ['has an SCTP port', { ports: [{ port: 1, protocol: 'SCTP' }] }, /ports need tcp, udp/],

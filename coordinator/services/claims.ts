@@ -103,7 +103,7 @@ const placeOf = (asked: string, service: Service, cnfNamespaces: CnfNamespaces):
   if (only !== undefined && another === undefined) return { namespace: only, purpose: first };
   const message =
     only === undefined
-      ? `there is no pod of a CNF with purpose ${first}; what is exposed already stays`
+      ? `no pod of a CNF has purpose ${first}; the rules that exist stay`
       : `several namespaces have a CNF with purpose ${first} (${[...namespaces].sort().join(', ')}): write namespace/purpose`;
   return { reason: 'NoCnf', message };
 };
@@ -139,14 +139,14 @@ const rulesFor = (
 
 const obstacleOf = (service: Service, zone: string | undefined): string | undefined => {
   if (service.type === 'ExternalName')
-    return 'a Service of type ExternalName has no cluster IP; a CNFService takes a host name';
+    return 'a Service of type ExternalName has no cluster IP; use a CNFService for a host name';
   if (service.clusterIps.includes('None'))
-    return 'a headless Service has no cluster IP; give it one, or make another Service beside it';
-  if (service.ports.length === 0) return 'it has no ports';
+    return 'a headless Service has no cluster IP; create another Service that has one';
+  if (service.ports.length === 0) return 'the Service has no ports';
   if (service.clusterIps.every((address) => address === ''))
-    return 'it has not been given a cluster IP yet';
+    return 'the Service has no cluster IP yet';
   if (zone === undefined)
-    return 'no zone is given: annotation sdewan.akraino.org/expose-zone names the FirewallZone that clients come from';
+    return 'no zone is given; set the annotation sdewan.akraino.org/expose-zone to the FirewallZone that clients come from';
   return undefined;
 };
 

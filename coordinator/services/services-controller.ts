@@ -99,7 +99,10 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     if (!wanted && claims.undecided.has(owner)) return 'done';
     try {
       const outcome = await bringRule(client, wanted, there, signal);
-      if (outcome === 'taken') throw new NotOurs(`FirewallDNAT ${key} was not made for it`);
+      if (outcome === 'taken')
+        throw new NotOurs(
+          `FirewallDNAT ${key} exists already and was not generated for this Service`,
+        );
       // The watch tells of what was in the way.
       if (outcome === 'unchanged' || isOvertaken(outcome)) return 'done';
       log.info({ rule: `FirewallDNAT ${key}`, outcome }, 'FirewallDNAT of a Service updated');

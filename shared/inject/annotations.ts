@@ -184,5 +184,5 @@ const annotationProblem = (
 ): string => {
   if (known) return problemWith(`annotation ${annotation}`, value, known.allowed);
   const names = Object.keys(settings).map((name) => AGENT_PREFIX + name);
-  return `annotation ${annotation} is not known; known are ${names.join(', ')}`;
+  return `annotation ${annotation} is unknown; known annotations are ${names.join(', ')}`;
 };

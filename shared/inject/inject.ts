@@ -15,7 +15,9 @@ import { agentVolumes, isAgentVolume, mountsOf } from './volumes.ts';
 export const inject = (template: PodTemplate, options: InjectOptions): PodTemplate => {
   const purpose = template.metadata?.labels?.[PURPOSE_LABEL];
   if (purpose === undefined || purpose === '') {
-    throw new Error(`the pod template has no label ${PURPOSE_LABEL}: it names the CNF's rules`);
+    throw new Error(
+      `the pod template has no label ${PURPOSE_LABEL}, which names the purpose of the CNF`,
+    );
   }
   const clean = uninject(template);
   const spec = options.ownLogin ? mountOwnLogin(clean.spec, options) : clean.spec;

@@ -15,7 +15,7 @@ export const bucketTypeIsKnown: Check = ({ before, after }, _facts, { bucketType
   if (bucketTypes.includes(type)) return undefined;
   return {
     reason: 'UnknownBucketType',
-    message: `label ${BUCKET_TYPE_LABEL}: ${quote(type)} is not a bucket type; known are ${bucketTypes.map(quote).join(', ')}`,
+    message: `label ${BUCKET_TYPE_LABEL}: ${quote(type)} is not a bucket type; the bucket types are ${bucketTypes.map(quote).join(', ')}`,
   };
 };
 

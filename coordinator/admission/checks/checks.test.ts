@@ -100,10 +100,10 @@ describe('the deletion of a CR', () => {
   it('that others use is refused, with their names', () => {
     const deletion = change({ before: zone('lan1') });
     const one = isUnused(deletion, facts({ rules: [zone('lan1'), ...rules(1)] }), context);
-    expect(one?.message).toBe('used by FirewallRule r0; delete or change it first');
+    expect(one?.message).toBe('it is used by FirewallRule r0; delete or change it first');
     const many = isUnused(deletion, facts({ rules: rules(7) }), context);
     expect(many?.message).toBe(
-      'used by FirewallRule r0, FirewallRule r1, FirewallRule r2, FirewallRule r3, FirewallRule r4 and 2 more; delete or change them first',
+      'it is used by FirewallRule r0, FirewallRule r1, FirewallRule r2, FirewallRule r3, FirewallRule r4 and 2 more; delete or change them first',
     );
   });
 

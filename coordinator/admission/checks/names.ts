@@ -19,8 +19,8 @@ export const nameIsFree: Check = ({ operation, kind, name }, { rules }, { kinds 
   return {
     reason: 'NameConflict',
     message:
-      `metadata.name: OpenWRT cannot tell ${name} from ${owner.kind} ${owner.metadata.name}: ` +
-      `both are section ${section} there; choose another name`,
+      `metadata.name: OpenWRT has the same name for ${name} and ${owner.kind} ${owner.metadata.name}: ` +
+      `section ${section}; choose another name`,
   };
 };
 

@@ -30,7 +30,7 @@ export const isUnused: Check = ({ operation, before, kind, name }, { rules }) =>
   if (users.length === 0) return undefined;
   return {
     reason: 'InUse',
-    message: `used by ${listOf(users)}; delete or change ${users.length === 1 ? 'it' : 'them'} first`,
+    message: `it is used by ${listOf(users)}; delete or change ${users.length === 1 ? 'it' : 'them'} first`,
   };
 };
 

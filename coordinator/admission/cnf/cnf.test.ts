@@ -195,7 +195,7 @@ describe('the webhooks for workloads', () => {
     const verdict = await setUp()(request(deployment(labels, template)), signal);
     expect(verdict).toMatchObject({
       allowed: true,
-      warnings: [expect.stringContaining('pods will be denied'), expect.stringContaining('cnf-2')],
+      warnings: [expect.stringContaining('will deny the pods'), expect.stringContaining('cnf-2')],
     });
   });
 

@@ -15,7 +15,7 @@ export const secondCnf = (
   return {
     reason: 'SecondCnf',
     message:
-      `purpose ${purpose} is served by ${other.kind} ${other.name} in this namespace already; ` +
+      `${other.kind} ${other.name} already serves purpose ${purpose} in this namespace; ` +
       `give this CNF another value of label sdewanPurpose, or delete the other one first`,
   };
 };

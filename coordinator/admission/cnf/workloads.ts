@@ -23,7 +23,7 @@ export const labelTemplate = ({ object, operation }: AdmissionRequest): ReviewVe
   return {
     allowed: true,
     warnings: [
-      `${kind} ${name}: the pod template had no label ${PURPOSE_LABEL}; set to ${purpose}, without it no rule would reach the pods`,
+      `${kind} ${name}: the pod template had no label ${PURPOSE_LABEL}; it was set to ${purpose}, because no rule reaches the pods without it`,
     ],
     patch: [{ op: 'add', path: '/spec/template/metadata', value: metadata }],
   };
@@ -81,11 +81,11 @@ const warningsOf = (
   const read = readOptions(templateIn(object), defaults);
   return [
     ...('problems' in read
-      ? read.problems.map((problem) => `pods will be denied: ${problem}`)
+      ? read.problems.map((problem) => `the webhook will deny the pods: ${problem}`)
       : []),
     ...(templatePurpose !== undefined && templatePurpose !== purpose
       ? [
-          `label ${PURPOSE_LABEL} is ${purpose} here and ${templatePurpose} in the pod template; the pods' counts`,
+          `label ${PURPOSE_LABEL} is ${purpose} here and ${templatePurpose} in the pod template; the pod template's takes effect`,
         ]
       : []),
   ];

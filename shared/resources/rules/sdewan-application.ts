@@ -107,7 +107,7 @@ export const sdewanApplication = defineKind({
 
 const lacksOf = (addresses: readonly string[] | undefined): Lack[] => {
   if (addresses === undefined) {
-    const message = 'the coordinator has not said yet which pods these are';
+    const message = 'the coordinator has not yet written which pods these are';
     return [{ path: 'spec.podSelector', reason: 'WaitingForPods', message }];
   }
   if (addresses.length <= MAX_POD_ADDRESSES) return [];

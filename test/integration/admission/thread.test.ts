@@ -102,11 +102,11 @@ it('labels the pod template of a CNF, says so, and takes no second one', async (
   const second = await world.apply([cnf('two', 'cnf-2', {})]);
   expect([second.code, second.stderr]).toEqual([
     1,
-    expect.stringContaining('served by Deployment one'),
+    expect.stringContaining('Deployment one already serves purpose'),
   ]);
   const wrong = { 'sdewan.akraino.org/agent-driver': 'telnet' };
   const told = await world.apply([cnf('three', 'cnf-3', { sdewanPurpose: 'cnf-3' }, wrong)]);
-  expect(told.stderr).toContain('pods will be denied: annotation sdewan.akraino.org/agent-driver');
+  expect(told.stderr).toContain('will deny the pods: annotation sdewan.akraino.org/agent-driver');
 });
 
 it('denies a pod whose driver icn has no login, and takes it with one', async () => {

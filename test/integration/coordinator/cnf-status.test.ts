@@ -40,7 +40,7 @@ it('tells how the pods of a CNF are, follows them, and goes with them', async ()
   await setPodState(world, pod, {});
   await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
     pods: { summary: '0/1' },
-    message: 'cnf-1-a: its agent has not reported yet',
+    message: 'cnf-1-a: the agent has not reported yet',
   });
 
   const agent = await createAgent(world, pod);

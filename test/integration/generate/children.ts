@@ -107,7 +107,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       dnsNow().set('SERVFAIL');
       await eventually(() => statusOf('CNFService', 'shop')).toMatchObject({
         message: expect.stringMatching(
-          /^spec.fullname: shop.test cannot be looked up: .*last addresses stay in force/,
+          /^spec.fullname: shop.test cannot be resolved: .*last addresses stay in force/,
         ),
       });
       // A coordinator that has never heard of the name.
@@ -156,7 +156,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await create('CNFNAT', 'minenat', theirs);
       await create('CNFService', 'mine', { fullname: 'mine.test', port: 82, dport: 80 });
       await eventually(() => statusOf('CNFService', 'mine')).toMatchObject({
-        message: 'CNFNAT minenat exists already and was not made by this CNFService',
+        message: 'CNFNAT minenat exists already and was not generated from this CNFService',
         conditions: [
           { type: 'Ready', reason: 'NameTaken' },
           { type: 'Stalled', status: 'True' },

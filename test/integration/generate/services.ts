@@ -189,7 +189,7 @@ export const servicesSuite = (worldNow: () => World): void => {
     it('whose CNF has no pod waits, and says so', async () => {
       await createService('early', { ports: [port(80)] }, { [EXPOSE]: 'nowhere' });
       await eventually(() => eventsAbout('early')).toContainEqual(
-        expect.stringMatching(/NoCnf: there is no pod of a CNF with purpose nowhere/),
+        expect.stringMatching(/NoCnf: no pod of a CNF has purpose nowhere/),
       );
       await deleteService('early');
     });
