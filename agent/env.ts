@@ -12,8 +12,12 @@ export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField
     .text()
     .max(63)
-    .describe('Purpose of the CNF: rules whose label `sdewanPurpose` has this value are applied.'),
-  SDEWAN_NAMESPACE: envField.text().describe("The pod's namespace; only its rules are watched."),
+    .describe(
+      'Purpose of the CNF: the agent applies the rules whose label `sdewanPurpose` has this value.',
+    ),
+  SDEWAN_NAMESPACE: envField
+    .text()
+    .describe("The pod's namespace; the agent watches only its rules."),
   SDEWAN_POD_NAME: envField.text().describe("The pod's name, in reports."),
 
   SDEWAN_OPENWRT_URL: envField
@@ -24,13 +28,13 @@ export const agentEnvSchema = z.object({
     .enum(driverChoices)
     .default('auto')
     .describe(
-      `How to talk to OpenWRT: ${drivers.map(({ name, api }) => `\`${name}\` for ${api}`).join(', ')}; \`auto\` takes the first that it speaks.`,
+      `How to talk to OpenWRT: ${drivers.map(({ name, api }) => `\`${name}\` for ${api}`).join(', ')}; \`auto\` selects the first whose API OpenWRT answers.`,
     ),
   SDEWAN_OPENWRT_USERNAME_FILE: envField
     .text()
     .optional()
     .describe(
-      'File with the login name on OpenWRT. Read at each login; when it is not there, the login is `root`.',
+      'File with the login name on OpenWRT. Read at each login; without it the agent logs in as `root`.',
     ),
   SDEWAN_OPENWRT_PASSWORD_FILE: envField
     .text()
@@ -40,7 +44,7 @@ export const agentEnvSchema = z.object({
     .text()
     .optional()
     .describe(
-      "Folder for the files of a login of the agent's own, which it makes at its first start and then uses instead of the two above.",
+      "Folder for the files of the agent's own login, which it creates at its first start and then uses instead of the two above.",
     ),
   SDEWAN_OPENWRT_CA_FILE: envField
     .text()
@@ -49,11 +53,13 @@ export const agentEnvSchema = z.object({
   SDEWAN_OPENWRT_SERVER_NAME: envField
     .text()
     .optional()
-    .describe("Name in OpenWRT's certificate, where it is not the host of the URL."),
+    .describe("Name in OpenWRT's certificate, if it is not the host of the URL."),
 
   SDEWAN_COORDINATOR_URL: envField
     .url()
-    .describe('Where reports go, as seen from the pod. Rules are applied without it, too.'),
+    .describe(
+      "The coordinator's URL, as seen from the pod. The agent applies rules also while the coordinator does not answer.",
+    ),
   SDEWAN_COORDINATOR_CA_FILE: envField
     .text()
     .optional()
@@ -61,7 +67,7 @@ export const agentEnvSchema = z.object({
   SDEWAN_COORDINATOR_SERVER_NAME: envField
     .text()
     .optional()
-    .describe("Name in the coordinator's certificate, where it is not the host of the URL."),
+    .describe("Name in the coordinator's certificate, if it is not the host of the URL."),
   SDEWAN_COORDINATOR_TOKEN_FILE: envField
     .text()
     .describe("File with the pod's token for the coordinator. Read again when it changes."),
@@ -75,11 +81,15 @@ export const agentEnvSchema = z.object({
   SDEWAN_WITHOUT_KINDS: envField
     .list()
     .default([])
-    .describe('Kinds that are not watched, separated by commas; their rules are left as they are.'),
+    .describe(
+      'Kinds that the agent does not watch, separated by commas; it leaves their rules as they are on OpenWRT.',
+    ),
   SDEWAN_STATE_DIR: envField
     .text()
     .default(STATE_DIRECTORY)
-    .describe('Folder of its own (an emptyDir) for the ledger and the files that probes look at.'),
+    .describe(
+      "Folder of the agent's own (an emptyDir) for the ledger and the files that probes check.",
+    ),
 
   ...kubeEnv,
 
@@ -87,31 +97,33 @@ export const agentEnvSchema = z.object({
     .text()
     .default('127.0.0.1')
     .describe('Address of `/healthz`, `/readyz` and `/metrics`.'),
-  SDEWAN_HTTP_PORT: envField.port().default(9_464).describe('Its port; 0 takes a free one.'),
-  SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Least level that is logged.'),
+  SDEWAN_HTTP_PORT: envField.port().default(9_464).describe('Its port; 0 selects a free one.'),
+  SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
   SDEWAN_PROBE_INTERVAL_MS: envField
     .int(100, 60_000)
     .default(1_000)
-    .describe('Between looks at OpenWRT for a restart or a foreign change, jittered by a quarter.'),
+    .describe(
+      'Interval of checks whether OpenWRT has restarted or somebody else has changed it, jittered by a quarter.',
+    ),
   SDEWAN_FULL_PASS_INTERVAL_MS: envField
     .int(1_000, 86_400_000)
     .default(300_000)
-    .describe('Between full comparisons that nothing asked for, jittered by a quarter.'),
+    .describe('Interval of full comparisons without a cause, jittered by a quarter.'),
   SDEWAN_REASSERT_INTERVAL_MS: envField
     .int(0, 86_400_000)
     .default(900_000)
     .describe(
-      'Driver `icn`: between writing NAT and network firewall rules anew, which a restart of the firewall removes without a trace in the API; 0: never.',
+      'Driver `icn`: interval of writing NAT and network firewall rules again, because a restart of the firewall removes them and the API does not show that; 0: never.',
     ),
   SDEWAN_HEARTBEAT_INTERVAL_MS: envField
     .int(100, 600_000)
     .default(10_000)
-    .describe('Between reports when nothing changes, jittered by a quarter.'),
+    .describe('Interval of reports when nothing changes, jittered by a quarter.'),
   SDEWAN_INFORMATION_INTERVAL_MS: envField
     .int(100, 3_600_000)
     .default(15_000)
     .describe(
-      'Between looks at interfaces, tunnels and WANs for the CNFStatus, jittered by a quarter.',
+      'Interval of reading interfaces, tunnels and WANs for the CNFStatus, jittered by a quarter.',
     ),
 });
 

@@ -44,7 +44,7 @@ export const createAgentMetrics = (
   });
   const left: Gauge = new Gauge({
     name: 'sdewan_agent_left_overs',
-    help: "What ICN's controller made for rules that do not exist here.",
+    help: "Sections that ICN's controller made for rules that do not exist.",
     labelNames: ['package'],
     registers,
     collect: () => {
@@ -54,12 +54,12 @@ export const createAgentMetrics = (
   return {
     passes: counter(
       'sdewan_agent_passes_total',
-      'Passes, by how they ended: passed, hindered, unanswered.',
+      'Passes by outcome: passed, hindered, unanswered.',
       'outcome',
     ),
     passSeconds: new Histogram({
       name: 'sdewan_agent_pass_seconds',
-      help: 'How long passes took that came to their end.',
+      help: 'Duration of completed passes.',
       buckets: PASS_SECONDS,
       registers,
     }),
@@ -70,7 +70,7 @@ export const createAgentMetrics = (
     ),
     drift: counter(
       'sdewan_agent_drift_repairs_total',
-      'Differences that no change of the rules explains, repaired.',
+      'Repaired differences that no change of the rules explains.',
       'package',
     ),
     reports: counter(

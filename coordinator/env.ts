@@ -24,78 +24,80 @@ export const coordinatorEnvSchema = z.object({
   SDEWAN_REPORT_HOST: envField
     .text()
     .default('0.0.0.0')
-    .describe('Address on which reports of agents and admission reviews are taken.'),
-  SDEWAN_REPORT_PORT: envField.port().default(8_443).describe('Its port; 0 takes a free one.'),
+    .describe('Address that serves reports of agents and admission reviews.'),
+  SDEWAN_REPORT_PORT: envField.port().default(8_443).describe('Its port; 0 selects a free one.'),
   SDEWAN_TLS_CERT_FILE: envField
     .text()
     .optional()
     .describe(
-      'PEM file with the certificate for it, read again when it changes. Set it together with the key file to bring certificates and CA to everybody yourself; without them the coordinator does it.',
+      'PEM file with its certificate, read again when it changes. If you set it together with the key file, you distribute certificate and CA yourself; otherwise the coordinator does.',
     ),
   SDEWAN_TLS_KEY_FILE: envField.text().optional().describe('PEM file with its key.'),
   SDEWAN_CERTIFICATE_SECRET: envField
     .text()
     .default('sdewan-coordinator-tls')
     .describe(
-      'Secret for CA and certificate. One that somebody else filled (`ca.crt`, `tls.crt`, `tls.key`), e.g. cert-manager, is used as it is.',
+      'Secret with CA and certificate. If somebody else, such as cert-manager, writes it (`ca.crt`, `tls.crt`, `tls.key`), the coordinator uses it as it is.',
     ),
   SDEWAN_CERTIFICATE_NAMES: envField
     .list()
     .default([])
     .describe(
-      'DNS names and IP addresses for the certificate, separated by commas; default: those of Service `sdewan-coordinator`.',
+      'DNS names and IP addresses in the certificate, separated by commas; default: those of the Service `sdewan-coordinator`.',
     ),
   SDEWAN_CA_LIFETIME_MS: lifetime()
     .default(365 * DAY_MS)
-    .describe('Life of a CA. A new one is announced when two thirds are over.'),
+    .describe('Lifetime of a CA. The coordinator announces a new one when two thirds have passed.'),
   SDEWAN_CERTIFICATE_LIFETIME_MS: lifetime()
     .default(30 * DAY_MS)
-    .describe('Life of a certificate. It is renewed when two thirds are over.'),
+    .describe('Lifetime of a certificate. The coordinator renews it when two thirds have passed.'),
   SDEWAN_CA_OVERLAP_MS: lifetime()
     .default(DAY_MS)
     .describe(
-      'From the announcement of a CA to its first use, and from its last use to its end: for it to reach every agent. At most a quarter of its life.',
+      'Time between the announcement of a CA and its first use, and between its last use and its end, so that it reaches every agent. At most a quarter of its lifetime.',
     ),
   SDEWAN_CERTIFICATE_POLL_MS: envField
     .int(100, 600_000)
     .default(10_000)
-    .describe('Between looks at the Secret for what another replica or cert-manager wrote.'),
+    .describe(
+      'Interval of reading the Secret, which another replica or cert-manager may have written.',
+    ),
   SDEWAN_WEBHOOK_CONFIGURATION: envField
     .text()
     .default('sdewan-coordinator')
     .describe(
-      'Name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration whose caBundle is kept.',
+      'Name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration whose caBundle the coordinator maintains.',
     ),
   SDEWAN_REFERENCE_CHECKS: z
     .enum(referenceModes)
     .default('deny')
     .describe(
-      'What admission makes of references and networks that do not exist, and of deletions of what is used: `deny`, `warn` or `off`. Annotation `sdewan.akraino.org/references` of a CR takes precedence.',
+      'What admission does when a reference or a network does not exist, or when a rule that others refer to is deleted: `deny`, `warn` or `off`. The annotation `sdewan.akraino.org/references` of a rule takes precedence.',
     ),
   SDEWAN_BUCKET_TYPES: envField
     .list()
     .default(['basic', 'app-intent', 'k8s-service'])
-    .describe('Values that label `sdewan-bucket-type` may have, separated by commas.'),
+    .describe('Values that the label `sdewan-bucket-type` may have, separated by commas.'),
   SDEWAN_AGENT_IMAGE: envField
     .text()
     .default('sdewan-agent:dev')
-    .describe('Image of the agents that are injected.'),
+    .describe('Image of injected agents.'),
   SDEWAN_AGENT_COORDINATOR_URL: envField
     .url()
     .optional()
     .describe(
-      'Where injected agents report to; default: Service `sdewan-coordinator` of the own namespace, port 8443.',
+      "URL that injected agents report to; default: the Service `sdewan-coordinator` in the coordinator's namespace, port 8443.",
     ),
   SDEWAN_AGENT_OPENWRT_URL: envField
     .url()
     .default('http://127.0.0.1:80')
-    .describe('OpenWRT as injected agents see it.'),
+    .describe('URL of OpenWRT, as injected agents see it.'),
   SDEWAN_AGENT_DRIVER: z.enum(driverChoices).default('auto').describe('Their driver.'),
   SDEWAN_AGENT_OWN_LOGIN: envField
     .flag()
     .default(true)
-    .describe('Whether they make a login of their own on OpenWRT.'),
-  SDEWAN_AGENT_LOG_LEVEL: z.enum(logLevels).default('info').describe('Least level that they log.'),
+    .describe('Whether they create a login of their own on OpenWRT.'),
+  SDEWAN_AGENT_LOG_LEVEL: z.enum(logLevels).default('info').describe('Lowest level that they log.'),
   // From test/bench/node-agent.ts; the figures are in docs/development.md.
   SDEWAN_AGENT_CPU_REQUEST: quantity('20m').describe('CPU request of their containers.'),
   SDEWAN_AGENT_MEMORY_REQUEST: quantity('64Mi').describe('Memory request of their containers.'),
@@ -104,30 +106,30 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .default('0.0.0.0')
     .describe('Address of `/healthz`, `/readyz` and `/metrics`, plain http.'),
-  SDEWAN_HTTP_PORT: envField.port().default(9_465).describe('Its port; 0 takes a free one.'),
+  SDEWAN_HTTP_PORT: envField.port().default(9_465).describe('Its port; 0 selects a free one.'),
   SDEWAN_SILENT_AFTER_MS: envField
     .int(1_000, 3_600_000)
     .default(45_000)
     .describe(
-      'An agent not heard of for this long is silent: its pod is not in sync. Also the time that agents have after a start of the coordinator before a status is lowered for want of a report. More than three of their heartbeats.',
+      'An agent that has not reported for this long is silent, and its pod is not in sync. After a start of the coordinator, agents have the same time to report before it lowers a status. Must be longer than three heartbeats.',
     ),
   SDEWAN_EXPOSE_SERVICES: envField
     .flag()
     .default(true)
     .describe(
-      'Whether Services with annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF.',
+      'Whether Services with the annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF.',
     ),
   SDEWAN_EXPOSE_ALL_TO: envField
     .text()
     .optional()
     .describe(
-      'Purpose, or namespace/purpose, of the CNF that exposes all Services that do not say otherwise; default: none does. Those of `kube-system` and of the own namespace, and `default/kubernetes`, have to ask all the same.',
+      "Purpose, or namespace/purpose, of the CNF that exposes all Services without such an annotation; default: none. Services of `kube-system` and of the coordinator's namespace, and `default/kubernetes`, always need the annotation.",
     ),
   SDEWAN_EXPOSE_ZONE: envField
     .text()
     .optional()
     .describe(
-      'FirewallZone that clients of Services come from, where annotation `sdewan.akraino.org/expose-zone` does not say.',
+      'FirewallZone that clients of Services come from, for Services without the annotation `sdewan.akraino.org/expose-zone`.',
     ),
   SDEWAN_DNS_SERVERS: envField
     .list()
@@ -138,20 +140,20 @@ export const coordinatorEnvSchema = z.object({
   SDEWAN_DNS_MIN_TTL_MS: envField
     .int(100, 3_600_000)
     .default(5_000)
-    .describe('An answer of the DNS holds for its TTL, but at least this long.'),
+    .describe('An answer of the DNS is valid for its TTL, but at least this long.'),
   SDEWAN_DNS_MAX_TTL_MS: envField
     .int(1_000, 86_400_000)
     .default(300_000)
-    .describe('And at most this long.'),
+    .describe('An answer of the DNS is valid for at most this long.'),
   SDEWAN_WATCH_NAMESPACE: envField
     .text()
     .optional()
-    .describe('Only rules and pods of this namespace are looked after; default: of all.'),
+    .describe('The only namespace whose rules and pods the coordinator manages; default: all.'),
   POD_NAMESPACE: envField
     .text()
     .optional()
     .describe(
-      'Own namespace, where the certificate Secret is; default: that of the service account.',
+      "The coordinator's namespace, where the certificate Secret is; default: that of the service account.",
     ),
   POD_NAME: envField
     .text()
@@ -159,7 +161,7 @@ export const coordinatorEnvSchema = z.object({
     .describe("The pod's name, as the source of Events."),
 
   ...kubeEnv,
-  SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Least level that is logged.'),
+  SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
 });
 
 export type CoordinatorEnv = z.infer<typeof coordinatorEnvSchema>;

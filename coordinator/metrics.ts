@@ -26,12 +26,12 @@ export const createMetrics = (registry: Registry): Metrics => {
     ...controllerMetrics(registry),
     reports: counter(
       'reports_total',
-      'Reports of agents: news, heartbeat, partial (pages to come), stale, unknown-base, or the code of a refusal.',
+      'Reports of agents: news, heartbeat, partial (more pages follow), stale, unknown-base, or the code of a refusal.',
       ['result'],
     ),
     tokenReviews: counter(
       'token_reviews_total',
-      'Tokens that the API server was asked about: accepted, or the code of a refusal.',
+      'Token reviews by the API server: accepted, or the code of a refusal.',
       ['result'],
     ),
     statusWrites: counter(
@@ -39,14 +39,10 @@ export const createMetrics = (registry: Registry): Metrics => {
       'Writes of rule statuses: written, conflict (tried again), error.',
       ['result'],
     ),
-    finalizersRemoved: counter(
-      'finalizers_removed_total',
-      'Deletions of rules that were completed.',
-      [],
-    ),
+    finalizersRemoved: counter('finalizers_removed_total', 'Completed deletions of rules.', []),
     removalSeconds: new Histogram({
       name: 'sdewan_coordinator_removal_seconds',
-      help: 'From the deletion of a rule to the removal of our finalizer.',
+      help: 'Time from the deletion of a rule to the removal of the finalizer.',
       buckets: [0.5, 1, 2, 5, 10, 30, 60, 300, 3_600],
       registers,
     }),
@@ -97,7 +93,7 @@ export const createReviewCounter = (registry: Registry): Counter<'webhook' | 're
 export const exposeExpiry = (registry: Registry, expiresAt: () => number): void => {
   const expiry: Gauge = new Gauge({
     name: 'sdewan_coordinator_certificate_expiry_seconds',
-    help: 'End of the served certificate, Unix time; absent where it is read from files.',
+    help: 'Expiry of the served certificate, Unix time; absent if it is read from files.',
     registers: [registry],
     collect: () => expiry.set(expiresAt() / 1_000),
   });
@@ -118,7 +114,7 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
   });
   const pods: Gauge<'state'> = new Gauge({
     name: 'sdewan_coordinator_pods',
-    help: 'CNF pods: live; of these without_agent, and silent: their agents have stopped reporting.',
+    help: 'CNF pods: live; of these without_agent, and silent, whose agents do not report any more.',
     labelNames: ['state'],
     registers,
     collect: () => {
@@ -136,8 +132,8 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
       collect: () => created.set(read()),
     });
   };
-  gauge('queued_rules', 'Rules that wait to be looked at.', sources.queued);
-  gauge('events_dropped', 'Events left out because their object caused too many.', () =>
+  gauge('queued_rules', 'Rules that wait to be reconciled.', sources.queued);
+  gauge('events_dropped', 'Events that were dropped because their object had too many.', () =>
     sources.droppedEvents(),
   );
 };

@@ -28,7 +28,7 @@ import type { RuleFacts } from './facts.ts';
 export type RuleMetrics = {
   statusWrites: Counter<'result'>;
   finalizersRemoved: Counter;
-  /** From the deletion of a rule to the removal of our finalizer. */
+  /** Time from the deletion of a rule to the removal of the finalizer. */
   removalSeconds: Histogram;
 };
 

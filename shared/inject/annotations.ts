@@ -83,17 +83,17 @@ export const settings: Readonly<Record<string, Setting>> = {
   }),
   'openwrt-server-name': setting(objectName, {
     allowed: 'a DNS name',
-    meaning: "the name in OpenWRT's certificate, where it is not the host of the URL",
+    meaning: "the name in OpenWRT's certificate, if it is not the host of the URL",
     set: (openwrtServerName) => ({ openwrtServerName }),
   }),
   'openwrt-container': setting(containerName, {
     allowed: 'the name of a container of the pod',
-    meaning: 'the container that runs OpenWRT; without it the first one of the pod',
+    meaning: 'the container that runs OpenWRT; default: the first one of the pod',
     set: (openwrtContainer) => ({ openwrtContainer }),
   }),
   'own-login': setting(z.enum(booleans), {
     allowed: listed(booleans),
-    meaning: 'whether the agent makes a login of its own on OpenWRT; false needs a login Secret',
+    meaning: 'whether the agent creates a login of its own on OpenWRT; false needs a login Secret',
     set: (value) => ({ ownLogin: value === 'true' }),
   }),
   'login-secret': setting(objectName, {
@@ -108,7 +108,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   }),
   'log-level': setting(z.enum(logLevels), {
     allowed: listed(logLevels),
-    meaning: 'least level that the agent logs',
+    meaning: 'lowest level that the agent logs',
     set: (logLevel) => ({ logLevel }),
   }),
   'cpu-request': resource('cpu', 'requests', '10m'),

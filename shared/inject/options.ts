@@ -12,7 +12,7 @@ export type InjectOptions = {
   coordinatorCaConfigMap: string;
   /** OpenWRT as seen from the pod, e.g. `http://127.0.0.1:80`. */
   openwrtUrl: string;
-  /** Name in OpenWRT's certificate, where it is not the host of the URL. */
+  /** Name in OpenWRT's certificate, if it is not the host of the URL. */
   openwrtServerName?: string | undefined;
   driver: DriverChoice;
   /**

@@ -54,7 +54,7 @@ export const informationSchema = z.strictObject({
     .array(leftOverSchema)
     .max(32)
     .optional()
-    .describe("What ICN's controller made for rules that do not exist here."),
+    .describe("Sections that ICN's controller made for rules that do not exist."),
   leftOut: z.int().min(0).describe('Entries of these lists that were too many to be told.'),
 });
 export type Information = z.infer<typeof informationSchema>;

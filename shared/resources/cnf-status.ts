@@ -43,7 +43,7 @@ const podSchema = z.object({
     .array(leftOverSchema)
     .max(32)
     .optional()
-    .describe("What ICN's controller made for rules that do not exist here."),
+    .describe("Sections that ICN's controller made for rules that do not exist."),
   leftOut: z.int().optional().describe('Entries of these lists that were too many.'),
 });
 export type PodStatus = z.infer<typeof podSchema>;
