@@ -258,4 +258,4 @@ export const freeText = (maxLength: number) =>
   });
 
 /** Kept so that CRs which ICN's controller has written back are still accepted whole. */
-export const ignored = () => freeText(253).describe("Ignored. ICN's controller writes it.");
+export const ignored = () => freeText(253).describe("Ignored; ICN's controller writes it.");

@@ -18,7 +18,7 @@ const requirement = z.strictObject({
   key: key().describe('The label.'),
   operator: z
     .enum(OPERATORS, { error: `must be one of ${OPERATORS.join(', ')}` })
-    .describe('How it relates to values.'),
+    .describe('Relation of the label to values.'),
   values: z.array(value()).max(MAX_REQUIREMENTS).optional().describe('For In and NotIn.'),
 });
 
@@ -51,5 +51,5 @@ export const labelSelector = () =>
       )
       .max(MAX_REQUIREMENTS)
       .optional()
-      .describe('What else labels must be; all have to hold.'),
+      .describe('Further conditions on labels; all must hold.'),
   });

@@ -15,10 +15,10 @@ const TYPES = ['Hub', 'Device'] as const;
 const spec = z.strictObject({
   type: z
     .enum(TYPES, { error: `must be one of ${TYPES.join(', ')}` })
-    .describe('What this CNF is: a hub, or a device behind one.'),
+    .describe('Role of this CNF: a hub, or a device behind one.'),
   site: optionalHost().describe('Host in the site; all its addresses are destinations.'),
   subnet: plainNetwork().describe('Network of the site.'),
-  hubip: address().describe('Hub: address of the hub, which names its device vti_<hubip>.'),
+  hubip: address().describe('Hub: address of the hub; the device is vti_<hubip>.'),
   devicepip: address().describe('Device: its own address in the tunnel.'),
 });
 type Spec = z.infer<typeof spec>;

@@ -11,11 +11,13 @@ import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   localservice: host().describe(
-    'The service that answers. Of several addresses of a family the first in order is used.',
+    'Host name or address of the local service. If it has several addresses of a family, the first in sorted order is used.',
   ),
   localport: onePort().describe('Its port.'),
-  remoteservice: host().describe('The service that clients ask for; all its addresses count.'),
-  remoteport: onePort().describe('The port that clients ask for.'),
+  remoteservice: host().describe(
+    'Host name or address of the remote service; all its addresses are redirected.',
+  ),
+  remoteport: onePort().describe('The port of the remote service.'),
 });
 
 export const cnfLocalService = defineKind({
@@ -24,7 +26,7 @@ export const cnfLocalService = defineKind({
   plural: 'cnflocalservices',
   singular: 'cnflocalservice',
   shortNames: ['cnflsvc'],
-  description: 'Sends to a local service what clients send to a remote one.',
+  description: 'Redirects traffic for a remote service to a local one.',
   spec,
   generates: {
     hosts: ({ localservice, remoteservice }) => [

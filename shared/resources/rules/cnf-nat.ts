@@ -36,16 +36,16 @@ const spec = z.strictObject({
     .describe(
       'SNAT: src_dip becomes the source; MASQUERADE: the address of the device does; DNAT: dest_ip becomes the destination.',
     ),
-  src: optionalNatDevice().describe('DNAT: device that packets come in by. Absent: any.'),
+  src: optionalNatDevice().describe('DNAT: device by which packets enter. Absent: any.'),
   src_ip: negatableNetwork().describe('Source addresses.'),
   src_port: negatablePort().describe('Source ports; tcp and udp only.'),
   src_dip: negatableNetwork().describe(
-    'SNAT: the new source address. DNAT: destination addresses of packets as they come.',
+    'SNAT: the new source address. DNAT: destination addresses before translation.',
   ),
   src_dport: negatablePort().describe(
-    'SNAT: the new source ports. DNAT: destination ports of packets as they come.',
+    'SNAT: the new source ports. DNAT: destination ports before translation.',
   ),
-  dest: optionalNatDevice().describe('SNAT, MASQUERADE: device that packets go out by.'),
+  dest: optionalNatDevice().describe('SNAT, MASQUERADE: device by which packets leave.'),
   dest_ip: negatableNetwork().describe(
     'SNAT, MASQUERADE: destination addresses. DNAT: the new destination address; absent: the CNF itself.',
   ),
@@ -54,7 +54,7 @@ const spec = z.strictObject({
   ),
   proto: protocols().describe('Protocols. Default: all.'),
   index: count(0, 65_535).describe(
-    "Place in ICN's chain. OpenWRT's own order is that of the annotation sdewan.akraino.org/order.",
+    "Position in ICN's chain. OpenWRT uses the annotation sdewan.akraino.org/order instead.",
   ),
 });
 type Spec = z.infer<typeof spec>;
@@ -115,7 +115,7 @@ export const cnfNat = defineKind({
   plural: 'cnfnats',
   singular: 'cnfnat',
   shortNames: ['cnfn'],
-  description: 'Address translation of packets that come in or go out by a device of the CNF.',
+  description: 'Address translation of packets that enter or leave by a device of the CNF.',
   isMadeByCoordinator: true,
   spec,
   specRules: [

@@ -17,9 +17,9 @@ const MAX_U32 = 4_294_967_295;
 const spec = z.strictObject({
   src: network().describe('Source addresses.'),
   dst: network().describe('Destination addresses.'),
-  not: z.boolean().optional().describe('True: packets that do not match.'),
+  not: z.boolean().optional().describe('True: select the packets that do not match.'),
   prio: count(1, MAX_U32).describe(
-    'Place among the rules: the lower comes first. Default: behind those that have one.',
+    'Priority: lower values come first. Default: after all rules with a priority.',
   ),
   fwmark: mark().describe('Mark of the packet.'),
   table: optionalTextOrNumber({
@@ -41,7 +41,7 @@ export const cnfRouteRule = defineKind({
   plural: 'cnfrouterules',
   singular: 'cnfrouterule',
   shortNames: ['cnfrr'],
-  description: 'Which packets use which routing table of the CNF.',
+  description: 'A policy rule: which packets use which routing table of the CNF.',
   spec,
   specRules: [
     specRule(

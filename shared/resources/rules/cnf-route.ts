@@ -18,11 +18,11 @@ import { ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
 const spec = z.strictObject({
-  dst: destination().describe('Where to: an address, a network, or default.'),
-  gw: address().describe('Address of the next hop. Absent: on the link itself.'),
+  dst: destination().describe('Destination: an address, a network, or default.'),
+  gw: address().describe('Address of the next hop. Absent: the destination is on the link.'),
   dev: device().describe('Device by which packets leave.'),
   table: oneOf(['default', 'cnf']).describe(
-    `default: the main routing table; cnf: table ${CNF_TABLE}, which applications use. Default: default.`,
+    `default: the main routing table; cnf: table ${CNF_TABLE}, which SdewanApplications use. Default: default.`,
   ),
 });
 

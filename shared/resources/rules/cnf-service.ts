@@ -11,11 +11,11 @@ import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   fullname: host().describe(
-    'The service behind the CNF. Of several addresses the first in order is used.',
+    'Host name or address of the service. If it has several addresses, the first in sorted order is used.',
   ),
   port: onePort().describe('The port of the CNF that clients use.'),
   dport: onePort().describe('The port of the service.'),
-  cidr: plainNetworks().describe("Ignored, as by ICN's controller."),
+  cidr: plainNetworks().describe("Ignored, also by ICN's controller."),
 });
 
 /** Second in ICN's chain, behind what firewall3 puts first. */
@@ -27,7 +27,7 @@ export const cnfService = defineKind({
   plural: 'cnfservices',
   singular: 'cnfservice',
   shortNames: ['cnfsvc'],
-  description: 'Makes a service that has a host name reachable at a port of the CNF.',
+  description: 'Makes a service with a host name reachable at a port of the CNF.',
   spec,
   generates: {
     hosts: ({ fullname }) => [{ path: 'spec.fullname', name: fullname }],

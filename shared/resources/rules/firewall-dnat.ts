@@ -22,11 +22,9 @@ import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   ...redirectFields(),
-  src: reference(A_ZONE).describe('Zone that packets come from.'),
-  src_dip: negatableNetwork().describe('Destination addresses of packets as they come.'),
-  src_dport: negatablePort().describe(
-    'Destination ports of packets as they come; tcp and udp only.',
-  ),
+  src: reference(A_ZONE).describe('Zone from which packets come.'),
+  src_dip: negatableNetwork().describe('Destination addresses before translation.'),
+  src_dport: negatablePort().describe('Destination ports before translation; tcp and udp only.'),
   dest: optionalReference(A_ZONE).describe('Zone of the new destination.'),
   dest_ip: address().describe('The new destination address. Absent: the CNF itself.'),
   dest_port: port().describe('The new destination port or ports. Default: src_dport.'),

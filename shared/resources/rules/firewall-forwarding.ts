@@ -8,8 +8,8 @@ import { label, referenceTo, ruleResource, section } from '../render.ts';
 
 const spec = z.strictObject({
   name: ignored(),
-  src: referenceOrAny(A_ZONE).describe('Zone that packets come from, * for any.'),
-  dest: referenceOrAny(A_ZONE).describe('Zone that packets go to, * for any.'),
+  src: referenceOrAny(A_ZONE).describe('Zone from which packets come, * for any.'),
+  dest: referenceOrAny(A_ZONE).describe('Zone to which packets go, * for any.'),
   family: family(),
 });
 
@@ -19,7 +19,7 @@ export const firewallForwarding = defineKind({
   plural: 'firewallforwardings',
   singular: 'firewallforwarding',
   shortNames: ['fwf'],
-  description: 'Lets connections be opened from one firewall zone to another.',
+  description: 'Allows connections from one firewall zone to another.',
   spec,
   references: ({ src, dest }) => [
     ...referenceTo('FirewallZone', 'spec.src', src),

@@ -32,7 +32,7 @@ import { oneOf } from '../schema.ts';
 const spec = z.strictObject({
   name: ignored(),
   src: optionalReferenceOrAny(A_ZONE).describe(
-    'Zone that packets come from, * for any. Absent: packets from the CNF itself.',
+    'Zone from which packets come, * for any. Absent: packets from the CNF itself.',
   ),
   src_ip: networks().describe('Source addresses.'),
   src_mac: macs().describe('Source MAC addresses.'),
@@ -44,7 +44,7 @@ const spec = z.strictObject({
     .optional()
     .describe('ICMP types, by name or as type or type/code.'),
   dest: optionalReferenceOrAny(A_ZONE).describe(
-    'Zone that packets go to, * for any. Absent: packets to the CNF itself.',
+    'Zone to which packets go, * for any. Absent: packets to the CNF itself.',
   ),
   dest_ip: networks().describe('Destination addresses.'),
   dest_port: ports().describe('Destination ports; tcp and udp only.'),
@@ -52,8 +52,8 @@ const spec = z.strictObject({
   target: oneOf(['ACCEPT', 'REJECT', 'DROP', 'MARK', 'NOTRACK']).describe(
     'What to do with the packet.',
   ),
-  set_mark: mark().describe('For target MARK: the mark to set; bits outside of it are kept.'),
-  set_xmark: mark().describe('For target MARK: the mark to set; bits are flipped.'),
+  set_mark: mark().describe('For target MARK: the mark to set; bits outside its mask are kept.'),
+  set_xmark: mark().describe('For target MARK: the mark to set by exclusive or.'),
   family: family(),
   extra: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
 });
@@ -64,7 +64,7 @@ export const firewallRule = defineKind({
   plural: 'firewallrules',
   singular: 'firewallrule',
   shortNames: ['fwr'],
-  description: 'A firewall rule: what happens to packets from, to or between zones.',
+  description: 'A firewall rule for packets from, to or between zones.',
   spec,
   specRules: [
     specRule(

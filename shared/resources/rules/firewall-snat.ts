@@ -23,10 +23,10 @@ import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   ...redirectFields(),
-  src: optionalReference(A_ZONE).describe('Zone that packets come from.'),
+  src: optionalReference(A_ZONE).describe('Zone from which packets come.'),
   src_dip: address().describe('The new source address. Required.'),
   src_dport: port().describe('The new source port or ports.'),
-  dest: reference(A_ZONE).describe('Zone that packets leave by.'),
+  dest: reference(A_ZONE).describe('Zone by which packets leave.'),
   dest_ip: negatableNetwork().describe('Destination addresses.'),
   dest_port: negatablePort().describe('Destination ports; tcp and udp only.'),
 });

@@ -17,12 +17,14 @@ const spec = z.strictObject({
     .describe(
       'Networks of the zone: names in the pod annotation k8s.plugin.opnfv.org/nfn-network.',
     ),
-  input: policy().describe('For packets to the CNF itself. Default: as in section defaults.'),
-  output: policy().describe('For packets from the CNF itself. Default: as in section defaults.'),
-  forward: policy().describe(
-    'For packets between networks of the zone. Default: as in section defaults.',
+  input: policy().describe('For packets to the CNF itself. Default: that of the section defaults.'),
+  output: policy().describe(
+    'For packets from the CNF itself. Default: that of the section defaults.',
   ),
-  masq: flag().describe('1: source addresses of packets that leave by the zone are masqueraded.'),
+  forward: policy().describe(
+    'For packets between networks of the zone. Default: that of the section defaults.',
+  ),
+  masq: flag().describe('1: masquerade the source addresses of packets that leave by the zone.'),
   masq_src: z
     .array(networkItem())
     .max(MAX_ITEMS)
@@ -43,7 +45,7 @@ const spec = z.strictObject({
     .describe('Addresses of the zone, in addition to its networks.'),
   extra_src: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
   extra_dest: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
-  etra_dest: freeText(256).describe('The same as extra_dest, as ICN spells it.'),
+  etra_dest: freeText(256).describe("The same as extra_dest, in ICN's spelling."),
 });
 
 export const firewallZone = defineKind({
@@ -52,7 +54,7 @@ export const firewallZone = defineKind({
   plural: 'firewallzones',
   singular: 'firewallzone',
   shortNames: ['fwz'],
-  description: 'A firewall zone: networks of the CNF that are treated alike.',
+  description: 'A firewall zone: networks of the CNF that the firewall treats alike.',
   spec,
   specRules: [
     specRule(

@@ -24,7 +24,7 @@ export const zoneName = (
   zoneReference === undefined || zoneReference === '*' ? zoneReference : uciNameOf(zoneReference);
 
 export const family = () =>
-  oneOf(['ipv4', 'ipv6', 'any']).describe('Address family. Default: as the addresses tell.');
+  oneOf(['ipv4', 'ipv6', 'any']).describe('Address family. Default: that of the addresses.');
 
 /**
  * Firewalls leave a port out where the protocol has none, and the rule then matches more than it says.

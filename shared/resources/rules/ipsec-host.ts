@@ -16,9 +16,7 @@ import { ruleResource } from '../render.ts';
 
 const connection = z.strictObject({
   ...connectionFields(),
-  local_sourceip: virtualAddress().describe(
-    'Address that this side takes, or %config to be given one.',
-  ),
+  local_sourceip: virtualAddress().describe('Address of this side, or %config to request one.'),
 });
 
 export const ipsecHost = defineKind({

@@ -18,7 +18,7 @@ const GROUPS =
 
 const spec = z.strictObject({
   name: optionalText({ must: 'must be text', maxLength: 253, pattern: '[A-Za-z0-9_.-]*' }).describe(
-    "Ignored. ICN's controller writes it.",
+    "Ignored; ICN's controller writes it.",
   ),
   encryption_algorithm: text({
     must: 'must be a cipher of strongSwan such as aes128, aes256gcm16 or chacha20poly1305',
@@ -29,9 +29,7 @@ const spec = z.strictObject({
     must: 'must be a hash of strongSwan such as sha256 or sha384',
     maxLength: 32,
     pattern: HASHES,
-  }).describe(
-    'Hash. Leave it out for ciphers that authenticate by themselves (gcm, ccm, chacha20poly1305).',
-  ),
+  }).describe('Hash. Omit it for ciphers with authentication (gcm, ccm, chacha20poly1305).'),
   dh_group: optionalText({
     must: 'must be a group of strongSwan such as modp3072, ecp256 or curve25519',
     maxLength: 32,
@@ -45,7 +43,7 @@ export const ipsecProposal = defineKind({
   plural: 'ipsecproposals',
   singular: 'ipsecproposal',
   shortNames: ['ipsecp'],
-  description: 'A set of algorithms that IPsec remotes and connections refer to.',
+  description: 'A set of algorithms for IPsec remotes and connections.',
   holdsKeys: true,
   spec,
   uci: {

@@ -61,13 +61,13 @@ export const connectionFields = () => ({
     must: 'must be letters, digits, ".", "_" and "-"',
     maxLength: 63,
     pattern: '[A-Za-z0-9_.-]+',
-  }).describe('Name of the connection, its own among all of the CNF.'),
+  }).describe('Name of the connection, unique in the CNF.'),
   conn_type: z.enum(['tunnel', 'transport']).describe('Mode of IPsec.'),
   mode: z
     .enum(['start', 'add', 'route'])
-    .describe('start: at once; route: when there is traffic; add: when the other side begins.'),
+    .describe('start: connect at once; route: connect on traffic; add: wait for the other side.'),
   local_updown: command().describe(
-    'Program that strongSwan runs when the connection comes and goes.',
+    'Program that strongSwan runs when the connection comes up or goes down.',
   ),
   local_firewall: oneOf(['yes', 'no']).describe(
     'Whether strongSwan opens the firewall on this side.',
@@ -97,45 +97,47 @@ const secretReference = () =>
 
 export const remoteFields = <Connection extends z.ZodType>(connection: Connection) => ({
   name: optionalText({ must: 'must be text', maxLength: 253, pattern: '[A-Za-z0-9_.-]*' }).describe(
-    "Ignored. ICN's controller writes it.",
+    "Ignored; ICN's controller writes it.",
   ),
   type: optionalText({
     must: 'must be a word such as VTI-based or policy-based',
     maxLength: 63,
     pattern: '[A-Za-z0-9_-]+',
-  }).describe(`${VTI_BASED}: packets are led into connections by routes, not by IPsec policies.`),
+  }).describe(`${VTI_BASED}: routes, not IPsec policies, select the packets of a connection.`),
   remote: text({
     must: 'must be an address, a host name or %any',
     maxLength: 253,
     pattern: '%?[A-Za-z0-9_.:-]+',
   }).describe('The other side: address, host name, or %any.'),
-  authentication_method: z.enum(['psk', 'pubkey']).describe('How both sides prove who they are.'),
+  authentication_method: z.enum(['psk', 'pubkey']).describe('How both sides authenticate.'),
   crypto_proposal: z
     .array(reference(A_PROPOSAL))
     .min(1)
     .max(MAX_ITEMS)
     .describe('Algorithms for key exchange: names of IpsecProposals.'),
-  force_crypto_proposal: flag().describe('1: no other algorithms than these.'),
+  force_crypto_proposal: flag().describe('1: only these algorithms.'),
   local_identifier: identifier().describe('Identity of this side.'),
   remote_identifier: identifier().describe('Identity of the other side.'),
   pre_shared_key: optionalText({
     must: KEY_MUST,
     maxLength: 256,
     pattern: PRE_SHARED_KEY,
-  }).describe('For psk: the shared key. Better kept in a Secret: pre_shared_key_from.'),
+  }).describe('For psk: the shared key. Prefer a Secret: pre_shared_key_from.'),
   pre_shared_key_from: secretReference()
     .optional()
     .describe('For psk: key of a Secret of the same namespace that holds the shared key.'),
   local_public_cert: certificates().describe(
-    'For pubkey: certificate of this side, then those that lead from it to its CA.',
+    'For pubkey: certificate of this side, followed by the intermediate certificates up to its CA.',
   ),
   local_private_cert: privateKey().describe(
-    'For pubkey: private key of this side. Better kept in a Secret: local_private_cert_from.',
+    'For pubkey: private key of this side. Prefer a Secret: local_private_cert_from.',
   ),
   local_private_cert_from: secretReference()
     .optional()
     .describe('For pubkey: key of a Secret of the same namespace that holds the private key.'),
-  shared_ca: certificates().describe('For pubkey: CAs that the other side is trusted by.'),
+  shared_ca: certificates().describe(
+    'For pubkey: CAs that this side trusts for the certificate of the other side.',
+  ),
   connections: z
     .array(connection)
     .min(1)

@@ -27,7 +27,7 @@ export const ipsecSite = defineKind({
   singular: 'ipsecsite',
   shortNames: ['ipsecs'],
   description:
-    'An IPsec remote that connects networks behind the CNF with networks behind the other side.',
+    'An IPsec remote that connects networks behind the CNF with networks behind the remote.',
   holdsKeys: true,
   spec: z.strictObject(remoteFields(connection)),
   specRules: remoteRules,

@@ -35,7 +35,7 @@ export const mwan3Policy = defineKind({
   plural: 'mwan3policies',
   singular: 'mwan3policy',
   shortNames: ['mwp'],
-  description: 'A policy of mwan3: over which networks traffic goes, and in which shares.',
+  description: 'A policy of mwan3: which networks carry traffic, and in which shares.',
   spec,
   specRules: [
     specRule('members', unique('members', 'network'), 'each network can be a member once only'),

@@ -20,8 +20,8 @@ const spec = z.strictObject({
     'Protocol. Default: all.',
   ),
   family: oneOf(['ipv4', 'ipv6', 'all', 'any']).describe('Address family. Default: any.'),
-  sticky: flag().describe('1: traffic of one source stays with one network for a time.'),
-  timeout: count(1, 1_000_000).describe('How long sticky lasts, in seconds. Default: 600.'),
+  sticky: flag().describe('1: keep the traffic of one source on one network for some time.'),
+  timeout: count(1, 1_000_000).describe('Duration of sticky, in seconds. Default: 600.'),
 });
 
 /** mwan3 takes ports as iptables' multiport does: `80,443,8000:8100`. */
@@ -34,7 +34,7 @@ export const mwan3Rule = defineKind({
   plural: 'mwan3rules',
   singular: 'mwan3rule',
   shortNames: ['mwr'],
-  description: 'A rule of mwan3: which traffic goes by which Mwan3Policy.',
+  description: 'A rule of mwan3: which traffic uses which Mwan3Policy.',
   spec,
   specRules: [
     specRule(

@@ -39,7 +39,7 @@ const TARGETS = ['ACCEPT', 'REJECT', 'DROP', 'MARK', 'NOTRACK'] as const;
 
 const spec = z.strictObject({
   name: ignored(),
-  src: device().describe('Device that packets come in by.'),
+  src: device().describe('Device by which packets enter.'),
   src_ip: networks().describe('Source addresses.'),
   src_mac: macs().describe('Source MAC addresses.'),
   src_port: ports().describe('Source ports; tcp and udp only.'),
@@ -50,7 +50,7 @@ const spec = z.strictObject({
     .optional()
     .describe('ICMP types, by name or as type or type/code.'),
   dest: optionalDevice().describe(
-    'Device that packets go out by. Absent: packets to the CNF itself.',
+    'Device by which packets leave. Absent: packets to the CNF itself.',
   ),
   dest_ip: networks().describe('Destination addresses.'),
   dest_port: ports().describe('Destination ports; tcp and udp only.'),
@@ -58,8 +58,8 @@ const spec = z.strictObject({
   target: z
     .enum(TARGETS, { error: `must be one of ${TARGETS.join(', ')}` })
     .describe('What to do with the packet.'),
-  set_mark: mark().describe('For target MARK: the mark to set; bits outside of it are kept.'),
-  set_xmark: mark().describe('For target MARK: the mark to set; bits are flipped.'),
+  set_mark: mark().describe('For target MARK: the mark to set; bits outside its mask are kept.'),
+  set_xmark: mark().describe('For target MARK: the mark to set by exclusive or.'),
   family: family(),
   extra: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
 });

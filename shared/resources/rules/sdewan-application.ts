@@ -26,10 +26,10 @@ const unusedPort = () =>
     pattern: '[^\\x00-\\x1f\\x7f]*',
     min: 0,
     max: 65_535,
-  }).describe("Ignored, as by ICN's controller.");
+  }).describe("Ignored, also by ICN's controller.");
 
 const spec = z.strictObject({
-  podSelector: labelSelector().describe('Which pods, by their labels, as in a Deployment.'),
+  podSelector: labelSelector().describe('Selects pods by their labels, as in a Deployment.'),
   appNamespace: optionalText({
     must: 'must be the name of a namespace',
     maxLength: 63,
@@ -68,7 +68,7 @@ export const sdewanApplication = defineKind({
   plural: 'sdewanapplications',
   singular: 'sdewanapplication',
   shortNames: ['sdewanapp'],
-  description: `Sends what chosen pods send by table ${CNF_TABLE} of the CNF, whose routes are CNFRoutes with table cnf.`,
+  description: `Routes packets from the selected pods by table ${CNF_TABLE} of the CNF, whose routes are CNFRoutes with table cnf.`,
   spec,
   specRules: [
     specRule(
