@@ -19,8 +19,8 @@ import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop } from './reconcile/loop.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
-import { leftOverTeller } from './report/left-overs.ts';
-import { openTold } from './report/told.ts';
+import { leftOverLogger } from './report/left-overs.ts';
+import { openReported } from './report/reported.ts';
 import { createReportClient } from './report/client.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
@@ -41,7 +41,8 @@ export type AgentOptions = {
 };
 
 const LAST_GOOD_FILE = 'last-good.json';
-const TOLD_FILE = 'told.json';
+/** Named by an earlier version. */
+const REPORTED_FILE = 'told.json';
 
 /** Runs until the signal aborts and every part has come to its end. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
@@ -50,7 +51,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
   const ledger = await openLedger(inStateDir(LEDGER_FILE), log);
   const lastGood = await openLastGood(inStateDir(LAST_GOOD_FILE), log);
-  const told = await openTold(inStateDir(TOLD_FILE), log);
+  const reported = await openReported(inStateDir(REPORTED_FILE), log);
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();
 
@@ -87,7 +88,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     driver,
     source,
     information: information.current,
-    commentsLost: () => told.untold(ledger.record().comments.lost),
+    commentsLost: () => reported.unreported(ledger.record().comments.lost),
     onChange: () => onChange(),
     clock,
   });
@@ -108,7 +109,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     purpose: env.SDEWAN_PURPOSE,
     heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
     clock,
-    onCommentsTold: told.add,
+    onCommentsReported: reported.add,
     onSent: (outcome) => metrics.reports.inc({ outcome }),
     log,
   });
@@ -124,7 +125,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     log,
   });
   const devices = await followDevices({ onChange: () => loop.mark(), signal, clock, log });
-  const tellLeftOvers = leftOverTeller(log);
+  const logLeftOvers = leftOverLogger(log);
   const refusals = createRefusals(clock, revisionOf);
   const pass = createPass({
     driver,
@@ -134,7 +135,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     refusals,
     onStanding: (standing) => {
       status.setStanding(standing);
-      tellLeftOvers(standing.leftOvers);
+      logLeftOvers(standing.leftOvers);
     },
     onDrift: (packages) => {
       log.warn({ packages }, 'drift: somebody else changed OpenWRT, repairing it');

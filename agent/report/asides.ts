@@ -8,8 +8,8 @@ import type { Snapshot } from './status.ts';
 export type Aside = {
   /** Fields for the report that is sent next. */
   fields: (report: Report, snapshot: Pick<Snapshot, 'information' | 'commentsLost'>) => object;
-  /** Takes in the answer to it. True when there is more to tell. */
-  heard: (answer: ReportAnswer) => Promise<boolean>;
+  /** Takes in the answer to it. True when there is more to report. */
+  answered: (answer: ReportAnswer) => Promise<boolean>;
 };
 
 /** What OpenWRT is like: again to each coordinator, and whenever it changes. */
@@ -24,7 +24,7 @@ export const createInformationAside = (): Aside => {
       isNews = taker !== undefined && text !== taker.has;
       return isNews ? { information } : {};
     },
-    heard: async ({ epoch, takesInformation, wantsFull }) => {
+    answered: async ({ epoch, takesInformation, wantsFull }) => {
       if (takesInformation !== true) taker = undefined;
       else if (taker?.epoch !== epoch) taker = { epoch, has: undefined };
       else if (isNews && wantsFull !== true) taker = { epoch, has: text };
@@ -33,26 +33,26 @@ export const createInformationAside = (): Aside => {
   };
 };
 
-/** Which comments were lost. `onTold`: a coordinator has taken it, and no other need be told. */
+/** Which comments were lost. `onReported`: a coordinator has received it, and none needs it again. */
 export const createCommentsAside = (
-  onTold: (packages: readonly string[]) => Promise<void>,
+  onReported: (packages: readonly string[]) => Promise<void>,
 ): Aside => {
   let takes = false;
-  let untold: readonly string[] = [];
+  let unreported: readonly string[] = [];
   let sent: readonly string[] = [];
   return {
     fields: ({ page }, { commentsLost = [] }) => {
-      untold = commentsLost;
-      sent = takes && page === 0 ? untold : [];
+      unreported = commentsLost;
+      sent = takes && page === 0 ? unreported : [];
       // Where no answer comes, the next one may be an older coordinator's.
       takes = false;
       return sent.length > 0 ? { commentsLost: [...sent] } : {};
     },
-    heard: async ({ takesCommentsLost, wantsFull }) => {
+    answered: async ({ takesCommentsLost, wantsFull }) => {
       takes = takesCommentsLost === true;
-      const isTold = sent.length > 0 && wantsFull !== true;
-      if (isTold) await onTold(sent);
-      return takes && !isTold && untold.length > 0;
+      const isReported = sent.length > 0 && wantsFull !== true;
+      if (isReported) await onReported(sent);
+      return takes && !isReported && unreported.length > 0;
     },
   };
 };

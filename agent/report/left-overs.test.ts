@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
-import { leftOverTeller } from './left-overs.ts';
+import { leftOverLogger } from './left-overs.ts';
 
-it('what ICN left is told by name, once whenever it changes, and when it is gone', () => {
+it('the log names what ICN left, once whenever that changes, and when it is gone', () => {
   const lines: unknown[] = [];
-  const tell = leftOverTeller({ info: (fields: unknown) => lines.push(fields) });
+  const logLeftOvers = leftOverLogger({ info: (fields: unknown) => lines.push(fields) });
   const leftOver = { package: 'firewall', type: 'forwarding', name: 'lan-wan' };
   const many = Array.from({ length: 40 }, (_, at) => ({ ...leftOver, name: `f${at}` }));
-  for (const leftOvers of [[], [leftOver], [{ ...leftOver }], [], [], many]) tell(leftOvers);
+  for (const leftOvers of [[], [leftOver], [{ ...leftOver }], [], [], many])
+    logLeftOvers(leftOvers);
   expect(lines.slice(0, 2)).toEqual([
     { count: 1, sections: ['firewall forwarding lan-wan'] },
     { count: 0, sections: [] },

@@ -6,13 +6,13 @@ import type { Logger } from '#shared/runtime/log.ts';
 /** Names in one line of the log. */
 const MAX_NAMES = 32;
 
-export const leftOverTeller = (
+export const leftOverLogger = (
   log: Pick<Logger, 'info'>,
 ): ((leftOvers: readonly LeftOver[]) => void) => {
-  let told: readonly LeftOver[] = [];
+  let logged: readonly LeftOver[] = [];
   return (leftOvers) => {
-    if (isDeepStrictEqual(leftOvers, told)) return;
-    told = leftOvers;
+    if (isDeepStrictEqual(leftOvers, logged)) return;
+    logged = leftOvers;
     const sections = leftOvers
       .slice(0, MAX_NAMES)
       .map(({ package: uciPackage, type, name }) => `${uciPackage} ${type} ${name}`);

@@ -52,7 +52,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     purpose: 'cnf-1',
     heartbeatMs,
     clock: systemClock,
-    onCommentsTold: async (packages) => {
+    onCommentsReported: async (packages) => {
       commentsTold.push(...packages);
       delete world.commentsLost;
     },

@@ -1,5 +1,5 @@
 /**
- * Keeps the coordinator told: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
+ * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
  * may be down for as long as it likes: nothing waits for it.
  */
 import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
@@ -21,8 +21,8 @@ export type PublisherDeps = {
   purpose: string;
   heartbeatMs: number;
   clock: Clock;
-  /** The coordinator has taken that these packages have lost their comments. */
-  onCommentsTold: (packages: readonly string[]) => Promise<void>;
+  /** The coordinator has received that these packages have lost their comments. */
+  onCommentsReported: (packages: readonly string[]) => Promise<void>;
   onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
   log: Logger;
 };
@@ -33,7 +33,7 @@ export type Publisher = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** A pass tells twice, before and after it writes: most passes are over within this time, and become one report. */
+/** A pass changes what is reported twice, before and after it writes: most passes are over within this time, and become one report. */
 const COALESCE_MS = 50;
 const JITTER = 0.25;
 const BACKOFF = { baseMs: 500, maxMs: 15_000 };
@@ -41,9 +41,9 @@ const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, bootId, purpose, heartbeatMs, clock, onSent, log } = deps;
   let sequence = 0;
-  /** What the coordinator holds: the last full report of this boot, the answer to it, and its rules. */
-  let held: { sequence: number; epoch: string; rules: string } | undefined;
-  const asides = [createInformationAside(), createCommentsAside(deps.onCommentsTold)];
+  /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
+  let received: { sequence: number; epoch: string; rules: string } | undefined;
+  const asides = [createInformationAside(), createCommentsAside(deps.onCommentsReported)];
   let failing = false;
 
   const postWith = async (
@@ -53,7 +53,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   ): Promise<ReportAnswer> => {
     const fields = asides.map((aside) => aside.fields(report, apart));
     const answer = await client.post(Object.assign({}, report, ...fields), signal);
-    for (const aside of asides) if (await aside.heard(answer)) trigger.mark();
+    for (const aside of asides) if (await aside.answered(answer)) trigger.mark();
     return answer;
   };
 
@@ -64,11 +64,17 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     sequence += 1;
     const head = { version: REPORT_VERSION, bootId, sequence, purpose, ...state } as const;
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
-    if (held?.rules === text) {
-      const heartbeat: Report = { ...head, page: 0, pages: 1, repeats: held.sequence, rules: [] };
+    if (received?.rules === text) {
+      const heartbeat: Report = {
+        ...head,
+        page: 0,
+        pages: 1,
+        repeats: received.sequence,
+        rules: [],
+      };
       const { epoch, wantsFull } = await post(heartbeat);
-      if (epoch === held.epoch && wantsFull !== true) return 'heartbeat';
-      held = undefined;
+      if (epoch === received.epoch && wantsFull !== true) return 'heartbeat';
+      received = undefined;
       return send(signal);
     }
     const pages = pagesOf(rules);
@@ -80,7 +86,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const [epoch, ...others] = epochs;
     // It restarted between two pages, and has only some of them.
     if (epoch === undefined || others.length > 0) return send(signal);
-    held = { sequence: head.sequence, epoch, rules: text };
+    received = { sequence: head.sequence, epoch, rules: text };
     return 'full';
   };
 

@@ -1,4 +1,4 @@
-/** What the agent knows of itself right now: collected from its parts, told to the coordinator, to `/readyz` and to metrics. */
+/** What the agent knows of itself right now: collected from its parts, for reports, for `/readyz` and to metrics. */
 import { isDeepStrictEqual } from 'node:util';
 import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';

@@ -20,7 +20,7 @@ export type DevicesDeps = {
 /** Two small files of the kernel and one call; an address that has moved is noticed within this time. */
 const LOOK_INTERVAL_MS = 2_000;
 
-/** The table as it is now, whenever asked; `onChange` is not told of the first look. What cannot be read changes nothing. */
+/** The table as it is now, whenever asked; `onChange` is not called for the first look. What cannot be read changes nothing. */
 export const followDevices = async (deps: DevicesDeps): Promise<() => DeviceTable> => {
   const { onChange, signal, clock, log, read = readDevices } = deps;
   let devices: DeviceTable = { defaultRoute: undefined, byAddress: new Map() };

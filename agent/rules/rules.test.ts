@@ -106,7 +106,7 @@ describe('the rules of a kind', () => {
   });
 });
 
-it('a kind that is left out is not watched, which is told, and what is there for it is left alone', async () => {
+it('a kind that is left out is not watched and is reported, and its sections stay', async () => {
   start();
   await until(isWatched);
   expect(server.watchers).toBe(1);

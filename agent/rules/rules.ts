@@ -27,7 +27,7 @@ export type RuleSource = {
   unknownKinds: () => string[];
   /** Kinds that are not watched, or that the API server has never served: their sections are left alone. */
   unservedKinds: () => string[];
-  /** Kinds of which no changes are heard now, and why. */
+  /** Kinds whose changes do not arrive now, and why. */
   unwatchedKinds: () => ReadonlyMap<string, string>;
   /** Watches until the signal aborts. */
   run: (signal: AbortSignal) => Promise<void>;

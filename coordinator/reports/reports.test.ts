@@ -64,7 +64,7 @@ describe('a heartbeat', () => {
     expect(accept(page(2, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
     expect(accept(page(3, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
     expect(reports.of('pod-1')?.rules.size).toBe(2);
-    expect(reports.of('pod-1')?.heardAt).toEqual(at(3_000));
+    expect(reports.of('pod-1')?.receivedAt).toEqual(at(3_000));
   });
 
   it('that repeats something unknown asks for all', () => {

@@ -125,7 +125,7 @@ export class Reports {
     at: Moment,
   ): Acceptance {
     const whole = this.#concernsAll(current, page, at);
-    entry.current = { ...current, ...wordsOf(page), heardAt: at, toldSilent: false };
+    entry.current = { ...current, ...wordsOf(page), receivedAt: at, toldSilent: false };
     return whole ? { outcome: 'news', rules: new Set(), whole } : { outcome: 'heartbeat' };
   }
 
@@ -144,7 +144,7 @@ export class Reports {
       bootId: page.bootId,
       // A new boot is a restart more than the last one had, whatever the pod's status says by now.
       restarts: before?.restarts ?? Math.max(pod.restarts, (entry.current?.restarts ?? -1) + 1),
-      heardAt: at,
+      receivedAt: at,
       ...wordsOf(page),
       rules: words,
       fullSequence: page.sequence,

@@ -65,7 +65,7 @@ export const report = (
 ): PodReport => ({
   bootId: 'boot-0001',
   restarts: 0,
-  heardAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
+  receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],
   rules: new Map(words.map((entry) => [entry.uid, entry])),
@@ -118,7 +118,7 @@ const reports = fc
   .map((facts) =>
     report(facts.word ? [word({ ...facts.word, reason: facts.word.state })] : [], {
       restarts: facts.restarts,
-      heardAt: { monotonic: UPTIME - facts.age, wall: NOW - facts.age },
+      receivedAt: { monotonic: UPTIME - facts.age, wall: NOW - facts.age },
       openwrt: { reachable: facts.reachable, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: facts.unwatched ? ['FirewallRule'] : [],
     }),

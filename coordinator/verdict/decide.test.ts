@@ -47,7 +47,7 @@ describe('a rule that is being deleted goes', () => {
       {
         report: {
           ...removed,
-          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+          receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
         },
       },
     ],
@@ -103,7 +103,7 @@ describe('a rule that is being deleted stays', () => {
     'while a pod is out of reach': {
       pod: {
         report: report([word()], {
-          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+          receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
         }),
       },
       reason: 'AgentSilent',

@@ -2,16 +2,16 @@
 import type { OpenwrtState, RuleReport } from '#shared/protocol/report.ts';
 
 export type RuleWord = RuleReport & {
-  /** When this state of this revision was first heard of this boot, wall-clock milliseconds. */
+  /** When this state of this revision was first reported in this boot, wall-clock milliseconds. */
   since: number;
 };
 
 export type PodReport = {
   bootId: string;
-  /** How often the agent's container had restarted when this boot was first heard of. */
+  /** How often the agent's container had restarted when this boot first reported. */
   restarts: number;
   /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
-  heardAt: { monotonic: number; wall: number };
+  receivedAt: { monotonic: number; wall: number };
   openwrt: OpenwrtState;
   unwatchedKinds: readonly string[];
   /** By the CR's uid. */

@@ -28,7 +28,7 @@ export type PodVerdict = {
 export type RollupContext = {
   /** Wall clock, milliseconds. */
   now: number;
-  /** The clock of `heardAt.monotonic`. */
+  /** The clock of `receivedAt.monotonic`. */
   monotonic: number;
   /** A report older than this is not fresh. */
   silentAfterMs: number;
@@ -59,7 +59,7 @@ export const podVerdict = (
 export const isCurrent = ({ status, generation }: Rule): boolean =>
   status?.observedGeneration === generation;
 
-/** Nothing known speaks against the pod: this coordinator is only too young to have heard of it. */
+/** Nothing known speaks against the pod: this coordinator is only too young to have received its report. */
 export const isAwaited = (
   target: Target,
   report: PodReport | undefined,
@@ -85,10 +85,10 @@ const because = (
 export const isSilent = (
   report: PodReport,
   context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'>,
-): boolean => context.monotonic - report.heardAt.monotonic > context.silentAfterMs;
+): boolean => context.monotonic - report.receivedAt.monotonic > context.silentAfterMs;
 
 export const silence = (report: PodReport): string =>
-  `the agent has not reported since ${timestamp(report.heardAt.wall)}`;
+  `the agent has not reported since ${timestamp(report.receivedAt.wall)}`;
 
 /** What a rule's author can mend comes before what an operator can; what passes by itself comes last. */
 const checks: readonly Check[] = [

@@ -77,7 +77,7 @@ describe('a rule that all live pods have', () => {
 
   it('keeps its times while heartbeats come and coordinators restart', () => {
     const heartbeat = report([word({ since: NOW + 90_000 })], {
-      heardAt: { monotonic: UPTIME + 90_000, wall: NOW + 90_000 },
+      receivedAt: { monotonic: UPTIME + 90_000, wall: NOW + 90_000 },
     });
     const pods = [{ report: heartbeat }, { target: b, report: heartbeat }];
     const time = { now: NOW + 91_000, monotonic: UPTIME + 91_000 };
@@ -110,7 +110,7 @@ describe('a live pod that', () => {
       pod: {
         target: b,
         report: report([word()], {
-          heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
+          receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 },
         }),
       },
       reason: 'AgentSilent',
@@ -427,7 +427,7 @@ describe('whatever is known', () => {
           pod.agent.state !== 'missing' &&
           (said
             ? said.openwrt.reachable &&
-              UPTIME - said.heardAt.monotonic <= SILENT_AFTER &&
+              UPTIME - said.receivedAt.monotonic <= SILENT_AFTER &&
               said.rules.get(subject.uid)?.state === 'Applied' &&
               said.rules.get(subject.uid)?.revision === subject.revision
             : awaited &&
@@ -463,9 +463,9 @@ describe('whatever is known', () => {
         ...pod,
         report: pod.report && {
           ...pod.report,
-          heardAt: {
-            monotonic: pod.report.heardAt.monotonic + 7_000,
-            wall: pod.report.heardAt.wall,
+          receivedAt: {
+            monotonic: pod.report.receivedAt.monotonic + 7_000,
+            wall: pod.report.receivedAt.wall,
           },
         },
       }));

@@ -30,8 +30,8 @@ export const rollup = (
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
   // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is looked at anew.
-  const unheard = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
-  if (unheard && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
+  const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
+  if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
   if (rule.deletedAt !== undefined)
     return removing(rule, decide(rule, targets, reports, context), context);
