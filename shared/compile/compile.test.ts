@@ -155,7 +155,7 @@ describe('compile', () => {
         verdict: 'failed',
         reason: 'NameTooLong',
         message:
-          "metadata.name: the name must be at most 11 characters long: OpenWRT's firewall3 has no longer zone names",
+          'metadata.name: the name must have at most 11 characters: firewall3 of OpenWRT allows no longer zone names',
       },
     },
     {

@@ -126,7 +126,7 @@ export const alike = (one: Condition, other: Condition): Condition => ({
 
 export const nameLimit = (max: number, why: string): NameRule => ({
   cel: `self.metadata.name.size() <= ${max}`,
-  message: `the name must be at most ${max} characters long: ${why}`,
+  message: `the name must have at most ${max} characters: ${why}`,
   holds: (name) => name.length <= max,
   isLimit: true,
 });

@@ -134,7 +134,7 @@ describe('every kind on two replicas', async () => {
     for (const pod of pods) expectSamplesIn((await filesOf(pod)).flat(), samples);
     const long = rule('FirewallZone', 'twelve-chars', { network: ['ovn-net1'] }, PURPOSE);
     await expect(apply(cluster, namespace, long)).rejects.toThrow(
-      "OpenWRT's firewall3 has no longer zone names",
+      'firewall3 of OpenWRT allows no longer zone names',
     );
   });
 });

@@ -65,7 +65,7 @@ export const cnfHubSite = defineKind({
     specRule(
       'hubip',
       when(is('type', 'Hub'), matches('hubip', `[0-9.]{7,${MAX_HUB_IP}}`)),
-      `is required for a Hub, IPv4 and at most ${MAX_HUB_IP} characters long: Linux takes at most 15 characters for the device vti_<hubip>`,
+      `is required for a Hub, and must be an IPv4 address of at most ${MAX_HUB_IP} characters: Linux takes at most 15 characters for the device vti_<hubip>`,
     ),
     specRule(
       'devicepip',

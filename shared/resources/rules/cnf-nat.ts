@@ -127,22 +127,22 @@ export const cnfNat = defineKind({
     specRule(
       'src',
       any(absent('src'), all(IS_DNAT, not(is('src', '#source')))),
-      'is a device other than #source, and for DNAT only',
+      'must be a device other than #source, and can be used with DNAT only',
     ),
     specRule(
       'src_dip',
       any(IS_DNAT, choose(IS_SNAT, oneAddressIn('src_dip'), absent('src_dip'))),
-      'is required for SNAT, one address, and cannot be used with MASQUERADE',
+      'must be one address for SNAT, where it is required, and cannot be used with MASQUERADE',
     ),
     specRule(
       'dest_ip',
       when(IS_DNAT, choose(given('dest_ip'), oneAddressIn('dest_ip'), given('dest_port'))),
-      'is one address for DNAT; without it, dest_port is required',
+      'must be one address for DNAT; if it is absent, dest_port is required',
     ),
     specRule(
       'src_dport',
       any(absent('src_dport'), IS_DNAT, all(IS_SNAT, matchesAsText('src_dport', NOT_NEGATED))),
-      'cannot be negated with SNAT, nor be used with MASQUERADE',
+      'cannot be negated with SNAT, and cannot be used with MASQUERADE',
     ),
     specRule(
       'dest_port',

@@ -47,7 +47,7 @@ export const cnfRouteRule = defineKind({
     specRule(
       'src',
       any(given('src'), given('dst'), given('fwmark')),
-      'src, dst or fwmark is required: without one, all traffic would use the table',
+      'src, dst or fwmark is required: otherwise all traffic would use the table',
     ),
     specRule(
       'dst',

@@ -40,11 +40,11 @@ export const firewallSnat = defineKind({
   description: 'Rewrites the source address of packets that leave by a firewall zone.',
   spec,
   specRules: [
-    specRule('src_dip', given('src_dip'), 'is required: the new source address'),
+    specRule('src_dip', given('src_dip'), 'is required'),
     specRule(
       'src_mac',
       absent('src_mac'),
-      'cannot be used with SNAT: packets that leave have no such address any more',
+      'cannot be used with SNAT: packets that leave do not have it any more',
     ),
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
   ],

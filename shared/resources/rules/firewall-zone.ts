@@ -60,14 +60,14 @@ export const firewallZone = defineKind({
     specRule(
       'etra_dest',
       any(absent('etra_dest'), absent('extra_dest'), equal('etra_dest', 'extra_dest')),
-      'is another spelling of extra_dest: give only one of the two',
+      'is another spelling of extra_dest: set only one of the two',
     ),
   ],
   nameRules: [
-    nameLimit(11, "OpenWRT's firewall3 has no longer zone names"),
+    nameLimit(11, 'firewall3 of OpenWRT allows no longer zone names'),
     nameIsNot(
       '^[0-9]',
-      "the name must begin with a letter: OpenWRT's firewall has no other zone names",
+      "the name must begin with a letter: OpenWRT's firewall allows no other zone names",
     ),
   ],
   networks: ({ network }) =>

@@ -61,7 +61,7 @@ export const remoteRules: readonly SpecRule<Remote>[] = [
     when(IS_PUBKEY, not(alike(given('local_private_cert'), present('local_private_cert_from')))),
     'pubkey needs either local_private_cert or local_private_cert_from',
   ),
-  specRule('connections', unique('connections', 'name'), 'each connection needs a name of its own'),
+  specRule('connections', unique('connections', 'name'), 'the names of connections must be unique'),
 ];
 
 export const remoteReferences = ({ crypto_proposal, connections }: Remote): Reference[] => [

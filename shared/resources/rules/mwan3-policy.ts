@@ -38,13 +38,13 @@ export const mwan3Policy = defineKind({
   description: 'A policy of mwan3: which networks carry traffic, and in which shares.',
   spec,
   specRules: [
-    specRule('members', unique('members', 'network'), 'each network can be a member once only'),
+    specRule('members', unique('members', 'network'), 'each network can be a member only once'),
   ],
   nameRules: [
     mwan3NameLimit,
     nameIsNot(
       `^(${BUILT_IN_POLICIES.join('|')})$`,
-      `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 has these built in`,
+      `the name must not be ${BUILT_IN_POLICIES.join(', ')}: mwan3 defines these itself`,
     ),
   ],
   networks: ({ members }) =>

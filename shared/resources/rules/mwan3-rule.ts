@@ -40,7 +40,7 @@ export const mwan3Rule = defineKind({
     specRule(
       'proto',
       any(all(absent('src_port'), absent('dest_port')), is('proto', 'tcp', 'udp')),
-      'ports need tcp or udp: mwan3 leaves them out otherwise',
+      'ports need tcp or udp: mwan3 ignores them otherwise',
     ),
   ],
   nameRules: [mwan3NameLimit],

@@ -85,7 +85,7 @@ export const networkFirewallRule = defineKind({
     specRule(
       'dest',
       when(is('target', ...EARLY_TARGETS), absent('dest')),
-      'cannot be used with MARK and NOTRACK, which act before the way out is known',
+      'cannot be used with MARK and NOTRACK, which act before the outgoing device is known',
     ),
     portsNeedProtocol(['src_port', 'dest_port'], 'all'),
   ],

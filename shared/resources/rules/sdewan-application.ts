@@ -78,7 +78,7 @@ export const sdewanApplication = defineKind({
         filled('podSelector.matchLabels'),
         filled('podSelector.matchExpressions'),
       ),
-      'needs a label or an expression, or an appNamespace: it would select all pods',
+      'needs a label or an expression, or an appNamespace: otherwise it would select all pods',
     ),
   ],
   pods: ({ podSelector, appNamespace }) => ({

@@ -54,7 +54,7 @@ export const samples: Samples = {
   refused: {
     'SNAT without the new source': {
       spec: { dest: 'wan1' },
-      server: 'is required: the new source address',
+      server: 'is required',
     },
     'SNAT of a MAC address': {
       spec: { dest: 'wan1', src_dip: '1.2.3.4', src_mac: '00:11:22:33:44:55' },

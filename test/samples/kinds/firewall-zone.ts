@@ -76,7 +76,7 @@ export const samples: Samples = {
     'a zone name of twelve characters': {
       name: 'abcdefghijkl',
       spec: { network: ['ovn-net1'] },
-      server: 'the name must be at most 11 characters long',
+      server: 'the name must have at most 11 characters',
     },
     'a zone name that begins with a digit': {
       name: '1lan',

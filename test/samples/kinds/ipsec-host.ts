@@ -136,7 +136,7 @@ export const samples: Samples = {
           { name: 'c', conn_type: 'transport', mode: 'add' },
         ],
       },
-      server: 'each connection needs a name of its own',
+      server: 'the names of connections must be unique',
     },
   },
   fields: uci.remote,

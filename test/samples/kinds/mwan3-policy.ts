@@ -45,7 +45,7 @@ export const samples: Samples = {
     'a policy name that mwan3 has built in': {
       name: 'blackhole',
       spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
-      server: 'mwan3 has these built in',
+      server: 'mwan3 defines these itself',
     },
     'a policy with one network twice': {
       spec: {
@@ -54,7 +54,7 @@ export const samples: Samples = {
           { network: 'n', metric: 2, weight: 2 },
         ],
       },
-      server: 'each network can be a member once only',
+      server: 'each network can be a member only once',
     },
     'a policy member out of range': {
       spec: { members: [{ network: 'n', metric: 0, weight: 2 }] },
