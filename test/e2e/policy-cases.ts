@@ -77,7 +77,7 @@ const POLICY_OF_BINDINGS = { policy: 'sdewan-coordinator-bindings', who: 'coordi
 const bindings = ({ closed, open }: Places): Case[] => [
   {
     ...POLICY_OF_BINDINGS,
-    message: 'the coordinator keeps RoleBindings only',
+    message: 'the coordinator may write RoleBindings only',
     denied: {
       'create a Role': create(role('Role', 'sdewan-agent', closed)),
       'create a ClusterRole': create(role('ClusterRole', `${OF_THE_TEST}-2`)),
@@ -95,7 +95,7 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
   {
     ...POLICY_OF_BINDINGS,
-    message: 'the coordinator keeps no RoleBindings but sdewan-agent and sdewan-agent-keys',
+    message: 'the coordinator may write no RoleBindings except sdewan-agent and sdewan-agent-keys',
     denied: {
       'create a RoleBinding of another name': create(binding(closed, 'view')),
       'delete a RoleBinding of another name': remove('rolebinding', 'somebody-elses', '-n', closed),
@@ -107,7 +107,7 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
   {
     ...POLICY_OF_BINDINGS,
-    message: 'the coordinator binds no roles but sdewan-agent and sdewan-agent-keys',
+    message: 'the coordinator may bind no roles except sdewan-agent and sdewan-agent-keys',
     denied: {
       'bind another ClusterRole': create(
         binding(open, 'sdewan-agent', [account(open)], { name: 'cluster-admin' }),
@@ -123,7 +123,7 @@ const bindings = ({ closed, open }: Places): Case[] => [
   },
   {
     ...POLICY_OF_BINDINGS,
-    message: 'the coordinator binds service accounts of the same namespace only',
+    message: 'the coordinator may bind service accounts of the same namespace only',
     denied: {
       'bind a service account of another namespace': create(
         binding(open, 'sdewan-agent', [account(closed)]),
@@ -153,7 +153,7 @@ const bindings = ({ closed, open }: Places): Case[] => [
   {
     ...POLICY_OF_BINDINGS,
     message:
-      'service account default reads no keys, unless its namespace has annotation sdewan.akraino.org/default-service-account-reads-keys: "true"',
+      'the service account default may not read keys, unless its namespace has the annotation sdewan.akraino.org/default-service-account-reads-keys: "true"',
     denied: {
       'bind keys to service account default': replace(
         binding(closed, 'sdewan-agent-keys', [account(closed, 'default')]),
@@ -175,7 +175,7 @@ const rules = ({ closed }: Places): Case[] => {
   return [
     {
       ...POLICY_OF_RULES,
-      message: 'the coordinator makes and deletes no rules but those that bear its label',
+      message: 'the coordinator may create and delete no rules except those with its label',
       denied: {
         'create a rule without its label': create(dnat(closed, 'new')),
         "create a rule with somebody else's label": create(
@@ -190,7 +190,7 @@ const rules = ({ closed }: Places): Case[] => {
     },
     {
       ...POLICY_OF_RULES,
-      message: 'the coordinator changes the spec of no rules but those that bear its label',
+      message: 'the coordinator may change the spec of no rules except those with its label',
       denied: { 'change the spec of a rule without its label': patch(target('theirs'), other) },
       allowed: {
         'change the spec of a rule with its label': patch(target('marked'), other),
@@ -207,7 +207,7 @@ const POLICY_OF_OBJECTS = { policy: 'sdewan-coordinator-objects', who: 'coordina
 const objects = ({ closed, open }: Places): Case[] => [
   {
     ...POLICY_OF_OBJECTS,
-    message: 'the coordinator keeps no ConfigMaps but sdewan-coordinator-ca',
+    message: 'the coordinator may write no ConfigMaps except sdewan-coordinator-ca',
     denied: {
       'create a ConfigMap of another name': create(configMap(open, 'mine', CA)),
       'change a ConfigMap of another name': replace(configMap(closed, 'somebody-elses', CA)),
@@ -220,7 +220,7 @@ const objects = ({ closed, open }: Places): Case[] => [
   },
   {
     ...POLICY_OF_OBJECTS,
-    message: "the coordinator's ConfigMaps hold ca.crt only",
+    message: "the coordinator's ConfigMaps may contain ca.crt only",
     denied: {
       'put another file into it': create(
         configMap(open, 'sdewan-coordinator-ca', { data: { 'ca.crt': 'x', 'run.sh': 'x' } }),
@@ -241,7 +241,7 @@ const objects = ({ closed, open }: Places): Case[] => [
   {
     ...POLICY_OF_OBJECTS,
     message:
-      'the coordinator keeps no Secrets but sdewan-coordinator-tls, of type Opaque, in its own namespace',
+      'the coordinator may write no Secrets except sdewan-coordinator-tls, of type Opaque, in its own namespace',
     denied: {
       'create a Secret of another name': create(secret(SYSTEM, 'mine')),
       'create a Secret elsewhere': create(secret(open, 'sdewan-coordinator-tls')),

@@ -174,7 +174,7 @@ describe('with the token of the coordinator, nobody can', () => {
           subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: target }],
         });
       },
-      /default reads no keys/,
+      /default may not read keys/,
     ],
     [
       'bind in the whole cluster',
