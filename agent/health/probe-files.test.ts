@@ -94,7 +94,7 @@ describe('the file of the readiness probe', () => {
     }
   });
 
-  it('is not there before the agent says so, whatever an earlier run has left', async () => {
+  it('does not exist before the agent writes it, whatever an earlier run has left', async () => {
     writeFileSync(pathOf('ready'), 'of an earlier run');
     const files = await create();
     expect(isThere('ready')).toBe(false);

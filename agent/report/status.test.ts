@@ -115,7 +115,7 @@ describe('agent status', () => {
     ]);
   });
 
-  it('tells of changes only', () => {
+  it('calls back for changes only', () => {
     const { world, status } = start();
     status.addAttempt({ outcome: 'passed' });
     const { changes } = world;

@@ -35,7 +35,7 @@ describe('defaultRouteOf', () => {
 });
 
 describe('followDevices', () => {
-  it('tells of changes after the first look, and keeps what it knows while nothing can be read', async () => {
+  it('calls back for changes after the first look, and keeps what it knows while nothing can be read', async () => {
     const due: (() => void)[] = [];
     const clock = {
       ...systemClock,

@@ -11,7 +11,7 @@ it('every service account of a CNF reads rules, once and in order', () => {
   ]);
 });
 
-it('service account default reads keys only where the namespace says so', () => {
+it('service account default reads keys only if the namespace allows it', () => {
   expect(accountsOf(['default', 'a'], false)).toEqual([['a', 'default'], ['a']]);
   expect(accountsOf(['default'], true)).toEqual([['default'], ['default']]);
 });

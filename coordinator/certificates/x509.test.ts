@@ -52,7 +52,7 @@ describe('certificates', () => {
     expect(await handshake(serving, (await newCa()).cert, 'coordinator.svc')).toBeDefined();
   });
 
-  it('are told apart in a bundle of two CAs of the same name', async () => {
+  it('are distinguished in a bundle of two CAs of the same name', async () => {
     const [old, young] = await Promise.all([newCa(), newCa()]);
     const serving = await issueServing(old, ['a.svc'], { issuedAt: now, lifetimeMs: DAY });
     const bundle = `${young.cert}\n${old.cert}\n`;

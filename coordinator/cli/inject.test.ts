@@ -122,7 +122,7 @@ describe('sdewan inject', () => {
     expect(said).toEqual([expect.stringContaining(words)]);
   });
 
-  it('takes flags, and keeps keys from service account default unless told', async () => {
+  it('takes flags, and keeps keys from service account default unless a flag allows it', async () => {
     const text = DEPLOYMENT.replace('      serviceAccountName: cnf\n', '');
     const plain = await run(runInject, { '-': text }, '--agent-image', 'r.example/agent:2');
     expect(plain.out).toContain('image: r.example/agent:2');
@@ -161,7 +161,7 @@ describe('sdewan inject', () => {
     expect([code, said]).toEqual([EXIT.refused, ['none.yaml: no such file none.yaml']]);
   });
 
-  it('wants to be told a file', async () => {
+  it('requires a file', async () => {
     await expect(run(runInject, {})).rejects.toThrow(/-f FILE/);
     await expect(run(runInject, {}, '--nonsense')).rejects.toThrow(/nonsense/);
   });

@@ -80,7 +80,7 @@ it('asks for a full report when it does not know what is repeated', async () => 
   expect(await answer.json()).toMatchObject({ epoch: 'epoch-1', wantsFull: true });
 });
 
-it('keeps what is told of OpenWRT, but not with a report that it cannot take', async () => {
+it('keeps what is reported of OpenWRT, but not with a report that it refuses', async () => {
   const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
   const send = app();
   await send(JSON.stringify(report({ information, repeats: 0, sequence: 2 })));
@@ -115,7 +115,7 @@ it('refuses an earlier boot', async () => {
 });
 
 describe('whether the pod lives', () => {
-  it('is asked of the API server when the watch has not told of it yet', async () => {
+  it('is read from the API server when the watch has not shown it yet', async () => {
     known = undefined;
     expect((await app()(JSON.stringify(report()))).status).toBe(200);
     expect(looks).toBe(1);

@@ -42,7 +42,7 @@ beforeEach(() => {
   accept(page(1));
 });
 
-it('tells which rules a report says something new of', () => {
+it('names the rules of which a report says something new', () => {
   const changed = page(2, { rules: [said('a', { message: 'other words' }), said('c')] });
   expect(accept(changed)).toEqual({
     outcome: 'news',
@@ -150,7 +150,7 @@ describe('pages', () => {
 });
 
 describe('silence', () => {
-  it('is told once, and ended by any report', () => {
+  it('is named once, and any report ends it', () => {
     expect(reports.newlySilent(1_000 + SILENT_AFTER)).toEqual([]);
     expect(reports.newlySilent(1_001 + SILENT_AFTER)).toEqual(['pod-1']);
     expect(reports.newlySilent(1_002 + SILENT_AFTER)).toEqual([]);

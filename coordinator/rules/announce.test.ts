@@ -20,7 +20,7 @@ it('announces that a generation is on all pods, once', () => {
   expect(announcements(inSync, inSync)).toEqual([]);
 });
 
-it('announces what somebody has to mend, and again when the words change', () => {
+it('records an Event for what somebody must fix, and again when the message changes', () => {
   expect(announcements(inSync, failed)).toEqual([
     { type: 'Warning', reason: 'NameTaken', message: '1 of 1 pods: a: taken' },
   ]);
@@ -29,7 +29,7 @@ it('announces what somebody has to mend, and again when the words change', () =>
   expect(announcements(failed, otherwise)).toHaveLength(1);
 });
 
-it('announces the end of trouble', () => {
+it('records an Event when the problem has ended', () => {
   expect(announcements(failed, inSync)).toMatchObject([{ type: 'Normal', reason: 'InSync' }]);
 });
 

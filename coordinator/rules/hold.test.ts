@@ -31,7 +31,7 @@ const asked = async (write: typeof hold, version: RuleVersion): Promise<unknown[
   });
 };
 
-describe('a rule is held', () => {
+describe('a rule is kept by a finalizer', () => {
   it.each<[string, string[], boolean]>([
     ['by our finalizer', [SOMEBODYS, AGENTS_FINALIZER], true],
     ["by one of ICN's", [...ICN_FINALIZERS], true],

@@ -219,7 +219,7 @@ describe('a version that has been overtaken', () => {
     expect(stored?.status).toMatchObject({ observedGeneration: 2 });
   });
 
-  it('does not let go what is not being deleted any more under that name', async () => {
+  it('does not remove the finalizer of a successor that is not being deleted', async () => {
     const successor = object({ uid: 'rule-2', resourceVersion: '9' });
     await work(successor, object({ ...deleting, resourceVersion: '4' }));
     expect(writes).toEqual([]);
@@ -235,7 +235,7 @@ describe('a version that has been overtaken', () => {
   });
 });
 
-describe('before a rule is let go', () => {
+describe('before the finalizer is removed', () => {
   it("what ICN's controller holds it by goes, too, and what others hold it by stays", async () => {
     const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];
     await work(object({ ...deleting, finalizers }));

@@ -124,7 +124,7 @@ describe('claimsOf', () => {
     expect(undecided).toEqual(namespace === undefined ? ['uid-web'] : []);
   });
 
-  it('the older of two has the port, the other is told', () => {
+  it('the older of two has the port, and the other gets an Event', () => {
     const old = service('b', { createdAt: '2025-01-01T00:00:00Z' });
     const { rules, notes } = outcome([service('a'), old]);
     expect(rules).toEqual(['b: edge cnf-1 wan tcp 80 10.96.0.1 80 ipv4']);

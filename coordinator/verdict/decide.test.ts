@@ -92,7 +92,7 @@ describe('a rule that is being deleted stays', () => {
       pod: { target: target('a', { terminating: true }), report: report([word()]) },
       reason: 'Removing',
     },
-    'while the agent that runs now has said nothing': {
+    'while the agent that runs now has not reported': {
       pod: {
         target: target('a', { agent: { state: 'started', restarts: 1 } }),
         report: { ...removed, restarts: 0 },

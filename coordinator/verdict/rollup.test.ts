@@ -210,7 +210,7 @@ describe('a live pod that', () => {
     },
   );
 
-  it('has a trouble that somebody can mend is what the reason is about', () => {
+  it('has a problem that somebody can fix gives the reason', () => {
     const unready = { target: target('a', { ready: false, notReady: 'starts' }), report: applied };
     const noZone = word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone' });
     const status = roll([unready, { target: b, report: report([noZone]) }]);
@@ -224,13 +224,13 @@ describe('a live pod that', () => {
     expect(status.conditions).toHaveLength(1);
   });
 
-  it('somebody has to mend comes before one that only has to start', () => {
+  it('that somebody must fix comes before one that only has to start', () => {
     const failed = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
     const status = roll([{}, { target: b, report: failed }]);
     expect(readyOf(status)).toMatchObject({ reason: 'NameTaken' });
   });
 
-  it('has another trouble than before has had one all the time', () => {
+  it('has another problem than before keeps its time', () => {
     const before = roll([{}]);
     const status = roll([{ report: report([]) }], { status: before }, { now: NOW + 60_000 });
     expect(readyOf(status)?.message).not.toBe(readyOf(before)?.message);
@@ -267,7 +267,7 @@ describe('a rule that belongs nowhere yet', () => {
     expect(status.message).toBe('no pod in namespace edge has the label sdewanPurpose=cnf-1');
   });
 
-  it('is told that its label is missing', () => {
+  it('has the reason that its label is missing', () => {
     const status = roll([], { purpose: undefined });
     expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
     expect(status.message).toContain('has no label sdewanPurpose');
@@ -289,7 +289,7 @@ it('says Stalled while an agent asks for a change, and no longer', () => {
   expect(mended.conditions?.map(({ type }) => type)).toEqual(['Ready']);
 });
 
-it('names ten pods, groups those with one trouble, and counts all', () => {
+it('names ten pods, groups those with the same problem, and counts all', () => {
   const pods = Array.from({ length: 25 }, (_, index) => ({
     target: target(`p${String(index).padStart(2, '0')}`),
     report: index === 3 ? report([]) : undefined,
@@ -359,7 +359,7 @@ describe('a rule being deleted', () => {
   const deleted = { deletedAt: NOW - 30_000 };
   const gone = report([word({ state: 'Removed', reason: 'Removed' })]);
 
-  it('says which pods may still hold it', () => {
+  it('shows which pods may still have it', () => {
     const status = roll([{ report: gone }, { target: b, report: applied }], deleted);
     expect(status).toMatchObject({
       inSync: false,
@@ -374,12 +374,12 @@ describe('a rule being deleted', () => {
     ]);
   });
 
-  it('says what somebody can mend before what passes', () => {
+  it('shows what somebody can fix before what passes without action', () => {
     const status = roll([{ report: applied }, { target: b, report: report([]) }], deleted);
     expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'NotConfirmed']);
   });
 
-  it('says that nothing holds it any more', () => {
+  it('shows that no pod has it any more', () => {
     const status = roll([{ report: gone }], deleted);
     expect(status).toMatchObject({ message: 'being deleted: no pod has the rule any more' });
     expect(status).not.toHaveProperty('outOfSync');

@@ -78,7 +78,7 @@ describe('annotations of a CNF', () => {
     },
   );
 
-  it('that are misspelt are told, with those that are known', () => {
+  it('that are misspelt are named, with those that are known', () => {
     const read = readOptions(template({ [agent('imge')]: 'a' }), defaults);
     expect('problems' in read && read.problems[0]).toContain(agent('image'));
   });
@@ -113,7 +113,7 @@ describe("ICN's labels of a CNF", () => {
     });
   });
 
-  it('with a value that no Secret can have are told', () => {
+  it('with a value that no Secret can have are named', () => {
     const read = readOptions(template({}, { 'cnf-account-secret': 'Not_a_Secret' }), defaults);
     expect('problems' in read && read.problems[0]).toContain('cnf-account-secret');
   });

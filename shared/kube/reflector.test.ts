@@ -206,7 +206,7 @@ describe('in bad times', () => {
     expect(phases).toEqual(['Syncing', 'Synced']);
   });
 
-  it('keeps everything while the server is away, says so, and comes back', async () => {
+  it('keeps everything while the server is down, shows that in its state, and comes back', async () => {
     server.put('a');
     const reflector = start();
     await untilSynced(reflector);

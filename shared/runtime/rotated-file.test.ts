@@ -29,7 +29,7 @@ const project = async (version: number, text: string): Promise<void> => {
   await rename(join(directory, '..tmp'), join(directory, '..data'));
 };
 
-it('reads a projected file again when it is too old, or when told to', async () => {
+it('reads a projected file again when it is too old, or when asked to', async () => {
   await project(1, 'one');
   await symlink('..data/token', join(directory, 'token'));
   let now = 0;
@@ -52,7 +52,7 @@ const put = async (path: string, text: string): Promise<void> => {
   await rename(`${path}.new`, path);
 };
 
-it('tells of a change once, and tries again what could not be used', async () => {
+it('calls back once for a change, and tries again what could not be used', async () => {
   const path = join(directory, 'cert');
   await put(path, 'one');
   const seen: string[] = [];

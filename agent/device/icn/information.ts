@@ -1,6 +1,6 @@
 /**
  * What ICN's REST tells of the running OpenWRT, in the words of the CNFStatus. Each module is asked for itself, since all at once
- * bring the whole conntrack table; one that fails is told as nothing. Nothing is decided by any of it.
+ * bring the whole conntrack table; one that fails is reported as empty. Nothing is decided by any of it.
  */
 import * as z from 'zod';
 import { bounded, type Information } from '#shared/protocol/information.ts';

@@ -1,4 +1,4 @@
-/** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is told as nothing. */
+/** Asks rpcd how interfaces, mwan3 and IPsec are. What a login may not ask, or an image does not have, is reported as empty. */
 import * as z from 'zod';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';

@@ -32,7 +32,7 @@ describe('names and annotations', () => {
     expect(long).toMatchObject({ reason: 'NameTooLong', message: expect.stringContaining('11') });
   });
 
-  it('that were wrong before do not hold up another change', () => {
+  it('that were wrong before do not block another change', () => {
     const bad = zone('lan', { annotations: { 'sdewan.akraino.org/order': 'first' } });
     const create = metadataIsValid(change({ after: bad }), facts(), context);
     expect(create?.message).toContain('sdewan.akraino.org/order');
@@ -107,7 +107,7 @@ describe('the deletion of a CR', () => {
     );
   });
 
-  it('that only others on their way out use is not held up', () => {
+  it('that only rules being deleted refer to is not blocked', () => {
     const deletion = change({ before: zone('lan1') });
     expect(isUnused(deletion, facts({ rules: rules(3, going) }), context)).toBeUndefined();
     expect(isUnused(deletion, facts({ rules: [zone('lan1')] }), context)).toBeUndefined();

@@ -94,13 +94,13 @@ describe('findAll', () => {
     expect(await findAll(failing(...statuses), [things], { signal })).toHaveLength(count);
   });
 
-  it('passes on what waiting does not mend', async () => {
+  it('passes on an error that waiting does not fix', async () => {
     await expect(findAll(failing(403), [things], { signal })).rejects.toThrow('list things');
   });
 });
 
 describe('why an object is still there', () => {
-  it('is told by the conditions of its deletion, where they hold', () => {
+  it('is shown by the conditions of its deletion, if they are true', () => {
     const conditions = [
       { type: 'Established', status: 'True', message: 'accepted' },
       { type: 'Terminating', status: 'True', reason: 'Failed', message: 'no list' },

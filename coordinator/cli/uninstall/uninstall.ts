@@ -1,5 +1,5 @@
 /**
- * Takes the product out of a cluster in the one order in which nothing hangs: webhooks, which would hold pods and deletions up once
+ * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating: webhooks, which would hold pods and deletions up once
  * nobody answers them; rules, while agents and coordinator are there to clean the CNFs and let them go; the coordinator, before
  * it makes anew what goes next; then what it left in namespaces, the CRDs, and the rest.
  */

@@ -1,4 +1,4 @@
-/** `sdewan uninstall`, run as an operator does: nothing of the product is left, nothing hangs, CNFs go on without rules. */
+/** `sdewan uninstall`, run as an operator does: nothing of the product is left or stuck in Terminating, CNFs go on without rules. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -60,7 +60,7 @@ describe('uninstalling', async () => {
     return seedRules.filter((rule) => holdsSeedRule(config, rule));
   };
 
-  it('stops before the rules when nobody can confirm that they are gone, and says so', async () => {
+  it('stops before the rules when nobody can confirm that they are removed, and names them', async () => {
     expect(await uninstall()).toEqual({ code: 2, said: expect.stringContaining('--yes') });
     const restore = await coordinatorDown(cluster);
     const { code, said } = await uninstall('--yes');
@@ -87,7 +87,7 @@ describe('uninstalling', async () => {
     });
   });
 
-  it('with --force lets rules go that nobody will ever confirm', async () => {
+  it('with --force removes rules that nobody will ever confirm', async () => {
     const forgotten = await cluster.createNamespace('forgotten');
     const kinds = await crdList(cluster);
     await cluster.kubectl(['apply', '-f', '-'], { stdin: kinds });

@@ -100,7 +100,7 @@ describe('after a start of the coordinator', () => {
 });
 
 describe('an agent that falls silent', () => {
-  it('takes the rule out of sync until it is heard again', async () => {
+  it('takes the rule out of sync until it reports again', async () => {
     const a = await runningAgent('silent-a', 'silent');
     const rule = await createRule(world, { name: 'silent', purpose: 'silent' });
     await a.says([rule, 'Applied']);
