@@ -11,7 +11,7 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 export type Fingerprint = string;
 
 export type ReadResult = {
-  /** Whole packages; one that OpenWRT does not have is in neither map. `DEVICE_FILES` is there where files can be written. */
+  /** By name: whole packages, and what parts beside them hold. One that OpenWRT does not have, or that cannot be written, is in neither map. */
   packages: ReadonlyMap<string, UciPackage>;
   /** Packages that must not be written to as they are, and why: an administrator's syntax error, for one. */
   unusable: ReadonlyMap<string, string>;

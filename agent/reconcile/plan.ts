@@ -4,15 +4,13 @@ import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
-import type { Dialect } from '#shared/resources/dialect.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
+import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
-import { deviceFilesDeltaOf } from '../device/parts/device-files-delta.ts';
 import { icnDeltaOf } from '../device/icn/delta.ts';
+import { partOf } from '../device/parts/parts.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 
 export type PlanInput = {
@@ -40,9 +38,7 @@ export type Plan = CompileResult & {
   differing: ReadonlySet<string>;
 };
 
-const deltasIn = { uci: deltaOf, icn: icnDeltaOf } as const;
-const deltasFor = (name: string, dialect: Dialect) =>
-  name === DEVICE_FILES ? deviceFilesDeltaOf : deltasIn[dialect];
+const deltasIn = { uci: (name: string) => partOf(name).delta, icn: () => icnDeltaOf } as const;
 
 export const makePlan = (input: PlanInput): Plan => {
   const { adoption, ownership, unsettled, capabilities, stuck } = input;
@@ -59,7 +55,7 @@ export const makePlan = (input: PlanInput): Plan => {
       isOurs(section) && !stuck.has(ledgerKey(name, section.name));
     const pinned = pinnedIn(name, adoption, compiled);
     const changes = { observed: there, desired, isOurs: isFree, pinned };
-    const difference = deltasFor(name, capabilities.dialect);
+    const difference = deltasIn[capabilities.dialect](name);
     const delta = difference(changes);
     if (!isEmptyDelta(delta)) differing.add(name);
     if (unsettled.has(name)) deltas.push(difference({ ...changes, anew: true }));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { namedSection, ruleOf } from '#shared/compile/testing.ts';
 import type { Verdict } from '#shared/compile/types.ts';
-import { DEVICE_FILES, fileSection } from '#shared/resources/device-files.ts';
+import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { isHeld, standingOf, warningFor, type StandingInput } from './standing.ts';
@@ -81,17 +81,17 @@ describe('a package holds, or may hold, something of ours that no rule wants', (
 
   it('when it refers to a file that no rule wants, or whose files are hidden now', () => {
     const file = fileSection('/etc/ipsec.d/private/sdewan-1.pem', 'a key');
-    const desired = new Map([[DEVICE_FILES, []]]);
-    const ledger = new Map([[`${DEVICE_FILES}.${file.name}`, 'IpsecSite']]);
+    const desired = new Map([[deviceFiles.name, []]]);
+    const ledger = new Map([[`${deviceFiles.name}.${file.name}`, 'IpsecSite']]);
     const ownership = { kinds, ledger, unserved: [] };
     const ipsec = packageOf('ipsec');
-    const left = look({ observed: new Map([ipsec, packageOf(DEVICE_FILES, file)]) }, desired);
+    const left = look({ observed: new Map([ipsec, packageOf(deviceFiles.name, file)]) }, desired);
     expect([...left.strays]).toContain('ipsec');
     const hidden = look({ observed: new Map([ipsec]), ownership }, desired);
     expect([...hidden.strays]).toContain('ipsec');
     const gone = look({ observed: new Map(), ownership }, desired);
     expect([...gone.strays]).toEqual([]);
-    const clean = look({ observed: new Map([ipsec, packageOf(DEVICE_FILES)]) }, desired);
+    const clean = look({ observed: new Map([ipsec, packageOf(deviceFiles.name)]) }, desired);
     expect([...clean.strays]).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** What is known of every rule on this OpenWRT at one moment, for reports, readiness and metrics. */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { leftOversIn, type LeftOver } from '#shared/compile/left-over.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { partsBeside, type PartBesidePackages } from '#shared/resources/parts.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
@@ -66,7 +66,7 @@ export const standingOf = (input: StandingInput): Standing => {
       if (warning !== undefined) warnings.set(key, warning);
     }
   }
-  for (const name of usersOfStrayFiles(input, strays)) strays.add(name);
+  for (const name of usersOfStrays(input, strays)) strays.add(name);
   const packages = new Map(
     ownership.kinds.flatMap(({ kind, uci }): [string, string][] =>
       uci ? [[kind, uci.package]] : [],
@@ -78,18 +78,20 @@ export const standingOf = (input: StandingInput): Standing => {
   return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages, leftOvers };
 };
 
-/** A file that is left stands with the packages whose sections refer to files. */
-const usersOfStrayFiles = (input: StandingInput, strays: ReadonlySet<string>): readonly string[] =>
-  strays.has(DEVICE_FILES) || hasHiddenFiles(input) ? usersOfFiles(input.ownership) : [];
+/** What is left in a part beside the packages stands with the packages whose sections refer to it. */
+const usersOfStrays = (input: StandingInput, strays: ReadonlySet<string>): readonly string[] =>
+  partsBeside.flatMap((part) =>
+    strays.has(part.name) || isHidden(part, input) ? usersOf(part, input.ownership) : [],
+  );
 
-const usersOfFiles = ({ kinds }: Ownership): readonly string[] =>
-  kinds.flatMap(({ uci }) => (uci?.files ? [uci.package] : []));
+const usersOf = (part: PartBesidePackages, { kinds }: Ownership): readonly string[] =>
+  kinds.flatMap(({ uci }) => (uci && part.desired(uci) ? [uci.package] : []));
 
-/** The login may not see them any more; those of a package that is gone are of no use. */
-const hasHiddenFiles = ({ observed, ownership }: StandingInput): boolean =>
-  !observed.has(DEVICE_FILES) &&
-  usersOfFiles(ownership).some((name) => observed.has(name)) &&
-  [...ownership.ledger.keys()].some((key) => key.startsWith(ledgerKey(DEVICE_FILES, '')));
+/** The login may not see it any more; what is there for a package that is gone is of no use. */
+const isHidden = (part: PartBesidePackages, { observed, ownership }: StandingInput): boolean =>
+  !observed.has(part.name) &&
+  usersOf(part, ownership).some((name) => observed.has(name)) &&
+  [...ownership.ledger.keys()].some((key) => key.startsWith(ledgerKey(part.name, '')));
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */
 export const isHeld = ({ inForce, warnings }: Standing, { sections }: Verdict): boolean =>

@@ -41,7 +41,7 @@ describe('a pod with two rules', () => {
     ],
     [
       'that it reported too long ago',
-      report(applied, { heardAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW } }),
+      report(applied, { receivedAt: { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW } }),
       {},
       ['AgentSilent', 'AgentSilent'],
     ],

@@ -46,7 +46,11 @@ const isForPrograms: readonly Holds[] = [
     'text',
     'splitPem',
   ),
-  isIn('shared/uci/format.ts', 'agent/device/ubus/login/acl.ts'),
+  isIn(
+    'shared/uci/format.ts',
+    'agent/device/ubus/login/acl.ts',
+    'agent/device/parts/package-rights.ts',
+  ),
 ];
 
 type Section = {

@@ -3,11 +3,11 @@
  * its references hold is found out later.
  */
 import { DEFAULT_DEVICE } from '../resources/device.ts';
-import { DEVICE_FILES, baseName } from '../resources/device-files.ts';
 import type { KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
+import { partsBeside } from '../resources/parts.ts';
 import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
-import type { UciSection, UciValue } from '../uci/model.ts';
+import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
 import { ledgerKey } from './ownership.ts';
@@ -22,8 +22,8 @@ export type Rendering = {
   sections: readonly UciSection[];
   /** Sections that other CRs may need too. */
   shared: readonly UciSection[];
-  /** Files that they refer to. */
-  files: readonly UciSection[];
+  /** Items of parts beside the packages that they refer to, by part. */
+  beside: ReadonlyMap<string, readonly UciSection[]>;
   references: readonly Reference[];
 };
 
@@ -115,9 +115,11 @@ const rendered = (
 ): Pick<Attempt, 'rendering' | 'hindrance'> => {
   const sections = uci?.render(spec, context) ?? [];
   const shared = uci?.shared?.(spec, context) ?? [];
-  const files = uci?.files?.(spec, context) ?? [];
+  const beside = new Map(
+    partsBeside.map((part) => [part.name, (uci && part.desired(uci)?.(spec, context)) ?? []]),
+  );
   const hindrance = sectionTwice(sections);
-  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared, files } };
+  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared, beside } };
 };
 
 /**
@@ -137,18 +139,14 @@ const asItIs = (
     ({ name }) => names.has(name) && ledger.has(ledgerKey(uci.package, name)),
   );
   if (sections.length === 0) return {};
-  const values = new Set(
-    sections.flatMap(({ options }) => Object.values(options)).flatMap(partsOf),
+  const beside = new Map(
+    partsBeside.map(({ name, referredTo }) => [
+      name,
+      referredTo(sections, observed.get(name)?.sections ?? []),
+    ]),
   );
-  const files = (observed.get(DEVICE_FILES)?.sections ?? []).filter(
-    ({ name }) => values.has(name) || values.has(baseName(name)),
-  );
-  return { rendering: { generation, sections, shared: [], files, references } };
+  return { rendering: { generation, sections, shared: [], beside, references } };
 };
-
-/** Several paths can stand in one option. */
-const partsOf = (value: UciValue): readonly string[] =>
-  typeof value === 'string' ? value.split(', ') : value;
 
 const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {
   const names = new Set<string>();

@@ -2,9 +2,9 @@
  * From rule CRs to what OpenWRT should hold: our sections of each package in order, and a verdict for each CR. Pure and total:
  * a CR that is wrong gets a verdict, and changes nothing of the others. The order of the input does not matter.
  */
-import { DEVICE_FILES } from '../resources/device-files.ts';
 import { inDialect } from '../resources/dialect.ts';
 import type { KindDefinition } from '../resources/kind.ts';
+import { partsBeside } from '../resources/parts.ts';
 import { kinds as registry, placeOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
@@ -67,10 +67,10 @@ const desiredOf = (
 ): ReadonlyMap<string, readonly UciSection[]> => {
   const desired = new Map<string, UciSection[]>();
   const shared = new Map<string, Map<string, UciSection>>();
-  const packagesOf = ({ uci }: KindDefinition) => [
-    ...(uci ? [uci.package] : []),
-    ...(uci?.files ? [DEVICE_FILES] : []),
-  ];
+  const packagesOf = ({ uci }: KindDefinition) =>
+    uci
+      ? [uci.package, ...partsBeside.filter((part) => part.desired(uci)).map(({ name }) => name)]
+      : [];
   for (const name of kinds.flatMap(packagesOf)) {
     desired.set(name, []);
     shared.set(name, new Map());
@@ -82,7 +82,7 @@ const desiredOf = (
     if (!kind.uci) continue;
     desired.get(kind.uci.package)?.push(...rendering.sections);
     share(kind.uci.package, rendering.shared);
-    share(DEVICE_FILES, rendering.files);
+    for (const [name, items] of rendering.beside) share(name, items);
   }
   for (const [name, sections] of desired) {
     const behind = [...(shared.get(name)?.values() ?? [])];
@@ -120,10 +120,10 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
 
 const placesOf = (
   packageName: string,
-  { sections, shared, files }: Rendering,
+  { sections, shared, beside }: Rendering,
 ): Verdict['sections'] => [
   ...[...sections, ...shared].map(({ name }) => ({ package: packageName, name })),
-  ...files.map(({ name }) => ({ package: DEVICE_FILES, name })),
+  ...[...beside].flatMap(([part, items]) => items.map(({ name }) => ({ package: part, name }))),
 ];
 
 /** Why the CR as it is, is not in force. */

@@ -19,7 +19,7 @@ const candidate = (name: string, ...renderings: string[][]): Candidate => ({
     generation: renderings.length - at,
     sections: [],
     shared: [],
-    files: [],
+    beside: new Map(),
     references: names.map(to),
   })),
 });

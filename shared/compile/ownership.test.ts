@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEVICE_FILES } from '../resources/device-files.ts';
+import { deviceFiles } from '../resources/device-files.ts';
 import { kinds } from '../resources/registry.ts';
 import { foreignOf, ownershipOf } from './ownership.ts';
 import { namedSection } from './testing.ts';
@@ -12,7 +12,7 @@ describe('a section is ours', () => {
     ['not by its name where names are rules’ own', 'mwan3', 'sdewan_a', false],
     ['by the ledger', 'mwan3', 'balance', true],
     ['not by what the ledger says of another package', 'firewall', 'balance', false],
-    ['as any file that is shown', DEVICE_FILES, '/etc/ipsec.d/certs/a.pem', true],
+    ['as any file that is shown', deviceFiles.name, '/etc/ipsec.d/certs/a.pem', true],
   ])('%s', (_name, uciPackage, name, expected) => {
     expect(ownershipOf(uciPackage, ledger)(namedSection('any', name))).toBe(expected);
   });

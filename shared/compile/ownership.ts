@@ -1,6 +1,6 @@
 /** Which sections of OpenWRT are ours. Everything else is an administrator's and is never changed. */
-import { DEVICE_FILES } from '../resources/device-files.ts';
 import type { KindDefinition } from '../resources/kind.ts';
+import { isPackage } from '../resources/parts.ts';
 import { kinds as registry } from '../resources/registry.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
 
@@ -18,8 +18,8 @@ export const ledgerKey = (packageName: string, sectionName: string): string =>
 export const ownershipOf =
   (packageName: string, ledger: ReadonlySet<string>) =>
   ({ name }: UciSection): boolean =>
-    // Drivers show no files but ours.
-    packageName === DEVICE_FILES ||
+    // Of parts beside the packages drivers show nothing but ours.
+    !isPackage(packageName) ||
     (prefixed.has(packageName) && name.startsWith(OWN_PREFIX)) ||
     ledger.has(ledgerKey(packageName, name));
 

@@ -62,7 +62,7 @@ export type Verdict = {
 export type CompileResult = {
   /**
    * Our sections per package, in the order in which they belong. Packages of all kinds of the registry, empty ones too,
-   * `DEVICE_FILES` among them where the dialect has it.
+   * and the parts beside them that the dialect has.
    */
   desired: ReadonlyMap<string, readonly UciSection[]>;
   /** One per rule given, same order as the input. */

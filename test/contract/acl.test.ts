@@ -11,7 +11,7 @@ import { createLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { aclFor } from '../../agent/device/ubus/login/acl.ts';
 import type { Driver } from '../../agent/device/driver.ts';
-import { DEVICE_FILES, fileSection } from '#shared/resources/device-files.ts';
+import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
@@ -139,10 +139,10 @@ const holdCertificates = async (dialect: IpsecDialect): Promise<void> => {
   for (const desired of [filesOf('one'), filesOf('two'), []]) {
     const { packages, capabilities } = await driver.read(NEVER);
     assert.equal(capabilities.ipsec.noCertificates, undefined);
-    const observed = packages.get(DEVICE_FILES);
+    const observed = packages.get(deviceFiles.name);
     assert.ok(observed);
     const remove = observed.sections.map(({ name }) => name);
-    const delta = { package: DEVICE_FILES, remove, set: [], append: desired };
+    const delta = { package: deviceFiles.name, remove, set: [], append: desired };
     assert.equal((await driver.apply([delta], NEVER)).outcome, 'done');
     const found = folders.flatMap((folder) =>
       readdirSync(join(openwrt.simulator.rootDirectory, folder)).map((name) => `${folder}/${name}`),

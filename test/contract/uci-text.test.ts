@@ -4,7 +4,7 @@
  */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { deviceFiles } from '#shared/resources/device-files.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
@@ -164,7 +164,7 @@ it("a CR's values stay in their options, whatever they hold", () => {
       ];
       for (const [name, sections] of compile(inputOf(rules)).desired) {
         // No package of UCI.
-        if (name === DEVICE_FILES) continue;
+        if (name === deviceFiles.name) continue;
         applied += sections.length;
         const text = formatPackage({ name, sections });
         const theirs = fromBytes(

@@ -4,7 +4,7 @@
  * against the table of fields, so that an update cannot make a wrong text right.
  */
 import { compile } from '#shared/compile/compile.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { deviceFiles } from '#shared/resources/device-files.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import { describe, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { cases, childrenOf, inputFor, type Case } from './cases.ts';
 
 const exported = (golden: Case): string =>
   [...compile(inputFor(golden)).desired]
-    .filter(([packageName, sections]) => packageName !== DEVICE_FILES && sections.length > 0)
+    .filter(([packageName, sections]) => packageName !== deviceFiles.name && sections.length > 0)
     .map(
       ([packageName, sections]) =>
         `package ${packageName}\n${formatPackage({ name: packageName, sections })}`,
@@ -24,7 +24,7 @@ const exported = (golden: Case): string =>
     .join('\n');
 
 const filesOf = (golden: Case): string =>
-  (compile(inputFor(golden)).desired.get(DEVICE_FILES) ?? [])
+  (compile(inputFor(golden)).desired.get(deviceFiles.name) ?? [])
     .map(({ name: path, options }) => `${path}\n${String(options.content)}`)
     .join('\n');
 

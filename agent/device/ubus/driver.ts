@@ -4,23 +4,22 @@
  * the same user. Invariant: nothing of an earlier, unfinished transaction is pending or staged when a package is read or written.
  */
 import { UBUS } from '#shared/inject/drivers.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
 import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
+import { partsBeside } from '#shared/resources/parts.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, OpenwrtError, type Driver, type Fingerprint } from '../driver.ts';
+import { OpenwrtBlockedError, type Driver, type Fingerprint } from '../driver.ts';
 import { capabilitiesOf } from '../capabilities.ts';
-import { readDeviceFiles, versionOf, versionOfFiles } from '../parts/device-files.ts';
+import { baseOf, type DeviceNow } from '../parts/part.ts';
+import { applyParts, parts } from '../parts/parts.ts';
 import { fastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
-import { whyNotReload } from '../services/services.ts';
 import type { OpenwrtTarget } from './login/credentials.ts';
 import { createUbusSessions, type UbusSession } from './client/session.ts';
-import { readSettled, stateVersion } from './read/settled.ts';
+import { stateVersion } from './read/settled.ts';
 import { createStagedPath } from './write/staged.ts';
-import { apart, runWithFiles, USER_OF_FILES } from '../parts/with-files.ts';
 import type { Base, PackageState, WritePath } from './write/write-path.ts';
 
 export type UbusDriverOptions = {
@@ -52,12 +51,22 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let held: ReadonlyMap<string, PackageState> = new Map();
+  const names = [...packages, ...partsBeside.map(({ name }) => name)];
 
   /** A restart of OpenWRT ends all sessions. */
   const compose = (versions: readonly string[]): Fingerprint =>
     [sessions.count(), ...versions].join('/');
   const heldFingerprint = (): Fingerprint =>
-    compose([...packages, DEVICE_FILES].map((name) => stateVersion(held.get(name))));
+    compose(names.map((name) => stateVersion(held.get(name))));
+  const now = (session: UbusSession): DeviceNow => ({
+    session,
+    path,
+    capabilities,
+    packages,
+    writable,
+    held,
+    clock,
+  });
 
   const within = <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => {
     if (unsettled && path.settle === undefined) sessions.leave();
@@ -67,32 +76,40 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     if (!unsettled) return;
     unsettled = (await path.settle?.(session, [...writable], signal)) === false;
   };
+  /** @throws OpenwrtBlockedError */
+  const settleNow = async (session: UbusSession, signal: AbortSignal): Promise<void> => {
+    await settle(session, signal);
+    if (!unsettled) return;
+    throw new OpenwrtBlockedError(
+      'clear what is staged',
+      'the apply of another session is pending',
+    );
+  };
+  /** What was read back; gives the contents. */
+  const hold = (states: ReadonlyMap<string, Base>): ReadonlyMap<string, UciPackage> => {
+    const read = [...states].map(([name, base]) => [name, { state: 'read', ...base }] as const);
+    held = new Map<string, PackageState>([...held, ...read]);
+    return new Map([...states].map(([name, { content }]) => [name, content]));
+  };
   return {
     name: UBUS.name,
 
     fingerprint: (signal) =>
       within(async (session) => {
-        const versions = await path.versions(session, packages, signal);
-        const files = held.get(DEVICE_FILES);
-        return compose([
-          ...packages.map((name) => versions.get(name) ?? 'absent'),
-          files?.state === 'read' ? await versionOfFiles(session, files.content, signal) : 'absent',
-        ]);
+        const versions = new Map<string, string>();
+        for (const part of parts) {
+          for (const [name, version] of await part.fingerprint(now(session), signal)) {
+            versions.set(name, version);
+          }
+        }
+        return compose(names.map((name) => versions.get(name) ?? 'absent'));
       }, signal),
 
     read: (signal) =>
       within(async (session) => {
         await settle(session, signal);
-        const known = new Map(packages.map((name) => [name, stateVersion(held.get(name))]));
-        const states = await readSettled({ path, session, packages, known, clock }, signal);
-        held = withoutTraps(states, writable);
-        if (
-          held.get(USER_OF_FILES)?.state === 'read' &&
-          capabilities.ipsec.noCertificates === undefined
-        ) {
-          const content = await readDeviceFiles(session, capabilities.ipsec.dialect, signal);
-          const files: PackageState = { state: 'read', version: versionOf(content), content };
-          held = new Map([...held, [DEVICE_FILES, files]]);
+        for (const part of parts) {
+          held = new Map([...held, ...(await part.read(now(session), signal))]);
         }
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
@@ -106,32 +123,15 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
     apply: (deltas, signal) =>
       within(async (session) => {
-        await settle(session, signal);
-        if (unsettled) {
-          throw new OpenwrtBlockedError(
-            'clear what is staged',
-            'the apply of another session is pending',
-          );
-        }
-        const { files, others } = apart(deltas, held);
-        const bases = new Map(others.map((delta) => [delta.package, baseOf(held, delta.package)]));
+        await settleNow(session, signal);
+        for (const delta of deltas) baseOf(held, delta.package);
         unsettled = true;
-        const transaction = { session, deltas: others, bases, signal };
-        const result = await runWithFiles(
-          path,
-          transaction,
-          files && { delta: files, base: baseOf(held, DEVICE_FILES) },
-        );
+        const result = await applyParts(parts, { session, path, held, deltas, signal });
         unsettled = false;
         if (result.outcome === 'rejected') return result;
-        const states = [...result.states].map(([name, base]): [string, PackageState] => [
-          name,
-          { state: 'read', ...base },
-        ]);
-        held = new Map([...held, ...states]);
         return {
           outcome: 'done',
-          observed: new Map([...result.states].map(([name, { content }]) => [name, content])),
+          observed: hold(result.states),
           fingerprint: heldFingerprint(),
           warnings: result.warnings,
         };
@@ -156,31 +156,6 @@ const logPath = (log: Logger, { name: path }: WritePath, { lacking }: LoginRight
       { path, lacking: lacking.map(rightText) },
       'ubus driver: the login lacks rights, using the staged path',
     );
-};
-
-/** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */
-const withoutTraps = (
-  states: ReadonlyMap<string, PackageState>,
-  writable: ReadonlySet<string>,
-): ReadonlyMap<string, PackageState> =>
-  new Map(
-    [...states].map(([name, state]): [string, PackageState] => {
-      if (state.state !== 'read') return [name, state];
-      const why = writable.has(name)
-        ? whyNotReload(state.content, false)
-        : 'the login on OpenWRT may not write it';
-      if (why === undefined) return [name, state];
-      return [
-        name,
-        { state: 'unusable', version: state.version, why: `/etc/config/${name}: ${why}` },
-      ];
-    }),
-  );
-
-const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => {
-  const state = held.get(name);
-  if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read yet');
-  return state;
 };
 
 const contentOf = (name: string, state: PackageState): [string, UciPackage][] =>

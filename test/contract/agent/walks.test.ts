@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { deviceFiles } from '#shared/resources/device-files.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
@@ -95,7 +95,7 @@ const wanted = async (rules: State): Promise<ReadonlyMap<string, readonly UciSec
 const expectExactly = async (rules: State): Promise<void> => {
   for (const [name, desired] of await wanted(rules)) {
     // No package of UCI; none of these rules has certificates.
-    if (name === DEVICE_FILES) continue;
+    if (name === deviceFiles.name) continue;
     const ours = desired.map(({ name: section, type, options }) => ({
       name: section,
       type,

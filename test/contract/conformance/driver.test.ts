@@ -1,6 +1,6 @@
 /** What every driver promises, whatever API it speaks: one suite for all of `paths.ts`. */
 import { describe, expect, it } from 'vitest';
-import { DEVICE_FILES } from '#shared/resources/device-files.ts';
+import { deviceFiles } from '#shared/resources/device-files.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import { OpenwrtUnreachableError } from '../../../agent/device/driver.ts';
 import { benchOf, NEVER } from './bench.ts';
@@ -30,7 +30,7 @@ describe.each(paths)('$name', (path) => {
       const { packages } = await driver().read(NEVER);
       for (const [name, { sections }] of packages) {
         // No package of UCI.
-        if (name === DEVICE_FILES) continue;
+        if (name === deviceFiles.name) continue;
         const seen = await target().sections(name);
         expect(sections.map(({ type }) => type)).toEqual(seen.map(({ type }) => type));
         expect(sections.map(({ options }) => options)).toEqual(seen.map(({ options }) => options));

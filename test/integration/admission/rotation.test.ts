@@ -175,9 +175,7 @@ it(
       await running;
     }
 
-    const steps = world.log
-      .map(({ step }) => step)
-      .filter((step) => step !== undefined);
+    const steps = world.log.map(({ step }) => step).filter((step) => step !== undefined);
     console.log(`${reports.done} reports, ${reviews.done} reviews; ${steps.join(', ')}`);
     expect(steps).toEqual(
       expect.arrayContaining(['bootstrap', 'announce-ca', 'switch-ca', 'drop-old-ca']),

@@ -1,12 +1,10 @@
 /**
- * Our files in the folders of the IPsec service, as the package `DEVICE_FILES`. Others' files are never looked at: only our names are
- * read, written and removed, and the rights on OpenWRT name no others. What is written is read back by its md5.
+ * Calls for files of ours over ubus. Others' files are never looked at: only our names are read, written and removed, and the rights
+ * on OpenWRT name no others. What is written is read back by its md5.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { DEVICE_FILES, OWN_FILES, fileSection } from '#shared/resources/device-files.ts';
-import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
-import type { IpsecDialect } from '#shared/resources/capabilities.ts';
+import { OWN_FILES, fileSection } from '#shared/resources/device-files.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
 import {
@@ -27,13 +25,12 @@ const listSchema = z.object({ entries: z.array(z.object({ name: z.string(), type
 const readSchema = z.object({ data: z.string() });
 const md5Schema = z.object({ md5: z.string() });
 
-/** @throws OpenwrtError */
-export const readDeviceFiles = async (
+/** By path. @throws OpenwrtError */
+export const readFiles = async (
   session: UbusSession,
-  dialect: IpsecDialect,
+  folders: readonly string[],
   signal: AbortSignal,
-): Promise<UciPackage> => {
-  const folders = Object.values(CERTIFICATE_FOLDERS[dialect]);
+): Promise<readonly UciSection[]> => {
   const calls = folders.map((path) => on('list', path));
   const lists = await attempt(session, calls, signal);
   const paths = folders.flatMap((folder, at) => {
@@ -46,11 +43,14 @@ export const readDeviceFiles = async (
     signal,
   );
   // What cannot be read whole is none of what we write; a file that has gone meanwhile is missed by the next look.
-  const sections = paths.map((path, at) =>
-    fileSection(path, readSchema.safeParse(texts[at]?.data).data?.data ?? ''),
-  );
-  return { name: DEVICE_FILES, sections: sections.toSorted(byName) };
+  return paths
+    .map((path, at) => fileSection(path, readSchema.safeParse(texts[at]?.data).data?.data ?? ''))
+    .toSorted(byName);
 };
+
+/** Pattern of rpcd's rights. */
+export const ownFilesIn = (folder: string): string =>
+  `${folder}/${OWN_FILES.prefix}*${OWN_FILES.suffix}`;
 
 const isOurs = ({ name, type }: { name: string; type: string }): boolean =>
   type === 'file' && name.startsWith(OWN_FILES.prefix) && name.endsWith(OWN_FILES.suffix);
@@ -68,10 +68,10 @@ export const versionOf = ({ sections }: UciPackage): string => composeVersion(se
 const composeVersion = (md5s: readonly string[]): string =>
   createHash('md5').update(md5s.join('/')).digest('hex');
 
-const md5Of = ({ options }: UciSection): string =>
-  createHash('md5').update(contentOf(options), 'latin1').digest('hex');
+const md5Of = (file: UciSection): string =>
+  createHash('md5').update(contentOf(file), 'latin1').digest('hex');
 
-const contentOf = ({ content }: UciSection['options']): string =>
+export const contentOf = ({ options: { content } }: UciSection): string =>
   typeof content === 'string' ? content : '';
 
 const md5sOf = async (
@@ -85,16 +85,17 @@ const md5sOf = async (
 };
 
 /** The first file that OpenWRT does not take and why; undefined when all are there. @throws OpenwrtError when OpenWRT is not reached */
-export const writeDeviceFiles = async (
+export const writeFiles = async (
   session: UbusSession,
   files: readonly UciSection[],
   signal: AbortSignal,
 ): Promise<{ name: string; message: string } | undefined> => {
-  for (const { name: path, options } of files) {
+  for (const file of files) {
+    const { name: path } = file;
     // A mode is given to new files only.
-    await removeDeviceFiles(session, [path], signal);
+    await removeFiles(session, [path], signal);
     try {
-      await writeFile(session, { path, text: contentOf(options), mode: OWNER_ONLY }, signal);
+      await writeFile(session, { path, text: contentOf(file), mode: OWNER_ONLY }, signal);
     } catch (error) {
       if (!(error instanceof UbusError) || error.code < 0) throw error;
       return { name: path, message: error.message };
@@ -106,7 +107,7 @@ export const writeDeviceFiles = async (
 };
 
 /** @throws OpenwrtError */
-export const removeDeviceFiles = async (
+export const removeFiles = async (
   session: UbusSession,
   paths: readonly string[],
   signal: AbortSignal,

@@ -1,0 +1,45 @@
+/** The UCI packages that rules go to, each with the service that takes it. */
+import { isPackage } from '#shared/resources/parts.ts';
+import { deltaOf } from '#shared/uci/delta.ts';
+import { whyNotReload } from '../services/services.ts';
+import { readSettled, stateVersion } from '../ubus/read/settled.ts';
+import { runTransaction } from '../ubus/write/transaction.ts';
+import type { PackageState } from '../ubus/write/write-path.ts';
+import { rightsOnPackages } from './package-rights.ts';
+import { baseOf, type Part } from './part.ts';
+
+export const packages: Part = {
+  holds: isPackage,
+  read: async ({ session, path, packages: names, writable, held, clock }, signal) => {
+    const known = new Map(names.map((name) => [name, stateVersion(held.get(name))]));
+    const states = await readSettled({ path, session, packages: names, known, clock }, signal);
+    return withoutTraps(states, writable);
+  },
+  fingerprint: ({ session, path, packages: names }, signal) =>
+    path.versions(session, names, signal),
+  delta: deltaOf,
+  apply: ({ path, held, ...change }) => {
+    const bases = change.deltas.map(({ package: name }) => [name, baseOf(held, name)] as const);
+    return runTransaction(path, { ...change, bases: new Map(bases) });
+  },
+  rights: rightsOnPackages,
+};
+
+/** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */
+const withoutTraps = (
+  states: ReadonlyMap<string, PackageState>,
+  writable: ReadonlySet<string>,
+): ReadonlyMap<string, PackageState> =>
+  new Map(
+    [...states].map(([name, state]): [string, PackageState] => {
+      if (state.state !== 'read') return [name, state];
+      const why = writable.has(name)
+        ? whyNotReload(state.content, false)
+        : 'the login on OpenWRT may not write it';
+      if (why === undefined) return [name, state];
+      return [
+        name,
+        { state: 'unusable', version: state.version, why: `/etc/config/${name}: ${why}` },
+      ];
+    }),
+  );

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { partsBeside } from '#shared/resources/parts.ts';
+import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import type { UbusSession } from '../ubus/client/session.ts';
+import { fastPath } from '../ubus/write/fast.ts';
+import { applyParts, partOf, parts } from './parts.ts';
+import type { Carry, Change, Part } from './part.ts';
+
+const deltaOf = (name: string): UciDelta => ({ package: name, remove: [], set: [], append: [] });
+
+const session: UbusSession = {
+  id: 'of nobody',
+  call: () => Promise.reject(new Error('not to be called')),
+  attempt: () => Promise.reject(new Error('not to be called')),
+};
+
+describe('a change of several parts', () => {
+  const steps: string[] = [];
+  const partNamed = (name: string, carry: (rest: Change, others: Carry) => ReturnType<Carry>) => {
+    const part: Part = {
+      holds: (other) => other === name,
+      read: () => Promise.resolve(new Map()),
+      fingerprint: () => Promise.resolve(new Map()),
+      delta: ({ observed }) => deltaOf(observed.name),
+      apply: (change, others) => {
+        steps.push(`${name} has ${change.deltas.map((delta) => delta.package).join(' ')}`);
+        return carry(
+          { ...change, deltas: change.deltas.filter((delta) => delta.package !== name) },
+          others,
+        );
+      },
+      rights: () => ({}),
+    };
+    return part;
+  };
+  const around = (name: string): Part =>
+    partNamed(name, async (rest, others) => {
+      const result = await others(rest);
+      steps.push(`${name} sees ${result.outcome}`);
+      return result;
+    });
+  const change = {
+    session,
+    path: fastPath,
+    held: new Map(),
+    deltas: ['a', 'b', 'c'].map(deltaOf),
+    signal: new AbortController().signal,
+  };
+
+  it('is made by each of its own, the later ones around those before', async () => {
+    steps.length = 0;
+    const result = await applyParts(['a', 'b', 'c'].map(around), change);
+    expect(result.outcome).toBe('done');
+    expect(steps).toEqual([
+      'c has a b c',
+      'b has a b',
+      'a has a',
+      'a sees done',
+      'b sees done',
+      'c sees done',
+    ]);
+  });
+
+  it('ends with the part that refuses it, and those around it are told', async () => {
+    steps.length = 0;
+    const refusing = partNamed('b', () =>
+      Promise.resolve({ outcome: 'rejected', package: 'b', message: 'no', sections: [] }),
+    );
+    const result = await applyParts([around('a'), refusing, around('c')], change);
+    expect(result).toMatchObject({ outcome: 'rejected', package: 'b' });
+    expect(steps).toEqual(['c has a b c', 'b has a b', 'c sees rejected']);
+  });
+});
+
+it('every name is of one part, and each part beside the packages has an entry', () => {
+  for (const name of ['firewall', ...partsBeside.map((part) => part.name)]) {
+    expect(parts.filter(({ holds }) => holds(name))).toEqual([partOf(name)]);
+  }
+  expect(new Set(['firewall', ...partsBeside.map(({ name }) => name)].map(partOf)).size).toBe(
+    parts.length,
+  );
+});
+
+describe('the delta of files', () => {
+  const file = (name: string, content: string): UciSection => ({
+    name,
+    anonymous: false,
+    type: 'file',
+    options: { content },
+  });
+  const [part = { name: '' }] = partsBeside;
+  const deltaFrom = (there: UciSection[], desired: UciSection[]) =>
+    partOf(part.name).delta({
+      observed: { name: part.name, sections: there },
+      desired,
+      isOurs: ({ name }) => name !== 'of another',
+    });
+
+  it('leaves what is as it should be, in whatever order', () => {
+    const [a, b] = [file('a', '1'), file('b', '2')];
+    expect(deltaFrom([a, b], [b, a])).toEqual(deltaOf(part.name));
+  });
+
+  it('adds what is new, changes what differs and removes what nobody wants', () => {
+    const [before, after] = [file('a', '1'), file('a', '2')];
+    const there = [before, file('old', '3'), file('of another', '4')];
+    expect(deltaFrom(there, [after, file('new', '5')])).toEqual({
+      package: part.name,
+      remove: ['old'],
+      set: [{ before, after }],
+      append: [file('new', '5')],
+    });
+  });
+});
