@@ -133,6 +133,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     ledger,
     lastGood,
     refusals,
+    clock,
     onStanding: (standing) => {
       status.setStanding(standing);
       logLeftOvers(standing.leftOvers);

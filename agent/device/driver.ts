@@ -5,7 +5,7 @@
 import type { DriverChoice } from '#shared/inject/drivers.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
-import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
 export type Fingerprint = string;
@@ -56,6 +56,19 @@ export type PartlyWritten = {
   unsettled: ReadonlySet<string>;
 };
 
+/** A section that is to have another name, in its place. `section`: as it was read. */
+export type UciRename = { package: string; section: UciSection; name: string };
+
+export type RenameResult =
+  | {
+      /** Each was read back under its name, as it was. The packages, as they are now. */
+      outcome: 'done';
+      observed: ReadonlyMap<string, UciPackage>;
+      fingerprint: Fingerprint;
+    }
+  /** The login may not; nothing was tried. */
+  | { outcome: 'refused'; message: string };
+
 export type Driver = {
   readonly name: DriverChoice;
   /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
@@ -63,7 +76,13 @@ export type Driver = {
   /** @throws OpenwrtError */
   read: (signal: AbortSignal) => Promise<ReadResult>;
   /**
-   * Deltas name sections as the last `read` or `apply` gave them; an anonymous one that is `set` stays anonymous.
+   * Names sections in their places, with nothing else in the transaction; no service is reloaded. Packages as the last `read` gave
+   * them, which has no sections of these names.
+   * @throws OpenwrtError
+   */
+  rename: (renames: readonly UciRename[], signal: AbortSignal) => Promise<RenameResult>;
+  /**
+   * Deltas name sections as the last `read`, `rename` or `apply` gave them, and none that is anonymous.
    * One transaction for all deltas, one reload per package named, read back. A delta that changes nothing only reloads.
    * @throws OpenwrtError when the outcome is unknown, or nothing could be tried: read again, then decide again.
    */

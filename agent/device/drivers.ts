@@ -99,6 +99,7 @@ const createAutoDriver = ({
     },
     fingerprint: async (signal) => (await use(signal)).fingerprint(signal),
     read: async (signal) => (await use(signal)).read(signal),
+    rename: async (renames, signal) => (await use(signal)).rename(renames, signal),
     apply: async (deltas, signal) => (await use(signal)).apply(deltas, signal),
     information: async (signal) => chosen?.information(signal),
     close: async () => {

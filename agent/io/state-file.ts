@@ -1,10 +1,10 @@
 /**
  * A JSON file in the agent's emptyDir that survives restarts of the container. Replaced whole: after a crash at any point
- * it holds either the old or the new value.
+ * it holds either the old or the new value. Each says its version; the one place where versions are converted, or refused, is here.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type StateFile<T> = {
@@ -17,12 +17,18 @@ export type StateFile<T> = {
 export type StateFileOptions<T> = {
   path: string;
   schema: z.ZodType<T>;
-  /** For a file that does not exist, or that an incompatible version has written. */
+  /**
+   * By version, each turns the contents of that version into those of the next; the last into what `schema` takes. Without one the
+   * version is 1.
+   */
+  upgrades?: readonly ((older: unknown) => unknown)[];
+  /** For a file that does not exist, or whose contents are not usable: broken, or of a newer version. */
   initial: T;
   log: Logger;
 };
 
 const OWNER_ONLY = 0o600;
+const versionedSchema = z.looseObject({ version: z.int().min(1) });
 
 /** @throws when the file exists and cannot be read */
 export const openStateFile = async <T extends object>(
@@ -48,12 +54,8 @@ export const openStateFile = async <T extends object>(
   };
 };
 
-const load = async <T extends object>({
-  path,
-  schema,
-  initial,
-  log,
-}: StateFileOptions<T>): Promise<T> => {
+const load = async <T extends object>(options: StateFileOptions<T>): Promise<T> => {
+  const { path, schema, upgrades = [], initial, log } = options;
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -61,10 +63,39 @@ const load = async <T extends object>({
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return initial;
     throw error;
   }
-  const parsed = schema.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  log.error({ path }, 'the state file is damaged or of another version, starting without it');
+  const known = upgrades.length + 1;
+  const found = versionedSchema.safeParse(parseJson(text)).data;
+  if (found !== undefined && found.version > known) {
+    const { version } = found;
+    log.error({ path, version, known }, 'a newer agent wrote this state file: starting without it');
+    return initial;
+  }
+  const parsed = schema.safeParse(found && upgraded(found, upgrades));
+  if (parsed.success) {
+    if (found !== undefined && found.version < known)
+      log.info(
+        { path, version: found.version, known },
+        'state file converted from an older version',
+      );
+    return parsed.data;
+  }
+  log.error({ path }, 'this state file is broken: starting without it');
   return initial;
+};
+
+/** Undefined when it is not what its version says. */
+const upgraded = (
+  contents: z.infer<typeof versionedSchema>,
+  upgrades: readonly ((older: unknown) => unknown)[],
+): unknown => {
+  try {
+    return upgrades
+      .slice(contents.version - 1)
+      .reduce<unknown>((older, upgrade) => upgrade(older), contents);
+  } catch (error) {
+    if (error instanceof z.ZodError) return undefined;
+    throw error;
+  }
 };
 
 const parseJson = (text: string): unknown => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,8 +26,7 @@ const settle = (ledger: Ledger, change: Partial<Settlement> = {}): Promise<void>
   ledger.write(settled(ledger.record(), settlement(change)));
 const settlement = (change: Partial<Settlement>): Settlement => ({
   owned: POLICY,
-  adopted: new Set(),
-  released: new Set(),
+  takenOver: new Map(),
   packages: ['mwan3'],
   warnings: new Map(),
   comments: NO_COMMENTS,
@@ -76,19 +75,15 @@ describe('the ledger, after a restart', () => {
     expect(warningOf(await open(), 'firewall')).toBeUndefined();
   });
 
-  it('has what was adopted as ours, and for whom it is not to be adopted again', async () => {
+  it('has what was taken over, and how far that has come', async () => {
     const ledger = await open();
-    const adopted = new Set(['mwan3.balance']);
-    await ledger.write({
-      ...ledger.record(),
-      owned: POLICY,
-      adopted,
-      released: new Set(['uid-1']),
-    });
-    const restarted = await open();
-    expect([...restarted.record().owned]).toEqual([...POLICY]);
-    expect([...restarted.record().adopted]).toEqual(['mwan3.balance']);
-    expect([...restarted.record().released]).toEqual(['uid-1']);
+    const takenOver = new Map([
+      ['firewall.a', { uid: 'a', stage: 'begun' }],
+      ['mwan3.balance', { uid: 'b', stage: 'ours' }],
+      ['firewall.c', { uid: 'c', stage: 'removed' }],
+    ] as const);
+    await ledger.write({ ...ledger.record(), takenOver });
+    expect((await open()).record().takenOver).toEqual(takenOver);
   });
 
   it('has which comments are at stake, and which were lost', async () => {
@@ -105,4 +100,30 @@ describe('the ledger, after a restart', () => {
     await begin(restarted, { names: POLICY, packages: ['mwan3'] });
     expect((await open()).record().comments).toEqual(comments);
   });
+});
+
+it('a ledger of version 1 is read: what it had adopted is to be given its name, and what it had released stays alone', async () => {
+  const older = {
+    version: 1,
+    owned: { 'firewall.sdewan_rule_a': 'FirewallRule', 'mwan3.balance': 'Mwan3Policy' },
+    adopted: ['firewall.sdewan_rule_a'],
+    released: ['uid-1'],
+    unsettled: ['mwan3'],
+    warnings: { firewall: { sdewan_rule_a: 'skipped' } },
+    comments: { atStake: ['ipsec'], lost: ['mwan3'] },
+  };
+  writeFileSync(join(folder, 'ledger.json'), JSON.stringify(older));
+  const ledger = await open();
+  expect(ledger.record()).toEqual({
+    owned: new Map(Object.entries(older.owned)),
+    takenOver: new Map([
+      ['firewall.sdewan_rule_a', { uid: '', stage: 'begun' }],
+      ['.uid-1', { uid: 'uid-1', stage: 'removed' }],
+    ]),
+    unsettled: new Set(['mwan3']),
+    warnings: new Map([['firewall', new Map([['sdewan_rule_a', 'skipped']])]]),
+    comments: older.comments,
+  });
+  await ledger.write({ ...ledger.record(), unsettled: new Set() });
+  expect((await open()).record()).toEqual(ledger.record());
 });

@@ -6,6 +6,7 @@
  *   out, when its section was read back as gone.
  * - A package is in `unsettled` from before it is written until that was read back and its service has it.
  * - Comments that a write may lose are at stake before it, and lost or safe once its end was seen.
+ * - A section of ICN's bears a name of ours only while `takenOver` says so: `begun` before it is named, `ours` once it was read back.
  *
  * So each write is: `write(begun(…))`, the write to OpenWRT, reading back, `write(settled(…))`.
  */
@@ -23,27 +24,36 @@ const commentsSchema = z.object({
 });
 export type Comments = z.infer<typeof commentsSchema>;
 
+const takenOverSchema = z.object({
+  /** Of the rule; '' when that is not known. */
+  uid: z.string(),
+  /**
+   * `begun`: it is to be given our name, or has it. `ours`: it was read back under our name, and keeps its place. `removed`: it is gone
+   * with its rule, which is being deleted; what bears its name later is somebody else's.
+   */
+  stage: z.enum(['begun', 'ours', 'removed']),
+});
+export type TakenOver = Readonly<z.infer<typeof takenOverSchema>>;
+
 const ledgerSchema = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   /** `package.section` -> kind of the rule that it is for. */
   owned: z.record(z.string(), z.string()),
-  /** Those of them that ICN's controller made, and that still are as and where it put them, but for their options. */
-  adopted: z.array(z.string()).default([]),
-  /** Uids of rules being deleted whose adopted sections are gone. */
-  released: z.array(z.string()).default([]),
+  /** `package.section` -> what became of what ICN's controller made. */
+  takenOver: z.record(z.string(), takenOverSchema),
   /** Packages whose service may not know the latest contents: written, and not seen to the end. */
   unsettled: z.array(z.string()),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
-  comments: commentsSchema.default({ atStake: [], lost: [] }),
+  comments: commentsSchema,
 });
 type Contents = z.infer<typeof ledgerSchema>;
 
 export type LedgerRecord = {
   /** `package.section` -> kind of the rule that it is for. */
   owned: ReadonlyMap<string, string>;
-  adopted: ReadonlySet<string>;
-  released: ReadonlySet<string>;
+  /** `package.section` of what ICN's controller made. */
+  takenOver: ReadonlyMap<string, TakenOver>;
   unsettled: ReadonlySet<string>;
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
   comments: Comments;
@@ -77,9 +87,7 @@ export const begun = (
 export type Settlement = {
   /** All that is ours now. */
   owned: ReadonlyMap<string, string>;
-  /** All of it that is adopted. */
-  adopted: ReadonlySet<string>;
-  released: ReadonlySet<string>;
+  takenOver: ReadonlyMap<string, TakenOver>;
   /** Packages whose service knows the latest contents. */
   packages: readonly string[];
   /** Per package that was reloaded: section -> OpenWRT's words. */
@@ -97,18 +105,38 @@ export const settled = (
 });
 
 const EMPTY: Contents = {
-  version: 1,
+  version: 2,
   owned: {},
-  adopted: [],
-  released: [],
+  takenOver: {},
   unsettled: [],
   warnings: {},
   comments: { atStake: [], lost: [] },
 };
 
+/**
+ * Version 1 left ICN's sections anonymous, and called them by our names in memory only: they are to be named now. It knew for which
+ * rules none was to be taken again, and not which sections those had.
+ */
+const version1 = z.object({
+  owned: z.record(z.string(), z.string()),
+  adopted: z.array(z.string()).default([]),
+  released: z.array(z.string()).default([]),
+  unsettled: z.array(z.string()),
+  warnings: z.record(z.string(), z.record(z.string(), z.string())),
+  comments: commentsSchema.default({ atStake: [], lost: [] }),
+});
+
+const fromVersion1 = (older: unknown): Contents => {
+  const { adopted, released, ...kept } = version1.parse(older);
+  const begun = adopted.map((key) => [key, { uid: '', stage: 'begun' }] as const);
+  const removed = released.map((uid) => [`.${uid}`, { uid, stage: 'removed' }] as const);
+  return { ...kept, version: 2, takenOver: Object.fromEntries([...begun, ...removed]) };
+};
+
 /** @throws when the file exists and cannot be read */
 export const openLedger = async (path: string, log: Logger): Promise<Ledger> => {
-  const file = await openStateFile({ path, schema: ledgerSchema, initial: EMPTY, log });
+  const upgrades = [fromVersion1];
+  const file = await openStateFile({ path, schema: ledgerSchema, upgrades, initial: EMPTY, log });
   let current = recordOf(file.value());
   return {
     record: () => current,
@@ -122,8 +150,7 @@ export const openLedger = async (path: string, log: Logger): Promise<Ledger> => 
 
 const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord => ({
   owned: new Map(Object.entries(contents.owned)),
-  adopted: new Set(contents.adopted),
-  released: new Set(contents.released),
+  takenOver: new Map(Object.entries(contents.takenOver)),
   unsettled: new Set(contents.unsettled),
   warnings: new Map(
     Object.entries(contents.warnings).map(([name, told]) => [name, new Map(Object.entries(told))]),
@@ -132,10 +159,9 @@ const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord =>
 });
 
 const contentsOf = (record: LedgerRecord): Contents => ({
-  version: 1,
+  version: 2,
   owned: Object.fromEntries(record.owned),
-  adopted: [...record.adopted],
-  released: [...record.released],
+  takenOver: Object.fromEntries(record.takenOver),
   unsettled: [...record.unsettled],
   warnings: Object.fromEntries(
     [...record.warnings].map(([name, told]) => [name, Object.fromEntries(told)]),

@@ -41,6 +41,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
     name: 'ubus',
     fingerprint: () => world.probe(),
     read: notAsked,
+    rename: notAsked,
     apply: notAsked,
     information: async () => undefined,
     close: async () => undefined,

@@ -21,8 +21,7 @@ import {
 
 const EMPTY: LedgerRecord = {
   owned: new Map(),
-  adopted: new Set(),
-  released: new Set(),
+  takenOver: new Map(),
   unsettled: new Set(),
   warnings: new Map(),
   comments: { atStake: [], lost: [] },

@@ -2,21 +2,21 @@
  * A pass under way, as a value: what is known of OpenWRT, and what the ledger is to say. A pass is a fold over it: `afterRead`, then
  * `afterApplied` or `afterRejected` for each write, until the plan that follows from it is empty. Pure.
  */
-import { adopt, type Adoption } from '#shared/compile/adoption.ts';
+import type { Takeover } from '#shared/compile/adoption.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type { DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type { CompileInput, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import { inDialect } from '#shared/resources/dialect.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import type { ApplyResult, Fingerprint, ReadResult } from '../device/driver.ts';
-import { kindsOf, leavingIn, warningsByOurNames, without } from './adopted.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
 import type { Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
 import { standingOf, type Standing } from './standing.ts';
+import { afterChanges, inPlace, keysIn, lookFor, packageOf } from './takeover.ts';
 
 export type PassInput = {
   rules: readonly RuleObject[];
@@ -35,7 +35,11 @@ export type PassState = {
   /** As read at the beginning; what writes have changed since stands beside it. */
   read: ReadResult;
   packages: ReadonlyMap<string, UciPackage>;
-  adoption: Adoption;
+  /** What is to be taken over from ICN's controller before anything else. */
+  takeovers: readonly Takeover[];
+  /** Uids of rules whose sections were taken over, and that somebody has written anew since. */
+  rewritten: ReadonlySet<string>;
+  withheld: NonNullable<CompileInput['withheld']>;
   fingerprint: Fingerprint;
   doubtful: ReadonlySet<string>;
   /** `package.section` of what OpenWRT does not let go. */
@@ -53,18 +57,25 @@ export const afterRead = (
   record: LedgerRecord,
 ): PassState => {
   const { packages, fingerprint, doubtful = new Set(), commented = new Set() } = read;
-  const uids = new Set(input.rules.map(({ metadata }) => metadata.uid));
-  const released = new Set([...record.released].filter((uid) => uids.has(uid)));
-  const known = { ...record, released };
-  const base = { input, kinds: inDialect(kinds, read.capabilities.dialect), packages };
-  const adoption = adoptionIn({ ...base, ledger: known }, record.adopted);
-  const found = {
-    ...known,
-    owned: new Map([...record.owned, ...kindsOf(adoption)]),
-    comments: afterReading(record.comments, packages, commented),
+  const inKinds = inDialect(kinds, read.capabilities.dialect);
+  const { rules } = input;
+  const namesLast = read.capabilities.dialect === 'uci';
+  const found = lookFor({ observed: packages, rules, kinds: inKinds, namesLast }, record);
+  const { takenOver, takeovers, rewritten } = found;
+  const comments = afterReading(record.comments, packages, commented);
+  return {
+    input,
+    kinds: inKinds,
+    read,
+    packages,
+    takeovers,
+    rewritten,
+    withheld: new Map(),
+    fingerprint,
+    doubtful,
+    stuck: new Set(),
+    ledger: { ...record, takenOver, comments },
   };
-  const state = { ...base, read, adoption, fingerprint, doubtful, stuck: new Set<string>() };
-  return { ...state, ledger: { ...found, adopted: adoptedIn({ ...state, ledger: found }) } };
 };
 
 /** What the ledger is to say before the plan is carried out. */
@@ -82,21 +93,17 @@ export const beforeApply = (state: PassState, plan: Plan): LedgerRecord =>
 /** `plan`: what was carried out. */
 export const afterApplied = (before: PassState, plan: Plan, result: Done): PassState => {
   const ledger = beforeApply(before, plan);
-  const released = new Set([...ledger.released, ...leavingIn(plan, before.adoption)]);
-  const state = settledOn(
-    {
-      ...before,
-      ledger: { ...ledger, released },
-      fingerprint: result.fingerprint,
-      doubtful: untouchedOf(before.doubtful, plan),
-      stuck: new Set([...before.stuck, ...keysOf(result.stuck)]),
-    },
-    plan,
-    result.observed,
-  );
+  const state = {
+    ...before,
+    ledger: { ...ledger, takenOver: afterChanges(ledger.takenOver, plan) },
+    packages: new Map([...before.packages, ...result.observed]),
+    fingerprint: result.fingerprint,
+    doubtful: untouchedOf(before.doubtful, plan),
+    stuck: new Set([...before.stuck, ...keysOf(result.stuck)]),
+  };
   return withSettlement(state, plan, {
     packages: touchedBy(plan),
-    warnings: warningsByOurNames(result, state.adoption),
+    warnings: result.warnings,
     comments: afterWrite(ledger.comments, writtenBy(plan)),
   });
 };
@@ -104,21 +111,15 @@ export const afterApplied = (before: PassState, plan: Plan, result: Done): PassS
 /** `plan`: what was tried. */
 export const afterRejected = (before: PassState, plan: Plan, { partly }: Rejected): PassState => {
   const ledger = beforeApply(before, plan);
-  const doubts = {
-    ...ledger,
-    unsettled: new Set([...ledger.unsettled, ...(partly?.unsettled ?? [])]),
-  };
-  const state = { ...before, ledger: doubts };
+  const doubts = new Set([...ledger.unsettled, ...(partly?.unsettled ?? [])]);
+  const state = { ...before, ledger: { ...ledger, unsettled: doubts } };
   const now = partly
-    ? settledOn(
-        {
-          ...state,
-          fingerprint: partly.fingerprint,
-          doubtful: untouchedOf(before.doubtful, plan),
-        },
-        plan,
-        partly.observed,
-      )
+    ? {
+        ...state,
+        packages: new Map([...before.packages, ...partly.observed]),
+        fingerprint: partly.fingerprint,
+        doubtful: untouchedOf(before.doubtful, plan),
+      }
     : state;
   // Where the driver has put everything back, it cannot have settled what was unsettled before.
   const unsettled = partly?.unsettled ?? before.ledger.unsettled;
@@ -140,7 +141,9 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
     ...state.input,
     ...circumstances,
     capabilities: state.read.capabilities,
-    adoption: state.adoption,
+    withheld: state.withheld,
+    observed: state.packages,
+    takenOver: inPlace(state.ledger.takenOver),
     ownership: ownershipIn(state),
     unsettled: new Set([...state.ledger.unsettled, ...state.doubtful]),
     stuck: state.stuck,
@@ -150,7 +153,7 @@ export const standingIn = (state: PassState, plan: Plan): Standing =>
   standingOf({
     rules: state.input.rules,
     plan,
-    observed: state.adoption.packages,
+    observed: state.packages,
     unusable: state.read.unusable,
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
@@ -163,49 +166,20 @@ const ownershipIn = ({ kinds, ledger, input }: PassState): Ownership => ({
   unserved: input.unservedKinds,
 });
 
-const adoptionIn = (
-  { input, kinds, packages, ledger }: Pick<PassState, 'input' | 'kinds' | 'packages' | 'ledger'>,
-  before: ReadonlySet<string>,
-): Adoption => {
-  const { owned, released } = ledger;
-  return adopt({ observed: packages, rules: input.rules, kinds, ledger: owned, before, released });
-};
-
-/** With what was read back. */
-const settledOn = (
-  state: PassState,
-  plan: Plan,
-  observed: ReadonlyMap<string, UciPackage>,
-): PassState => {
-  const next = { ...state, packages: new Map([...state.packages, ...observed]) };
-  return { ...next, adoption: adoptionIn(next, without(state.ledger.adopted, plan.deltas)) };
-};
-
 const withSettlement = (
   state: PassState,
   plan: Plan,
   seen: Pick<Settlement, 'packages' | 'warnings' | 'comments'>,
 ): PassState => {
-  const { ledger, adoption, kinds } = state;
+  const { ledger, packages, kinds } = state;
+  const there = keysIn(packages);
   const owned = new Map([
-    ...[...ledger.owned].filter(([key]) => isPresent(adoption.packages, key)),
+    // What cannot be read may still be there.
+    ...[...ledger.owned].filter(([key]) => there.has(key) || !packages.has(packageOf(key))),
     ...namesForLedger(plan, kinds),
   ]);
-  const { released } = ledger;
-  const settlement = { ...seen, owned, released, adopted: adoptedIn(state) };
-  return { ...state, ledger: settled(ledger, settlement) };
+  return { ...state, ledger: settled(ledger, { ...seen, owned, takenOver: ledger.takenOver }) };
 };
-
-/** Also what was adopted in packages that cannot be read now. */
-const adoptedIn = ({
-  adoption,
-  packages,
-  ledger,
-}: Pick<PassState, 'adoption' | 'packages' | 'ledger'>): ReadonlySet<string> =>
-  new Set([
-    ...[...ledger.adopted].filter((key) => !packages.has(packageOf(key))),
-    ...adoption.adopted.keys(),
-  ]);
 
 const touchedBy = ({ deltas }: Plan): string[] => deltas.map((delta) => delta.package);
 
@@ -220,12 +194,3 @@ const untouchedOf = (packages: ReadonlySet<string>, plan: Plan): ReadonlySet<str
 
 const keysOf = (sections: ReadonlyMap<string, ReadonlySet<string>> = new Map()): string[] =>
   [...sections].flatMap(([name, names]) => [...names].map((each) => ledgerKey(name, each)));
-
-/** What cannot be read may still be there. */
-const isPresent = (observed: ReadonlyMap<string, UciPackage>, key: string): boolean => {
-  const there = observed.get(packageOf(key));
-  if (there === undefined) return true;
-  return there.sections.some(({ name }) => ledgerKey(there.name, name) === key);
-};
-
-const packageOf = (key: string): string => key.slice(0, key.indexOf('.'));

@@ -329,68 +329,85 @@ describe('what ICN made', () => {
     ...namedSection('rule', `cfg0${place}92bd`, { name, target }),
     anonymous: true,
   });
-  const OURS = 'firewall.sdewan_rule_a';
+  const NAME = 'sdewan_rule_a';
+  const OURS = `firewall.${NAME}`;
   const withMade = (...sections: UciSection[]): void =>
     put('firewall', ...openwrt.sections('firewall'), ...sections);
   const deltas = () => openwrt.transactions.flat();
+  const takenOver = () => Object.fromEntries(agent.ledger.record().takenOver);
+  const isOurs = { uid: 'FirewallRule-a', stage: 'ours' };
+  const before = (): UciSection[] => [...openwrt.sections('firewall')];
 
-  it('is taken over without a write when it is as the rule says, and recorded at once', async () => {
-    withMade(made('a'));
+  it('gets our name in its place before anything else is written, and nothing more when it is as the rule says', async () => {
+    withMade(made('a'), namedSection('rule', 'behind'));
+    const sections = before();
     await agent.run([drop('a', ICN)]);
+    expect(openwrt.renames).toEqual([[{ package: 'firewall', section: made('a'), name: NAME }]]);
     expect(openwrt.transactions).toEqual([]);
-    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
+    expect(openwrt.sections('firewall')).toEqual(
+      sections.map((section) =>
+        section.anonymous ? { ...section, name: NAME, anonymous: false } : section,
+      ),
+    );
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
     expect(agent.ledger.record().owned.get(OURS)).toBe('FirewallRule');
     expect(agent.standings.at(-1)?.inForce).toContain(OURS);
-  });
-
-  it('is changed where it is, by the id that OpenWRT knows', async () => {
-    withMade(made('a', 'ACCEPT'));
+    await restart();
     await agent.run([drop('a', ICN)]);
-    const [delta] = deltas();
-    expect(delta?.set).toEqual([
-      { before: made('a', 'ACCEPT'), after: expect.objectContaining({ ...made('a') }) },
-    ]);
-    expect(rulesThere()).toEqual([made('a').name]);
-    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
+    expect(openwrt.renames).toHaveLength(1);
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
   });
 
-  it('is removed by that id, and what has its name later is somebody else’s', async () => {
+  it('is changed where it is', async () => {
+    withMade(made('a', 'ACCEPT'), namedSection('rule', 'behind'));
+    await agent.run([drop('a', ICN)]);
+    expect(deltas().map(({ set }) => set.map(({ after }) => after.name))).toEqual([[NAME]]);
+    expect(
+      openwrt
+        .sections('firewall')
+        .map(({ name }) => name)
+        .slice(-2),
+    ).toEqual([NAME, 'behind']);
+    expect(targets()).toEqual(['DROP', undefined]);
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
+  });
+
+  it('is removed with its rule, and what has its name later is somebody else’s', async () => {
     withMade(made('a'));
     await agent.run([drop('a', ICN)]);
     const going = drop('a', { ...ICN, ...DELETING });
     await agent.run([going]);
-    expect(deltas().map(({ remove }) => remove)).toEqual([[made('a').name]]);
-    expect(agent.ledger.record().adopted).toEqual(new Set());
-    expect(agent.ledger.record().released).toEqual(new Set(['FirewallRule-a']));
+    expect(deltas().map(({ remove }) => remove)).toEqual([[NAME]]);
+    expect(takenOver()).toEqual({ [OURS]: { ...isOurs, stage: 'removed' } });
     withMade(made('a', 'ACCEPT'));
+    await restart();
     await agent.run([going]);
+    expect(openwrt.renames).toHaveLength(1);
     expect(deltas()).toHaveLength(1);
     await agent.run([]);
-    expect(agent.ledger.record().released).toEqual(new Set());
+    expect(takenOver()).toEqual({});
   });
 
-  it('is spoken of by our name when OpenWRT warns or refuses', async () => {
-    withMade(made('a', 'ACCEPT'));
-    const { name } = made('a');
-    openwrt.done = {
-      warnings: new Map([
-        [
-          'firewall',
-          new Map([
-            [name, 'skipped'],
-            ['wan', 'old'],
-          ]),
-        ],
-      ]),
+  it('is begun before OpenWRT is written to, and taken over after a crash that came before the end', async () => {
+    withMade(made('a'));
+    openwrt.onApply = () => {
+      expect(takenOver()).toEqual({ [OURS]: { ...isOurs, stage: 'begun' } });
+      throw new Error('the agent dies here');
     };
+    await expect(agent.run([drop('a', ICN)])).rejects.toThrow('dies');
+    openwrt.onApply = () => undefined;
+    await restart();
     await agent.run([drop('a', ICN)]);
-    expect(agent.standings.at(-1)?.warnings).toEqual(new Map([[OURS, 'skipped']]));
-    expect(agent.ledger.record().warnings.get('firewall')?.get('wan')).toBe('old');
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
+  });
 
-    openwrt.refuses = () => ({ package: 'firewall', message: 'no', sections: [name] });
-    openwrt.done = {};
-    await agent.run([ruleOf('FirewallRule', 'a', { target: 'REJECT' }, { ...ICN, generation: 2 })]);
-    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt' });
+  it('is ours after a crash that came when it was named', async () => {
+    withMade({ ...made('a'), name: NAME, anonymous: false }, namedSection('rule', 'behind'));
+    const { record, write } = agent.ledger;
+    await write({ ...record(), takenOver: new Map([[OURS, { ...isOurs, stage: 'begun' }]]) });
+    await agent.run([drop('a', ICN)]);
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
+    expect([...openwrt.renames, ...openwrt.transactions]).toEqual([]);
   });
 
   it('stays ours while its package cannot be read', async () => {
@@ -399,10 +416,10 @@ describe('what ICN made', () => {
     const there = openwrt.packages.get('firewall');
     openwrt.packages.delete('firewall');
     await agent.run([drop('a', ICN), policy('p')]);
-    expect(agent.ledger.record().adopted).toEqual(new Set([OURS]));
+    expect(takenOver()).toEqual({ [OURS]: isOurs });
     if (there) openwrt.packages.set('firewall', there);
     await agent.run([drop('a', ICN), policy('p')]);
-    expect(rulesThere()).toEqual([made('a').name]);
+    expect(rulesThere()).toEqual(['a']);
   });
 
   it('is ours like any other once it had to move', async () => {
@@ -411,8 +428,52 @@ describe('what ICN made', () => {
     const b = drop('b', { ...ICN, annotations });
     await agent.run([b, drop('a', ICN)]);
     expect(targets()).toEqual(['DROP', 'DROP']);
-    expect(agent.ledger.record().adopted).toEqual(new Set());
+    expect(takenOver()).toEqual({});
     expect(rulesThere()).toEqual(['a', 'b']);
+  });
+
+  it('is left alone where the login may not name it, and stays in force for what refers to it', async () => {
+    openwrt.mayRename = false;
+    const zone = namedSection('zone', 'cfg0adc81', { name: 'lan1', network: ['net1'] });
+    withMade({ ...zone, anonymous: true }, made('a'));
+    const sections = before();
+    const rules = [
+      ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'] }, ICN),
+      drop('a', { ...ICN, ...DELETING }),
+      ruleOf('FirewallRule', 'b', { src: 'lan1', target: 'DROP' }),
+    ];
+    await agent.run(rules);
+    expect(saidOf(agent)).toEqual({
+      lan1: 'pending AdoptionNeedsRights',
+      a: 'pending AdoptionNeedsRights',
+      b: 'wanted Applying',
+    });
+    expect(openwrt.sections('firewall').slice(0, -1)).toEqual(sections);
+    expect(takenOver()).toEqual({});
+    openwrt.mayRename = true;
+    await agent.run(rules);
+    expect(saidOf(agent)).toMatchObject({ lan1: 'wanted Applying', a: 'unwanted Removing' });
+    expect(rulesThere()).toEqual(['b']);
+  });
+
+  it('and makes anew after it was taken over, is left alone for ten minutes', async () => {
+    withMade(made('a'));
+    await agent.run([drop('a', ICN), drop('b')]);
+    // Its PUT removes the section and makes another.
+    const [ours, others] = [before().slice(-1), before().filter(({ name }) => name !== NAME)];
+    put('firewall', ...others.slice(0, -1), made('a', 'ACCEPT'), ...ours);
+    const [sections, writes] = [before(), openwrt.transactions.length];
+    for (const minutes of [0, 9]) {
+      openwrt.clock.advance(minutes * 60_000);
+      await agent.run([drop('a', ICN), drop('b')]);
+      expect(saidOf(agent)).toEqual({ a: 'pending ForeignController', b: 'wanted Applying' });
+      expect(openwrt.sections('firewall')).toEqual(sections);
+    }
+    expect([openwrt.renames.length, openwrt.transactions.length]).toEqual([1, writes]);
+    openwrt.clock.advance(60_000);
+    await agent.run([drop('a', ICN), drop('b')]);
+    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
+    expect(openwrt.renames).toHaveLength(2);
   });
 });
 

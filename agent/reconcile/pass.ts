@@ -4,6 +4,7 @@
  */
 import type { LastGood } from '#shared/compile/types.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -13,9 +14,9 @@ import {
   type Driver,
   type Fingerprint,
 } from '../device/driver.ts';
-import { deltaForOpenwrt, rejectedByOurNames } from './adopted.ts';
 import { blame, refuseWarned } from './blame.ts';
 import type { LastGoodStore } from './last-good.ts';
+import { createPatience, takeOver } from './naming.ts';
 import type { Ledger } from './ledger.ts';
 import {
   afterApplied,
@@ -38,6 +39,7 @@ export type PassDeps = {
   lastGood: LastGoodStore;
   refusals: Refusals;
   driver: Driver;
+  clock: Pick<Clock, 'monotonic'>;
   /** Told before the first write and at the end; what it says of a rule may be sent at once. */
   onStanding: (standing: Standing) => void;
   /** A difference in these packages that no change of the rules explains. */
@@ -55,12 +57,13 @@ export const createPass = (deps: PassDeps): Pass => {
   const { driver, ledger, lastGood, refusals } = deps;
   /** What each package was brought to by this process. */
   let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
+  const patience = createPatience(deps.clock);
 
   return async (input, signal) => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
-    const state = afterRead(deps.kinds, input, read, ledger.record());
-    await ledger.write(state.ledger);
+    const found = afterRead(deps.kinds, input, read, ledger.record());
+    const state = await takeOver(deps, patience(found), signal);
     const plan = planNow(deps, state);
     const drifted = driftIn(plan, reached);
     if (drifted.length > 0) deps.onDrift(drifted);
@@ -122,16 +125,13 @@ const carryOut = async (
 ): Promise<PassState> => {
   const { driver, ledger } = deps;
   await ledger.write(beforeApply(state, plan));
-  const result = await driver.apply(
-    plan.deltas.map((delta) => deltaForOpenwrt(delta, state.adoption)),
-    signal,
-  );
+  const result = await driver.apply(plan.deltas, signal);
   const isDone = result.outcome === 'done';
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);
   deps.onTransaction(result.outcome);
   if (isDone) refuseWarned(deps, standingIn(next, plan));
-  else await blame(deps, { search, plan }, rejectedByOurNames(result, next.adoption));
+  else await blame(deps, { search, plan }, result);
   return next;
 };
 

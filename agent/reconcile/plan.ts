@@ -1,14 +1,19 @@
 /** What one look at everything comes to: the verdicts, and what would have to change on OpenWRT. Pure. */
-import type { Adoption } from '#shared/compile/adoption.ts';
 import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
-import type { CompileResult, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type {
+  CompileInput,
+  CompileResult,
+  DeviceTable,
+  LastGood,
+  NetworkTable,
+} from '#shared/compile/types.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
-import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { icnDeltaOf } from '../device/icn/delta.ts';
 import { partOf } from '../device/parts/parts.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
@@ -22,8 +27,11 @@ export type PlanInput = {
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
-  /** The packages that can be written to, as they are, and what of them is adopted. */
-  adoption: Adoption;
+  withheld: CompileInput['withheld'];
+  /** The packages that can be written to, as they are. */
+  observed: ReadonlyMap<string, UciPackage>;
+  /** `package.section` -> uid of its rule, of what was ICN's and keeps its place. */
+  takenOver: ReadonlyMap<string, string>;
   ownership: Ownership;
   /** Packages whose service may lag behind the file. */
   unsettled: ReadonlySet<string>;
@@ -41,10 +49,9 @@ export type Plan = CompileResult & {
 const deltasIn = { uci: (name: string) => partOf(name).delta, icn: () => icnDeltaOf } as const;
 
 export const makePlan = (input: PlanInput): Plan => {
-  const { adoption, ownership, unsettled, capabilities, stuck } = input;
-  const observed = adoption.packages;
+  const { observed, takenOver, ownership, unsettled, capabilities, stuck } = input;
   const ledger = new Set(ownership.ledger.keys());
-  const compiled = compile({ ...input, observed, ledger });
+  const compiled = compile({ ...input, ledger });
   const deltas: UciDelta[] = [];
   const differing = new Set<string>();
   for (const [name, desired] of compiled.desired) {
@@ -53,7 +60,7 @@ export const makePlan = (input: PlanInput): Plan => {
     const isOurs = isOursIn(name, ownership);
     const isFree = (section: UciSection): boolean =>
       isOurs(section) && !stuck.has(ledgerKey(name, section.name));
-    const pinned = pinnedIn(name, adoption, compiled);
+    const pinned = pinnedIn(there, takenOver, compiled);
     const changes = { observed: there, desired, isOurs: isFree, pinned };
     const difference = deltasIn[capabilities.dialect](name);
     const delta = difference(changes);

@@ -7,11 +7,11 @@ import { inputOf } from '#shared/compile/testing.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
-import type { ApplyResult, Driver, ReadResult } from '../device/driver.ts';
+import type { ApplyResult, Driver, ReadResult, UciRename } from '../device/driver.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
 import { createPass } from './pass.ts';
@@ -27,6 +27,9 @@ export type MemoryOpenwrt = {
   packages: Map<string, UciPackage>;
   /** What is said of a reading besides the packages. */
   reading: Partial<ReadResult>;
+  clock: ManualClock;
+  mayRename: boolean;
+  renames: (readonly UciRename[])[];
   /** Deltas of each transaction, refused ones included. */
   transactions: (readonly UciDelta[])[];
   /** Looks at the packages as they would be; a refusal leaves them as they were. */
@@ -43,6 +46,9 @@ export const createOpenwrt = (): MemoryOpenwrt => {
   const openwrt: MemoryOpenwrt = {
     packages: new Map(inputOf([]).observed),
     reading: {},
+    clock: createManualClock(),
+    mayRename: true,
+    renames: [],
     transactions: [],
     refuses: () => undefined,
     done: {},
@@ -65,6 +71,25 @@ const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       capabilities: ASSUMED,
       ...openwrt.reading,
     }),
+    rename: async (renames) => {
+      openwrt.onApply();
+      openwrt.renames.push(renames);
+      const { mayRename, packages } = openwrt;
+      if (!mayRename) return { outcome: 'refused', message: 'no right to' };
+      const named = new Map(renames.map(({ section, name }) => [section.name, name]));
+      const observed = new Map(
+        renames.map((rename): [string, UciPackage] => {
+          const { name, sections } = packages.get(rename.package) ?? { name: '', sections: [] };
+          const next = sections.map((section) => {
+            const given = named.get(section.name);
+            return given === undefined ? section : { ...section, name: given, anonymous: false };
+          });
+          return [rename.package, { name, sections: next }];
+        }),
+      );
+      openwrt.packages = new Map([...packages, ...observed]);
+      return { outcome: 'done', observed, fingerprint: await fingerprint() };
+    },
     apply: async (deltas) => {
       openwrt.onApply();
       openwrt.transactions.push(deltas);
@@ -111,7 +136,8 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
     kinds,
     ledger,
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
-    refusals: createRefusals(systemClock, revisionOf),
+    refusals: createRefusals(openwrt.clock, revisionOf),
+    clock: openwrt.clock,
     onStanding: (standing) => standings.push(standing),
     onDrift: (packages) => drifts.push(packages),
     onTransaction: (outcome) => outcomes.push(outcome),

@@ -4,7 +4,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import { ICN_FINALIZERS, ORDER_ANNOTATION } from '../names.ts';
 import { applyDelta, deltaOf } from '../uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '../uci/model.ts';
-import { adopt, type Adoption } from './adoption.ts';
+import { takeoversIn, type Takeover } from './adoption.ts';
 import { compile } from './compile.ts';
 import { ownershipOf } from './ownership.ts';
 import { pinnedIn } from './pinned.ts';
@@ -24,27 +24,43 @@ const firewallOf = (...sections: (Anonymous | UciSection)[]): UciPackage => ({
 
 const NOTHING = {
   ledger: new Map<string, string>(),
-  before: new Set<string>(),
-  released: new Set<string>(),
+  begun: new Set<string>(),
+  removed: new Set<string>(),
 };
+
+/** As OpenWRT has it when the names are given. */
+const named = (firewall: UciPackage, takeovers: readonly Takeover[]): UciPackage => ({
+  ...firewall,
+  sections: firewall.sections.map((section) => {
+    const name = takeovers.find(({ found }) => found === section)?.name;
+    return name === undefined ? section : { ...section, name, anonymous: false };
+  }),
+});
 
 const planOf = (
   rules: readonly RuleObject[],
   firewall: UciPackage,
-  state: Partial<typeof NOTHING> = {},
-): { adoption: Adoption; delta: UciDelta } => {
+  state: Partial<typeof NOTHING> & { inPlace?: ReadonlyMap<string, string> } = {},
+): { takeovers: readonly Takeover[]; there: UciPackage; delta: UciDelta } => {
   const input = inputOf(rules);
   const observed = new Map([...input.observed, ['firewall', firewall] as const]);
-  const adoption = adopt({ observed, rules, ...NOTHING, ...state });
-  const ledger = new Set([...(state.ledger?.keys() ?? []), ...adoption.adopted.keys()]);
-  const compiled = compile({ ...input, observed: adoption.packages, ledger });
+  const takeovers = takeoversIn({ observed, rules, ...NOTHING, ...state });
+  const uids = new Map(takeovers.map(({ name, uid = '' }) => [`firewall.${name}`, uid]));
+  const keys = [...(state.inPlace?.keys() ?? []), ...uids.keys()];
+  const ledger = new Set([...(state.ledger?.keys() ?? []), ...keys]);
+  const there = named(firewall, takeovers);
+  const compiled = compile({
+    ...input,
+    observed: new Map([...observed, ['firewall', there]]),
+    ledger,
+  });
   const delta = deltaOf({
-    observed: adoption.packages.get('firewall') ?? firewall,
+    observed: there,
     desired: compiled.desired.get('firewall') ?? [],
     isOurs: ownershipOf('firewall', ledger),
-    pinned: pinnedIn('firewall', adoption, compiled),
+    pinned: pinnedIn(there, new Map([...(state.inPlace ?? []), ...uids]), compiled),
   });
-  return { adoption, delta };
+  return { takeovers, there, delta };
 };
 
 const zone = (name: string, metadata: object = ICN) =>
@@ -98,7 +114,7 @@ describe('adoption', () => {
     'of a CR that is being deleted happens once': {
       rules: [rule('a', { target: 'DROP' }, { ...ICN, ...DELETING })],
       there: [madeRule('a')],
-      state: { released: new Set(['FirewallRule-a']) },
+      state: { removed: new Set(['FirewallRule-a']) },
       expected: {},
     },
     'holds without the finalizer and without the CR, by the ledger': {
@@ -109,7 +125,7 @@ describe('adoption', () => {
           ['firewall.sdewan_rule_a', 'FirewallRule'],
           ['firewall.sdewan_rule_b_1', 'FirewallRule'],
         ]),
-        before: new Set(['firewall.sdewan_rule_a', 'firewall.sdewan_rule_b_1']),
+        begun: new Set(['firewall.sdewan_rule_a', 'firewall.sdewan_rule_b_1']),
       },
       expected: { set: ['sdewan_rule_a'], remove: ['sdewan_rule_b_1'] },
     },
@@ -123,12 +139,12 @@ describe('adoption', () => {
       there: [madeRule('a'), namedSection('rule', 'sdewan_rule_a', { name: 'a', target: 'DROP' })],
       expected: {},
     },
-    'leaves what bears the name of an adopted one later': {
+    'that was begun takes as many as it was begun with': {
       rules: [rule('a')],
       there: [madeRule('a'), madeRule('a', 'ACCEPT')],
       state: {
         ledger: new Map([['firewall.sdewan_rule_a', 'FirewallRule']]),
-        before: new Set(['firewall.sdewan_rule_a']),
+        begun: new Set(['firewall.sdewan_rule_a']),
       },
       expected: {},
     },
@@ -158,10 +174,10 @@ describe('adoption', () => {
       ruleOf('FirewallDNAT', 'a', {}, ICN),
       rule('a'),
     ];
-    const { adoption } = planOf(rules, firewallOf(redirect, madeRule('a'), madeZone('a')));
-    expect([...adoption.adopted].map(([key, { uid }]) => [key, uid])).toEqual([
-      ['firewall.sdewan_rule_a', 'FirewallRule-a'],
-      ['firewall.sdewan_dnat_a', 'FirewallDNAT-a'],
+    const { takeovers } = planOf(rules, firewallOf(redirect, madeRule('a'), madeZone('a')));
+    expect(takeovers.map(({ name, uid }) => [name, uid])).toEqual([
+      ['sdewan_rule_a', 'FirewallRule-a'],
+      ['sdewan_dnat_a', 'FirewallDNAT-a'],
     ]);
   });
 
@@ -181,8 +197,8 @@ describe('adoption', () => {
       ],
     ]);
     const rules = [ruleOf('Mwan3Policy', 'p', {}, ICN), ruleOf('Mwan3Rule', 'both', {}, ICN)];
-    const { adopted } = adopt({ observed, rules, ...NOTHING });
-    expect([...adopted.keys()]).toEqual(['mwan3.p', 'mwan3.p_net1']);
+    const takeovers = takeoversIn({ observed, rules, ...NOTHING });
+    expect(takeovers.map(({ name }) => name)).toEqual(['p', 'p_net1']);
   });
 });
 
@@ -230,24 +246,37 @@ describe('whatever there is', () => {
   it("loses nothing of a CR that stays, and leaves everybody else's as and where it is", () => {
     fc.assert(
       fc.property(anyCrs, anyMade, (rules, firewall) => {
-        const { adoption, delta } = planOf(rules, firewall);
-        const before = adoption.packages.get('firewall') ?? firewall;
-        const after = applyDelta(before, delta);
-        const isAdopted = ({ name }: UciSection) => adoption.adopted.has(`firewall.${name}`);
+        const { takeovers, there, delta } = planOf(rules, firewall);
+        const after = applyDelta(there, delta);
         const staying = new Set(
           rules
             .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
             .map(({ metadata }) => metadata.uid),
         );
-        for (const { uid } of adoption.adopted.values()) {
+        for (const uid of new Set(takeovers.map((each) => each.uid))) {
           if (!staying.has(uid ?? '')) continue;
-          const isMine = ({ name }: UciSection) =>
-            adoption.adopted.get(`firewall.${name}`)?.uid === uid;
-          expect(after.sections.some(isMine)).toBe(true);
+          const mine = new Set(
+            takeovers.filter((each) => each.uid === uid).map(({ name }) => name),
+          );
+          expect(after.sections.some(({ name }) => mine.has(name))).toBe(true);
         }
         const foreign = (sections: readonly UciSection[]) =>
-          sections.filter((section) => !isAdopted(section) && !section.name.startsWith('sdewan_'));
-        expect(foreign(after.sections)).toEqual(foreign(before.sections));
+          sections.filter(({ name }) => !name.startsWith('sdewan_'));
+        expect(foreign(after.sections)).toEqual(foreign(there.sections));
+      }),
+    );
+  });
+
+  it('names what it takes over, and leaves everything as and where it is', () => {
+    fc.assert(
+      fc.property(anyCrs, anyMade, (rules, firewall) => {
+        const { takeovers, there } = planOf(rules, firewall);
+        const contents = ({ sections }: UciPackage) =>
+          sections.map(({ type, options }) => ({ type, options }));
+        expect(contents(there)).toEqual(contents(firewall));
+        const names = there.sections.map(({ name }) => name);
+        expect(new Set(names).size).toBe(names.length);
+        for (const { found } of takeovers) expect(found.anonymous).toBe(true);
       }),
     );
   });
@@ -256,28 +285,18 @@ describe('whatever there is', () => {
     fc.assert(
       fc.property(anyCrs, anyMade, (rules, firewall) => {
         const first = planOf(rules, firewall);
-        const before = first.adoption.packages.get('firewall') ?? firewall;
         const { remove, append } = first.delta;
-        const gone = new Set(
-          [...remove, ...append.map(({ name }) => name)].map((name) => `firewall.${name}`),
+        const gone = new Set([...remove, ...append.map(({ name }) => name)]);
+        const inPlace = new Map(
+          first.takeovers
+            .filter(({ name }) => !gone.has(name))
+            .map(({ name, uid = '' }) => [`firewall.${name}`, uid]),
         );
-        // As it is read again: adopted ones are still anonymous.
-        const again = applyDelta(before, first.delta).sections.map((section) => {
-          const key = `firewall.${section.name}`;
-          const { found } = gone.has(key) ? {} : (first.adoption.adopted.get(key) ?? {});
-          return found ? { ...section, name: found.name, anonymous: true } : section;
-        });
-        const kept = [...first.adoption.adopted].filter(([key]) => !gone.has(key));
         const leaving = rules.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-        const { delta } = planOf(
-          rules,
-          { name: 'firewall', sections: again },
-          {
-            ledger: new Map(kept.map(([key, { kind }]) => [key, kind])),
-            before: new Set(kept.map(([key]) => key)),
-            released: new Set(leaving.map(({ metadata }) => metadata.uid)),
-          },
-        );
+        const removed = new Set(leaving.map(({ metadata }) => metadata.uid));
+        const again = applyDelta(first.there, first.delta);
+        const { takeovers, delta } = planOf(rules, again, { removed, inPlace });
+        expect(takeovers).toEqual([]);
         expect(shape(delta)).toEqual({ remove: [], set: [], append: [] });
       }),
     );

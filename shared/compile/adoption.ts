@@ -1,7 +1,6 @@
 /**
- * What ICN's controller made for CRs that are ours now, taken over as it is. Its anonymous sections get the name here that
- * ours would have, so that all else speaks of them by one name; on OpenWRT they stay anonymous and where they are, and are
- * written only to change or remove them. Pure.
+ * What ICN's controller made for CRs that are ours now, to be taken over as it is: which sections, and what they are to be called.
+ * Its anonymous sections are given the names that ours would have, in their places; from then on they are like any other of ours. Pure.
  */
 import { kinds, placeOf as placeOfKind } from '../resources/registry.ts';
 import type { KindDefinition } from '../resources/kind.ts';
@@ -13,19 +12,15 @@ import { uciName } from '../uci/names.ts';
 import { compare } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
 
-export type Adopted = {
+export type Takeover = {
+  package: string;
   kind: string;
   /** Of the CR; undefined when only the ledger still knows what the section was for. */
   uid: string | undefined;
-  /** As OpenWRT has it, by the name that OpenWRT knows. */
+  /** As OpenWRT has it now. */
   found: UciSection;
-};
-
-export type Adoption = {
-  /** The packages with adopted anonymous sections under the names that ours would have. */
-  packages: ReadonlyMap<string, UciPackage>;
-  /** By `ledgerKey` of that name. */
-  adopted: ReadonlyMap<string, Adopted>;
+  /** What it is to be called. */
+  name: string;
 };
 
 export type AdoptionInput = {
@@ -34,45 +29,44 @@ export type AdoptionInput = {
   rules: readonly RuleObject[];
   /** Each with the rendering of the API that OpenWRT is spoken to by. Default: those of the registry. */
   kinds?: readonly KindDefinition[];
-  /** `ledgerKey` -> kind: all that is ours, what was adopted earlier included. */
+  /** `ledgerKey` -> kind: all that is ours. */
   ledger: ReadonlyMap<string, string>;
-  /** `ledgerKey`s of what was adopted earlier, under the names that it got. */
-  before: ReadonlySet<string>;
-  /** Uids of CRs being deleted whose adopted sections are gone: what bears their names now is somebody else's. */
-  released: ReadonlySet<string>;
+  /** `ledgerKey`s, by the names that they are to have, of what is ours already and was not seen under that name. */
+  begun: ReadonlySet<string>;
+  /** Uids of CRs whose sections were taken over and removed: what bears their names now is somebody else's. */
+  removed: ReadonlySet<string>;
 };
 
 /**
- * A section is a CR's when the CR bears a finalizer of ICN's controller, or when it was adopted earlier. Of anonymous ones of
- * one name ICN's REST treats all as one object, so all are adopted; but what appears beside an adopted one later is not ICN's.
+ * A section is a CR's when the CR bears a finalizer of ICN's controller, or when its takeover was begun. Of anonymous ones of one name
+ * ICN's REST treats all as one object, so all are taken over; but what appears beside one of ours later is not ICN's.
  */
-export const adopt = (input: AdoptionInput): Adoption => {
-  const adopted = new Map<string, Adopted>();
-  const packages = new Map(input.observed);
-  const upTo = limiterOf(input.before);
-  for (const { name, sections } of input.observed.values()) {
-    const names = new Map<UciSection, string>();
+export const takeoversIn = (input: AdoptionInput): readonly Takeover[] => {
+  const takeovers: Takeover[] = [];
+  const upTo = limiterOf(input.begun);
+  for (const { name: packageName, sections } of input.observed.values()) {
+    const done = new Set<UciSection>();
     const there: ReadonlySet<string> = new Set(sections.map((section) => section.name));
     const taken = new Set(there);
     const find = finderIn(sections);
-    for (const claim of [...claimsOn(name, input), ...orphansOn(name, input)]) {
-      const key = ledgerKey(name, claim.sectionName);
+    for (const claim of [...claimsOn(packageName, input), ...orphansOn(packageName, input)]) {
+      const key = ledgerKey(packageName, claim.sectionName);
       // ICN's REST finds ours by its option `name` and makes no second one, so that would be somebody else's.
       const hasOurs = there.has(claim.sectionName);
-      const found = find(claim).filter((section) => !names.has(section));
+      const found = find(claim).filter((section) => !done.has(section));
       for (const section of upTo(key, found)) {
-        const own = ownNameOf(section, claim, taken);
-        const ownKey = ledgerKey(name, own);
+        const name = ownNameOf(section, claim, taken);
+        const ownKey = ledgerKey(packageName, name);
         const isNew = claim.isIcns && !(section.anonymous ? hasOurs : input.ledger.has(ownKey));
-        if (!isNew && !input.before.has(ownKey)) continue;
-        taken.add(own);
-        names.set(section, own);
-        adopted.set(ownKey, { kind: claim.kind.kind, uid: claim.uid, found: section });
+        if (!isNew && !input.begun.has(ownKey)) continue;
+        taken.add(name);
+        done.add(section);
+        const { kind, uid } = claim;
+        takeovers.push({ package: packageName, kind: kind.kind, uid, found: section, name });
       }
     }
-    if (names.size > 0) packages.set(name, { name, sections: sections.map(renamed(names)) });
   }
-  return { packages, adopted };
+  return takeovers;
 };
 
 type Claim = {
@@ -88,7 +82,7 @@ type Claim = {
 
 /** Older CRs first, as names are given away. */
 const claimsOn = (packageName: string, input: AdoptionInput): Claim[] => {
-  const { rules, before, released } = input;
+  const { rules, begun, removed } = input;
   const byName = kindsByName(input);
   return rules
     .map((rule) => ({ rule, kind: byName.get(rule.kind) }))
@@ -103,16 +97,16 @@ const claimsOn = (packageName: string, input: AdoptionInput): Claim[] => {
       const { name, uid, finalizers = [] } = metadata;
       const sectionName = `${kind.uci.sectionPrefix}${uciName(name)}`;
       const isIcns =
-        !released.has(uid) && finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer));
-      if (!isIcns && before.size === 0) return [];
+        !removed.has(uid) && finalizers.some((finalizer) => ICN_FINALIZERS.includes(finalizer));
+      if (!isIcns && begun.size === 0) return [];
       return [{ kind, uid, sectionName, names: [name, uciName(name), label(name)], isIcns }];
     });
 };
 
-/** Adopted earlier; when no CR claims them any more, they are still ours. */
-const orphansOn = (packageName: string, { before, ledger, ...input }: AdoptionInput): Claim[] => {
+/** When no CR claims them any more, they are still ours. */
+const orphansOn = (packageName: string, { begun, ledger, ...input }: AdoptionInput): Claim[] => {
   const byName = kindsByName(input);
-  return [...before].flatMap((key) => {
+  return [...begun].flatMap((key) => {
     const kind = byName.get(ledger.get(key) ?? '');
     if (kind?.uci?.package !== packageName) return [];
     const sectionName = key.slice(ledgerKey(packageName, '').length);
@@ -147,11 +141,11 @@ const finderIn = (sections: readonly UciSection[]) => {
 
 const DOUBLE = '__';
 
-/** How many of a name may be adopted: at first all, later as many as were. Only anonymous sections can be there several times. */
-const limiterOf = (before: ReadonlySet<string>) => {
-  const doubles = Map.groupBy(before, (key) => key.replace(/__\d+$/, ''));
+/** How many of a name are taken over: at first all, later as many as were begun. Only anonymous sections can be there several times. */
+const limiterOf = (begun: ReadonlySet<string>) => {
+  const doubles = Map.groupBy(begun, (key) => key.replace(/__\d+$/, ''));
   return (key: string, sections: readonly UciSection[]): readonly UciSection[] => {
-    if (!before.has(key)) return sections;
+    if (!begun.has(key)) return sections;
     const known = doubles.get(key)?.length ?? 1;
     const anonymous = sections.filter((section) => section.anonymous);
     return [...sections.filter((section) => !section.anonymous), ...anonymous.slice(0, known)];
@@ -172,7 +166,3 @@ const ownNameOf = (section: UciSection, claim: Claim, taken: ReadonlySet<string>
     ? section.name
     : free(claim.sectionName, taken);
 };
-
-const renamed =
-  (names: ReadonlyMap<UciSection, string>) =>
-  (section: UciSection): UciSection => ({ ...section, name: names.get(section) ?? section.name });

@@ -29,7 +29,9 @@ export const compile = (input: CompileInput): CompileResult => {
   }
   const kept = keptInUse(input.rules, (rule) => all.get(rule)?.references ?? []);
   const needed = [...all.values()].filter(
-    ({ rule }) => !isBeingDeleted(rule) || kept.has(rule.metadata.uid),
+    ({ rule }) =>
+      input.withheld?.has(rule.metadata.uid) !== true &&
+      (!isBeingDeleted(rule) || kept.has(rule.metadata.uid)),
   );
   const foreign = foreignOf(input.observed, input.ledger, kinds);
   const unnamed = nameProblems(needed, foreign);
@@ -49,6 +51,8 @@ export const compile = (input: CompileInput): CompileResult => {
     verdicts: input.rules.map((rule) => {
       const candidate = all.get(rule);
       if (!candidate) return unknownKind(rule);
+      const withheld = input.withheld?.get(rule.metadata.uid);
+      if (withheld) return { ...unwanted(candidate), ...withheld, verdict: 'pending' };
       return neededSet.has(candidate) ? verdictOf(candidate, situation) : unwanted(candidate);
     }),
   };

@@ -1,25 +1,27 @@
-/** Which adopted sections keep their places. Pure. */
-import type { UciSection } from '../uci/model.ts';
-import type { Adoption } from './adoption.ts';
+/** Which sections that were taken over from ICN's controller keep their places. Pure. */
+import type { UciPackage, UciSection } from '../uci/model.ts';
 import { ledgerKey } from './ownership.ts';
 import { orderOf } from './revision.ts';
 import type { CompileResult } from './types.ts';
 
 /**
- * Adopted sections of a package that keep their places and change there, by the names they got: those that are wanted, unless an
- * order annotation asks for another place, and those of CRs that cannot be put into force now. The rest is to go.
+ * Sections of a package that keep their places and change there: those that are wanted, unless an order annotation asks for another
+ * place, and those of CRs that cannot be put into force now. `takenOver`: `ledgerKey` -> uid of the CR. The rest of them is to go.
  */
 export const pinnedIn = (
-  packageName: string,
-  { adopted, packages }: Adoption,
+  { name: packageName, sections }: UciPackage,
+  takenOver: ReadonlyMap<string, string>,
   { desired, verdicts }: CompileResult,
 ): ReadonlySet<string> => {
-  const sections = packages.get(packageName)?.sections ?? [];
-  const isAdopted = (name: string): boolean => adopted.has(ledgerKey(packageName, name));
-  const ours = sections.filter(({ name }) => isAdopted(name));
+  const isTakenOver = (name: string): boolean => takenOver.has(ledgerKey(packageName, name));
+  const ours = sections.filter(({ name }) => isTakenOver(name));
   if (ours.length === 0) return new Set();
   const wanted = new Set((desired.get(packageName) ?? []).map(({ name }) => name));
-  const moving = typesToMove(packageName, { desired, verdicts }, { sections, isPinned: isAdopted });
+  const moving = typesToMove(
+    packageName,
+    { desired, verdicts },
+    { sections, isPinned: isTakenOver },
+  );
   const waiting = new Set(
     verdicts
       .filter(
@@ -30,13 +32,13 @@ export const pinnedIn = (
   );
   const stays = ({ name, type }: UciSection): boolean => {
     if (wanted.has(name)) return !moving.has(type);
-    const uid = adopted.get(ledgerKey(packageName, name))?.uid;
+    const uid = takenOver.get(ledgerKey(packageName, name));
     return uid !== undefined && waiting.has(uid);
   };
   return new Set(ours.filter(stays).map(({ name }) => name));
 };
 
-/** Types of which one stands on the wrong side of an adopted one, or would when it is appended, by their order annotations. */
+/** Types of which one stands on the wrong side of one that was taken over, or would when it is appended, by their order annotations. */
 const typesToMove = (
   packageName: string,
   { desired, verdicts }: CompileResult,

@@ -37,6 +37,8 @@ export type CompileInput = {
   ledger: ReadonlySet<string>;
   /** By uid: rules that OpenWRT refused as a whole set, left out until they change. */
   refused: ReadonlyMap<string, { revision: string; message: string }>;
+  /** By uid: rules of which nothing is touched, whatever OpenWRT has for them, and why. */
+  withheld?: ReadonlyMap<string, { reason: Reason; message: string }> | undefined;
 };
 
 /** What a rule came to, before anything is written. */

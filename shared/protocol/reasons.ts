@@ -21,6 +21,10 @@ export const reasons = {
     'the coordinator has not yet written the addresses of the pods that the rule selects',
   WaitingForPackage:
     'OpenWRT does not have the package that the rule configures, or the agent cannot read or write it',
+  AdoptionNeedsRights:
+    "ICN's controller made the section of the rule, and the agent's login on OpenWRT may not name it; it stays in force as it is",
+  ForeignController:
+    "another controller, such as ICN's, has replaced the section of the rule; the agent does not touch it for ten minutes",
   InvalidSpec: 'the spec is invalid; pods that had an earlier valid generation keep it in force',
   UnknownNetwork: 'the rule names a network that the CNF pod is not attached to',
   NameTaken: 'OpenWRT has a section of that name that the agent did not make',

@@ -50,6 +50,17 @@ export const formatDeltaFile = (delta: UciDelta): string => {
   return lines.map((line) => `${line}\n`).join('');
 };
 
+/** The same for sections that are to have other names, in their places. @throws UciFormatError */
+export const formatRenames = (
+  renames: readonly { package: string; section: UciSection; name: string }[],
+): string =>
+  renames
+    .map(
+      ({ package: uciPackage, section, name }) =>
+        `@${checkedName(uciPackage)}.${checkedName(section.name)}='${checkedName(name)}'\n`,
+    )
+    .join('');
+
 const optionLines = (section: string, { options }: UciSection): string[] =>
   entries({ options }).flatMap(([option, value]) =>
     typeof value === 'string'

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => openwrt.stop());
 
-it('an agent writes nothing while all is as the CRs say, then changes a section in place, then removes it', async () => {
+it('an agent names sections in their places while all is as the CRs say, then changes one in place, then removes it', async () => {
   const cluster = await connectCluster();
   await applyCrds(cluster);
   const namespace = await cluster.createNamespace('adoption');
@@ -41,8 +41,12 @@ it('an agent writes nothing while all is as the CRs say, then changes a section 
     const firewall = () => openwrt.sections('firewall');
     const states = () => rules.map(({ metadata }) => coordinator.stateOf(metadata.name));
     await expect.poll(states, SOON).toEqual(rules.map(() => 'Applied'));
-    expect(configuredTexts(openwrt)).toEqual(before);
-    expect(writesSince(openwrt, mark)).toEqual([]);
+    const { firewall: named = '', ...others } = configuredTexts(openwrt);
+    expect({ ...others, firewall: before['firewall'] }).toEqual(before);
+    const contents = (text = '') => readUci(text).map(({ type, options }) => [type, options]);
+    expect(contents(named)).toEqual(contents(before['firewall']));
+    expect(writesSince(openwrt, mark).map((write) => write.package)).toEqual(['firewall']);
+    expect(openwrt.simulator.reloads()).toEqual({});
 
     const patch = JSON.stringify({ spec: { dest_port: '8080' } });
     await cluster.kubectl([
@@ -58,9 +62,7 @@ it('an agent writes nothing while all is as the CRs say, then changes a section 
     await expect
       .poll(() => called(firewall(), 'reject-80')[0]?.options['dest_port'], SOON)
       .toBe('8080');
-    expect(firewall().map(({ name }) => name)).toEqual(
-      readUci(before['firewall'] ?? '').map(({ name }) => name),
-    );
+    expect(firewall().map(({ name }) => name)).toEqual(readUci(named).map(({ name }) => name));
 
     await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80', '--wait=false']);
     await expect.poll(() => coordinator.stateOf('reject-80'), SOON).toBe('Removed');

@@ -13,6 +13,7 @@ import { OpenwrtError, type ApplyResult, type Driver } from '../driver.ts';
 import { createRestClient, expectStatus, type RestCall } from './client.ts';
 import { COLLECTIONS, collectionOf, type Service } from './collections.ts';
 import { readIcnInformation } from './information.ts';
+import { createObjectNames } from './names.ts';
 import { isNotInForce } from './objects.ts';
 import { createIcnState } from './state.ts';
 import { carryOut, servicesOf, writesOf, type Write } from './writes.ts';
@@ -35,6 +36,7 @@ const IN_IPTABLES = COLLECTIONS.filter(({ inIptables }) => inIptables);
 export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions): Driver => {
   const client = createRestClient(target, clock);
   const state = createIcnState(client);
+  const names = createObjectNames();
   let assertedAt = clock.monotonic();
   /** A restart that no call ran into shows only by what it took. */
   let restarts = 0;
@@ -86,7 +88,9 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
     const collections = deltas.map((delta) => collectionOf(delta.package));
     await state.list(collections, signal);
     const packages = state.packages();
-    return new Map(collections.flatMap(({ package: name }) => entryOf(packages, name)));
+    return names.toOurs(
+      new Map(collections.flatMap(({ package: name }) => entryOf(packages, name))),
+    );
   };
 
   const rejected = (
@@ -116,7 +120,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       const doubtful = state.isFirewallDoubtful() || (isUsed && isDue());
       if (isDue()) assertedAt = clock.monotonic();
       return {
-        packages,
+        packages: names.toOurs(packages),
         unusable: new Map(),
         fingerprint: fingerprintNow(),
         incarnation: `${client.losses()}/${restarts}`,
@@ -125,8 +129,16 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       };
     },
 
+    rename: async (renames) => {
+      names.add(renames);
+      const renamed = new Set(renames.map((rename) => rename.package));
+      const listed = [...state.packages()].filter(([name]) => renamed.has(name));
+      const observed = names.toOurs(new Map(listed));
+      return { outcome: 'done', observed, fingerprint: fingerprintNow() };
+    },
+
     apply: async (deltas, signal) => {
-      const { refused, stuck } = await writeAll(deltas, signal);
+      const { refused, stuck } = await writeAll(deltas.map(names.toTheirs), signal);
       const observed = await listAgain(deltas, signal);
       if (refused) return rejected(refused, deltas, observed);
       const lost = firstLost(deltas, observed);
@@ -141,7 +153,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         observed,
         fingerprint: fingerprintNow(),
         warnings: new Map(deltas.map((delta) => [delta.package, new Map()])),
-        stuck,
+        stuck: names.namesToOurs(stuck),
       };
     },
 

@@ -19,6 +19,7 @@ import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
 import type { OpenwrtTarget } from './login/credentials.ts';
 import { createUbusSessions, type UbusSession } from './client/session.ts';
 import { stateVersion } from './read/settled.ts';
+import { runRename } from './write/rename.ts';
 import { createStagedPath } from './write/staged.ts';
 import type { Base, PackageState, WritePath } from './write/write-path.ts';
 
@@ -29,6 +30,9 @@ export type UbusDriverOptions = {
   clock: Pick<Clock, 'now' | 'monotonic' | 'after' | 'sleep'>;
   log: Logger;
 };
+
+const NEEDS_TO_RENAME =
+  'the login on OpenWRT needs uci rename, apply and confirm and file list of /etc/config, or the rights of a login of its own';
 
 export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOptions): Driver => {
   const sessions = createUbusSessions({
@@ -119,6 +123,19 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           incarnation: compose([]),
           capabilities,
         };
+      }, signal),
+
+    rename: (renames, signal) =>
+      within(async (session) => {
+        await settleNow(session, signal);
+        const { renamer } = path;
+        if (renamer === undefined) return { outcome: 'refused', message: NEEDS_TO_RENAME };
+        const names = new Set(renames.map((rename) => rename.package));
+        const bases = new Map([...names].map((name) => [name, baseOf(held, name)]));
+        unsettled = true;
+        const states = await runRename(path, renamer, { session, renames, bases, signal });
+        unsettled = false;
+        return { outcome: 'done', observed: hold(states), fingerprint: heldFingerprint() };
       }, signal),
 
     apply: (deltas, signal) =>

@@ -1,7 +1,7 @@
 /** A CNF that ICN's controller configured: its sections become ours as they are. The simulator's journal is the witness. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
-import { readUci } from '../../judge/uci.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import {
   configureAll,
   configuredTexts,
@@ -30,20 +30,35 @@ afterEach(async () => {
 const DELETED = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 const everything = () => configuredTexts(openwrt);
 const firewall = () => openwrt.sections('firewall');
+const OUR_NAMES: Record<string, string> = {
+  lan1: 'sdewan_zone_lan1',
+  'lan1-wan': 'sdewan_fwd_lan1_wan',
+  web: 'sdewan_dnat_web',
+  'zz-last': 'sdewan_rule_zz_last',
+  'reject-80': 'sdewan_rule_reject_80',
+  out: 'sdewan_snat_out',
+};
+/** The sections with the names that those of ICN get. */
+const named = (sections: readonly JudgedSection[]): JudgedSection[] =>
+  sections.map((section) => ({
+    ...section,
+    name: section.name ?? OUR_NAMES[String(section.options['name'])],
+  }));
 
 describe("what ICN's controller made", () => {
-  it('is taken over without a write when it is as the CRs say, whatever its order', async () => {
+  it('gets our names where it is, in one write and without a reload, when it is as the CRs say, whatever its order', async () => {
     const rules = await configureAll(openwrt);
-    const [before, mark] = [everything(), lastEntry(openwrt)];
+    const [before, sections, mark] = [everything(), firewall(), lastEntry(openwrt)];
     await agent.run(rules);
     expect(agent.reports().filter(({ state }) => state !== 'Applied')).toEqual([]);
-    expect(writesSince(openwrt, mark)).toEqual([]);
+    expect(writesSince(openwrt, mark).map((write) => write.package)).toEqual(['firewall']);
     expect(openwrt.simulator.reloads()).toEqual({});
+    expect(firewall()).toEqual(named(sections));
     const restarted = await openPass(openwrt);
     await restarted.run(rules);
     await restarted.driver.close();
-    expect(writesSince(openwrt, mark)).toEqual([]);
-    expect(everything()).toEqual(before);
+    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect({ ...everything(), firewall: '' }).toEqual({ ...before, firewall: '' });
   });
 
   it('is changed in place where it differs, and nothing is missing at any moment', async () => {
@@ -56,7 +71,7 @@ describe("what ICN's controller made", () => {
     const added = cr('FirewallRule', 'new', { src: 'lan1', target: 'DROP' });
     await agent.run([...changed, added]);
     const writes = writesSince(openwrt, mark);
-    expect(writes.map((write) => write.package)).toEqual(['firewall']);
+    expect(writes.map((write) => write.package)).toEqual(['firewall', 'firewall']);
     const names = before.flatMap(({ options }) => options['name'] ?? []).map(String);
     for (const { text } of writes)
       for (const name of names)
@@ -66,7 +81,8 @@ describe("what ICN's controller made", () => {
         ? { ...section, options: { ...section.options, dest_port: '8080' } }
         : section,
     );
-    expect(firewall().slice(0, -1)).toEqual(expected);
+    expect(firewall().slice(0, -1)).toEqual(named(expected));
+    expect(openwrt.simulator.reloads()).toEqual({ firewall: 1 });
     expect(firewall().at(-1)?.name).toBe('sdewan_rule_new');
     expect(await agent.converge([...changed, added])).toMatchObject({ tries: 1 });
     expect(agent.transactions()).toEqual(['done']);
@@ -118,9 +134,9 @@ describe("what ICN's controller made", () => {
     expect(agent.states()).toEqual({ lan1: 'Applied', 'reject-80': 'Applied' });
     expect(called(firewall(), 'lan1')).toMatchObject([{ options: { masq: '1' } }]);
     expect(called(firewall(), 'reject-80')).toMatchObject([{ options: { dest_port: '80' } }]);
-    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(writesSince(openwrt, mark)).toHaveLength(2);
     expect(await agent.converge([zoneCr(), ruleCr()])).toMatchObject({ tries: 1 });
-    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(writesSince(openwrt, mark)).toHaveLength(2);
   });
 
   it('stays as it is while its CR cannot be put into force, and when the CR says what we refuse', async () => {
@@ -132,8 +148,9 @@ describe("what ICN's controller made", () => {
       lan1: 'Failed: UnknownNetwork',
       'reject-80': 'Failed: InvalidSpec',
     });
-    expect(writesSince(openwrt, mark)).toEqual([]);
-    expect(firewall()).toEqual(before);
+    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(openwrt.simulator.reloads()).toEqual({});
+    expect(firewall()).toEqual(named(before));
     await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
     expect(called(firewall(), 'reject-80')).toEqual([]);
   });
@@ -154,9 +171,8 @@ describe("what ICN's controller made", () => {
         .map(({ name }) => name)
         .slice(-2),
     ).toEqual(['sdewan_rule_first', 'sdewan_rule_reject_80']);
-    expect(called(firewall(), 'lan1')[0]?.name).toBeUndefined();
     expect(called(firewall(), 'reject-80')).toHaveLength(1);
-    expect(writesSince(openwrt, mark)).toHaveLength(1);
+    expect(writesSince(openwrt, mark)).toHaveLength(2);
     expect(await agent.converge([zoneCr(), ruleCr(), first])).toMatchObject({ tries: 1 });
     expect(agent.transactions()).toEqual(['done']);
   });

@@ -34,6 +34,55 @@ const REFUSED = [
   ['half a character', '\ud800'],
 ] as const;
 
+/** Names two of three sections. Gives the package as the driver then says it is, and which names they got. */
+const nameTwo = async (
+  { driver, expectBrought }: Bench,
+  { fixture: { package: name, rule } }: WritePath,
+) => {
+  const sections = [rule('a', { src_ip: '10.0.0.1' }), rule('b'), rule('c')];
+  await expectBrought(sections);
+  const renames = ['a', 'b'].flatMap((each, at) => {
+    const section = sections[at];
+    return section ? [{ package: name, section, name: rule(`${each}2`).name }] : [];
+  });
+  const result = await driver().rename(renames, NEVER);
+  return { observed: result.outcome === 'done' ? result.observed.get(name) : undefined, sections };
+};
+
+describe.each(able('other names'))('gives sections other names: $name', (path) => {
+  const { fixture } = path;
+  const { rule, isOurs } = fixture;
+  const bench = benchOf(path);
+  const { target, driver } = bench;
+  it('in their places, with nothing else of them changed', async () => {
+    const { observed, sections } = await nameTwo(bench, path);
+    const names = ['a2', 'b2', 'c'].map((name) => rule(name).name);
+    expect(observed?.sections.filter(isOurs)).toEqual(
+      sections.map((section, at) => ({ ...section, name: names[at] })),
+    );
+    expect((await driver().read(NEVER)).packages.get(fixture.package)).toEqual(observed);
+    const seen = (await target().sections(fixture.package)).filter(isOurs);
+    expect(seen.map(({ name }) => name)).toEqual(names);
+    await bench.expectBrought([rule('a2'), rule('c')]);
+  });
+});
+
+describe.each(unable('other names'))('calls sections by other names: $name', (path) => {
+  const { fixture } = path;
+  const { rule, isOurs } = fixture;
+  const bench = benchOf(path);
+  const { target, driver, expectBrought } = bench;
+  it('by itself, until they are written anew', async () => {
+    const { observed, sections } = await nameTwo(bench, path);
+    const names = ['a2', 'b2', 'c'].map((name) => rule(name).name);
+    expect(observed?.sections.filter(isOurs).map(({ name }) => name)).toEqual(names);
+    expect((await driver().read(NEVER)).packages.get(fixture.package)).toEqual(observed);
+    const seen = (await target().sections(fixture.package)).filter(isOurs);
+    expect(seen.map(({ name }) => name)).toEqual(sections.map(({ name }) => name));
+    await expectBrought([rule('a2'), rule('c')]);
+  });
+});
+
 describe.each(able('all or nothing'))('all or nothing: $name', (path) => {
   const { rule } = path.fixture;
   const bench = benchOf(path);

@@ -28,6 +28,7 @@ export const simulatedPaths: readonly WritePath[] = [
     looks: 13,
     cannot: {
       'any text': 'REST trims what it gets',
+      'other names': 'REST renames nothing',
       'all or nothing': 'REST has no transactions',
       'a change since it was read': 'REST has no versions',
       'an unusable package': 'REST lists nothing then',

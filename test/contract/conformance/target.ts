@@ -23,6 +23,7 @@ export type WritePath = {
 /** What not every API lets a driver promise. */
 export type Promised =
   | 'any text'
+  | 'other names'
   | 'all or nothing'
   | 'a change since it was read'
   | 'an unusable package'

@@ -114,6 +114,7 @@ export const startWorld = async (
       ledger: await openLedger(inFolder('ledger.json'), silentLogger),
       lastGood: await openLastGood(inFolder('last-good.json'), silentLogger),
       refusals: createRefusals(agentClock, revisionOf),
+      clock: agentClock,
       onStanding: (next) => {
         standing = next;
         lies.push(...liesIn(reports(), rules, journal));

@@ -21,6 +21,8 @@ export type LoginRights = {
   reloadable: ReadonlySet<string>;
   /** Sees sizes and times of the files in /etc/config. */
   mayListFiles: boolean;
+  /** Names sections, and sees that nobody else writes meanwhile: what the staged path needs to take over what ICN's controller made. */
+  mayRename: boolean;
 };
 
 export const rightText = ({ scope, object, function: name }: Right): string =>
@@ -42,6 +44,10 @@ const LISTING: readonly Right[] = [
   { scope: 'file', object: CONFIG_DIRECTORY, function: 'list' },
 ];
 
+const RENAMING: readonly Right[] = ['rename', 'apply', 'confirm'].map((name) =>
+  method('uci', name),
+);
+
 export const rightsOf = async (
   session: UbusSession,
   packages: readonly string[],
@@ -51,6 +57,7 @@ export const rightsOf = async (
   const asked = [
     ...packages.flatMap((name) => [write(name), ...fastFiles(session, name), ...reloadsOf(name)]),
     ...FAST_METHODS,
+    ...RENAMING,
     ...LISTING,
   ];
   const may = await ask(session, asked, signal);
@@ -61,6 +68,7 @@ export const rightsOf = async (
     lacking: needed.filter((right) => !may(right)),
     reloadable: new Set(may(EXECUTE) ? writable.filter((name) => reloadsOf(name).some(may)) : []),
     mayListFiles: LISTING.every(may),
+    mayRename: [...RENAMING, ...LISTING].every(may),
   };
 };
 

@@ -20,6 +20,12 @@ const SETTLED_MS = 2_000;
 const READ_TIMEOUT_MS = 20_000;
 
 export type UciReader = {
+  /** Of each file its size and times, unseen of what is staged. @throws OpenwrtError for a login that may not list them */
+  looks: (
+    session: UbusSession,
+    packages: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<ReadonlyMap<string, string>>;
   versions: (
     session: UbusSession,
     packages: readonly string[],
@@ -82,6 +88,14 @@ export const createUciReader = ({ mayListFiles, now }: UciReaderDeps): UciReader
   };
 
   return {
+    looks: async (session, packages, signal) => {
+      const { entries } = await session.call(LIST, listSchema, { signal });
+      return new Map(
+        entries
+          .filter(({ name }) => packages.includes(name))
+          .map((file) => [file.name, lookOf(file)]),
+      );
+    },
     versions: async (session, packages, signal) => {
       const listing = await list(session, signal);
       const unchanged = new Map(

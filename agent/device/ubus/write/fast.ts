@@ -11,8 +11,15 @@ import { assertRestored, inverseOf } from './inverse.ts';
 import { md5sOf, readPackages } from '../read/packages.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
-import { applyStaged, importPackage, SEED_SECTION, stageDelta, unstage } from './staging.ts';
-import { assertUnchanged, concernsAnonymous, unreadable } from './transaction.ts';
+import {
+  applyStaged,
+  importPackage,
+  SEED_SECTION,
+  stageDelta,
+  stageNames,
+  unstage,
+} from './staging.ts';
+import { assertUnchanged, unreadable } from './transaction.ts';
 import type { Transaction, WritePath } from './write-path.ts';
 
 /** rpcd undoes the change by itself after this time without a confirmation. */
@@ -37,6 +44,13 @@ const rollBack = async (
   return unstage(session, packages, signal);
 };
 
+const confirm = async ({
+  session,
+  signal,
+}: Pick<Transaction, 'session' | 'signal'>): Promise<void> => {
+  await session.call({ object: 'uci', method: 'confirm' }, z.unknown(), { signal });
+};
+
 export const fastPath: WritePath = {
   name: 'fast',
   inPassing: [SEED_SECTION],
@@ -50,20 +64,29 @@ export const fastPath: WritePath = {
   refuses: () => undefined,
   write: async (transaction, changes) => {
     const { session, signal } = transaction;
-    // The first step of an import would give anonymous sections other ids.
-    const large = changes.filter(
-      (delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS && !concernsAnonymous(delta, transaction),
-    );
+    const large = changes.filter((delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS);
     for (const delta of changes) {
       await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
     }
     await applyStaged(session, APPLY_LIMITS, signal);
     for (const delta of large) await importRest(transaction, delta);
   },
-  keep: async ({ session, signal }) => {
-    const call = { object: 'uci', method: 'confirm' };
-    await session.call(call, z.unknown(), { signal });
+  renamer: {
+    write: async (renaming) => {
+      const { session, renames, bases, signal } = renaming;
+      for (const name of bases.keys()) {
+        const here = renames.filter((rename) => rename.package === name);
+        await stageNames(session, name, here, signal);
+      }
+      await assertUnchanged(fastPath, renaming);
+      await applyStaged(session, APPLY_LIMITS, signal);
+    },
+    keep: confirm,
+    undo: async ({ session, bases, signal }) => {
+      await rollBack(session, [...bases.keys()], signal);
+    },
   },
+  keep: confirm,
   undo: async (transaction, left) => {
     const { session, deltas, signal } = transaction;
     const packages = deltas.map((delta) => delta.package);

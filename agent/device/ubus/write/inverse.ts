@@ -1,7 +1,7 @@
 /** Undoes a delta section by section, so that what somebody else wrote meanwhile stays. */
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../../driver.ts';
-import { concernsAnonymous, sectionsDiffering, unreadable } from './transaction.ts';
+import { sectionsDiffering, unreadable } from './transaction.ts';
 import type { PackageState, Transaction } from './write-path.ts';
 
 /** Back to the base: what changed in place changes back, and all that was to go or to move comes as it was. */
@@ -12,9 +12,6 @@ export const inverseOf = (
 ): UciDelta => {
   const base = bases.get(delta.package)?.content;
   if (now?.state !== 'read' || base === undefined) throw unreadable(delta.package, now);
-  if (concernsAnonymous(delta, { bases })) {
-    throw new OpenwrtError(`undo ${delta.package}`, 'anonymous sections have other ids now');
-  }
   const present = new Map(now.content.sections.map((section) => [section.name, section]));
   const gone = new Set(delta.remove);
   return {

@@ -6,6 +6,8 @@
  * The login may be an administrator's, too. rpcd gives who logs in while an apply waits for its confirmation the session that
  * applied, so nothing is done in a session that began then.
  */
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
@@ -16,18 +18,24 @@ import type { LoginRights } from '../login/rights.ts';
 import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from '../client/rpc.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
-import { addition, SECTIONS_PER_STEP, stepsOf } from './staged-steps.ts';
-import { concernsAnonymous } from './transaction.ts';
-import { createUciReader, MAX_PACKAGE_BYTES } from '../read/uci-get.ts';
-import type { Transaction, WritePath } from './write-path.ts';
+import { addition, stepsOf } from './staged-steps.ts';
+import { assertUnchanged } from './transaction.ts';
+import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
+import { applyStaged } from './staging.ts';
+import type { Renamer, Transaction, WritePath } from './write-path.ts';
 
 /** For what a step takes on a slow device: 25 `uci add` of a large package. */
 const STEP_TIMEOUT_MS = 20_000;
 /** Around each call of a request: session id, object, method. */
 const ENVELOPE_BYTES = 200;
 
+type StagedRights = Pick<LoginRights, 'reloadable' | 'mayListFiles' | 'mayRename'>;
+
+/** rpcd undoes names by itself after this time without a confirmation: the login may not. */
+const NAMES_ROLLBACK_SECONDS = 10;
+
 export const createStagedPath = (
-  { reloadable, mayListFiles }: Pick<LoginRights, 'reloadable' | 'mayListFiles'>,
+  { reloadable, mayListFiles, mayRename }: StagedRights,
   clock: Pick<Clock, 'now'>,
 ): WritePath => {
   const reader = createUciReader({ mayListFiles, now: clock.now });
@@ -38,6 +46,7 @@ export const createStagedPath = (
     versions: reader.versions,
     read: reader.read,
     refuses: refusal,
+    renamer: mayRename ? renamerWith(reader) : undefined,
     write: async (transaction, changes) => {
       await assertNothingPending(transaction.session, transaction.signal);
       for (const delta of changes) await writeSteps(transaction, delta);
@@ -86,17 +95,51 @@ const writeSteps = async (transaction: Transaction, delta: UciDelta): Promise<vo
   const { session, signal } = transaction;
   const options = { signal, timeoutMs: STEP_TIMEOUT_MS };
   const apply = { object: 'uci', method: 'apply', args: { rollback: false } };
-  // Anonymous sections have ids that an apply may change: all at once, however long that takes.
-  const perStep = concernsAnonymous(delta, transaction) ? Infinity : SECTIONS_PER_STEP;
-  for (const step of stepsOf(delta, perStep)) {
-    for (const calls of requestsOf(step)) {
-      const answers = await session.attempt(calls, options);
-      for (const [at, call] of calls.entries()) assertDone(call, answers[at]?.code);
-    }
+  for (const step of stepsOf(delta)) {
+    await stage(transaction, step);
     const [answer] = await session.attempt([apply], options);
     assertDone(apply, answer?.code);
   }
 };
+
+const stage = async (
+  { session, signal }: Pick<Transaction, 'session' | 'signal'>,
+  calls: readonly UbusCall[],
+): Promise<void> => {
+  for (const request of requestsOf(calls)) {
+    const answers = await session.attempt(request, { signal, timeoutMs: STEP_TIMEOUT_MS });
+    for (const [at, call] of request.entries()) assertDone(call, answers[at]?.code);
+  }
+};
+
+/** Without md5 the look of the files, as it was before they were compared, tells of a change; without a right to roll back, the timer does. */
+const renamerWith = (reader: UciReader): Renamer => ({
+  write: async (renaming) => {
+    const { session, renames, bases, signal } = renaming;
+    await assertNothingPending(session, signal);
+    const packages = [...bases.keys()];
+    const before = await reader.looks(session, packages, signal);
+    await assertUnchanged(reader, renaming);
+    await stage(
+      renaming,
+      renames.map(({ package: config, section, name }) => ({
+        object: 'uci',
+        method: 'rename',
+        args: { config, section: section.name, name },
+      })),
+    );
+    if (!isDeepStrictEqual(await reader.looks(session, packages, signal), before)) {
+      throw new OpenwrtBlockedError('name sections', 'somebody else changed them meanwhile');
+    }
+    const timeouts = { rollbackSeconds: NAMES_ROLLBACK_SECONDS, callMs: STEP_TIMEOUT_MS };
+    await applyStaged(session, timeouts, signal);
+  },
+  keep: async ({ session, signal }) => {
+    await session.call({ object: 'uci', method: 'confirm' }, z.unknown(), { signal });
+  },
+  // What the session has staged comes back with the roll-back: the driver leaves it.
+  undo: async () => {},
+});
 
 const assertDone = (call: UbusCall, code: number = UBUS_STATUS.noData): void => {
   if (code !== 0) throw new UbusError(call, code);

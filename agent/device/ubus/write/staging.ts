@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
+import { formatDeltaFile, formatPackage, formatRenames } from '#shared/uci/format.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
+import { OpenwrtBlockedError, OpenwrtError, type UciRename } from '../../driver.ts';
 import {
   ACCESS_DENIED,
   MAX_BODY_BYTES,
@@ -37,6 +37,15 @@ const removalOf = (name: string): UbusCall => ({
   args: { path: importFileOf(name) },
 });
 
+const seedStaging = async (
+  session: UbusSession,
+  config: string,
+  signal: AbortSignal,
+): Promise<void> => {
+  const args = { config, type: 'sdewan', name: SEED_SECTION };
+  await session.call({ object: 'uci', method: 'add', args }, nothing, { signal });
+};
+
 /** Stages all of one delta, replacing whatever the session had staged for the package. @throws OpenwrtError */
 export const stageDelta = async (
   session: UbusSession,
@@ -44,10 +53,21 @@ export const stageDelta = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { package: config } = delta;
-  const seed = { config, type: 'sdewan', name: SEED_SECTION };
-  await session.call({ object: 'uci', method: 'add', args: seed }, nothing, { signal });
+  await seedStaging(session, config, signal);
   const path = stagingFileOf(session, config);
   await writeFile(session, { path, text: formatDeltaFile(delta) }, signal);
+};
+
+/** The same for names that sections of one package are to get. @throws OpenwrtError */
+export const stageNames = async (
+  session: UbusSession,
+  config: string,
+  renames: readonly UciRename[],
+  signal: AbortSignal,
+): Promise<void> => {
+  await seedStaging(session, config, signal);
+  const path = stagingFileOf(session, config);
+  await writeFile(session, { path, text: formatRenames(renames) }, signal);
 };
 
 /**

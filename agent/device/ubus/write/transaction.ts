@@ -43,9 +43,9 @@ export const runTransaction = async (
 /** The deltas were made for the packages as they were read; another writer since then makes them meaningless. */
 export const assertUnchanged = async (
   path: Pick<WritePath, 'versions'>,
-  { session, deltas, bases, signal }: Transaction,
+  { session, bases, signal }: Pick<Transaction, 'session' | 'bases' | 'signal'>,
 ): Promise<void> => {
-  const names = deltas.map((delta) => delta.package);
+  const names = [...bases.keys()];
   const versions = await path.versions(session, names, signal);
   const changed = names.filter((name) => bases.get(name)?.version !== versions.get(name));
   if (changed.length > 0) {
@@ -93,27 +93,11 @@ const findTooMuch = (path: WritePath, { deltas, bases }: Transaction): Rejected 
   return undefined;
 };
 
-/** Anonymous sections have other ids when those before them are gone. */
-export const concernsAnonymous = (
-  delta: UciDelta,
-  { bases }: Pick<Transaction, 'bases'>,
-): boolean =>
-  touchedBy(delta, bases.get(delta.package)?.content).some(({ anonymous }) => anonymous);
-
-/** Sections that the delta removes or changes, as they were. */
-const touchedBy = (
-  { remove, set }: UciDelta,
-  before: UciPackage | undefined,
-): readonly UciSection[] => {
-  const names = new Set([...remove, ...set.map((change) => change.before.name)]);
-  return before?.sections.filter(({ name }) => names.has(name)) ?? [];
-};
-
-const readBack = async (
-  path: WritePath,
-  { session, deltas, signal }: Transaction,
+export const readBack = async (
+  path: Pick<WritePath, 'read'>,
+  { session, bases, signal }: Pick<Transaction, 'session' | 'bases' | 'signal'>,
 ): Promise<ReadonlyMap<string, Base>> => {
-  const names = deltas.map((delta) => delta.package);
+  const names = [...bases.keys()];
   const states = await path.read(session, names, signal);
   return new Map(
     names.map((name) => {
@@ -136,14 +120,10 @@ const findLost = async (
   for (const delta of transaction.deltas) {
     const { package: name } = delta;
     const observed = written.get(name)?.content ?? { name, sections: [] };
-    const before = baseOf(transaction, delta);
-    const expected = applyDelta(before, delta);
+    const expected = applyDelta(baseOf(transaction, delta), delta);
     const problem = whyNotReload(observed, expected.sections.some(isZone));
     if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
-    const lost = [
-      ...sectionsDiffering(observed, expected, delta),
-      ...differingAnonymous(observed, expected, { delta, before }),
-    ];
+    const lost = sectionsDiffering(observed, expected, delta);
     if (lost.length === 0) continue;
     if (othersEqual(path, observed, expected, delta))
       return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
@@ -207,24 +187,6 @@ const othersEqual = (
       return there !== undefined && sectionsEqual(there, section);
     })
   );
-};
-
-/** Anonymous sections have other ids after a removal, so they are told by what they hold. */
-const differingAnonymous = (
-  observed: UciPackage,
-  expected: UciPackage,
-  { delta, before }: { delta: UciDelta; before: UciPackage },
-): string[] => {
-  const count = ({ sections }: UciPackage, section: UciSection): number =>
-    sections.filter(
-      ({ anonymous, type, options }) =>
-        anonymous && sectionsEqual({ ...section, type, options }, section),
-    ).length;
-  const touched = touchedBy(delta, before).filter(({ anonymous }) => anonymous);
-  const changed = delta.set.map(({ after }) => after).filter(({ anonymous }) => anonymous);
-  return [...touched, ...changed]
-    .filter((section) => count(observed, section) !== count(expected, section))
-    .map(({ name }) => name);
 };
 
 const reload = async (

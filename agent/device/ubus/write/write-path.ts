@@ -3,6 +3,7 @@
  * with rights of `uci` alone (staged.ts). Everything else of the driver is the same for both.
  */
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { UciRename } from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import type { UbusSession } from '../client/session.ts';
 
@@ -20,6 +21,19 @@ export type Transaction = {
   deltas: readonly UciDelta[];
   bases: ReadonlyMap<string, Base>;
   signal: AbortSignal;
+};
+
+/** `bases`: of the packages that sections are named in. */
+export type Renaming = Omit<Transaction, 'deltas'> & { renames: readonly UciRename[] };
+
+/** How sections are given names. */
+export type Renamer = {
+  /** Stages the names, sees that nobody has changed the packages since they were read, and applies with the way back armed. */
+  write: (renaming: Renaming) => Promise<void>;
+  /** Makes them permanent. */
+  keep: (renaming: Renaming) => Promise<void>;
+  /** The names go, at the latest when the timer of the apply ends. */
+  undo: (renaming: Renaming) => Promise<void>;
 };
 
 type Of<T> = (session: UbusSession, packages: readonly string[], signal: AbortSignal) => Promise<T>;
@@ -40,6 +54,8 @@ export type WritePath = {
   read: Of<ReadonlyMap<string, PackageState>>;
   /** Why a delta cannot be written this way, and the sections that are too much; undefined when it can. */
   refuses: (delta: UciDelta, base: UciPackage) => { why: string; sections: string[] } | undefined;
+  /** Absent where the login lacks a right for it. */
+  renamer?: Renamer | undefined;
   write: (transaction: Transaction, changes: readonly UciDelta[]) => Promise<void>;
   /** Makes permanent what was written. */
   keep: (transaction: Transaction) => Promise<void>;

@@ -83,6 +83,7 @@ export const openPass = async (
     ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
     lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
     refusals,
+    clock: clock.agent,
     onStanding: (next) => {
       standing = next;
     },

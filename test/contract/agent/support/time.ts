@@ -25,6 +25,7 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
   },
   fingerprint: (signal) => until(driver.fingerprint(signal)),
   read: (signal) => until(driver.read(signal)),
+  rename: (renames, signal) => until(driver.rename(renames, signal)),
   apply: (deltas, signal) => until(driver.apply(deltas, signal)),
   information: (signal) => until(driver.information(signal)),
   close: () => until(driver.close()),

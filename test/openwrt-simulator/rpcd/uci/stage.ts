@@ -71,6 +71,8 @@ export const rename = (call: PackageCall): Reply => {
     return failed(STATUS.invalidArgument);
   const recorder = openRecorder(call);
   const option = call.args.text('option');
+  // As measured: what is not there is renamed with success.
+  if (!recorder.package.find(section)) return ok();
   recorder.apply({
     command: 'rename',
     section,
