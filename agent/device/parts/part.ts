@@ -54,6 +54,6 @@ export type Part = {
 /** What deltas of this name were made for. @throws OpenwrtError */
 export const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => {
   const state = held.get(name);
-  if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read');
+  if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read yet');
   return state;
 };
