@@ -63,7 +63,7 @@ export type Controller = {
 };
 
 /** Between looks whether enough is known. */
-const UNKNOWN_AGAIN_MS = 250;
+const UNKNOWN_AGAIN_MS = 100;
 
 export const createController = <World>(options: ControllerOptions<World>): Controller => {
   const { clock, log, metrics, name, reconcile, sources = [] } = options;
