@@ -38,8 +38,8 @@ export const samples: Samples = {
     shows: ['firewall.sdewan_set_k_set maxelem', '8', '9'],
   },
   texts: {
-    icn: String.raw`# FirewallSet/bad-guys: UnsupportedByDriver: kind: ICN's REST API has no FirewallSet
-# FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API has no FirewallSet
+    icn: String.raw`# FirewallSet/bad-guys: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet
+# FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet
 `,
     uci: String.raw`package firewall
 
