@@ -29,7 +29,7 @@ export const createPatience = (
     return withholding(state, new Set(waiting.map(([uid]) => uid)), {
       reason: 'ForeignController',
       message:
-        "its section on OpenWRT has been written anew by somebody else; is ICN's controller still running?",
+        "another controller has replaced the rule's section on OpenWRT; is ICN's controller still running?",
     });
   };
 };

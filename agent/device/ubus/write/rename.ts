@@ -37,7 +37,7 @@ export const runRename = async (
   await renamer.undo(renaming);
   throw new OpenwrtBlockedError(
     `name sections of ${wrong.join(', ')}`,
-    'they were not read back as they were',
+    'OpenWRT shows them otherwise than before, so their names were taken back',
   );
 };
 
