@@ -176,7 +176,9 @@ it(
     }
 
     const steps = world.log.map(({ step }) => step).filter((step) => step !== undefined);
-    console.log(`${reports.done} reports, ${reviews.done} reviews; ${steps.map(String).join(', ')}`);
+    console.log(
+      `${reports.done} reports, ${reviews.done} reviews; ${steps.map(String).join(', ')}`,
+    );
     expect(steps).toEqual(
       expect.arrayContaining(['bootstrap', 'announce-ca', 'switch-ca', 'drop-old-ca']),
     );
