@@ -293,7 +293,7 @@ describe('routes and policy rules', () => {
     await agent.run([...held, unreachable]);
     expect(agent.states()).toEqual({ ...applied(held), nowhere: 'Failed: RefusedByOpenwrt' });
     const told = agent.reports().find(({ name }) => name === 'nowhere')?.message;
-    expect(told).toContain('its kernel did not take it');
+    expect(told).toContain('its kernel refused it');
     expect(namesIn('route-cnf', 'route')).toEqual(['to_hub']);
   });
 });
