@@ -27,7 +27,7 @@ export const samples: Samples = {
   refused: {
     'a hub whose device Linux could not name': {
       spec: { type: 'Hub', subnet: '10.0.0.0/8', hubip: '192.168.100.1' },
-      server: 'at most 11 characters long: Linux takes at most 15 characters',
+      server: 'at most 11 characters: Linux takes at most 15 characters',
     },
     'a hub site without destination': {
       spec: { type: 'Device', site: '', devicepip: '10.0.0.1' },

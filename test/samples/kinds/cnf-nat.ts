@@ -114,7 +114,7 @@ export const samples: Samples = {
     },
     'SNAT to a network of sources': {
       spec: { target: 'SNAT', dest: 'eth0', src_dip: '10.0.0.0/24' },
-      server: 'is required for SNAT, one address',
+      server: 'must be one address for SNAT',
     },
     'MASQUERADE as something else': {
       spec: { target: 'MASQUERADE', dest: 'eth0', src_dip: '!10.0.0.0/24' },
@@ -122,7 +122,7 @@ export const samples: Samples = {
     },
     'DNAT to nowhere': {
       spec: { target: 'DNAT', src: 'eth0' },
-      server: 'without it, dest_port is required',
+      server: 'if it is absent, dest_port is required',
     },
   },
   fields: {
