@@ -14,7 +14,9 @@ const after = [rule('stays', '1'), rule('changes', '20'), rule('bad', '4')];
 const REFUSAL = 'x: Error: no such thing\n\tcomment "!fw4: bad"\n';
 /** Calls of the way back, and of it alone; and what is said when it was not gone. */
 const NOT_RESTORED = 'undo firewall: not as they were';
-const FAST: readonly [string, string, string][] = [['rollback', '', 'somebody else has changed it']];
+const FAST: readonly [string, string, string][] = [
+  ['rollback', '', 'somebody else has changed it'],
+];
 const STAGED: readonly [string, string, string][] = [
   ['delete', '"section":"sdewan_rule_bad"', NOT_RESTORED],
   ['set', '"dest_port":"2"', NOT_RESTORED],
