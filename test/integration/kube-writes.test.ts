@@ -161,7 +161,16 @@ describe('an object that is kept', () => {
     expect(spec).toEqual({ a: '2' });
     expect(metadata.labels).toEqual({ keep: 'me', mine: 'x' });
     expect(metadata.finalizers).toEqual(['a.example.org/x']);
-    const get = ['get', 'thing', 't', '-n', namespace, '--show-managed-fields', '-o', 'json'];
+    const get = [
+      'get',
+      'things.writes.example.org',
+      't',
+      '-n',
+      namespace,
+      '--show-managed-fields',
+      '-o',
+      'json',
+    ];
     const { stdout } = await cluster.kubectl(get);
     expect(JSON.parse(stdout)).toMatchObject({
       metadata: {
