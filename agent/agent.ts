@@ -62,7 +62,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     namespace: env.SDEWAN_NAMESPACE,
     purpose: env.SDEWAN_PURPOSE,
     onChange: () => {
-      secrets.follow(source.rules(), lastGood.current());
       loop.mark();
       onChange();
     },
@@ -73,6 +72,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     client: kube,
     kinds,
     namespace: env.SDEWAN_NAMESPACE,
+    users: () => ({ rules: source.rules(), lastGood: lastGood.current() }),
     onChange: () => loop.mark(),
     log,
     ...(options.reflectorTimings && { timings: options.reflectorTimings }),

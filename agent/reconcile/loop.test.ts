@@ -58,7 +58,11 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
         world.running -= 1;
       }
     },
-    secrets: { values: () => new Map(), unknown: () => world.unknownSecrets },
+    secrets: {
+      follow: () => {},
+      values: () => new Map(),
+      unknown: () => world.unknownSecrets,
+    },
     refusals: {
       current: () => new Map(),
       add: () => undefined,

@@ -24,7 +24,7 @@ export type LoopDeps = {
   pass: Pass;
   refusals: Refusals;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
-  secrets: Pick<SecretSource, 'values' | 'unknown'>;
+  secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
   devices: () => DeviceTable;
   /** The outcome of the latest attempt to reach or change OpenWRT. */
@@ -71,6 +71,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
   const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
 
   const isNeeded = async (signal: AbortSignal): Promise<boolean> => {
+    if (dirty) secrets.follow();
     const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
     const isDue = (): boolean => clock.monotonic() >= fullPassAt || refusals.releaseDue();
     if (known && (dirty || isDue())) return true;

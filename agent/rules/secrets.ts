@@ -20,6 +20,8 @@ export type SecretSourceDeps = {
   client: KubeClient;
   kinds: readonly KindDefinition[];
   namespace: string;
+  /** Whose Secrets are watched: the rules, and what stands in for them. */
+  users: () => { rules: readonly RuleObject[]; lastGood: LastGood };
   /** Called when a value, or what is known of a Secret, has changed. Must return at once. */
   onChange: () => void;
   log: Logger;
@@ -31,8 +33,8 @@ export type SecretSource = {
   values: () => ReadonlyMap<string, string>;
   /** Secrets of which it is not yet known whether they are there, nor that they may not be read. */
   unknown: () => string[];
-  /** Watches what these rules, and what stands in for them, refer to. */
-  follow: (rules: readonly RuleObject[], lastGood: LastGood) => void;
+  /** Watches what `users` refer to by now. Goes over all of them: for each pass, not for each event. */
+  follow: () => void;
   /** Watches until the signal aborts. */
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -55,7 +57,7 @@ const SECRETS: ResourceType<Secret> = {
 type Followed = { reflector: Reflector<Secret>; leave: AbortController };
 
 export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
-  const { client, kinds, namespace, onChange, log, timings } = deps;
+  const { client, kinds, namespace, users, onChange, log, timings } = deps;
   const followed = new Map<string, Followed>();
   const watches = new Set<Promise<void>>();
   /** Until then nothing is asked of the API server; afterwards it is `run`'s signal. */
@@ -101,7 +103,8 @@ export const createSecretSource = (deps: SecretSourceDeps): SecretSource => {
         .filter(([, { reflector }]) => !reflector.state.listed)
         .filter(([, { reflector }]) => reflector.state.phase !== 'Forbidden')
         .map(([name]) => name),
-    follow: (rules, lastGood) => {
+    follow: () => {
+      const { rules, lastGood } = users();
       const wanted = secretsOf(rules, lastGood, kinds);
       for (const [name, { leave }] of followed) {
         if (wanted.has(name)) continue;

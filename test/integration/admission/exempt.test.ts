@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createWorld, type World } from './world.ts';
+import { createWorld, eventually, type World } from './world.ts';
 
 /** The coordinator is exempt, too, and a policy lets it delete what it made itself: test/e2e/policies.test.ts. */
 const EXEMPT = [
@@ -40,6 +40,10 @@ describe('a zone that is used', () => {
   it.each(EXEMPT)('is kept for anna, and deleted for %s', async (user) => {
     const name = `a${EXEMPT.indexOf(user)}`;
     await createUsedZone(name);
+    // The coordinator knows from its watch who uses a zone; a status says that the rule has come in.
+    await eventually(() => world.client.get(firewallRule, { namespace, name })).toHaveProperty(
+      'status',
+    );
     expect(await deletedBy('anna', name)).toContain(`used by FirewallRule ${name}`);
     expect(await deletedBy(user, name)).toBe('deleted');
   });

@@ -112,7 +112,7 @@ export const openPass = async (
           pass,
           refusals,
           source: { rules: () => [...rules], unknownKinds: () => [], unservedKinds: () => [] },
-          secrets: { values: () => secrets, unknown: () => [] },
+          secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
           networks: () => networks,
           devices: () => DEVICES,
         },
