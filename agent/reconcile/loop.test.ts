@@ -27,6 +27,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
   const world = {
     unknownKinds: [] as string[],
     unknownSecrets: [] as string[],
+    followSecrets: (): void => undefined,
     ...changes,
     fingerprint: 'one',
     pass: async (_signal: AbortSignal): Promise<string> => world.fingerprint,
@@ -59,7 +60,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
       }
     },
     secrets: {
-      follow: () => {},
+      follow: () => world.followSecrets(),
       values: () => new Map(),
       unknown: () => world.unknownSecrets,
     },
@@ -157,6 +158,22 @@ describe('a pass runs', () => {
     await next();
     expect(world.passes).toBe(3);
     expect(world.mostRunning).toBe(1);
+  });
+
+  it('follows the Secrets that rules ask for by now, and waits for them', async () => {
+    const { world, loop, next } = await start();
+    expect(world.passes).toBe(1);
+    world.followSecrets = () => {
+      world.unknownSecrets = ['asked-for-by-a-new-rule'];
+    };
+    loop.mark();
+    await next();
+    expect(world.passes).toBe(1);
+    world.followSecrets = () => undefined;
+    world.unknownSecrets = [];
+    loop.mark();
+    await next();
+    expect(world.passes).toBe(2);
   });
 
   it.each(['unknownKinds', 'unknownSecrets'] as const)(
