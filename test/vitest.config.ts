@@ -79,6 +79,8 @@ export default defineConfig({
           exclude: [...NODE_TESTS, ...HARNESS_TESTS],
         }),
       ),
+      // Each follows a guide in a copy of the project, with a control plane of its own.
+      project('guides', ['test/guides/*.test.ts'], 60_000),
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.

@@ -1,6 +1,8 @@
-/** `npm test`: what needs no root, cheapest first. Outages wait for minutes, and are a command of their own: `npm run test:outages`. */
+/** `npm test`: what needs no root, cheapest first. What waits for minutes is a command of its own: `npm run test:slow`. */
+import { setup as bundlePrograms } from '../stack/programs.ts';
 import { runStages } from './stages.ts';
 
+const removePrograms = await bundlePrograms();
 process.exitCode = await runStages([
   // Those of `npm run check`; its unit tests are a project here.
   { script: 'format:check' },
@@ -18,3 +20,4 @@ process.exitCode = await runStages([
     ],
   },
 ]);
+await removePrograms();

@@ -20,6 +20,7 @@ const stages: Stage[] = [
   { projects: [{ name: 'unit', env: many }] },
   { projects: [{ name: 'contract', env: many }] },
   { projects: [{ name: 'integration' }] },
+  { projects: [{ name: 'guides' }] },
   { projects: [{ name: 'harness' }] },
   { projects: [{ name: 'e2e' }] },
   { projects: [{ name: 'e2e-outages' }] },

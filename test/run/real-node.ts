@@ -3,8 +3,14 @@ import { whyNoNode } from 'kind-test-harness';
 import { whyNoImages } from '../images/build.ts';
 import type { Project, Stage } from './stages.ts';
 
+/** What only a real node can show. */
+export const NODE_ALONE = {
+  harness: { name: 'node' },
+  endToEnd: { name: 'e2e-node*', files: ['test/e2e-node/'] },
+} satisfies Record<string, Project>;
+
 /** Undefined: it can. In CI, as root, packages that are missing are installed. */
-const whyNoRealNode = async (): Promise<string | undefined> =>
+export const whyNoRealNode = async (): Promise<string | undefined> =>
   (await whyNoNode()) ?? (await whyNoImages());
 
 /** These projects, one after the other; where they cannot run that is a failure: what they prove is not proven. */
