@@ -72,7 +72,9 @@ export default defineConfig({
           ),
         ),
       ),
-      withRandomCases(inParallel(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
+      withRandomCases(
+        inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
+      ),
       withRandomCases(
         project('integration', ['test/integration/**/*.test.ts'], 60_000, {
           globalSetup: [PROGRAMS, ...globalSetup],
