@@ -76,10 +76,12 @@ export default defineConfig({
         inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
       ),
       withRandomCases(
-        project('integration', ['test/integration/**/*.test.ts'], 60_000, {
-          globalSetup: [PROGRAMS, ...globalSetup],
-          exclude: [...NODE_TESTS, ...HARNESS_TESTS],
-        }),
+        inOneWorker(
+          project('integration', ['test/integration/**/*.test.ts'], 60_000, {
+            globalSetup: [PROGRAMS, ...globalSetup],
+            exclude: [...NODE_TESTS, ...HARNESS_TESTS],
+          }),
+        ),
       ),
       // Each follows a guide in a copy of the project, with a control plane of its own.
       project('guides', ['test/guides/*.test.ts'], 60_000),
