@@ -110,6 +110,27 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     expect(agent.states()).toEqual({ p1: 'Applied' });
   });
 
+  it('a folder that cannot be listed leaves the rules of other packages in force, and says so on those with files', async () => {
+    await agent.run([proposal, remote('hub')]);
+    const rule = (port: string) =>
+      cr('FirewallRule', 'web', { src: 'lan', proto: 'tcp', dest_port: port, target: 'REJECT' });
+    const { faults } = openwrt.simulator;
+    faults.add({
+      object: 'file',
+      method: 'list',
+      contains: keys,
+      action: { kind: 'status', status: 4 },
+    });
+    await agent.run([proposal, remote('hub'), rule('80')]);
+    const waits = 'Pending: WaitingForPackage';
+    expect(agent.states()).toEqual({ p1: waits, hub: waits, web: 'Applied' });
+    expect(optionsOf('hub')).toBeDefined();
+
+    faults.clear();
+    await agent.run([proposal, remote('hub'), rule('80')]);
+    expect(agent.states()).toEqual({ p1: 'Applied', hub: 'Applied', web: 'Applied' });
+  });
+
   it('several in one field are all there, and one that two remotes use stays for the other', async () => {
     const chain = [certificate('us'), certificate('an intermediate CA')];
     const one = remote('one', { local_public_cert: chain.map(base64).join('___') });

@@ -9,6 +9,7 @@ import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { deviceFiles } from '#shared/resources/device-files.ts';
 import { applyDelta, sectionsEqual, type DeltaInput } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { UbusError } from '../ubus/client/rpc.ts';
 import { granted } from '../ubus/login/grants.ts';
 import type { PackageState } from '../ubus/write/write-path.ts';
 import {
@@ -59,7 +60,14 @@ const deltaOfFiles = ({ observed, desired, isOurs }: DeltaInput): UciDelta => {
 
 export const files: Part = {
   holds: (name) => name === FILES,
-  read: async (device, signal) => new Map([[FILES, await stateOf(device, signal)]]),
+  read: async (device, signal) => {
+    try {
+      return new Map([[FILES, await stateOf(device, signal)]]);
+    } catch (error) {
+      if (!(error instanceof UbusError) || error.code < 0) throw error;
+      return unreadable(device, error);
+    }
+  },
   fingerprint: async ({ session, held }, signal) => {
     const state = held.get(FILES);
     if (state?.state !== 'read') return new Map();
@@ -116,6 +124,21 @@ const stateOf = async (
   const folders = open.map(({ folder }) => folder);
   const content = { name: FILES, sections: await readFiles(session, folders, signal) };
   return { state: 'read', version: versionOf(content), content };
+};
+
+/** Without its files a package must not be written: swanctl's script refuses all of it for one that is not there. */
+const unreadable = (
+  { held }: DeviceNow,
+  { message }: UbusError,
+): ReadonlyMap<string, PackageState> => {
+  const why = `the files that it refers to cannot be read: ${message}`;
+  const states = new Map<string, PackageState>();
+  for (const user of new Set(PLACES.map((place) => place.user))) {
+    const state = held.get(user);
+    if (state?.state === 'read')
+      states.set(user, { state: 'unusable', version: state.version, why });
+  }
+  return states.set(FILES, { state: 'unusable', version: 'unread', why, passes: true });
 };
 
 const refusalOf = ({ name, message }: { name: string; message: string }) =>

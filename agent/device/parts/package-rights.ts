@@ -1,7 +1,7 @@
 /** What a login needs to read, write and reload UCI packages in the fast way: exactly these, and nothing of other packages. */
 import { reloadersOf } from '../services/services.ts';
 import { executable, mergeGrants, type Grants } from '../ubus/login/grants.ts';
-import { DD_PATHS } from '../ubus/read/packages.ts';
+import { DD_PATHS } from '../ubus/read/blocks.ts';
 import { importFileOf, UCI_PATHS } from '../ubus/write/staging.ts';
 
 export const rightsOnPackages = (names: readonly string[]): Grants =>

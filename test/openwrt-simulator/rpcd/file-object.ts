@@ -47,19 +47,28 @@ type Access = { path: string; local: string; args: Arguments; caller: Caller };
 const PATH = { path: 'string' } as const;
 
 export const createFileObject = (deps: FileObjectDeps): BusObject => {
+  /** What `errno` was left at: the md5 of a file of 0 bytes fails with it. */
+  let stale: Status = STATUS.unknownError;
+  const leavingErrno = (reply: Reply): Reply => {
+    if (LEFT_IN_ERRNO.has(reply.status)) stale = reply.status;
+    return reply;
+  };
   const on = (
     right: 'read' | 'write' | 'list',
     types: Method['arguments'],
     answer: (access: Access) => Reply | Promise<Reply>,
   ): Method => ({
     arguments: { ...PATH, ...types, ...SESSION_ARGUMENT },
-    call: (args, caller) => {
+    call: async (args, caller) => {
       const given = args.text('path');
       if (given === undefined) return failed(STATUS.invalidArgument);
       if (given === '') return failed(STATUS.unknownError);
       const path = canonicalPath(given);
-      if (!deps.allows(caller.session, path, right)) return failed(STATUS.permissionDenied);
-      return answeringErrno(() => answer({ path, local: deps.root.path(path), args, caller }));
+      if (!deps.allows(caller.session, path, right))
+        return leavingErrno(failed(STATUS.permissionDenied));
+      return leavingErrno(
+        await answeringErrno(() => answer({ path, local: deps.root.path(path), args, caller })),
+      );
     },
   });
   return {
@@ -72,11 +81,12 @@ export const createFileObject = (deps: FileObjectDeps): BusObject => {
     list: on('list', {}, list),
     stat: on('list', {}, ({ path, local }) => ok({ path, ...describe(statSync(local)) })),
     lstat: on('list', {}, ({ path, local }) => ok({ path, ...describe(lstatSync(local)) })),
-    md5: on('read', {}, ({ local }) =>
-      statSync(local).isFile()
-        ? ok({ md5: createHash('md5').update(readBytes(local), 'latin1').digest('hex') })
-        : failed(STATUS.notSupported),
-    ),
+    md5: on('read', {}, ({ local }) => {
+      const { size } = statSync(local);
+      if (!statSync(local).isFile()) return failed(STATUS.notSupported);
+      if (size === 0) return failed(stale);
+      return ok({ md5: createHash('md5').update(readBytes(local), 'latin1').digest('hex') });
+    }),
     remove: on('write', {}, (access) => remove(deps, access)),
     exec: {
       arguments: { command: 'string', params: 'array', env: 'object', ...SESSION_ARGUMENT },
@@ -189,6 +199,12 @@ const ERRNO_STATUS: Readonly<Record<string, Status>> = {
   EINVAL: STATUS.invalidArgument,
   EISDIR: STATUS.noData,
 };
+
+const LEFT_IN_ERRNO: ReadonlySet<Status> = new Set([
+  STATUS.notFound,
+  STATUS.permissionDenied,
+  STATUS.invalidArgument,
+]);
 
 const answeringErrno = async (answer: () => Reply | Promise<Reply>): Promise<Reply> => {
   try {

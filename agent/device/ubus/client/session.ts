@@ -131,6 +131,13 @@ const createSession = (connect: () => Promise<Rpc>, id: string): UbusSession => 
   },
 });
 
+/** Ubus's own code, whichever it is. @throws UbusError for any other: the session has ended, for one */
+export const codeOf = (call: UbusCall, answer: { code: number } | undefined): number => {
+  const code = answer?.code ?? UBUS_STATUS.noData;
+  if (code < 0) throw new UbusError(call, code);
+  return code;
+};
+
 /** @throws UbusError when the code is not 0, OpenwrtError when the data is not of that shape. */
 export const checked = <T>(
   call: UbusCall,

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { OpenwrtBlockedError } from '../../driver.ts';
 import { md5sOf, readPackages } from './packages.ts';
-import { ACCESS_DENIED, UbusError, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
+import {
+  ACCESS_DENIED,
+  type UBUS_STATUS,
+  UbusError,
+  type UbusAnswer,
+  type UbusCall,
+} from '../client/rpc.ts';
 import { answered, fakeSession, refusedBy } from '../client/testing.ts';
 
 const signal = new AbortController().signal;
 const TEXT = "\nconfig rule 'a'\n\toption src 'lan'\n";
 const TOO_LARGE: UbusAnswer = { code: 8, data: undefined };
+const CHANGES = { state: 'unusable', why: 'it keeps changing while it is read', passes: true };
 const md5 = (text: string): UbusAnswer =>
   answered({ md5: createHash('md5').update(text, 'latin1').digest('hex') });
 
@@ -43,18 +49,41 @@ describe('a package', () => {
     expect(stateIn(result)).toMatchObject({ state: 'unusable', why: expect.stringMatching(why) });
   });
 
-  it('that is an empty file has no sections, which is not absent', async () => {
+  it.each<keyof typeof UBUS_STATUS>(['notFound', 'permissionDenied', 'unknownError'])(
+    'that is a file of 0 bytes has no sections, although rpcd answers %s for its md5',
+    async (stale) => {
+      const { result } = await readFrom('', ({ method }) =>
+        refusedBy(method === 'read' ? 'noData' : stale),
+      );
+      expect(stateIn(result)).toMatchObject({ state: 'read', content: { sections: [] } });
+    },
+  );
+
+  it('that was emptied between two answers is not taken for empty', async () => {
     const noData = ({ method }: UbusCall) => (method === 'read' ? refusedBy('noData') : undefined);
-    const empty = await readFrom('', noData);
-    expect(stateIn(empty.result)).toMatchObject({ state: 'read', content: { sections: [] } });
-    expect((await readFrom(TEXT, noData)).result).toBeInstanceOf(OpenwrtBlockedError);
+    expect(stateIn((await readFrom(TEXT, noData)).result)).toMatchObject(CHANGES);
   });
 
-  it.each<[string, (call: UbusCall) => UbusAnswer | undefined]>([
-    ['one that fails', () => refusedBy('unknownError')],
-    ['a session that has ended', () => ({ code: ACCESS_DENIED, data: undefined })],
-  ])('is not known after an answer with %s', async (_what, change) => {
-    expect((await readFrom(TEXT, change)).result).toBeInstanceOf(UbusError);
+  it('that OpenWRT fails to read is unusable, with the code, and may be read at the next look', async () => {
+    const { result } = await readFrom(TEXT, () => refusedBy('unknownError'));
+    expect(stateIn(result)).toMatchObject({
+      state: 'unusable',
+      why: 'OpenWRT answers code 9 when /etc/config/firewall is read',
+      passes: true,
+    });
+  });
+
+  it('that OpenWRT fails to read once is read again', async () => {
+    let failures = 1;
+    const { result } = await readFrom(TEXT, ({ method }) =>
+      method === 'read' && failures-- > 0 ? refusedBy('unknownError') : undefined,
+    );
+    expect(stateIn(result)).toMatchObject({ state: 'read' });
+  });
+
+  it('is not known when the session has ended', async () => {
+    const ended = () => ({ code: ACCESS_DENIED, data: undefined });
+    expect((await readFrom(TEXT, ended)).result).toBeInstanceOf(UbusError);
   });
 
   it('of which half was read is read again, as often as it changes, but not for ever', async () => {
@@ -67,7 +96,7 @@ describe('a package', () => {
     });
     expect(stateIn(mended.result)).toMatchObject({ state: 'read', content: { sections: [{}] } });
     const always = await readFrom(TEXT, ({ method }) => (method === 'read' ? half : undefined));
-    expect(always.result).toBeInstanceOf(OpenwrtBlockedError);
+    expect(stateIn(always.result)).toMatchObject(CHANGES);
   });
 });
 
@@ -94,27 +123,33 @@ describe('a large package', () => {
 
   it('of which a block is cut is not taken for whole', async () => {
     const { result } = await read((call) => block(call, 100_000));
-    expect(result).toBeInstanceOf(OpenwrtBlockedError);
+    expect(stateIn(result)).toMatchObject(CHANGES);
   });
 
-  it('that the login may not read in blocks is not known', async () => {
+  it('that the login may not read in blocks is unusable', async () => {
     const { result } = await read(() => refusedBy('permissionDenied'));
-    expect(result).toMatchObject({ message: expect.stringContaining('may not run dd') });
+    expect(stateIn(result)).toMatchObject({ why: expect.stringContaining('may not run dd') });
     const ended = await read(() => ({ code: ACCESS_DENIED, data: undefined }));
     expect(ended.result).toBeInstanceOf(UbusError);
   });
 });
 
-it('the versions tell what is absent from what may not be read', async () => {
-  const answers: Record<string, UbusAnswer> = {
-    '/etc/config/firewall': md5(TEXT),
+it('the versions tell what is absent, refused, empty and failing, whatever rpcd says of the md5', async () => {
+  const reads: Record<string, UbusAnswer> = {
     '/etc/config/mwan3': refusedBy('notFound'),
     '/etc/config/ipsec': refusedBy('permissionDenied'),
+    '/etc/config/network': refusedBy('noData'),
+    '/etc/config/system': refusedBy('unknownError'),
   };
-  const { session } = fakeSession(
-    ({ args }) => answers[String(args?.['path'])] ?? refusedBy('unknownError'),
-  );
-  const versions = await md5sOf(session, ['firewall', 'mwan3', 'ipsec'], signal);
-  expect([...versions.values()].slice(1)).toEqual(['absent', 'refused']);
-  await expect(md5sOf(session, ['network'], signal)).rejects.toBeInstanceOf(UbusError);
+  const { session } = fakeSession(({ method, args }) => {
+    const path = String(args?.['path']);
+    if (path === '/etc/config/firewall') return md5(TEXT);
+    return method === 'md5' ? refusedBy('notFound') : (reads[path] ?? refusedBy('noData'));
+  });
+  const names = ['firewall', 'mwan3', 'ipsec', 'network', 'system'];
+  const versions = await md5sOf(session, names, signal);
+  const [text, empty] = [TEXT, ''].map((each) => createHash('md5').update(each).digest('hex'));
+  expect([...versions.values()]).toEqual([text, 'absent', 'refused', empty, 'code 9']);
+  const ended = fakeSession(() => ({ code: ACCESS_DENIED, data: undefined }));
+  await expect(md5sOf(ended.session, names, signal)).rejects.toBeInstanceOf(UbusError);
 });

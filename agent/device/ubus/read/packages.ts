@@ -1,32 +1,23 @@
 /**
  * Reads whole packages as they are in /etc/config, unseen by the limits of rpcd: small ones by `file.read`, larger ones in
  * blocks by `dd`. Never through `uci get`: it shows what our own session has staged, and dies of large packages.
+ * One that cannot be read is unusable, with the reason, and harms no other.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { parseFile, UciSyntaxError } from '#shared/uci/parse.ts';
-import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
-import {
-  ACCESS_DENIED,
-  UBUS_STATUS,
-  UbusError,
-  type UbusAnswer,
-  type UbusCall,
-} from '../client/rpc.ts';
-import { checked, type UbusSession } from '../client/session.ts';
+import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
+import { checked, codeOf, type UbusSession } from '../client/session.ts';
 import type { PackageState } from '../write/write-path.ts';
+import { bytesOf, readBlocks } from './blocks.ts';
 
-/** `file.read` and the output of `file.exec` fail from 256 KiB (measured); the rights name this block size. */
-const BLOCK_BYTES = 131_072;
-/** Two digits are what the rights allow for `skip=`: 12.5 MiB, some 70,000 rules. */
-const MAX_BLOCKS = 100;
 const READ_ATTEMPTS = 3;
+/** A file from 256 KiB on, or none at all that could be read. */
 const TOO_LARGE = 8;
 
 const pathOf = (name: string): string => `/etc/config/${name}`;
 const md5Schema = z.object({ md5: z.string() });
 const readSchema = z.object({ data: z.string().default('') });
-const execSchema = z.object({ stdout: z.string().default('') });
 
 const md5Call = (name: string): UbusCall => ({
   object: 'file',
@@ -39,25 +30,62 @@ const readCall = (name: string): UbusCall => ({
   args: { path: pathOf(name) },
 });
 
-/** Per package its md5; 'absent' when OpenWRT has no such package, 'refused' when the login may not read it. */
+/**
+ * Per package its md5; 'absent' when OpenWRT has no such package, 'refused' when the login may not read it, and something else that no
+ * md5 is for one that cannot be read.
+ */
 export const md5sOf = async (
   session: UbusSession,
   packages: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> => {
-  const calls = packages.map(md5Call);
-  const answers = await session.attempt(calls, { signal });
-  return new Map(packages.map((name, at) => [name, md5Of(md5Call(name), answers[at])]));
+  const answers = await session.attempt(packages.map(md5Call), { signal });
+  const without = packages.filter((_, at) => answers[at]?.code !== 0);
+  const reads =
+    without.length === 0 ? [] : await session.attempt(without.map(readCall), { signal });
+  return new Map(
+    packages.map((name, at) => [
+      name,
+      md5In(name, answers[at]) ?? versionOf(withoutMd5(name, reads[without.indexOf(name)])),
+    ]),
+  );
 };
 
-/** @throws UbusError with ACCESS_DENIED when the session has ended. */
-const md5Of = (call: UbusCall, answer: UbusAnswer | undefined): string => {
-  if (answer?.code === UBUS_STATUS.notFound) return 'absent';
-  if (answer?.code === UBUS_STATUS.permissionDenied) return 'refused';
-  return checked(call, answer, md5Schema).md5;
+/** Undefined when there is none. @throws UbusError with ACCESS_DENIED when the session has ended */
+const md5In = (name: string, answer: UbusAnswer | undefined): string | undefined =>
+  codeOf(md5Call(name), answer) === 0 ? checked(md5Call(name), answer, md5Schema).md5 : undefined;
+
+/**
+ * Asked for the md5 of a file of 0 bytes, rpcd answers with whatever error it had last, of any file: 4, 6 and 9 were measured.
+ * So reading the file tells what it is.
+ */
+const withoutMd5 = (name: string, read: UbusAnswer | undefined): PackageState => {
+  const code = codeOf(readCall(name), read);
+  if (code === UBUS_STATUS.noData) return parse(name, EMPTY_MD5, Buffer.alloc(0));
+  if (code === UBUS_STATUS.notFound) return { state: 'absent' };
+  if (code === UBUS_STATUS.permissionDenied) {
+    return { state: 'unusable', version: 'refused', why: 'the login on OpenWRT may not read it' };
+  }
+  return code === 0 ? CHANGING : failing(name, code);
 };
 
-/** The packages, each of one moment. @throws OpenwrtError, OpenwrtBlockedError when a package keeps changing under us. */
+const EMPTY_MD5 = createHash('md5').digest('hex');
+
+const CHANGING: PackageState = {
+  state: 'unusable',
+  version: 'changing',
+  why: 'it keeps changing while it is read',
+  passes: true,
+};
+
+const failing = (name: string, code: number): PackageState => ({
+  state: 'unusable',
+  version: `code ${code}`,
+  why: `OpenWRT answers code ${code} when ${pathOf(name)} is read`,
+  passes: true,
+});
+
+/** The packages, each of one moment. @throws OpenwrtError */
 export const readPackages = async (
   session: UbusSession,
   packages: readonly string[],
@@ -82,26 +110,43 @@ const readPackage = async (
   signal: AbortSignal,
 ): Promise<PackageState> => {
   let { md5: md5Answer, read: readAnswer } = first;
+  let state: PackageState = CHANGING;
   for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
-    const md5 = md5Of(md5Call(name), md5Answer);
-    if (md5 === 'absent') return { state: 'absent' };
-    if (md5 === 'refused') {
-      return { state: 'unusable', version: md5, why: 'the login on OpenWRT may not read it' };
-    }
-    const bytes =
-      readAnswer?.code === TOO_LARGE
-        ? await readBlocks(session, name, signal)
-        : bytesOf(textIn(name, readAnswer));
-    if (createHash('md5').update(bytes).digest('hex') === md5) return parse(name, md5, bytes);
+    const md5 = md5In(name, md5Answer);
+    state =
+      md5 === undefined
+        ? withoutMd5(name, readAnswer)
+        : await readWith({ name, md5 }, { session, readAnswer, signal });
+    if (state.state !== 'unusable' || state.passes !== true) return state;
     const calls = [md5Call(name), readCall(name)];
     [md5Answer, readAnswer] = await session.attempt(calls, { signal, bytes: true });
   }
-  throw new OpenwrtBlockedError(`read ${pathOf(name)}`, 'it keeps changing while it is read');
+  return state;
 };
 
-/** Of an empty file there is no data; whether that is one, its md5 tells. */
-const textIn = (name: string, answer: UbusAnswer | undefined): string =>
-  answer?.code === UBUS_STATUS.noData ? '' : checked(readCall(name), answer, readSchema).data;
+const readWith = async (
+  { name, md5 }: { name: string; md5: string },
+  from: { session: UbusSession; readAnswer: UbusAnswer | undefined; signal: AbortSignal },
+): Promise<PackageState> => {
+  const { session, readAnswer, signal } = from;
+  const code = codeOf(readCall(name), readAnswer);
+  if (code !== 0 && code !== TOO_LARGE) {
+    // It has just come or gone, or was emptied: the next answer tells.
+    return code === UBUS_STATUS.noData || code === UBUS_STATUS.notFound
+      ? CHANGING
+      : failing(name, code);
+  }
+  const bytes =
+    code === TOO_LARGE
+      ? await readBlocks(session, pathOf(name), signal)
+      : bytesOf(checked(readCall(name), readAnswer, readSchema).data);
+  if (!Buffer.isBuffer(bytes)) return { state: 'unusable', version: md5, ...bytes };
+  const isWhole = createHash('md5').update(bytes).digest('hex') === md5;
+  return isWhole ? parse(name, md5, bytes) : CHANGING;
+};
+
+const versionOf = (state: PackageState): string =>
+  state.state === 'absent' ? 'absent' : state.version;
 
 const parse = (name: string, md5: string, bytes: Buffer): PackageState => {
   try {
@@ -115,44 +160,3 @@ const parse = (name: string, md5: string, bytes: Buffer): PackageState => {
     };
   }
 };
-
-const readBlocks = async (
-  session: UbusSession,
-  name: string,
-  signal: AbortSignal,
-): Promise<Buffer> => {
-  const blocks: Buffer[] = [];
-  while (blocks.length < MAX_BLOCKS) {
-    const block = await readBlock(session, name, blocks.length, signal);
-    blocks.push(block);
-    if (block.length < BLOCK_BYTES) return Buffer.concat(blocks);
-  }
-  throw new OpenwrtError(`read ${pathOf(name)}`, `over ${MAX_BLOCKS * BLOCK_BYTES} bytes`);
-};
-
-/** The rights name a command by its absolute path, and images differ in where `dd` is. */
-export const DD_PATHS = ['/bin/dd', '/usr/bin/dd'];
-
-const readBlock = async (
-  session: UbusSession,
-  name: string,
-  skip: number,
-  signal: AbortSignal,
-): Promise<Buffer> => {
-  const params = [`if=${pathOf(name)}`, `bs=${BLOCK_BYTES}`, 'count=1', `skip=${skip}`];
-  const calls = DD_PATHS.map((command) => ({
-    object: 'file',
-    method: 'exec',
-    args: { command, params },
-  }));
-  for (const call of calls) {
-    const [answer] = await session.attempt([call], { signal, bytes: true });
-    // stdout is absent past the end of the file.
-    if (answer?.code === 0) return bytesOf(checked(call, answer, execSchema).stdout);
-    if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
-  }
-  throw new OpenwrtError(`read ${pathOf(name)}`, 'the login on OpenWRT may not run dd on it');
-};
-
-/** Blocks are cut anywhere, also within a character: one JavaScript character stands for one byte here. */
-const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -4,7 +4,6 @@
  * believed only when it is the same a moment later.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
-import { OpenwrtBlockedError } from '../../driver.ts';
 import type { UbusSession } from '../client/session.ts';
 import type { PackageState, WritePath } from '../write/write-path.ts';
 
@@ -21,21 +20,38 @@ export type SettledRead = {
   clock: Pick<Clock, 'sleep'>;
 };
 
-/** @throws OpenwrtBlockedError when a package keeps changing, OpenwrtError */
+/** One that keeps changing is unusable for now; the others are as they were read. @throws OpenwrtError */
 export const readSettled = async (
   { path, session, packages, known, clock }: SettledRead,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, PackageState>> => {
+  let states: ReadonlyMap<string, PackageState> = new Map();
+  let changing: readonly string[] = packages;
   for (let attempt = 1; attempt <= READ_ATTEMPTS; attempt += 1) {
-    const states = await path.read(session, packages, signal);
-    const isAs = (versions: ReadonlyMap<string, string>): boolean =>
-      packages.every((name) => versions.get(name) === stateVersion(states.get(name)));
-    if (isAs(known)) return states;
+    states = await path.read(session, packages, signal);
+    changing = differingIn(states, known);
+    if (changing.length === 0) return states;
     await clock.sleep(SETTLED_MS, signal);
-    if (isAs(await path.versions(session, packages, signal))) return states;
+    changing = differingIn(states, await path.versions(session, packages, signal));
+    if (changing.length === 0) return states;
   }
-  throw new OpenwrtBlockedError('read /etc/config', 'somebody is writing it');
+  return new Map([...states, ...changing.map((name) => [name, BEING_WRITTEN] as const)]);
 };
+
+const BEING_WRITTEN: PackageState = {
+  state: 'unusable',
+  version: 'being written',
+  why: 'somebody is writing it',
+  passes: true,
+};
+
+const differingIn = (
+  states: ReadonlyMap<string, PackageState>,
+  versions: ReadonlyMap<string, string>,
+): readonly string[] =>
+  [...states].flatMap(([name, state]) =>
+    versions.get(name) === stateVersion(state) ? [] : [name],
+  );
 
 export const stateVersion = (state: PackageState | undefined): string =>
   state === undefined || state.state === 'absent' ? 'absent' : state.version;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
-import { checked, type UbusSession } from '../client/session.ts';
+import { checked, codeOf, type UbusSession } from '../client/session.ts';
 import type { PackageState } from '../write/write-path.ts';
 
 /**
@@ -130,6 +130,12 @@ const tooLarge = ({ size }: File): PackageState => ({
   why: `it has ${size} bytes, and a login without file rights cannot read more than ${MAX_PACKAGE_BYTES}`,
 });
 
+const EXPECTED: ReadonlySet<number> = new Set([
+  0,
+  UBUS_STATUS.notFound,
+  UBUS_STATUS.permissionDenied,
+]);
+
 const getPackage = async (
   session: UbusSession,
   name: string,
@@ -140,8 +146,8 @@ const getPackage = async (
     (await session.attempt([call], { signal, timeoutMs: READ_TIMEOUT_MS }))[0];
   let answer = await ask();
   // A syntax error stays; whatever else it was may be over.
-  if (answer?.code === UBUS_STATUS.unknownError) answer = await ask();
-  const code = answer?.code;
+  if (!EXPECTED.has(codeOf(call, answer))) answer = await ask();
+  const code = codeOf(call, answer);
   if (code === UBUS_STATUS.notFound) return { state: 'absent' };
   if (code === UBUS_STATUS.permissionDenied) {
     return { state: 'unusable', version: 'refused', why: 'the login on OpenWRT may not read it' };
@@ -149,6 +155,10 @@ const getPackage = async (
   if (code === UBUS_STATUS.unknownError) {
     const why = `${CONFIG_DIRECTORY}/${name} does not parse`;
     return { state: 'unusable', version: 'unreadable', why };
+  }
+  if (code !== 0) {
+    const why = `OpenWRT answers code ${code} when package ${name} is read`;
+    return { state: 'unusable', version: `code ${code}`, why, passes: true };
   }
   return readState(name, call, answer);
 };

@@ -7,11 +7,14 @@ import type { UciRename } from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import type { UbusSession } from '../client/session.ts';
 
-/** `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. */
+/**
+ * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the trouble may be over at
+ * the next look, so the version is none that a package can have.
+ */
 export type PackageState =
   | { state: 'read'; version: string; content: UciPackage; hasComments?: boolean }
   | { state: 'absent' }
-  | { state: 'unusable'; version: string; why: string };
+  | { state: 'unusable'; version: string; why: string; passes?: true };
 
 /** What a package was when the deltas were made. */
 export type Base = { version: string; content: UciPackage };
