@@ -1,7 +1,7 @@
 /** What a login needs to read, write and reload UCI packages in the fast way: exactly these, and nothing of other packages. */
 import { reloadersOf } from '../services/services.ts';
 import { executable, mergeGrants, type Grants } from '../ubus/login/grants.ts';
-import { DD_PATHS } from '../ubus/read/blocks.ts';
+import { blockCommands } from '../ubus/read/blocks.ts';
 import { importFileOf, UCI_PATHS } from '../ubus/write/staging.ts';
 
 export const rightsOnPackages = (names: readonly string[]): Grants =>
@@ -21,14 +21,7 @@ const reading = (name: string): Grants => ({
   read: {
     file: {
       [`/etc/config/${name}`]: ['read'],
-      // Never `skip=*`: rpcd's `*` matches blanks, too, so further arguments would pass.
-      ...executable(
-        DD_PATHS.flatMap((dd) =>
-          ['[0-9]', '[0-9][0-9]'].map(
-            (skip) => `${dd} if=/etc/config/${name} bs=131072 count=1 skip=${skip}`,
-          ),
-        ),
-      ),
+      ...executable(blockCommands(`/etc/config/${name}`)),
     },
   },
 });

@@ -9,7 +9,20 @@ const BLOCK_BYTES = 131_072;
 const MAX_BLOCKS = 100;
 
 /** The rights name a command by its absolute path, and images differ in where `dd` is. */
-export const DD_PATHS = ['/bin/dd', '/usr/bin/dd'];
+const DD_PATHS = ['/bin/dd', '/usr/bin/dd'];
+
+const paramsOf = (path: string, skip: number | string): string[] => [
+  `if=${path}`,
+  `bs=${BLOCK_BYTES}`,
+  'count=1',
+  `skip=${skip}`,
+];
+
+/** The commands that read a file, as patterns of rpcd's rights. Never `skip=*`: its `*` matches blanks, too, so further arguments would pass. */
+export const blockCommands = (path: string): string[] =>
+  DD_PATHS.flatMap((dd) =>
+    ['[0-9]', '[0-9][0-9]'].map((skip) => [dd, ...paramsOf(path, skip)].join(' ')),
+  );
 
 const execSchema = z.object({ stdout: z.string().default('') });
 
@@ -38,7 +51,7 @@ const readBlock = async (
   skip: number,
   signal: AbortSignal,
 ): Promise<Buffer | Unread> => {
-  const params = [`if=${path}`, `bs=${BLOCK_BYTES}`, 'count=1', `skip=${skip}`];
+  const params = paramsOf(path, skip);
   for (const command of DD_PATHS) {
     const call: UbusCall = { object: 'file', method: 'exec', args: { command, params } };
     const [answer] = await session.attempt([call], { signal, bytes: true });
