@@ -29,6 +29,8 @@ export type CoordinatorOptions = {
   client: KubeClient;
   kinds: readonly ResourceType[];
   revisionOf: (object: RuleObject) => string;
+  /** By what else rules are looked up. */
+  tiesOf: (object: RuleObject) => readonly string[];
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   silentAfterMs: number;
@@ -109,6 +111,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     namespace,
     kinds,
     revisionOf: options.revisionOf,
+    tiesOf: options.tiesOf,
     client,
     clock,
     log,

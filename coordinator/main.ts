@@ -11,6 +11,7 @@ import { serveApp } from '#shared/runtime/http-server.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
 import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } from './env.ts';
 import { createGenerators, type Generators } from './generators.ts';
@@ -39,6 +40,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     ...common,
     kinds: agentKinds,
     revisionOf,
+    tiesOf,
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     instance: env.POD_NAME,
     onPod: (change) => {

@@ -80,7 +80,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   });
   const cache = createCachedWorld({
     client,
-    rules: (name, purpose) => rules.objectsOfPurpose(name, purpose),
+    rules: (ties) => rules.tied(ties),
     networkAnnotations: (name, purpose) => {
       const serving = workloads
         .ofNamespace(name)

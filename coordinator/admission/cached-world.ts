@@ -22,12 +22,13 @@ import {
   type Role,
 } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
+import { tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
 
 export type CachedWorldDeps = {
   client: KubeClient;
-  /** Rule CRs of a purpose, and whether all kinds have been listed. */
-  rules: (namespace: string, purpose: string) => readonly RuleObject[];
+  /** Rule CRs that have one of these keys of `tiesOf`. */
+  rules: (ties: readonly string[]) => readonly RuleObject[];
   /** The `nfn-network` annotations of a purpose's workloads and pods. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
   /** A RoleBinding came, went or changed. */
@@ -73,7 +74,7 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
   const world: World = {
-    rules: async ({ namespace, purpose }) => deps.rules(namespace, purpose),
+    rules: async ({ change }) => deps.rules(tiesToLookUp(change)),
     networks: async ({ namespace, purpose }) =>
       networkNames(deps.networkAnnotations(namespace, purpose)),
     grants: async (user, namespace) =>

@@ -18,7 +18,7 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
   ): Promise<T[]> => (await client.list(resource, scope)).items;
 
   return {
-    rules: async ({ namespace, purpose, kinds }, signal) => {
+    rules: async ({ change: { namespace, purpose }, kinds }, signal) => {
       const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
       const lists = await Promise.all(
         kinds.map((kind) =>

@@ -15,8 +15,9 @@ import type {
 
 /** @throws KubeError from the live one */
 export type World = {
+  /** Those that can have a say in the change, more than these perhaps; of the given kinds. */
   rules: (
-    scope: { namespace: string; purpose: string; kinds: readonly KindDefinition[] },
+    scope: { change: RuleChange; kinds: readonly KindDefinition[] },
     signal: AbortSignal,
   ) => Promise<readonly RuleObject[]>;
   /** Undefined when no CNF of that purpose says what its networks are. */
@@ -37,7 +38,7 @@ export const gatherFacts = async (
   const { namespace, purpose, user } = change;
   const { kinds, signal } = options;
   const [rules, networks, grants] = await Promise.all([
-    needs.has('rules') ? world.rules({ namespace, purpose, kinds }, signal) : [],
+    needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
     needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
     needs.has('grants') ? world.grants(user, namespace, signal) : [],
   ]);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS, PURPOSE_LABEL } from '#shared/names.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
@@ -12,17 +12,10 @@ import { ruleOf } from '../verdict/rule.ts';
 import type { RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 import { sentReport, target, word } from '../testing/facts.ts';
+import { ruleObject, ruleResource } from '../testing/rule-object.ts';
 import { Awaited } from './awaited.ts';
 import { RuleFacts } from './facts.ts';
 import { RulesController } from './rules-controller.ts';
-
-const resource = {
-  group: 'g',
-  version: 'v1',
-  plural: 'firewallrules',
-  kind: 'FirewallRule',
-  schema: objectSchema,
-};
 
 /** One object as an API server keeps it: every write has to name its uid and version. */
 let stored: RuleObject | undefined;
@@ -45,28 +38,13 @@ let passedMs: number;
 let stop: () => Promise<void>;
 let reconciler: RulesController;
 
-const object = (changes: Partial<RuleObject['metadata']> = {}): RuleObject => ({
-  apiVersion: 'g/v1',
-  kind: 'FirewallRule',
-  metadata: {
-    namespace: 'edge',
-    name: 'reject-80',
-    uid: 'rule-1',
-    resourceVersion: '1',
-    generation: 1,
-    creationTimestamp: '2026-01-02T03:04:05Z',
-    labels: { [PURPOSE_LABEL]: 'cnf-1' },
-    finalizers: [AGENTS_FINALIZER],
-    ...changes,
-  },
-});
 const deleting = { deletionTimestamp: '2026-01-02T03:04:06Z' };
 
 const conflict = () => new KubeError('write', 'changed', { status: 409, reason: 'Conflict' });
 const notFound = () => new KubeError('get', 'gone', { status: 404, reason: 'NotFound' });
 
 const versionOf = (from: RuleObject): RuleVersion => ({
-  resource: { ...resource, ...(coalesceMs !== undefined && { coalesceMs }) },
+  resource: { ...ruleResource, ...(coalesceMs !== undefined && { coalesceMs }) },
   object: from,
   rule: ruleOf(from, 'r1'),
 });
@@ -162,13 +140,13 @@ const work = async (on: RuleObject, from: RuleObject = on): Promise<void> => {
 };
 
 it('holds a rule before it says anything about it', async () => {
-  await work(object({ finalizers: [] }));
+  await work(ruleObject({ finalizers: [] }));
   expect(writes).toEqual(['finalizers rule-1@1']);
   expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
 });
 
 it('holds a rule at once, and waits a little with what it says', async () => {
-  await work(object({ finalizers: [] }));
+  await work(ruleObject({ finalizers: [] }));
   expect(waits).toEqual([]);
   await work(stored!);
   expect(waits).toHaveLength(1);
@@ -176,26 +154,26 @@ it('holds a rule at once, and waits a little with what it says', async () => {
 
 it('collects changes for as long as the kind of the rule says', async () => {
   coalesceMs = 30_000;
-  await work(object());
+  await work(ruleObject());
   expect(waits.map(Math.round)).toEqual([30_000]);
 });
 
 it('writes a status once, and not again while nothing changes', async () => {
-  await work(object());
+  await work(ruleObject());
   expect(writes).toEqual(['status rule-1@1']);
   await work(stored!);
   expect(writes).toHaveLength(1);
 });
 
 it('knows what it wrote before the watch tells of it', async () => {
-  await work(object());
-  await work(stored!, object());
+  await work(ruleObject());
+  await work(stored!, ruleObject());
   expect(writes).toHaveLength(1);
   expect(reads).toBe(0);
 });
 
 it('looks at what a pod speaks of that has lost its label', async () => {
-  [stored, watched] = [object({ labels: {} }), object({ labels: {} })];
+  [stored, watched] = [ruleObject({ labels: {} }), ruleObject({ labels: {} })];
   const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
   reports.accept({ uid: 'uid-a', restarts: 0 }, page, { monotonic: 0, wall: 0 });
   reconciler.markPod(target('a', { purpose: undefined }));
@@ -205,7 +183,7 @@ it('looks at what a pod speaks of that has lost its label', async () => {
 it('tells of a removal that stays blocked, once', async () => {
   watchedPods = [target('a')];
   const asked = { deletionTimestamp: new Date().toISOString() };
-  [stored, watched] = [object(asked), object(asked)];
+  [stored, watched] = [ruleObject(asked), ruleObject(asked)];
   reconciler.markRule('rule-1');
   await expect.poll(() => events).toEqual(['RemovalBlocked']);
   await work(stored);
@@ -214,21 +192,21 @@ it('tells of a removal that stays blocked, once', async () => {
 
 describe('a version that has been overtaken', () => {
   it('is read anew, and the status made for what it is now', async () => {
-    await work(object({ resourceVersion: '5', generation: 2 }), object());
+    await work(ruleObject({ resourceVersion: '5', generation: 2 }), ruleObject());
     expect(writes).toEqual(['status rule-1@5']);
     expect(stored?.status).toMatchObject({ observedGeneration: 2 });
   });
 
   it('does not remove the finalizer of a successor that is not being deleted', async () => {
-    const successor = object({ uid: 'rule-2', resourceVersion: '9' });
-    await work(successor, object({ ...deleting, resourceVersion: '4' }));
+    const successor = ruleObject({ uid: 'rule-2', resourceVersion: '9' });
+    await work(successor, ruleObject({ ...deleting, resourceVersion: '4' }));
     expect(writes).toEqual([]);
     expect(stored).toBe(successor);
   });
 
   it('that is gone is let be', async () => {
     stored = undefined;
-    watched = object(deleting);
+    watched = ruleObject(deleting);
     reconciler.markRule('rule-1');
     await expect.poll(() => reconciler.queued).toBe(0);
     expect(writes).toEqual([]);
@@ -238,12 +216,12 @@ describe('a version that has been overtaken', () => {
 describe('before the finalizer is removed', () => {
   it("what ICN's controller holds it by goes, too, and what others hold it by stays", async () => {
     const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];
-    await work(object({ ...deleting, finalizers }));
+    await work(ruleObject({ ...deleting, finalizers }));
     expect(stored?.metadata.finalizers).toEqual(['example.com/other']);
   });
 
   it('the pods are looked for past the watch', async () => {
-    await work(object(deleting));
+    await work(ruleObject(deleting));
     expect(looks).toBe(1);
     expect(writes).toEqual(['finalizers rule-1@1']);
     expect(stored?.metadata.finalizers).toEqual([]);
@@ -251,7 +229,7 @@ describe('before the finalizer is removed', () => {
 
   it('a pod that only that look has found keeps it, and is named', async () => {
     livePods = [target('unseen')];
-    [stored, watched] = [object(deleting), object(deleting)];
+    [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
     await expect.poll(() => writes).toEqual(['status rule-1@1']);
     expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
@@ -263,7 +241,7 @@ describe('before the finalizer is removed', () => {
 
   it('nobody is looked for while a known pod blocks', async () => {
     watchedPods = [target('a')];
-    [stored, watched] = [object(deleting), object(deleting)];
+    [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
     await expect.poll(() => writes).toEqual(['status rule-1@1']);
     expect(looks).toBe(0);

@@ -5,6 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Index } from '#shared/kube/key-index.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { StoreEvent } from '#shared/kube/store.ts';
@@ -23,6 +24,8 @@ export type RulesOptions = {
   namespace: string | undefined;
   kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
+  /** By what else rules are found: `tied`. */
+  tiesOf?: (object: RuleObject) => readonly string[];
   client: KubeClient;
   clock: Clock;
   log: Logger;
@@ -40,7 +43,8 @@ export class Rules {
   readonly #options: RulesOptions;
   readonly #reflectors: readonly Reflector[];
   readonly #entries = new Map<string, Entry>();
-  readonly #byPurpose = new Index();
+  /** By `namespace/purpose`, and by their ties. */
+  readonly #index = new Index();
 
   constructor(options: RulesOptions) {
     this.#options = options;
@@ -81,14 +85,13 @@ export class Rules {
   }
 
   uidsOfPurpose(namespace: string, purpose: string): ReadonlySet<string> {
-    return this.#byPurpose.ids(`${namespace}/${purpose}`);
+    return this.#index.ids(`${namespace}/${purpose}`);
   }
 
-  /** The CRs themselves, those being deleted included. */
-  objectsOfPurpose(namespace: string, purpose: string): RuleObject[] {
-    return [...this.uidsOfPurpose(namespace, purpose)].flatMap(
-      (uid) => this.get(uid)?.object ?? [],
-    );
+  /** The CRs that have one of these ties, those being deleted included. Costs what is found, however many there are beside. */
+  tied(ties: readonly string[]): RuleObject[] {
+    const uids = new Set(ties.flatMap((tie) => [...this.#index.ids(tie)]));
+    return [...uids].flatMap((uid) => this.get(uid)?.object ?? []);
   }
 
   /** What the API server answered about a rule; counts until the watch tells of another version than it did before. */
@@ -103,21 +106,32 @@ export class Rules {
     return entry.newer ?? entry.watched;
   }
 
-  #onEvent(resource: ResourceType, { type, object }: StoreEvent<RuleObject>): void {
+  #onEvent(resource: ResourceType, { type, object, old }: StoreEvent<RuleObject>): void {
     const { uid } = object.metadata;
     if (type === 'deleted') {
       this.#entries.delete(uid);
-      this.#byPurpose.set(uid, []);
+      this.#index.set(uid, []);
     } else {
       const watched = this.#version(resource, object);
-      const { namespace, purpose } = watched.rule;
       this.#entries.set(uid, { watched, newer: undefined });
-      this.#byPurpose.set(uid, purpose === undefined ? [] : [`${namespace}/${purpose}`]);
+      // Most events tell of a status; the spec would be parsed for each.
+      if (!old || !sameTies(old, object)) this.#index.set(uid, this.#keysOf(watched));
     }
     this.#options.onChange(uid, type === 'deleted');
+  }
+
+  #keysOf({ object, rule: { namespace, purpose } }: RuleVersion): string[] {
+    const ties = this.#options.tiesOf?.(object) ?? [];
+    return purpose === undefined ? [...ties] : [`${namespace}/${purpose}`, ...ties];
   }
 
   #version(resource: ResourceType, object: RuleObject): RuleVersion {
     return { resource, object, rule: ruleOf(object, this.#options.revisionOf(object)) };
   }
 }
+
+/** A generation has one spec, and nothing but spec and purpose ties a rule to others. */
+const sameTies = ({ metadata: old }: RuleObject, { metadata: now }: RuleObject): boolean =>
+  old.generation !== undefined &&
+  old.generation === now.generation &&
+  old.labels?.[PURPOSE_LABEL] === now.labels?.[PURPOSE_LABEL];

@@ -24,7 +24,10 @@ export type RuleChange = {
 export type BucketGrant = { role: string; annotation: string };
 
 export type Facts = {
-  /** Rule CRs of the change's namespace and purpose, those being deleted included. */
+  /**
+   * Rule CRs of the change's namespace and purpose, those being deleted included: at least all that it refers to, that refer to it, and
+   * that may share its section.
+   */
   rules: readonly RuleObject[];
   /** Network names of the CNF of that purpose; undefined when there is no CNF yet or it has no such annotation. */
   networks: ReadonlySet<string> | undefined;

@@ -1,6 +1,5 @@
 /** Two CRs whose names OpenWRT cannot tell apart: the later one is refused. */
-import type { KindDefinition } from '#shared/resources/kind.ts';
-import { uciName } from '#shared/uci/names.ts';
+import { sectionOf } from '../ties.ts';
 import type { Check } from './check.ts';
 
 export const nameIsFree: Check = ({ operation, kind, name }, { rules }, { kinds }) => {
@@ -23,7 +22,3 @@ export const nameIsFree: Check = ({ operation, kind, name }, { rules }, { kinds 
       `section ${section}; choose another name`,
   };
 };
-
-/** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */
-const sectionOf = ({ uci }: KindDefinition, name: string): string | undefined =>
-  uci && `${uci.package}.${uci.sectionPrefix}${uciName(name)}`;

@@ -1,0 +1,92 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Index } from '#shared/kube/key-index.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
+import type { RuleChange } from './checks/check.ts';
+import { ruleChecks } from './checks/list.ts';
+import { findRefusals } from './decide.ts';
+import { change, context, facts, rule, zone } from './testing/changes.ts';
+import { tiesOf, tiesToLookUp } from './ties.ts';
+
+const names = fc.constantFrom('lan1', 'a-b', 'a.b');
+const specs: Record<string, fc.Arbitrary<object>> = {
+  FirewallZone: fc.constant({ network: ['ovn-net1'] }),
+  FirewallRule: fc.record({ src: names, target: fc.constant('DROP') }),
+  FirewallForwarding: fc.record({ src: names, dest: names }),
+  Mwan3Policy: fc.constantFrom({ members: [{ network: 'net1', metric: 1, weight: 1 }] }, {}),
+  Mwan3Rule: fc.record({ policy: names }),
+};
+const anyRule = fc
+  .record({
+    kind: fc.constantFrom(...Object.keys(specs)),
+    name: names,
+    going: fc.boolean(),
+    purpose: fc.constantFrom('cnf-1', 'cnf-1', 'cnf-1', 'cnf-2'),
+    namespace: fc.constantFrom('edge', 'edge', 'edge', 'other'),
+  })
+  .chain(({ kind, name, going, purpose, namespace }) =>
+    (specs[kind] ?? fc.constant({})).map((spec) =>
+      rule(kind, name, spec, {
+        namespace,
+        uid: `${kind}/${namespace}/${name}`,
+        labels: { sdewanPurpose: purpose },
+        ...(going && { deletionTimestamp: '2026-01-02T00:00:00Z' }),
+      }),
+    ),
+  );
+const anyRules = fc.uniqueArray(anyRule, {
+  selector: ({ metadata }) => metadata.uid,
+  maxLength: 14,
+});
+
+const anyChange = fc
+  .record({ one: anyRule, spec: anyRule, operation: fc.constantFrom('create', 'update', 'delete') })
+  .map(({ one, spec, operation }): RuleChange => {
+    if (operation === 'create') return change({ after: one });
+    if (operation === 'delete') return change({ before: one });
+    return change({ before: one, after: { ...one, spec: spec.spec } });
+  });
+
+const lookUp = (rules: readonly RuleObject[]): ((ties: readonly string[]) => RuleObject[]) => {
+  const index = new Index();
+  for (const one of rules) index.set(one.metadata.uid, tiesOf(one));
+  return (ties) =>
+    rules.filter(({ metadata }) => ties.some((tie) => index.ids(tie).has(metadata.uid)));
+};
+
+const ofOneCnf = (rules: readonly RuleObject[], { namespace, purpose }: RuleChange): RuleObject[] =>
+  rules.filter(
+    ({ metadata }) =>
+      metadata.namespace === namespace && metadata.labels?.['sdewanPurpose'] === purpose,
+  );
+
+describe('the rules that are looked up for a change', () => {
+  it('bring the checks to what all rules of the CNF would bring them to', () => {
+    fc.assert(
+      fc.property(anyRules, anyChange, (rules, one) => {
+        const tied = lookUp(rules)(tiesToLookUp(one));
+        const refusalsOn = (seen: readonly RuleObject[]) =>
+          findRefusals(ruleChecks, one, facts({ rules: seen }), context).map(
+            ({ refusal }) => refusal,
+          );
+        expect(refusalsOn(tied)).toEqual(refusalsOn(ofOneCnf(rules, one)));
+      }),
+      { numRuns: caseCount(1_000) },
+    );
+  });
+
+  it('are as few with 10,000 rules as with ten', () => {
+    const reject = (index: number): RuleObject =>
+      rule('FirewallRule', `r-${index}`, { src: `lan${index % 7}`, target: 'REJECT' });
+    const zones = Array.from({ length: 7 }, (_, index) => zone(`lan${index}`));
+    const find = lookUp([...zones, ...Array.from({ length: 10_000 }, (_, index) => reject(index))]);
+    const create = change({ after: reject(10_000) });
+    expect(find(tiesToLookUp(create))).toEqual([zones[10_000 % 7]]);
+    expect(find(tiesToLookUp(change({ before: reject(1) })))).toEqual([]);
+  });
+
+  it('are none for a rule without a purpose', () => {
+    expect(tiesOf(rule('FirewallRule', 'a', { src: 'lan1' }, { labels: {} }))).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+/**
+ * By which keys the rules are found that a check on one of them has to see: of thousands, the few that share its section on OpenWRT,
+ * that it refers to, or that refer to it. Pure; whoever keeps the rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
+ */
+import { referencesOf } from '#shared/compile/check.ts';
+import { keyOf } from '#shared/compile/in-use.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kindOf } from '#shared/resources/registry.ts';
+import { uciName } from '#shared/uci/names.ts';
+import type { RuleChange } from './checks/check.ts';
+
+/** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */
+export const sectionOf = ({ uci }: KindDefinition, name: string): string | undefined =>
+  uci && `${uci.package}.${uci.sectionPrefix}${uciName(name)}`;
+
+type Cnf = Pick<RuleChange, 'namespace' | 'purpose'>;
+type Target = { kind: string; name: string };
+
+/** The keys of a rule; a rule without a purpose is tied to none. */
+export const tiesOf = (rule: RuleObject): string[] => {
+  const { labels, name, namespace } = rule.metadata;
+  const purpose = labels?.[PURPOSE_LABEL] ?? '';
+  const kind = kindOf(rule.kind);
+  if (purpose === '' || kind === undefined) return [];
+  const cnf = { namespace, purpose };
+  return [
+    named(cnf, { kind: rule.kind, name }),
+    ...inSection(cnf, kind, name),
+    ...referencesOf(rule).map((reference) => using(cnf, reference)),
+  ];
+};
+
+/** The keys under which all rules are that can have a say in the change. */
+export const tiesToLookUp = (change: RuleChange): string[] => {
+  const { after, kind, name, operation } = change;
+  if (operation === 'DELETE' || after === undefined)
+    return [using(change, { kind: kind.kind, name })];
+  return [
+    ...referencesOf(after).map((reference) => named(change, reference)),
+    ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
+  ];
+};
+
+// Neither namespaces nor purposes have a slash.
+const named = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
+  `${namespace}/${purpose}/is/${keyOf(kind, name)}`;
+
+const using = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
+  `${namespace}/${purpose}/uses/${keyOf(kind, name)}`;
+
+const inSection = ({ namespace, purpose }: Cnf, kind: KindDefinition, name: string): string[] => {
+  const section = sectionOf(kind, name);
+  return section === undefined ? [] : [`${namespace}/${purpose}/section/${section}`];
+};
