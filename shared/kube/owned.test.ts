@@ -32,7 +32,8 @@ const merged = (target: unknown, patch: unknown): unknown => {
 
 const store = (object: unknown): Thing => {
   const version = String(Number(stored?.metadata.resourceVersion ?? 0) + 1);
-  const { metadata, ...rest } = structuredClone(object) as Thing;
+  // A body is JSON: what is undefined in it is not sent.
+  const { metadata, ...rest } = JSON.parse(JSON.stringify(object)) as Thing;
   stored = {
     ...rest,
     metadata: Object.assign({ uid: 'u1' }, metadata, { resourceVersion: version }),
