@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import { context, report, reportsOf, rule, target, word } from '../testing/facts.ts';
 import type { RuleWord } from '../verdict/pod-report.ts';
 import { rollup } from '../verdict/rollup.ts';
-import { announcements } from './announce.ts';
+import { Announcer, type Announcement } from './announce.ts';
 
 const pod = target('a');
 
@@ -12,6 +12,13 @@ const statusWith = (changes: Partial<RuleWord>, before?: RuleStatus): RuleStatus
 
 const inSync = statusWith({});
 const failed = statusWith({ state: 'Failed', reason: 'NameTaken', message: 'taken' });
+
+let announcer: Announcer;
+beforeEach(() => {
+  announcer = new Announcer();
+});
+const announcements = (before: RuleStatus | undefined, now: RuleStatus): readonly Announcement[] =>
+  announcer.announcements('rule-1', before, now);
 
 it('announces that a generation is on all pods, once', () => {
   expect(announcements(undefined, inSync)).toEqual([
@@ -43,4 +50,38 @@ it('says nothing of what passes by itself', () => {
   const pending = statusWith({ state: 'Pending', reason: 'Applying', message: 'on its way' });
   expect(announcements(undefined, pending)).toEqual([]);
   expect(announcements(inSync, pending)).toEqual([]);
+});
+
+it('says nothing of further pods with the same problem, nor when fewer have it', () => {
+  const pods = ['a', 'b', 'c'].map((name) => target(name));
+  const wrong = { state: 'Failed', reason: 'NameTaken', message: 'taken' } as const;
+  const on = (count: number): RuleStatus => {
+    const reports = pods.map(
+      (each, index) => [each, report([word(index < count ? wrong : {})])] as const,
+    );
+    return rollup(rule(), pods, reportsOf(reports), context());
+  };
+  expect(announcements(on(1), on(2))).toEqual([]);
+  expect(announcements(on(2), on(3))).toEqual([]);
+  expect(announcements(on(3), on(1))).toEqual([]);
+  expect(announcements(on(0), on(3))).toHaveLength(1);
+});
+
+it('says nothing of a pod that comes back, until another generation is on all pods', () => {
+  const away = rollup(
+    rule({ status: inSync }),
+    [target('a', { ready: false })],
+    new Map(),
+    context(),
+  );
+  expect(announcements(inSync, away)).toEqual([]);
+  expect(away.appliedVersion).toBeUndefined();
+  expect(announcements(away, inSync)).toEqual([]);
+  const next = rollup(
+    rule({ generation: 3, status: away }),
+    [pod],
+    reportsOf([[pod, report([word({ generation: 3 })])]]),
+    context(),
+  );
+  expect(announcements(away, next)).toMatchObject([{ reason: 'InSync' }]);
 });

@@ -1,26 +1,48 @@
-/** Which Events a change of status is worth: what somebody has to mend, and that all is well again. */
+/**
+ * Which Events a change of status is worth: what somebody has to mend, and that all is well again. A cause is told once, however many pods
+ * come to it one after the other; a pod that goes and comes back is no news of its rules.
+ */
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';
 
 export type Announcement = { type: 'Normal' | 'Warning'; reason: string; message: string };
 
-type Check = (now: RuleStatus, before: RuleStatus | undefined) => Announcement | undefined;
+/** `applied`: the version that is known to have been on all pods. */
+type Before = { status: RuleStatus | undefined; applied: string | undefined };
+type Check = (now: RuleStatus, before: Before) => Announcement | undefined;
 
-export const announcements = (
-  before: RuleStatus | undefined,
-  now: RuleStatus,
-): readonly Announcement[] =>
-  checks.map((check) => check(now, before)).filter((said) => said !== undefined);
+export class Announcer {
+  /** By the rule's uid: a status that is out of sync does not tell. */
+  readonly #applied = new Map<string, string>();
+
+  announcements(
+    uid: string,
+    before: RuleStatus | undefined,
+    now: RuleStatus,
+  ): readonly Announcement[] {
+    const applied = before?.appliedVersion ?? this.#applied.get(uid);
+    if (applied !== undefined) this.#applied.set(uid, applied);
+    return checks
+      .map((check) => check(now, { status: before, applied }))
+      .filter((said) => said !== undefined);
+  }
+
+  /** The rule is gone. */
+  forget(uid: string): void {
+    this.#applied.delete(uid);
+  }
+}
 
 const stalled: Check = (now, before) => {
   const condition = conditionOf(now, 'Stalled');
-  const was = conditionOf(before, 'Stalled');
-  if (!condition || sayTheSame(condition, was)) return undefined;
+  if (!condition) return undefined;
+  const known = new Set(causesOf(before.status));
+  if (causesOf(now).every((cause) => known.has(cause))) return undefined;
   return { type: 'Warning', reason: condition.reason, message: condition.message };
 };
 
 const inSync: Check = (now, before) => {
   const ready = conditionOf(now, 'Ready');
-  const news = now.appliedVersion !== before?.appliedVersion || conditionOf(before, 'Stalled');
+  const news = now.appliedVersion !== before.applied || conditionOf(before.status, 'Stalled');
   if (!now.inSync || !ready || !news) return undefined;
   const message = `generation ${now.appliedVersion} is ${ready.message}`;
   return { type: 'Normal', reason: ready.reason, message };
@@ -28,7 +50,7 @@ const inSync: Check = (now, before) => {
 
 const withoutPurpose: Check = (now, before) => {
   const ready = conditionOf(now, 'Ready');
-  if (ready?.reason !== 'NoPurpose' || sayTheSame(ready, conditionOf(before, 'Ready')))
+  if (ready?.reason !== 'NoPurpose' || conditionOf(before.status, 'Ready')?.reason === 'NoPurpose')
     return undefined;
   return { type: 'Warning', reason: ready.reason, message: ready.message };
 };
@@ -38,5 +60,11 @@ const checks: readonly Check[] = [stalled, inSync, withoutPurpose];
 const conditionOf = (status: RuleStatus | undefined, type: ConditionType): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
-const sayTheSame = (one: Condition, other: Condition | undefined): boolean =>
-  one.reason === other?.reason && one.message === other.message;
+/** What has to be mended, without the pods that say so. */
+const causesOf = (status: RuleStatus | undefined): string[] => {
+  const stalled = conditionOf(status, 'Stalled');
+  if (!status || !stalled) return [];
+  return (status.outOfSync ?? [])
+    .filter(({ reason }) => reason === stalled.reason)
+    .map(({ reason, message }) => `${reason}: ${message}`);
+};

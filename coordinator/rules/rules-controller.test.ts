@@ -98,6 +98,7 @@ beforeEach(() => {
   const clock: Clock = {
     ...systemClock,
     now: () => Date.now() + passedMs,
+    monotonic: () => systemClock.monotonic() + passedMs,
     after: (ms, callback) => {
       waits.push(ms);
       if (ms < 1_000) return systemClock.after(ms, callback);
@@ -156,6 +157,13 @@ it('collects changes for as long as the kind of the rule says', async () => {
   coalesceMs = 30_000;
   await work(ruleObject());
   expect(waits.map(Math.round)).toEqual([30_000]);
+});
+
+it('waits for what passes by itself before it says so', async () => {
+  watchedPods = [target('a')];
+  await work(ruleObject());
+  expect(waits.map(Math.round)).toEqual([100, 2_000]);
+  expect(writes).toEqual(['status rule-1@1']);
 });
 
 it('writes a status once, and not again while nothing changes', async () => {

@@ -22,7 +22,8 @@ import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Rules, RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
-import { announcements } from './announce.ts';
+import { Announcer } from './announce.ts';
+import { Progress } from './progress.ts';
 import type { RuleFacts } from './facts.ts';
 
 export type RuleMetrics = {
@@ -56,8 +57,10 @@ const BLOCKED_AFTER_MS = 15_000;
 export class RulesController {
   readonly #deps: RulesControllerDeps;
   readonly #controller: Controller;
-  /** What was last said about a blocked deletion, by the rule's uid. */
+  /** The reason that was last given for a blocked deletion, by the rule's uid. */
   readonly #blockedTold = new Map<string, string>();
+  readonly #progress = new Progress();
+  readonly #announcer = new Announcer();
 
   constructor(deps: RulesControllerDeps) {
     const { clock, facts, log, metrics, rules } = deps;
@@ -114,6 +117,8 @@ export class RulesController {
       const version = this.#deps.rules.get(uid);
       if (!version) {
         this.#blockedTold.delete(uid);
+        this.#progress.settle(uid);
+        this.#announcer.forget(uid);
         return 'done';
       }
       try {
@@ -142,8 +147,7 @@ export class RulesController {
       // The watch brings the version that has it, and marks the rule again.
       return 'done';
     }
-    await this.#say(version, facts, facts.targetsOf(rule), signal);
-    return 'done';
+    return againIn(await this.#say(version, facts, facts.targetsOf(rule), signal));
   }
 
   async #bringAway(
@@ -165,10 +169,11 @@ export class RulesController {
       }
       lookAgain = true;
     }
-    await this.#say(version, facts, targets, signal);
+    const waitMs = await this.#say(version, facts, targets, signal);
     const blockedInMs = deletedAt + BLOCKED_AFTER_MS - this.#deps.clock.now();
     if (decision.blockers.length > 0 && blockedInMs <= 0) this.#tellBlocked(version);
     const times = [
+      waitMs,
       decision.recheckInMs,
       lookAgain ? LOOK_AGAIN_MS : undefined,
       decision.blockers.length > 0 && blockedInMs > 0 ? blockedInMs : undefined,
@@ -185,16 +190,22 @@ export class RulesController {
     log.info({ rule: nameOf(rule), uid: rule.uid }, 'finalizer of a rule removed');
   }
 
+  /** Milliseconds until there is something to say after all, when it can wait. */
   async #say(
     version: RuleVersion,
     facts: RuleFacts,
     targets: readonly Target[],
     signal: AbortSignal,
-  ): Promise<void> {
-    const { client, metrics, rules } = this.#deps;
+  ): Promise<number | undefined> {
+    const { client, clock, metrics, rules } = this.#deps;
     const { resource, object, rule } = version;
     const status = facts.status(rule, targets);
-    if (isDeepStrictEqual(status, object.status)) return;
+    const isNew = !isDeepStrictEqual(status, object.status);
+    const change = { before: rule.status, now: status };
+    const waitMs = isNew ? this.#progress.waitMs(rule.uid, change, clock.monotonic()) : 0;
+    if (waitMs > 0) return waitMs;
+    this.#progress.settle(rule.uid);
+    if (!isNew) return undefined;
     try {
       const written = await replaceStatus({ client, resource, object }, status, {
         signal,
@@ -206,6 +217,7 @@ export class RulesController {
     }
     metrics.statusWrites.inc({ result: 'written' });
     this.#announce(version, status);
+    return undefined;
   }
 
   #announce({ object, rule }: RuleVersion, status: RuleStatus): void {
@@ -215,13 +227,16 @@ export class RulesController {
       { rule: nameOf(rule), state, pods: pods?.summary, reason: message },
       'status of a rule changed',
     );
-    for (const said of announcements(rule.status, status)) record({ object, ...said });
+    for (const said of this.#announcer.announcements(rule.uid, rule.status, status))
+      record({ object, ...said });
   }
 
   #tellBlocked({ object, rule }: RuleVersion): void {
-    const message = this.#deps.rules.get(rule.uid)?.rule.status?.message;
-    if (message === undefined || this.#blockedTold.get(rule.uid) === message) return;
-    this.#blockedTold.set(rule.uid, message);
+    const { conditions, message } = this.#deps.rules.get(rule.uid)?.rule.status ?? {};
+    const reason = conditions?.find(({ type }) => type === 'Removed')?.reason;
+    if (message === undefined || reason === undefined) return;
+    if (this.#blockedTold.get(rule.uid) === reason) return;
+    this.#blockedTold.set(rule.uid, reason);
     this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
   }
 }

@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { AGENTS_FINALIZER } from '#shared/names.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
 import { createRule, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
@@ -53,6 +57,55 @@ describe('a live pod that is not ready', () => {
       appliedVersion: '1',
       appliedTime,
     });
+  });
+});
+
+describe('one change of a rule on ten pods', () => {
+  it('is one write of its status, and one more for each two seconds that it takes', async () => {
+    const versions = new Set<string>();
+    const watching = new AbortController();
+    const watch = new Reflector({
+      client: world.client,
+      resource: firewallRules,
+      selection: { namespace: world.namespace },
+      log: silentLogger,
+      onEvent: ({ object: { metadata } }) => {
+        if (metadata.name === 'ten') versions.add(metadata.resourceVersion);
+      },
+    });
+    const watched = watch.run(watching.signal);
+    const pods: SimulatedAgent[] = [];
+    for (let index = 0; index < 10; index += 1)
+      pods.push(await runningAgent(`ten-${index}`, 'ten'));
+    /** Versions that the coordinator has made, beside the one that the test has. */
+    const writesOf = async (rule: RuleObject): Promise<number> => {
+      versions.clear();
+      for (const agent of pods) {
+        await agent.says([rule, 'Applied']);
+        // Longer than what comes together: each pod would be a write of its own.
+        await pause(120);
+      }
+      await eventually(() => statusOf(world, 'ten')).toMatchObject({
+        inSync: true,
+        observedGeneration: rule.metadata.generation,
+      });
+      const last = (await readRule(world, 'ten'))?.metadata.resourceVersion ?? '';
+      await eventually(() => versions.has(last)).toBe(true);
+      versions.delete(rule.metadata.resourceVersion);
+      return versions.size;
+    };
+    const finalizers = [AGENTS_FINALIZER];
+    for (const change of [
+      () => createRule(world, { name: 'ten', purpose: 'ten', finalizers }),
+      () => updateRule(world, 'ten', { spec: { src: 'lan2' } }),
+    ]) {
+      const changedAt = performance.now();
+      const writes = await writesOf(await change());
+      expect(writes).toBeGreaterThan(0);
+      expect(writes).toBeLessThanOrEqual(1 + (performance.now() - changedAt) / 2_000);
+    }
+    watching.abort();
+    await watched;
   });
 });
 
