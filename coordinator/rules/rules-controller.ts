@@ -74,6 +74,7 @@ export class RulesController {
       reconcile: (uid, world, signal) => this.#reconcile(uid, world, signal),
       coalesceMs: COALESCE_MS,
       concurrency: CONCURRENCY,
+      groupOf: (uid) => rules.get(uid)?.rule.namespace ?? '',
       fieldsOf: (uid) => {
         const rule = rules.get(uid)?.rule;
         return { uid, rule: rule && nameOf(rule) };

@@ -47,6 +47,8 @@ export type ControllerOptions<World> = ControllerDeps & {
   reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
   /** From a mark to the look, so that what comes together is one look. */
   coalesceMs: number;
+  /** Whose the key is, e.g. its namespace: a group waits for a few keys of each other, never for all. Default: all are one group's. */
+  groupOf?: (key: string) => string;
   /** Keys at a time. Default 1. */
   concurrency?: number;
   /** What the log says of the key. */
@@ -89,6 +91,7 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
   const queue = new WorkQueue<string>({
     work: look,
     concurrency: options.concurrency ?? 1,
+    ...(options.groupOf && { groupOf: options.groupOf }),
     clock,
     onError: (key, err, retryInMs) =>
       log.warn(

@@ -73,6 +73,7 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
     this.#queue = new WorkQueue<string>({
       work: (name, signal) => this.#write(name, signal),
+      groupOf: (name) => this.#entries.get(name)?.object.metadata.namespace ?? '',
       onError: (name, err) =>
         options.log.debug({ event: name, err }, 'failed to write an Event, retrying'),
       clock: this.#clock,

@@ -187,3 +187,20 @@ it('a trigger makes one run of many marks, and another one for a mark during the
   await vi.advanceTimersByTimeAsync(1_000);
   expect(runs.map((at) => at - t0)).toEqual([20, 50]);
 });
+
+it('lets groups take turns, whatever one of them has waiting', async () => {
+  const worked: string[] = [];
+  const work = async (key: string): Promise<void> => {
+    worked.push(key);
+    await sleep(10);
+  };
+  const groupOf = (key: string): string => key.slice(0, 1);
+  const queue = start({ work, groupOf, concurrency: 2 });
+  for (let index = 0; index < 5_000; index += 1) queue.add(`a-${index}`);
+  await vi.advanceTimersByTimeAsync(5);
+  for (const key of ['b-0', 'b-1', 'c-0']) queue.add(key);
+  await vi.advanceTimersByTimeAsync(30);
+  stop.abort();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(worked).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'c-0', 'a-3', 'b-1', 'a-4']);
+});

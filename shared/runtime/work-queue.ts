@@ -1,9 +1,11 @@
 /**
  * A queue of keys, not of events: a key that is added often is worked once, never twice at a time, and again when it was
- * added while it was worked. A key whose work throws is retried with a backoff of its own, so one bad key harms no other.
+ * added while it was worked. A key whose work throws is retried with a backoff of its own, so one bad key harms no other, and groups of
+ * keys take turns, so one that has many does not keep the others waiting.
  */
 import { createBackoff, type Backoff, type BackoffOptions } from './backoff.ts';
 import { systemClock, type Clock } from './clock.ts';
+import { Turns } from './turns.ts';
 
 export type WorkQueueOptions<K> = {
   /**
@@ -11,6 +13,8 @@ export type WorkQueueOptions<K> = {
    * with backoff, as after a throw, but for nothing that is worth telling.
    */
   work: (key: K, signal: AbortSignal) => Promise<number | 'retry' | void>;
+  /** Whose the key is; default: all are one group's. */
+  groupOf?: (key: K) => string;
   /** Keys worked at a time. Default 1. */
   concurrency?: number;
   /** Between a throw and the next try of that key. Default 0.2 s up to 30 s. */
@@ -34,7 +38,7 @@ export class WorkQueue<K> {
   readonly #options: WorkQueueOptions<K>;
   readonly #clock: Clock;
   readonly #entries = new Map<K, Entry>();
-  readonly #ready: K[] = [];
+  readonly #ready = new Turns<K>();
   readonly #running = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
 
@@ -68,7 +72,7 @@ export class WorkQueue<K> {
     for (const entry of this.#entries.values()) entry.waiting?.cancel();
     await Promise.all(this.#running);
     this.#entries.clear();
-    this.#ready.length = 0;
+    this.#ready.clear();
   }
 
   #entry(key: K): Entry {
@@ -89,7 +93,7 @@ export class WorkQueue<K> {
     const becomeReady = (): void => {
       entry.waiting = undefined;
       entry.ready = true;
-      this.#ready.push(key);
+      this.#ready.add(this.#options.groupOf?.(key) ?? '', key);
       this.#pump();
     };
     if (delayMs <= 0) becomeReady();
@@ -100,7 +104,7 @@ export class WorkQueue<K> {
     const signal = this.#signal;
     if (!signal || signal.aborted) return;
     while (this.#running.size < (this.#options.concurrency ?? 1)) {
-      const key = this.#ready.shift();
+      const key = this.#ready.take();
       if (key === undefined) return;
       const entry = this.#entry(key);
       entry.ready = false;
