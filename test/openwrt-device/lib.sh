@@ -38,6 +38,7 @@ prepare_device() { # prepare_device DIR: its folders, fresh
   rm -rf "$1"; mkdir -p "$1"/{etc.up/config,etc.work,usr.up,usr.work,run/openwrt-device,run/ubus,run/rpcd,run/lock,tmp,var/{log,swanctl,ipsec,state,lib,cache}}
   chmod 1777 "$1/tmp"; ln -s /run "$1/var/run"; ln -s /run/lock "$1/var/lock"; ln -s /tmp "$1/var/tmp"
   chmod 755 "$1/etc.up" "$1/usr.up"
+  echo "DISTRIB_DESCRIPTION='$(awk '$1 ~ /^(uci|rpcd|uhttpd|netifd|firewall[34]|packages|luci|icn)$/ { printf "%s%s %s", n++ ? ", " : "test/openwrt-device: ", $2, substr($3, 1, 7) }' "$HERE/sources.txt")'" >"$1/etc.up/openwrt_release"
   give_rights "$1/usr.up/share/rpcd/acl.d"
   [ -z "${CONFIG:-}" ] || cp -r "$CONFIG/." "$1/etc.up/config/"
 }
