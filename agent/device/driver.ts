@@ -40,8 +40,12 @@ export type ApplyResult =
       stuck?: ReadonlyMap<string, ReadonlySet<string>>;
     }
   | {
-      /** OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty. */
+      /**
+       * OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty.
+       * `lasting`: it is so until the culprits change, and trying them again would do harm.
+       */
       outcome: 'rejected';
+      lasting?: true;
       package: string;
       message: string;
       sections: readonly string[];

@@ -89,6 +89,12 @@ describe('of a set that OpenWRT refuses', () => {
     });
   });
 
+  it('a rule that would do harm is not tried again before it changes', async () => {
+    const rejection = { ...rejected(['a']), lasting: true } as const;
+    await blame(deps, lookOf([verdictOf('a', 'firewall')]), rejection);
+    expect(added.get('a')?.retry).toBe(false);
+  });
+
   it('a section of the same name in another package makes nobody guilty', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
     await blame(deps, lookOf(rules), rejected(['same']));

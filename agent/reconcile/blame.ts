@@ -21,7 +21,8 @@ export const blame = async (
   const refuse = async (verdict: Verdict): Promise<void> => {
     const { uid } = verdict.rule.metadata;
     const again = refusals.current().has(uid);
-    refusals.add(uid, { revision: verdict.revision, message }, { retry: true });
+    const retry = rejected.lasting !== true;
+    refusals.add(uid, { revision: verdict.revision, message }, { retry });
     if (!again) return;
     // Not the CR as it is was refused, but the older spec that stood in for it.
     await lastGood.replace(new Map([...lastGood.current()].filter(([other]) => other !== uid)));

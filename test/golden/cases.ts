@@ -25,6 +25,8 @@ export type Case = {
   /** Older first. */
   rules: readonly GoldenRule[];
   isSwanctl: boolean;
+  /** Where samples hold arguments of iptables. */
+  isFw3?: boolean;
   /** Empty where none is kept. With `UPDATE=1` `now` is what is kept from now on. */
   kept: (what: keyof Texts, now?: string) => string;
 };
@@ -120,9 +122,12 @@ const sceneOf = (name: string, rules: readonly Named[]): Case => ({
   kept: inScene(name),
 });
 
+const IPTABLES_FIELDS = ['extra', 'extra_src', 'extra_dest', 'etra_dest'];
+
 const casesOfKind = (samples: Samples): Case[] => {
   const rules = withReferred(namedIn(samples)).map(ruleOf);
-  const plain = { name: samples.kind, rules, isSwanctl: false, kept: inSamples(samples) };
+  const isFw3 = rules.some(({ spec }) => IPTABLES_FIELDS.some((field) => field in spec));
+  const plain = { name: samples.kind, rules, isSwanctl: false, isFw3, kept: inSamples(samples) };
   return kindOf(samples.kind)?.uci?.package === 'ipsec'
     ? [plain, { ...plain, name: `${samples.kind} with swanctl`, isSwanctl: true }]
     : [plain];
@@ -164,10 +169,11 @@ export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
 const SWANCTL = { dialect: 'swanctl', settings: 'last' } as const;
 
 export const inputFor = (
-  { rules, isSwanctl }: Case,
+  { rules, isSwanctl, isFw3 }: Case,
   overrides: Partial<CompileInput> = {},
 ): CompileInput =>
   inputOf([...rules, ...childrenOf(rules)], {
+    ...(isFw3 && { capabilities: { ...ASSUMED, firewall: 'fw3' } }),
     ...(isSwanctl && { capabilities: { ...ASSUMED, ipsec: SWANCTL } }),
     ...overrides,
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '#shared/uci/model.ts';
-import { readReload } from './fw4.ts';
+import { readReload, SILENT } from './fw4.ts';
 
 const section = (name: string, options: UciSection['options'], type = 'rule'): UciSection => ({
   name,
@@ -28,7 +28,7 @@ const recorded = {
 
 describe('what fw4 says of a reload', () => {
   it('is nothing when all is well', () => {
-    expect(readReload('', sections)).toEqual({ warnings: new Map(), refusal: undefined });
+    expect(readReload('', sections)).toEqual(SILENT);
   });
 
   it('names the section that is left out, with all that is said of it', () => {
@@ -42,10 +42,16 @@ describe('what fw4 says of a reload', () => {
     );
   });
 
-  it('names a section of which an option is not understood', () => {
-    expect([...readReload(recorded.unknownOption, sections).warnings.keys()]).toEqual([
-      'sdewan_desc',
-    ]);
+  it('names a section of which an option is not understood, and which is in force without it', () => {
+    const { warnings, wider } = readReload(recorded.unknownOption, sections);
+    expect([...warnings.keys()]).toEqual(['sdewan_desc']);
+    expect([...wider]).toEqual(['sdewan_desc']);
+    expect(readReload(recorded.address, sections).wider.size).toBe(0);
+  });
+
+  it('does not hold it against a redirect that its destination is found out', () => {
+    const line = "[!] Section sdewan_dnat_d (d) does not specify a destination, assuming 'lan'\n";
+    expect(readReload(line, sections)).toEqual(SILENT);
   });
 
   it('knows an anonymous section by its place among those of its type', () => {

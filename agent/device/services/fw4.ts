@@ -3,17 +3,18 @@
  * old rules stay loaded (measured).
  */
 import type { UciSection } from '#shared/uci/model.ts';
+import { BLIND, effectOf } from './fw4-messages.ts';
 
 export type ReloadVerdict = {
   /** Per section, fw4's words about it: it left the section out, or took it only in part. */
   warnings: ReadonlyMap<string, string>;
+  /** Those of them that are in force without an option, and so for more packets than they say. */
+  wider: ReadonlySet<string>;
   /** Set when nft refused everything. `sections`: those that the message can be traced to. */
   refusal: { message: string; sections: readonly string[] } | undefined;
 };
 
 const WARNING = /^\[!\] Section (\S+) (?:\(.*?\) )?(.+)$/;
-/** A section that says `enabled 0` is left out because it asks for it. */
-const ASKED_FOR = /\bis disabled\b/;
 const ANONYMOUS = /^@(.+)\[(\d+)\]$/;
 const REFUSAL = /\bError: /;
 const RULE_COMMENT = /comment "!fw4: (.*?)"/g;
@@ -21,21 +22,32 @@ const ZONE_COMMENT = /^(?:Handle|accept|reject|drop) (\S+) /;
 /** A refusal repeats itself for each rule that it concerns; the first lines say all. */
 const MAX_MESSAGE_LENGTH = 400;
 
+/** Of a service that says nothing of its sections. */
+export const SILENT: ReloadVerdict = {
+  warnings: new Map(),
+  wider: new Set(),
+  refusal: undefined,
+};
+
 export const readReload = (stderr: string, sections: readonly UciSection[]): ReloadVerdict => {
   const warnings = new Map<string, string>();
+  const wider = new Set<string>();
   for (const line of stderr.split('\n')) {
     const [, told, words] = WARNING.exec(line) ?? [];
-    if (told === undefined || words === undefined || ASKED_FOR.test(words)) continue;
+    const effect = words === undefined ? 'none' : effectOf(words);
+    if (told === undefined || words === undefined || effect === 'none') continue;
     const section = idOf(told, sections);
     const earlier = warnings.get(section);
     warnings.set(section, shortened(earlier === undefined ? words : `${earlier}; ${words}`));
+    if (effect === 'wider') wider.add(section);
   }
-  if (!REFUSAL.test(stderr)) return { warnings, refusal: undefined };
-  return {
-    warnings,
-    refusal: { message: refusalMessage(stderr), sections: culprits(stderr, sections) },
-  };
+  if (!REFUSAL.test(stderr)) return { warnings, wider, refusal: undefined };
+  const refusal = { message: refusalMessage(stderr), sections: culprits(stderr, sections) };
+  return { warnings, wider, refusal };
 };
+
+/** Why a reload that ended well has put nothing into force. */
+export const blindness = (stderr: string): string | undefined => BLIND.exec(stderr)?.[0];
 
 /** An anonymous section is told by its place among those of its type. */
 const idOf = (told: string, sections: readonly UciSection[]): string => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { ACCESS_DENIED, UbusError, type UbusAnswer } from '../ubus/client/rpc.ts';
+import { SILENT } from './fw4.ts';
 import { reloadService, whyNotReload } from './services.ts';
 import { answered, fakeSession, refusedBy } from '../ubus/client/testing.ts';
 
@@ -42,7 +43,7 @@ describe('a reload', () => {
   it('is done by the first program that is there and may be run', async () => {
     const answers = { '/sbin/fw4': refusedBy('permissionDenied'), '/etc/init.d/firewall': done };
     const { result, commands } = await reload(answers);
-    expect(result).toEqual({ warnings: new Map(), refusal: undefined });
+    expect(result).toEqual(SILENT);
     expect(commands).toEqual(['/sbin/fw4', '/usr/sbin/fw4', '/etc/init.d/firewall']);
     expect((await reload({ '/sbin/fw4': done })).commands).toEqual(['/sbin/fw4']);
   });
@@ -59,6 +60,12 @@ describe('a reload', () => {
     const ended = { code: ACCESS_DENIED, data: undefined };
     const { result } = await reload({ '/sbin/fw4': ended, '/usr/sbin/fw4': done });
     expect(result).toBeInstanceOf(UbusError);
+  });
+
+  it('of a firewall that does not learn its networks is an error, though it ends with 0', async () => {
+    const stderr = 'Unable to connect to ubus: Connection failed\n';
+    const { result } = await reload({ '/sbin/fw4': answered({ code: 0, stderr }) });
+    expect(result).toMatchObject({ message: expect.stringContaining('Unable to connect to ubus') });
   });
 
   it('that fails is an error with the firewall, whose other words are known', async () => {

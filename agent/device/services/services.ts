@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
-import { readReload, type ReloadVerdict } from './fw4.ts';
+import { blindness, readReload, type ReloadVerdict } from './fw4.ts';
 import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/client/session.ts';
 
@@ -51,16 +51,20 @@ export const reloadService = async (
     const { code, stderr } = checked(call, answer, execSchema);
     const verdict = readReload(stderr, content.sections);
     // Other services' exit codes tell nothing (measured).
-    if (name === 'firewall' && code !== 0 && verdict.refusal === undefined) {
-      throw new OpenwrtError(
-        `reload ${name}`,
-        `${command} ended with code ${code}: ${stderr.trim()}`,
-      );
-    }
+    if (name === 'firewall') assertLoaded(command, { code, stderr, verdict });
     return verdict;
   }
   throw new OpenwrtError(
     `reload ${name}`,
     `the login on OpenWRT may run none of: ${commands.map((command) => `${command} reload`).join(', ')}`,
   );
+};
+
+const assertLoaded = (
+  command: string,
+  { code, stderr, verdict }: { code: number; stderr: string; verdict: ReloadVerdict },
+): void => {
+  const why = code === 0 || verdict.refusal ? blindness(stderr) : stderr.trim();
+  if (why === undefined) return;
+  throw new OpenwrtError('reload firewall', `${command} ended with code ${code}: ${why}`);
 };

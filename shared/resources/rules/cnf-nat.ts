@@ -22,6 +22,7 @@ import { count, ignored, negatableNetwork, negatablePort, protocols } from '../f
 import { portsNeedProtocol } from './firewall.ts';
 import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
+import { negatedProtocol } from './left-out.ts';
 import type { RenderContext } from '../kind.ts';
 import { label, ruleResource, section, several } from '../render.ts';
 
@@ -99,6 +100,8 @@ const destinationSection = (rule: Spec, context: RenderContext): UciSection => {
     name: label(context.crName),
     target,
     src: inZone(rule, context).zone,
+    // Left open, fw4 would look for a zone that has the address, and say so at each reload.
+    dest: context.capabilities.firewall === 'fw4' ? '*' : undefined,
     proto: several(proto ?? 'all'),
     src_ip,
     src_port,
@@ -160,6 +163,7 @@ export const cnfNat = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_nat_',
+    lacks: negatedProtocol,
     render: (rule, context) => [
       isSource(rule) ? sourceSection(rule, context) : destinationSection(rule, context),
     ],

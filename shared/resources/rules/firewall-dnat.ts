@@ -18,6 +18,7 @@ import {
 import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind } from '../kind.ts';
+import { negatedProtocol } from './left-out.ts';
 import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
@@ -46,6 +47,7 @@ export const firewallDnat = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_dnat_',
     icn: icnAnonymous('redirect', 'DNAT'),
+    lacks: negatedProtocol,
     render: (rule, context) => renderRedirect('DNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({

@@ -15,6 +15,7 @@ import {
 } from '../fields.ts';
 import { A_ZONE, family, icnAnonymous, portsNeedProtocol, zoneName } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
+import { icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
 import {
   icmpType,
   icnResource,
@@ -88,6 +89,14 @@ export const firewallRule = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_rule_',
     icn: icnAnonymous('rule'),
+    lacks: (rule, context) => [
+      ...iptablesArguments({ extra: rule.extra }, context),
+      ...negatedProtocol(rule, context),
+      ...icmpTypes(rule, context),
+      ...(rule.target === 'NOTRACK' && rule.dest !== undefined
+        ? [leftOut('dest', "OpenWRT's firewall does not look at it for target NOTRACK")]
+        : []),
+    ],
     render: (
       { name: _name, src, src_ip, src_mac, src_port, proto, dest, dest_ip, dest_port, ...options },
       { crName, sectionName, uciNameOf },

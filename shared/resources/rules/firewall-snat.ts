@@ -19,11 +19,14 @@ import {
 import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind } from '../kind.ts';
+import { negatedProtocol } from './left-out.ts';
 import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   ...redirectFields(),
-  src: optionalReference(A_ZONE).describe('Zone from which packets come.'),
+  src: optionalReference(A_ZONE).describe(
+    "Zone from which packets come. OpenWRT's firewall does not look at it here: src_ip says which packets are meant.",
+  ),
   src_dip: address().describe('The new source address. Required.'),
   src_dport: port().describe('The new source port or ports.'),
   dest: reference(A_ZONE).describe('Zone by which packets leave.'),
@@ -54,6 +57,7 @@ export const firewallSnat = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_snat_',
     icn: icnAnonymous('redirect', 'SNAT'),
+    lacks: negatedProtocol,
     render: (rule, context) => renderRedirect('SNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({

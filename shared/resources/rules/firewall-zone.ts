@@ -5,6 +5,7 @@ import { MAX_ITEMS, flag, freeText, networkItem, networkName } from '../fields.t
 import { family, icnAnonymous } from './firewall.ts';
 import { icnResource, negatableNetworkItem, nothing, oneNetwork } from '../icn.ts';
 import { defineKind } from '../kind.ts';
+import { iptablesArguments } from './left-out.ts';
 import { ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
@@ -42,7 +43,7 @@ const spec = z.strictObject({
     .array(networkItem())
     .max(MAX_ITEMS)
     .optional()
-    .describe('Addresses of the zone, in addition to its networks.'),
+    .describe('Only packets of these addresses belong to the zone, and only by its networks.'),
   extra_src: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
   extra_dest: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
   etra_dest: freeText(256).describe("The same as extra_dest, in ICN's spelling."),
@@ -80,6 +81,8 @@ export const firewallZone = defineKind({
     icn: { ...icnAnonymous('zone'), isOnlyIcns: ({ options }) => 'etra_dest' in options },
     nameOf: ({ type, options }) =>
       type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
+    lacks: ({ extra_src, extra_dest, etra_dest }, context) =>
+      iptablesArguments({ extra_src, extra_dest, etra_dest }, context),
     render: (
       { network, etra_dest, extra_dest, ...options },
       { name, sectionName, interfaceOf },

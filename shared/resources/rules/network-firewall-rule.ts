@@ -18,6 +18,7 @@ import {
 } from '../fields.ts';
 import { family, portsNeedProtocol } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
+import { icmpTypes, iptablesArguments, negatedProtocol } from './left-out.ts';
 import {
   icmpType,
   icnResource,
@@ -94,6 +95,11 @@ export const networkFirewallRule = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_net_',
+    lacks: (rule, context) => [
+      ...iptablesArguments({ extra: rule.extra }, context),
+      ...negatedProtocol(rule, context),
+      ...icmpTypes(rule, context),
+    ],
     render: (
       {
         name: _name,

@@ -248,7 +248,8 @@ it('an OpenWRT that does not answer is told, and is an alarm until it does', asy
 });
 
 it('a pass that OpenWRT does not let through is counted as hindered', async () => {
-  openwrt.simulator.faults.add({ times: 1, action: { kind: 'status', status: 9 } });
+  const action = { kind: 'status', status: 9 } as const;
+  openwrt.simulator.faults.add({ object: 'uci', method: 'add', times: 1, action });
   change(firewallRule('good', { dest_port: '82' }, { generation: 2 }));
   await clock.reach('in force', () => openwrt.text('firewall').includes("dest_port '82'"));
   expect(await value('passes_total', { outcome: 'hindered' })).toBe(1);

@@ -28,7 +28,7 @@ export const uciFixture: Fixture = {
   package: 'firewall',
   isOurs: startsWith(UCI_PREFIX),
   rule: uciRule,
-  text: (name, value) => uciRule(name, { name: value, extra: value }),
+  text: (name, value) => uciRule(name, { name: value, comment: value }),
   lists: [{ src_ip: ['10.0.0.1', '10.0.0.2'] }, { src_ip: '10.0.0.1' }, { src_ip: ['10.0.0.3'] }],
   deltaOf,
 };

@@ -23,8 +23,12 @@ const packagesIn = (text: string): Map<string, JudgedSection[]> => {
   return packages;
 };
 
-const asWritten = (section: JudgedSection): UciSection => ({
+/** Of a rule with arguments of iptables fw4 would take the rest, so the agent writes no such rule there: it is the rest that is tried. */
+const asWritten = ({ options, ...section }: JudgedSection): UciSection => ({
   ...section,
+  options: Object.fromEntries(
+    Object.entries(options).filter(([name]) => !name.startsWith('extra')),
+  ),
   name: section.name ?? '',
   anonymous: false,
 });

@@ -9,6 +9,7 @@ import { UciError } from '../uci/errors.ts';
 import { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 import { judgeFirewall, type Judgement } from './firewall/judge.ts';
+import { subnetOf } from './firewall/subnets.ts';
 import { refusals } from './firewall/nft.ts';
 import { firstOf } from './firewall/values.ts';
 import { complained, type Program, type ProgramResult } from './runner.ts';
@@ -82,8 +83,13 @@ export class Fw4 {
     const networks = this.#deps.store.list().includes('network')
       ? this.#tryLoad('network').sections.filter(({ type }) => type === 'interface')
       : [];
-    const names = networks.map(({ name }) => name);
-    return { package: uciPackage, judgement: judgeFirewall(uciPackage, names) };
+    const subnets = networks.map(({ name, options }) => {
+      const [address, mask] = [options.get('ipaddr'), options.get('netmask')].map((value) =>
+        typeof value === 'string' ? value : undefined,
+      );
+      return [name, subnetOf(address, mask)] as const;
+    });
+    return { package: uciPackage, judgement: judgeFirewall(uciPackage, new Map(subnets)) };
   }
 
   #load({ package: uciPackage, judgement }: { package: UciPackage; judgement: Judgement }): void {

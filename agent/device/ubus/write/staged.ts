@@ -16,6 +16,7 @@ import { OpenwrtBlockedError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from '../login/rights.ts';
 import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from '../client/rpc.ts';
+import { SILENT } from '../../services/fw4.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
 import { addition, stepsOf } from './staged-steps.ts';
@@ -70,9 +71,7 @@ export const createStagedPath = (
     },
     // Where the login may not, procd does it: each apply tells it what was changed.
     reload: async (session, content, signal) =>
-      reloadable.has(content.name)
-        ? reloadService(session, content, signal)
-        : { warnings: new Map(), refusal: undefined },
+      reloadable.has(content.name) ? reloadService(session, content, signal) : SILENT,
   };
 };
 

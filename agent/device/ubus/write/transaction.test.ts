@@ -3,7 +3,7 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
-import type { ReloadVerdict } from '../../services/fw4.ts';
+import { SILENT, type ReloadVerdict } from '../../services/fw4.ts';
 import { answered, fakeSession } from '../client/testing.ts';
 import { runTransaction } from './transaction.ts';
 import type { WritePath } from './write-path.ts';
@@ -26,10 +26,16 @@ const delta: UciDelta = {
 };
 const wanted = applyDelta(base, delta);
 const nothing: UciDelta = { package: 'firewall', remove: [], set: [], append: [] };
-const FINE: ReloadVerdict = { warnings: new Map(), refusal: undefined };
+const FINE: ReloadVerdict = SILENT;
 const refusing = (...sections: string[]): ReloadVerdict => ({
-  warnings: new Map(),
+  ...SILENT,
   refusal: { message: 'no', sections },
+});
+/** Of a section that is in force without an option. */
+const wider = (name: string): ReloadVerdict => ({
+  ...SILENT,
+  warnings: new Map([[name, "option 'extra' is not supported by fw4"]]),
+  wider: new Set([name]),
 });
 
 let steps: string[];
@@ -172,6 +178,17 @@ describe('a change is undone, and the service has what was before,', () => {
       sections: ['sdewan_rule_new'],
     });
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
+  });
+
+  it('when a new section is in force without an option, for good; one of before is only told of', async () => {
+    expect(await run({ verdicts: [wider('sdewan_rule_new'), FINE] })).toMatchObject({
+      outcome: 'rejected',
+      lasting: true,
+      message: expect.stringContaining("option 'extra' is not supported by fw4"),
+      sections: ['sdewan_rule_new'],
+    });
+    expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
+    expect(await run({ verdicts: [wider('admin_ssh')] })).toMatchObject({ outcome: 'done' });
   });
 
   it('and it is a hindrance when the service refuses that, too', async () => {

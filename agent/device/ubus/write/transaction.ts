@@ -7,6 +7,7 @@ import { formatDeltaFile } from '#shared/uci/format.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from '../../driver.ts';
+import type { ReloadVerdict } from '../../services/fw4.ts';
 import { whyNotReload } from '../../services/services.ts';
 import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
@@ -191,7 +192,7 @@ const othersEqual = (
 
 const reload = async (
   path: WritePath,
-  { session, signal }: Transaction,
+  { session, deltas, signal }: Transaction,
   written: ReadonlyMap<string, Base>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
   const warnings = new Map<string, ReadonlyMap<string, string>>();
@@ -200,9 +201,25 @@ const reload = async (
     if (verdict.refusal !== undefined) {
       return rejected(name, verdict.refusal.message, verdict.refusal.sections);
     }
+    const wider = widerIn(deltas, name, verdict);
+    if (wider !== undefined) return wider;
     warnings.set(name, verdict.warnings);
   }
   return warnings;
+};
+
+/** What we have just put into force for more packets than it is for must not stay. */
+const widerIn = (
+  deltas: readonly UciDelta[],
+  name: string,
+  { wider, warnings }: ReloadVerdict,
+): Rejected | undefined => {
+  const delta = deltas.find((each) => each.package === name);
+  const sections = [...wider].filter((section) => delta && namesIn(delta).has(section));
+  const [first] = sections;
+  if (first === undefined) return undefined;
+  const message = `not in force, since it would apply to more packets than it says: ${warnings.get(first)}`;
+  return { ...rejected(name, message, sections), lasting: true };
 };
 
 const rejected = (name: string, message: string, sections: readonly string[]): Rejected => ({

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parsePackage } from '../../uci/text.ts';
 import { judgeFirewall } from './judge.ts';
+import { subnetOf } from './subnets.ts';
 import { refusals } from './nft.ts';
 
 const ZONES = `
@@ -16,7 +17,13 @@ config zone 'z_wan'
 	option name 'wan'
 `;
 const judge = (text: string): ReturnType<typeof judgeFirewall> =>
-  judgeFirewall(parsePackage('firewall', ZONES + text), ['lan', 'net1']);
+  judgeFirewall(
+    parsePackage('firewall', ZONES + text),
+    new Map([
+      ['lan', subnetOf('192.168.1.1', '255.255.255.0')],
+      ['net1', undefined],
+    ]),
+  );
 const section = (type: string, options: Record<string, string>): string =>
   `config ${type} 's'\n${Object.entries(options)
     .map(([name, value]) => `\toption ${name} '${value}'\n`)
@@ -100,6 +107,12 @@ test.each<[string, string, string, boolean]>([
     'an option of iptables',
     rule({ extra: '-m x' }),
     "option 'extra' is not supported by fw4",
+    true,
+  ],
+  [
+    'a port forward whose zone fw4 finds by its address',
+    section('redirect', { src: 'wan', dest_ip: '192.168.1.9' }),
+    "does not specify a destination, assuming 'lan'",
     true,
   ],
   ['a disabled section', rule({ enabled: '0' }), 'is disabled, ignoring section', false],

@@ -5,6 +5,7 @@
 import type { UciPackage, UciSection } from '../../uci/package.ts';
 import { complaintOf } from './complaints.ts';
 import { SECTION_SPECS, type OptionSpec } from './sections.ts';
+import { assumedZone, type Subnets } from './subnets.ts';
 import { firstOf, parseValue, type Context, type Inverted, type Values } from './values.ts';
 
 /** A section that fw4 took, with the values of its options; scalars are lists of one. */
@@ -42,11 +43,11 @@ const HELPERS = [
   'rtsp',
 ];
 
-export const judgeFirewall = (uciPackage: UciPackage, networks: readonly string[]): Judgement => {
+export const judgeFirewall = (uciPackage: UciPackage, subnets: Subnets): Judgement => {
   const warnings: string[] = [];
   const taken: TakenSection[] = [];
   const zones: string[] = [];
-  const context: Context = { zones, networks, helpers: HELPERS };
+  const context: Context = { zones, networks: [...subnets.keys()], helpers: HELPERS };
   for (const type of TYPE_ORDER) {
     for (const section of uciPackage.sections.filter((one) => one.type === type)) {
       const warn = (message: string): void => {
@@ -54,6 +55,8 @@ export const judgeFirewall = (uciPackage: UciPackage, networks: readonly string[
       };
       const values = judgeSection(section, context, warn);
       if (!values) continue;
+      const zone = type === 'redirect' ? assumedZone(values, taken, subnets) : undefined;
+      if (zone !== undefined) warn(`does not specify a destination, assuming '${zone}'`);
       taken.push({ section, values });
       if (type === 'zone') zones.push(firstOf(values, 'name') ?? '');
     }

@@ -1,0 +1,75 @@
+/**
+ * What OpenWRT's firewall leaves out of a rule without refusing the rule, which would then apply to other packets than it says. Such a
+ * rule is not written. Each of these was seen in the kernel (docs/firewall4.md).
+ */
+import { parts } from '../fields.ts';
+import type { Lack, RenderContext } from '../kind.ts';
+import { hasTypeIn } from './icmp.ts';
+
+type Firewall = Pick<RenderContext, 'capabilities'>;
+
+/** Fields that hold arguments of iptables. */
+export const iptablesArguments = (
+  fields: Readonly<Record<string, string | undefined>>,
+  { capabilities }: Firewall,
+): readonly Lack[] =>
+  capabilities.firewall === 'fw3'
+    ? []
+    : Object.entries(fields).flatMap(([field, value]) =>
+        value === undefined ? [] : [leftOut(field, 'fw4 leaves arguments of iptables out')],
+      );
+
+export const negatedProtocol = (
+  { proto }: { proto?: string | undefined },
+  { capabilities }: Firewall,
+): readonly Lack[] =>
+  capabilities.firewall === 'fw4' && proto?.includes('!') === true
+    ? [leftOut('proto', 'fw4 leaves out the "!" of a protocol')]
+    : [];
+
+type Icmp = {
+  proto?: string | undefined;
+  icmp_type?: readonly string[] | undefined;
+  family?: string | undefined;
+  src_ip?: string | undefined;
+  dest_ip?: string | undefined;
+};
+
+export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack[] => {
+  const types = rule.icmp_type ?? [];
+  if (types.length === 0) return [];
+  const protocols = parts(rule.proto ?? '');
+  if (!protocols.every((protocol) => ICMP.has(protocol)))
+    return [leftOut('icmp_type', "OpenWRT's firewall looks at it for icmp and ipv6-icmp only")];
+  if (capabilities.firewall === 'fw3') return [];
+  const untyped = protocols
+    .flatMap((protocol) => (ICMP_V6.has(protocol) ? [6 as const] : familiesOf(rule)))
+    .find((family) => !types.some((type) => hasTypeIn(family, type)));
+  if (untyped === undefined) return [];
+  return [
+    leftOut('icmp_type', `none of these exists in IPv${untyped}, and fw4 leaves it out there`),
+  ];
+};
+
+const ICMP_V6: ReadonlySet<string> = new Set(['ipv6-icmp', 'icmpv6', '58']);
+const ICMP: ReadonlySet<string> = new Set(['icmp', '1', ...ICMP_V6]);
+
+/** For which fw4 makes rules of the kernel: where none is given, what addresses and types speak for. */
+const familiesOf = ({ family, icmp_type = [], src_ip, dest_ip }: Icmp): readonly (4 | 6)[] => {
+  if (family === 'ipv4') return [4];
+  if (family === 'ipv6') return [6];
+  if (family === 'any') return [4, 6];
+  const addresses = [src_ip, dest_ip].flatMap((value) => (value === undefined ? [] : parts(value)));
+  const speaksFor = (version: 4 | 6): boolean =>
+    addresses.some((address) => address.includes(':') === (version === 6)) ||
+    icmp_type.some((type) => hasTypeIn(version, type));
+  const spoken = ([4, 6] as const).filter(speaksFor);
+  return spoken.length === 0 ? [4, 6] : spoken;
+};
+
+/** @param what the firewall does, as the beginning of a sentence */
+export const leftOut = (field: string, what: string): Lack => ({
+  path: `spec.${field}`,
+  reason: 'UnsupportedByDriver',
+  message: `${what}, so the rule would apply to other packets than it says; it is not in force`,
+});
