@@ -120,7 +120,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
-      workloads: createWorkloadWebhook({ defaults: inject, lookups, announce, log }),
+      workloads: createWorkloadWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
       'workload-labels': labelTemplate,
     },
     onResult: (webhook, result) => reviews.inc({ webhook, result }),

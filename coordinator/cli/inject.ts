@@ -9,8 +9,8 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { runsAsDefault } from '../admission/cnf/pods.ts';
 import { templateOf } from '../admission/cnf/template.ts';
+import { keysWarning, runsAsDefault } from '../cnf/keys.ts';
 import { transformManifest } from './manifest/documents.ts';
 import { valueAt, withValueAt, workloadPlaces, type Place } from './manifest/workloads.ts';
 
@@ -55,13 +55,14 @@ const injectTemplate = (
   if (isOptedOut(template))
     return { template: bare, note: 'unchanged: its annotation disables injection' };
   const withoutKinds = runsAsDefault(template.spec) ? keyKinds : [];
+  const warning = withoutKinds.length > 0 ? `; warning: ${keysWarning(withoutKinds)}` : '';
   const result = injectAnnotated(template, {
     ...defaults,
     ...(withoutKinds.length > 0 && { withoutKinds }),
   });
   return 'problems' in result
     ? result
-    : { template: result.injected, note: `agent injected${labelled}` };
+    : { template: result.injected, note: `agent injected${labelled}${warning}` };
 };
 
 const onEachTemplate = (text: string, work: Work): ManifestResult => {

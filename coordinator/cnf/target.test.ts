@@ -6,6 +6,7 @@ const agentContainer = {
   env: [
     { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: 'SDEWAN_PURPOSE', value: 'cnf-1' },
+    { name: 'SDEWAN_WITHOUT_KINDS', value: 'IpsecHost,IpsecSite' },
   ],
 };
 
@@ -46,6 +47,7 @@ it('sees a ready pod with its agent', () => {
     terminating: false,
     finished: false,
     agent: { state: 'started', restarts: 2 },
+    withoutKinds: ['IpsecHost', 'IpsecSite'],
   });
 });
 

@@ -3,6 +3,7 @@
  * pure function; texts hold no counters or times, so that a pod that merely goes on failing changes nothing.
  */
 import * as z from 'zod';
+import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type AgentContainer =
@@ -27,6 +28,8 @@ export type Target = {
   /** Succeeded or Failed: its containers are gone for good. */
   finished: boolean;
   agent: AgentContainer;
+  /** Kinds that the agent was told to leave out, since it may not read them. */
+  withoutKinds: readonly string[];
 };
 
 const containerStateSchema = z.object({
@@ -79,7 +82,8 @@ type Pod = z.infer<typeof podSchema>;
 export const targetOf = (object: unknown): Target => {
   const pod = podSchema.parse(object);
   const agent = containersOf(pod).find((container) => container.name === AGENT_CONTAINER);
-  const serves = agent?.env?.find((variable) => variable.name === PURPOSE_ENV)?.value;
+  const envOf = (name: string) => agent?.env?.find((variable) => variable.name === name)?.value;
+  const serves = envOf(PURPOSE_ENV);
   const ready = conditionOf(pod, 'Ready')?.status === 'True';
   return {
     namespace: pod.metadata.namespace,
@@ -92,6 +96,7 @@ export const targetOf = (object: unknown): Target => {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     finished: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
     agent: agent ? agentContainerOf(pod) : { state: 'missing' },
+    withoutKinds: envOf(WITHOUT_KINDS_ENV)?.split(',') ?? [],
   };
 };
 

@@ -43,6 +43,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   terminating: false,
   finished: false,
   agent: { state: 'started', restarts: 0 },
+  withoutKinds: [],
   ...changes,
 });
 

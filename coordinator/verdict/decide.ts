@@ -6,6 +6,7 @@ import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/
 import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
+import { keysLeftOut } from '../cnf/keys.ts';
 import type { Target } from '../cnf/target.ts';
 
 export type Blocker = { pod: string; reason: string; message: string };
@@ -83,7 +84,9 @@ const blockerOf = (
     return report.unwatchedKinds.includes(rule.kind)
       ? because(
           'NotWatching',
-          `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
+          target.withoutKinds.includes(rule.kind)
+            ? keysLeftOut(rule.kind)
+            : `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
         )
       : because('NotConfirmed');
   if (word.state === 'Applied') return because('Removing');

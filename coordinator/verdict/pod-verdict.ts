@@ -5,6 +5,7 @@
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
+import { keysLeftOut } from '../cnf/keys.ts';
 import type { Target } from '../cnf/target.ts';
 import { timestamp } from './wording.ts';
 
@@ -111,11 +112,13 @@ const checks: readonly Check[] = [
     report?.openwrt.reachable === false
       ? because('OpenwrtUnreachable', report.openwrt.message || sentenceOf('OpenwrtUnreachable'))
       : undefined,
-  ({ rule, word, report }) =>
+  ({ rule, target, word, report }) =>
     word?.revision !== rule.revision && report?.unwatchedKinds.includes(rule.kind)
       ? because(
           'NotWatching',
-          `the agent cannot watch ${rule.kind} and keeps the rules that it knows`,
+          target.withoutKinds.includes(rule.kind)
+            ? keysLeftOut(rule.kind)
+            : `the agent cannot watch ${rule.kind} and keeps the rules that it knows`,
         )
       : undefined,
   ({ word }) => (word ? undefined : because('Applying', 'the agent has not received the rule yet')),

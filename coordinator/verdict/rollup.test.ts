@@ -169,6 +169,14 @@ describe('a live pod that', () => {
       reason: 'NotWatching',
       says: /b: the agent cannot watch FirewallRule/,
     },
+    'was told to leave out the kind': {
+      pod: {
+        target: target('b', { withoutKinds: ['FirewallRule'] }),
+        report: report([], { unwatchedKinds: ['FirewallRule'] }),
+      },
+      reason: 'NotWatching',
+      says: /b: the pod runs as service account default, .*FirewallRule; set serviceAccountName/,
+    },
     'waits for something': {
       pod: {
         target: b,

@@ -83,7 +83,7 @@ const app = createAdmissionApp({
     buckets: rulesBy(bucketChecks),
     'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
     pods: createPodWebhook({ ...common, keyKinds: ['IpsecSite'] }),
-    workloads: createWorkloadWebhook(common),
+    workloads: createWorkloadWebhook({ ...common, keyKinds: ['IpsecSite'] }),
     'workload-labels': labelTemplate,
   },
   onResult: (webhook, result) => count(counts, `webhook ${webhook}: ${result}`),

@@ -49,7 +49,10 @@ const lookups = (
     return some.cnfs ?? [];
   },
   rootOf: async () => owner('Deployment', 'cnf-1'),
-  defaultReadsKeys: async () => some.readsKeys ?? false,
+  defaultReadsKeys: async () => {
+    if (some.fails) throw new KubeError('get', 'down', { status: 0, reason: 'Unreachable' });
+    return some.readsKeys ?? false;
+  },
 });
 
 const patchText = (verdict: ReviewVerdict): string =>
@@ -129,6 +132,14 @@ describe('the webhook for pods', () => {
     expect(await runsAs('cnf', false)).toBe(false);
   });
 
+  it('warn that the agent gets no keys, and say what to do', async () => {
+    const object = pod({}, { serviceAccountName: 'default' });
+    const { warnings } = await setUp({ readsKeys: false }).webhook(request(object), signal);
+    expect(warnings).toEqual([expect.stringContaining('set serviceAccountName')]);
+    const optedIn = await setUp({ readsKeys: true }).webhook(request(object), signal);
+    expect(optedIn.warnings).toEqual([]);
+  });
+
   it('denies pods of a second CNF, but not those of a roll-out or bare ones', async () => {
     const others = { cnfs: [owner('Deployment', 'cnf-1'), owner('StatefulSet', 'old')] };
     const denied = await setUp(others).webhook(request(pod()), signal);
@@ -155,9 +166,10 @@ describe('the webhooks for workloads', () => {
     spec: { template: { metadata: template, spec: { containers: [{ name: 'openwrt' }] } } },
   });
   const labels = { sdewanPurpose: 'cnf-1' };
-  const setUp = (some: Parameters<typeof lookups>[0] = {}) =>
+  const setUp = (some: Parameters<typeof lookups>[0] & { keyKinds?: string[] } = {}) =>
     createWorkloadWebhook({
       defaults,
+      keyKinds: some.keyKinds ?? [],
       lookups: lookups(some),
       announce: () => undefined,
       log: silentLogger,
@@ -197,6 +209,20 @@ describe('the webhooks for workloads', () => {
       allowed: true,
       warnings: [expect.stringContaining('will deny the pods'), expect.stringContaining('cnf-2')],
     });
+  });
+
+  it('warn once that the agent gets no keys as service account default', async () => {
+    const keyKinds = ['IpsecProposal', 'IpsecHost', 'IpsecSite'];
+    const object = deployment(labels, { labels });
+    const warningsOf = async (some: Parameters<typeof setUp>[0], changes = {}) =>
+      (await setUp({ keyKinds, ...some })(request(object, changes), signal)).warnings;
+    const [warning = '', ...others] = await warningsOf({});
+    expect(others).toEqual([]);
+    expect(warning).toMatch(/IpsecSite: set serviceAccountName, or annotate .*=true$/);
+    expect(warning.length).toBeLessThanOrEqual(256);
+    expect(await warningsOf({ readsKeys: true })).toEqual([]);
+    expect(await warningsOf({ fails: true })).toEqual([]);
+    expect(await warningsOf({}, { operation: 'UPDATE', oldObject: object })).toEqual([]);
   });
 
   it('deny a second CNF of a purpose, but never an update that keeps it', async () => {

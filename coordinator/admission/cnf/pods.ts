@@ -6,10 +6,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
-import type { PodSpec, PodTemplate } from '#shared/inject/pod.ts';
+import type { PodTemplate } from '#shared/inject/pod.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { DEFAULT_SERVICE_ACCOUNT, controllerFactsOf } from '../../cnf/workload.ts';
+import { keysWarning, runsAsDefault } from '../../cnf/keys.ts';
+import { controllerFactsOf } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 import {
@@ -62,7 +63,9 @@ const injectPod = (
   const result = injectAnnotated(pod, options);
   if ('problems' in result)
     return refuse({ reason: 'NotInjectable', message: result.problems.join('; ') }, dryRun);
-  return { allowed: true, warnings: [], patch: patchBetween(pod, result.injected) };
+  const { withoutKinds = [] } = options;
+  const warnings = withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : [];
+  return { allowed: true, warnings, patch: patchBetween(pod, result.injected) };
 };
 
 const refuse = (refusal: AdmissionRefusal, dryRun: boolean | null | undefined): ReviewVerdict =>
@@ -103,9 +106,6 @@ const optionsFor = async (
   const readsKeys = await lookups.defaultReadsKeys(namespace, signal);
   return readsKeys ? defaults : { ...defaults, withoutKinds: keyKinds };
 };
-
-export const runsAsDefault = ({ serviceAccountName }: PodSpec): boolean =>
-  (serviceAccountName || DEFAULT_SERVICE_ACCOUNT) === DEFAULT_SERVICE_ACCOUNT;
 
 const PATCHED = ['initContainers', 'containers', 'volumes'] as const;
 

@@ -7,7 +7,8 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { workloadOf, type Workload } from '../../cnf/workload.ts';
+import { keysWarning } from '../../cnf/keys.ts';
+import { DEFAULT_SERVICE_ACCOUNT, workloadOf, type Workload } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
@@ -31,6 +32,8 @@ export const labelTemplate = ({ object, operation }: AdmissionRequest): ReviewVe
 
 export type WorkloadWebhookDeps = {
   defaults: InjectOptions;
+  /** Kinds that hold keys. */
+  keyKinds: readonly string[];
   lookups: CnfLookups;
   announce: (namespace: string) => void;
   log: Logger;
@@ -38,16 +41,20 @@ export type WorkloadWebhookDeps = {
 
 /** Validating. */
 export const createWorkloadWebhook =
-  ({ defaults, lookups, announce, log }: WorkloadWebhookDeps) =>
+  (deps: WorkloadWebhookDeps) =>
   async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
+    const { defaults, lookups, announce, log } = deps;
     const { object, oldObject, namespace, operation, dryRun } = request;
     if (operation === 'DELETE' || !object) return allowed;
     const workload = workloadOf(object);
     if (!workload.purpose || workload.deleting) return allowed;
     if (!dryRun) announce(namespace);
-    const warnings = warningsOf(workload, object, defaults);
-    const before = oldObject ? workloadOf(oldObject).purpose : undefined;
-    if (before === workload.purpose) return { allowed: true, warnings };
+    const old = workloadBefore(oldObject);
+    const warnings = [
+      ...warningsOf(workload, object, defaults),
+      ...(await keysWarningsOf(workload, old, namespace, { ...deps, signal })),
+    ];
+    if (old?.purpose === workload.purpose) return { allowed: true, warnings };
     try {
       const own = await identityOf(workload, namespace, lookups, signal);
       const others = await lookups.cnfs(namespace, workload.purpose, signal);
@@ -63,6 +70,9 @@ export const createWorkloadWebhook =
     }
   };
 
+const workloadBefore = (oldObject: AdmissionRequest['oldObject']): Workload | undefined =>
+  oldObject ? workloadOf(oldObject) : undefined;
+
 const identityOf = async (
   { kind, name, uid, controller }: Workload,
   namespace: string,
@@ -72,6 +82,23 @@ const identityOf = async (
   controller
     ? lookups.rootOf(namespace, controller, signal)
     : { kind, name, uid: uid === '' ? undefined : uid };
+
+/** Once, when it begins to be so; for want of an answer none. */
+const keysWarningsOf = async (
+  { serviceAccount }: Workload,
+  before: Workload | undefined,
+  namespace: string,
+  { keyKinds, lookups, log, signal }: WorkloadWebhookDeps & { signal: AbortSignal },
+): Promise<string[]> => {
+  if (keyKinds.length === 0 || serviceAccount === before?.serviceAccount) return [];
+  if (serviceAccount !== DEFAULT_SERVICE_ACCOUNT) return [];
+  try {
+    return (await lookups.defaultReadsKeys(namespace, signal)) ? [] : [keysWarning(keyKinds)];
+  } catch (err) {
+    log.warn({ err, namespace }, 'failed to read the namespace of a CNF, not warning about keys');
+    return [];
+  }
+};
 
 const warningsOf = (
   { purpose, templatePurpose }: Workload,
