@@ -14,26 +14,32 @@ import { RulesController } from './rules-controller.ts';
 
 const MANY = 5_000;
 /** Longer than what comes together: timers that are due earlier have fired before. */
-const MARKED_BY_THEN_MS = 300;
+const MANY_ARE_READY_MS = 200;
+const MARKED_BY_THEN_MS = 400;
 /** Writes in flight, and one more turn. */
 const A_FEW = 18;
 
-it('the status of a rule waits for a few writes of another namespace, whatever that has queued', async () => {
+/** How many writes there are before that of one rule, which is the last of many to be marked. */
+const writesBefore = async (one: RuleObject): Promise<number> => {
   const objects = new Map<string, RuleObject>();
   for (let index = 0; index < MANY; index += 1)
     objects.set(`many-${index}`, ruleObject({ namespace: 'many', uid: `many-${index}` }));
-  objects.set('one', ruleObject({ namespace: 'one', uid: 'one' }));
 
   const written: string[] = [];
   const stop = new AbortController();
   const allAreReady = systemClock.sleep(MARKED_BY_THEN_MS);
+  const write = async ({ metadata: { uid } }: RuleObject): Promise<void> => {
+    written.push(uid);
+    await allAreReady;
+    if (uid === one.metadata.uid) stop.abort();
+  };
   const client = {
     replace: async (_resource: unknown, body: RuleObject) => {
-      written.push(body.metadata.namespace);
-      await allAreReady;
-      if (body.metadata.namespace === 'one') stop.abort();
+      await write(body);
       return body;
     },
+    patch: (_resource: unknown, _key: unknown, { patch }: { patch: { body: RuleObject } }) =>
+      write(patch.body),
   } as unknown as KubeClient;
   const reports = new Reports({ silentAfterMs: 60_000 });
   const facts = new RuleFacts({
@@ -62,6 +68,19 @@ it('the status of a rule waits for a few writes of another namespace, whatever t
     log: silentLogger,
   });
   controller.markAll();
+  systemClock.after(MANY_ARE_READY_MS, () => {
+    objects.set(one.metadata.uid, one);
+    controller.markRule(one.metadata.uid);
+  });
   await controller.run(stop.signal);
-  expect(written.indexOf('one')).toBeLessThan(A_FEW);
+  return written.indexOf(one.metadata.uid);
+};
+
+it('the status of a rule waits for a few writes of another namespace, whatever that has queued', async () => {
+  expect(await writesBefore(ruleObject({ namespace: 'one', uid: 'one' }))).toBeLessThan(A_FEW);
+});
+
+it('the finalizer of a rule waits for a few statuses of its own namespace', async () => {
+  const created = ruleObject({ namespace: 'many', uid: 'one', finalizers: [] });
+  expect(await writesBefore(created)).toBeLessThan(A_FEW);
 });

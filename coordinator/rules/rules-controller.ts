@@ -74,7 +74,7 @@ export class RulesController {
       reconcile: (uid, world, signal) => this.#reconcile(uid, world, signal),
       coalesceMs: COALESCE_MS,
       concurrency: CONCURRENCY,
-      groupOf: (uid) => rules.get(uid)?.rule.namespace ?? '',
+      groupOf: (uid) => turnOf(rules.get(uid)?.rule),
       fieldsOf: (uid) => {
         const rule = rules.get(uid)?.rule;
         return { uid, rule: rule && nameOf(rule) };
@@ -244,5 +244,9 @@ export class RulesController {
 
 const needsHold = ({ deletedAt, held, purpose }: Rule): boolean =>
   deletedAt === undefined && purpose !== undefined && !held;
+
+/** Namespaces take turns, and in each of them the finalizers, which cannot wait, and the statuses, of which there may be thousands. */
+const turnOf = (rule: Rule | undefined): string =>
+  rule === undefined ? '' : `${rule.namespace}${needsHold(rule) ? '/hold' : ''}`;
 
 const nameOf = ({ kind, namespace, name }: Rule): string => `${kind} ${namespace}/${name}`;
