@@ -14,8 +14,7 @@ import { RulesController } from './rules-controller.ts';
 
 const MANY = 5_000;
 /** Longer than what comes together: timers that are due earlier have fired before. */
-const MANY_ARE_READY_MS = 200;
-const MARKED_BY_THEN_MS = 400;
+const READY_BY_THEN_MS = 150;
 /** Writes in flight, and one more turn. */
 const A_FEW = 18;
 
@@ -27,10 +26,10 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
 
   const written: string[] = [];
   const stop = new AbortController();
-  const allAreReady = systemClock.sleep(MARKED_BY_THEN_MS);
+  const allAreReady = Promise.withResolvers<void>();
   const write = async ({ metadata: { uid } }: RuleObject): Promise<void> => {
     written.push(uid);
-    await allAreReady;
+    await allAreReady.promise;
     if (uid === one.metadata.uid) stop.abort();
   };
   const client = {
@@ -68,9 +67,10 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
     log: silentLogger,
   });
   controller.markAll();
-  systemClock.after(MANY_ARE_READY_MS, () => {
+  systemClock.after(READY_BY_THEN_MS, () => {
     objects.set(one.metadata.uid, one);
     controller.markRule(one.metadata.uid);
+    systemClock.after(READY_BY_THEN_MS, allAreReady.resolve);
   });
   await controller.run(stop.signal);
   return written.indexOf(one.metadata.uid);
