@@ -72,6 +72,10 @@ export default defineConfig({
           ),
         ),
       ),
+      // On one device, or on its recordings: `npm run test:device`.
+      inOneRow(
+        project('device', ['test/contract/conformance/{driver,kernel,packets}.test.ts'], 60_000),
+      ),
       withRandomCases(
         inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
       ),

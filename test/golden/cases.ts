@@ -3,6 +3,7 @@
  * with, and where the texts that it comes to are kept.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { checkSpec, referencesOf } from '#shared/compile/check.ts';
 import { inputOf } from '#shared/compile/testing.ts';
@@ -156,7 +157,9 @@ export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
     const kind = kindOf(rule.kind);
     const checked = kind?.generates && checkSpec(kind, rule.spec);
     if (!kind?.generates || !checked || 'problem' in checked) return [];
-    const children = kind.generates.children(checked.spec, (host) => ADDRESSES[host] ?? []);
+    const children = kind.generates.children(checked.spec, (host) =>
+      isIP(host) === 0 ? (ADDRESSES[host] ?? []) : [host],
+    );
     if ('message' in children) throw new Error(children.message);
     return planChildren(rule.metadata.name, children, []).create.map((child) => ({
       apiVersion: rule.apiVersion,

@@ -38,6 +38,22 @@ export type SeedLife = {
   shows: (isChanged: boolean) => Expectation[];
 };
 
+/** Each matches one line of the kernel (test/judge/kernel.ts): while `life` has its spec, and once it is changed. */
+export type KernelLines = { created: readonly RegExp[]; changed: readonly RegExp[] };
+
+/** What a device does with `life`. */
+export type InKernel = {
+  /** With firewall4 and nftables. */
+  fw4: KernelLines;
+  /** With firewall3, iptables and ICN's REST. Absent: as with firewall4. */
+  fw3?: KernelLines;
+  /** In place of those of `life`, where a device needs addresses of its own. */
+  spec?: Spec;
+  changed?: Spec;
+  /** A kind whose `life` must be there as well, since nothing shows the rule otherwise. */
+  shownBy?: string;
+};
+
 /** Texts that are kept; `UPDATE=1` rewrites them. Absent: empty. */
 export type Texts = {
   /** As `uci export` writes the packages. */
@@ -65,6 +81,7 @@ export type Samples = {
   /** The same for ICN's REST. Absent: ICN does not have the kind itself. */
   icnFields?: IcnFieldTable;
   life: Life;
+  kernel: InKernel;
   seedLife?: readonly SeedLife[];
   texts: Texts;
 };

@@ -53,6 +53,30 @@ export const samples: Samples = {
     changed: { type: 'Device', subnet: '10.21.0.0/16', devicepip: '127.0.0.1' },
     shows: ['network.sdewan_route_k_hubroute0 target', '10.20.0.0/16', '10.21.0.0/16'],
   },
+  kernel: {
+    spec: { type: 'Device', subnet: '10.20.0.0/16', devicepip: '172.16.30.10' },
+    changed: { type: 'Device', subnet: '10.21.0.0/16', devicepip: '172.16.30.10' },
+    fw4: {
+      created: [
+        /^nft chain srcnat: oifname "net1" ip daddr 10\.20\.0\.0\/16 counter snat ip to 172\.16\.30\.10 /,
+        /^route 10\.20\.0\.0\/16 dev net1 table 40 /,
+      ],
+      changed: [
+        /^nft chain srcnat: oifname "net1" ip daddr 10\.21\.0\.0\/16 counter snat ip to 172\.16\.30\.10 /,
+        /^route 10\.21\.0\.0\/16 dev net1 table 40 /,
+      ],
+    },
+    fw3: {
+      created: [
+        /^iptables nat: -A POSTROUTING -d 10\.20\.0\.0\/16 -o net1 -j SNAT --to-source 172\.16\.30\.10$/,
+        /^route 10\.20\.0\.0\/16 dev net1 table 40 /,
+      ],
+      changed: [
+        /^iptables nat: -A POSTROUTING -d 10\.21\.0\.0\/16 -o net1 -j SNAT --to-source 172\.16\.30\.10$/,
+        /^route 10\.21\.0\.0\/16 dev net1 table 40 /,
+      ],
+    },
+  },
   texts: {
     icn: String.raw`package firewall-nat
 

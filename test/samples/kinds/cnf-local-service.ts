@@ -45,6 +45,24 @@ export const samples: Samples = {
     changed: { localservice: '10.0.0.8', localport: 1, remoteservice: '192.0.2.20', remoteport: 2 },
     shows: ['firewall.sdewan_nat_k_localnat0 dest_ip', '10.0.0.9', '10.0.0.8'],
   },
+  kernel: {
+    fw4: {
+      created: [
+        /^nft chain dstnat_\w+: .*ip daddr 192\.0\.2\.20 tcp dport 2 counter dnat ip to 10\.0\.0\.9:1 /,
+      ],
+      changed: [
+        /^nft chain dstnat_\w+: .*ip daddr 192\.0\.2\.20 tcp dport 2 counter dnat ip to 10\.0\.0\.8:1 /,
+      ],
+    },
+    fw3: {
+      created: [
+        /^iptables nat: -A PREROUTING -d 192\.0\.2\.20\/32 .*--dport 2 -j DNAT --to-destination 10\.0\.0\.9:1$/,
+      ],
+      changed: [
+        /^iptables nat: -A PREROUTING -d 192\.0\.2\.20\/32 .*--dport 2 -j DNAT --to-destination 10\.0\.0\.8:1$/,
+      ],
+    },
+  },
   texts: {
     icn: String.raw`package firewall-nat
 

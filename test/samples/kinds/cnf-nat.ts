@@ -164,6 +164,16 @@ export const samples: Samples = {
     changed: { target: 'SNAT', dest: 'eth0', src_dip: '1.2.3.5' },
     shows: ['firewall.sdewan_nat_k_nat snat_ip', '1.2.3.4', '1.2.3.5'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain srcnat: .*oifname "eth0" counter snat ip to 1\.2\.3\.4 /],
+      changed: [/^nft chain srcnat: .*oifname "eth0" counter snat ip to 1\.2\.3\.5 /],
+    },
+    fw3: {
+      created: [/^iptables nat: -A POSTROUTING -o eth0 -j SNAT --to-source 1\.2\.3\.4$/],
+      changed: [/^iptables nat: -A POSTROUTING -o eth0 -j SNAT --to-source 1\.2\.3\.5$/],
+    },
+  },
   texts: {
     icn: String.raw`# CNFNAT/snat: UnsupportedByDriver: spec.src_port: ICN's REST API holds one port here
 # CNFNAT/dnat: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here

@@ -80,6 +80,12 @@ export const samples: Samples = {
     changed: { src: '10.0.0.0/8', table: 41 },
     shows: ['network.sdewan_rule_k_rrule lookup', '40', '41'],
   },
+  kernel: {
+    fw4: {
+      created: [/^rule \d+: from 10\.0\.0\.0\/8 lookup 40$/],
+      changed: [/^rule \d+: from 10\.0\.0\.0\/8 lookup 41$/],
+    },
+  },
   texts: {
     icn: String.raw`# CNFRouteRule/v6: UnsupportedByDriver: spec.dst: ICN's REST API holds one IPv4 address or network here
 

@@ -52,6 +52,12 @@ export const samples: Samples = {
     changed: { dst: '10.9.0.0/16', dev: 'net1', table: 'cnf' },
     shows: ['network.sdewan_route_k_route target', '10.8.0.0/16', '10.9.0.0/16'],
   },
+  kernel: {
+    fw4: {
+      created: [/^route 10\.8\.0\.0\/16 dev net1 table 40/],
+      changed: [/^route 10\.9\.0\.0\/16 dev net1 table 40/],
+    },
+  },
   texts: {
     icn: String.raw`# CNFRoute/on-link: UnsupportedByDriver: spec.dst: ICN's REST API holds one IPv4 address or network here
 

@@ -39,6 +39,20 @@ export const samples: Samples = {
     changed: { fullname: '192.0.2.11', port: 8_866, dport: 80 },
     shows: ['firewall.sdewan_nat_k_svcnat dest_ip', '192.0.2.10', '192.0.2.11'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain dstnat_\w+: .*tcp dport 8866 counter dnat ip to 192\.0\.2\.10:80 /],
+      changed: [/^nft chain dstnat_\w+: .*tcp dport 8866 counter dnat ip to 192\.0\.2\.11:80 /],
+    },
+    fw3: {
+      created: [
+        /^iptables nat: -A PREROUTING .*--dport 8866 -j DNAT --to-destination 192\.0\.2\.10:80$/,
+      ],
+      changed: [
+        /^iptables nat: -A PREROUTING .*--dport 8866 -j DNAT --to-destination 192\.0\.2\.11:80$/,
+      ],
+    },
+  },
   texts: {
     icn: String.raw`# CNFNAT/service1nat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here
 # CNFNAT/webnat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here

@@ -97,6 +97,20 @@ export const samples: Samples = {
     changed: { src: 'kzone', proto: 'tcp', src_dport: 80, dest_ip: '192.168.1.2' },
     shows: ['firewall.sdewan_dnat_k_dnat dest_ip', '192.168.1.1', '192.168.1.2'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain dstnat_kzone: .*tcp dport 80 counter dnat ip to 192\.168\.1\.1(:80)? /],
+      changed: [/^nft chain dstnat_kzone: .*tcp dport 80 counter dnat ip to 192\.168\.1\.2(:80)? /],
+    },
+    fw3: {
+      created: [
+        /^iptables nat: -A zone_kzone_prerouting .*--dport 80 .*--to-destination 192\.168\.1\.1:80$/,
+      ],
+      changed: [
+        /^iptables nat: -A zone_kzone_prerouting .*--dport 80 .*--to-destination 192\.168\.1\.2:80$/,
+      ],
+    },
+  },
   seedLife: [
     {
       rule: rule('FirewallDNAT', 'dnat-1', {

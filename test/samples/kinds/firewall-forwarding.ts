@@ -32,6 +32,20 @@ export const samples: Samples = {
     changed: { src: 'kzone', dest: 'lan' },
     shows: ['firewall.sdewan_fwd_k_fwd dest', 'wan', 'lan'],
   },
+  kernel: {
+    spec: { src: 'kzone', dest: 'kzone' },
+    changed: { src: '*', dest: 'kzone' },
+    fw4: {
+      created: [/^nft chain forward_kzone: jump accept_to_kzone comment "!fw4: k-fwd"$/],
+      changed: [/^nft chain forward: jump accept_to_kzone comment "!fw4: k-fwd"$/],
+    },
+    fw3: {
+      created: [
+        /^iptables filter: -A zone_kzone_forward .*kzone to kzone.*-j zone_kzone_dest_ACCEPT$/,
+      ],
+      changed: [/^iptables filter: .*\* to kzone.*-j zone_kzone_dest_ACCEPT$/],
+    },
+  },
   seedLife: [
     {
       rule: rule('FirewallForwarding', 'fwd-1', { src: 'lan1', dest: 'wan1' }),

@@ -172,6 +172,28 @@ export const samples: Samples = {
     changed: { src: 'kzone', target: 'REJECT' },
     shows: ['firewall.sdewan_rule_k_rule target', 'DROP', 'REJECT'],
   },
+  kernel: {
+    fw4: {
+      created: [
+        /^nft chain input_kzone: meta l4proto tcp counter drop /,
+        /^nft chain input_kzone: meta l4proto udp counter drop /,
+      ],
+      changed: [
+        /^nft chain input_kzone: meta l4proto tcp counter jump handle_reject /,
+        /^nft chain input_kzone: meta l4proto udp counter jump handle_reject /,
+      ],
+    },
+    fw3: {
+      created: [
+        /^iptables filter: -A zone_kzone_input -p tcp .*-j DROP$/,
+        /^iptables filter: -A zone_kzone_input -p udp .*-j DROP$/,
+      ],
+      changed: [
+        /^iptables filter: -A zone_kzone_input -p tcp .*-j reject$/,
+        /^iptables filter: -A zone_kzone_input -p udp .*-j reject$/,
+      ],
+    },
+  },
   seedLife: [
     {
       rule: rule('FirewallRule', 'rule-1', {

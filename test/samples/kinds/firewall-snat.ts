@@ -73,6 +73,16 @@ export const samples: Samples = {
     changed: { dest: 'kzone', src_dip: '1.2.3.5' },
     shows: ['firewall.sdewan_snat_k_snat src_dip', '1.2.3.4', '1.2.3.5'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain srcnat_kzone: .*tcp counter snat ip to 1\.2\.3\.4 /],
+      changed: [/^nft chain srcnat_kzone: .*tcp counter snat ip to 1\.2\.3\.5 /],
+    },
+    fw3: {
+      created: [/^iptables nat: -A zone_kzone_postrouting -p tcp .*--to-source 1\.2\.3\.4$/],
+      changed: [/^iptables nat: -A zone_kzone_postrouting -p tcp .*--to-source 1\.2\.3\.5$/],
+    },
+  },
   seedLife: [
     {
       rule: rule('FirewallSNAT', 'snat-1', {

@@ -130,6 +130,16 @@ export const samples: Samples = {
     changed: { network: ['ovn-net1'], input: 'DROP' },
     shows: ['firewall.sdewan_zone_kzone input', 'ACCEPT', 'DROP'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain input_kzone: jump accept_from_kzone$/],
+      changed: [/^nft chain input_kzone: jump drop_from_kzone$/],
+    },
+    fw3: {
+      created: [/^iptables filter: -A zone_kzone_input .*-j zone_kzone_src_ACCEPT$/],
+      changed: [/^iptables filter: -A zone_kzone_input .*-j zone_kzone_src_DROP$/],
+    },
+  },
   seedLife: [
     {
       rule: zone('wan1', 'ovn-net2'),

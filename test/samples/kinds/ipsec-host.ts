@@ -1,7 +1,12 @@
 /** Samples of IpsecHost. */
 import { rule } from '../../stack/rules.ts';
 import * as icn from '../icn-table.ts';
-import { certificateFileOf, remoteByCertificate, remoteByKey } from '../ipsec.ts';
+import {
+  certificateFileOf,
+  remoteByCertificate,
+  remoteByKey,
+  remoteBySelfSigned,
+} from '../ipsec.ts';
 import type { Samples } from '../samples.ts';
 import * as uci from '../uci-table.ts';
 
@@ -150,6 +155,11 @@ export const samples: Samples = {
       certificateFileOf('before'),
       certificateFileOf('after'),
     ],
+  },
+  kernel: {
+    spec: remoteBySelfSigned('before'),
+    changed: remoteBySelfSigned('after'),
+    fw4: { created: [/^charon k_host: .*CN=before/], changed: [/^charon k_host: .*CN=after/] },
   },
   seedLife: [
     {

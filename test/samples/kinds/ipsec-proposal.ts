@@ -48,6 +48,16 @@ export const samples: Samples = {
     changed: { encryption_algorithm: 'aes128', hash_algorithm: 'sha256' },
     shows: ['ipsec.k_prop encryption_algorithm', 'aes256', 'aes128'],
   },
+  kernel: {
+    // Without a group charon takes no connection with it.
+    spec: { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+    changed: { encryption_algorithm: 'aes128', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+    shownBy: 'IpsecSite',
+    fw4: {
+      created: [/^swanctl connections\.k_site: proposals = aes256-sha256-modp3072$/],
+      changed: [/^swanctl connections\.k_site: proposals = aes128-sha256-modp3072$/],
+    },
+  },
   seedLife: [
     {
       rule: rule('IpsecProposal', 'prop-1', {

@@ -144,6 +144,12 @@ export const samples: Samples = {
     changed: remoteByKey('203.0.113.3', 'k-s', 'k-prop'),
     shows: ['ipsec.k_site gateway', '203.0.113.2', '203.0.113.3'],
   },
+  kernel: {
+    fw4: {
+      created: [/^charon k_site: remote: 203\.0\.113\.2$/],
+      changed: [/^charon k_site: remote: 203\.0\.113\.3$/],
+    },
+  },
   seedLife: [
     {
       rule: rule('IpsecSite', 'site-1', remoteByKey('203.0.113.1', 'conn-a', 'prop-1')),

@@ -90,6 +90,12 @@ export const samples: Samples = {
     changed: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
     shows: ['mwan3.k_policy_net1 weight', '1', '2'],
   },
+  kernel: {
+    fw4: {
+      created: [/^iptables mangle: -A mwan3_policy_k_policy .*"net1 1 1" /],
+      changed: [/^iptables mangle: -A mwan3_policy_k_policy .*"net1 2 2" /],
+    },
+  },
   seedLife: [
     {
       rule: rule('Mwan3Policy', 'policy-1', {

@@ -107,6 +107,12 @@ export const samples: Samples = {
     changed: { policy: 'k-policy', dest_ip: '8.8.8.8' },
     shows: ['mwan3.k_mrule dest_ip', '0.0.0.0/0', '8.8.8.8'],
   },
+  kernel: {
+    fw4: {
+      created: [/^iptables mangle: -A mwan3_rules -m mark .*-j mwan3_policy_k_policy$/],
+      changed: [/^iptables mangle: -A mwan3_rules -d 8\.8\.8\.8\/32 .*-j mwan3_policy_k_policy$/],
+    },
+  },
   seedLife: [
     {
       rule: rule('Mwan3Rule', 'mrule-1', { policy: 'policy-1', dest_ip: '10.8.0.0/16' }),

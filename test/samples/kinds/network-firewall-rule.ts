@@ -116,6 +116,16 @@ export const samples: Samples = {
     changed: { src: 'eth0', target: 'ACCEPT' },
     shows: ['firewall.sdewan_net_k_net target', 'DROP', 'ACCEPT'],
   },
+  kernel: {
+    fw4: {
+      created: [/^nft chain input: iifname "eth0" counter drop /],
+      changed: [/^nft chain input: iifname "eth0" counter accept /],
+    },
+    fw3: {
+      created: [/^iptables filter: -A INPUT -i eth0 -j DROP$/],
+      changed: [/^iptables filter: -A INPUT -i eth0 -j ACCEPT$/],
+    },
+  },
   texts: {
     icn: String.raw`# NetworkFirewallRule/all-fields: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here
 # NetworkFirewallRule/same-device: UnsupportedByDriver: spec.target: ICN's REST API never carries it out

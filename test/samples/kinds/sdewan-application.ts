@@ -86,6 +86,14 @@ export const samples: Samples = {
     changed: { podSelector: { matchLabels: { sdewanPurpose: 'nobody' } } },
     shows: ['network.sdewan_app_k_app_ADDRESS lookup', '40', undefined],
   },
+  kernel: {
+    spec: { podSelector: { matchLabels: { app: 'web' } } },
+    changed: { podSelector: { matchLabels: { app: 'shop' } } },
+    fw4: {
+      created: [/^rule \d+: from 10\.244\.1\.5 lookup 40$/],
+      changed: [/^rule \d+: from 10\.244\.1\.6 lookup 40$/],
+    },
+  },
   texts: {
     icn: String.raw`# SdewanApplication/my-app-2: UnsupportedByDriver: spec.podSelector: ICN's REST API holds IPv4 addresses only, and selected pods have others
 

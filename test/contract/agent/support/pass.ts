@@ -55,9 +55,14 @@ const DEVICES = {
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NEVER = new AbortController().signal;
 
+/** What an agent is told about its OpenWRT; the simulator's, or that of a real device. */
+export type Place = Pick<TestOpenwrt, 'clock' | 'folder' | 'usernameFile' | 'passwordFile'> & {
+  simulator: Pick<TestOpenwrt['simulator'], 'url'>;
+};
+
 /** A second one in the same folder is the agent after a restart of its container. */
 export const openPass = async (
-  openwrt: TestOpenwrt,
+  openwrt: Place,
   options: { networks?: string; driver?: Driver; secrets?: ReadonlyMap<string, string> } = {},
 ): Promise<TestPass> => {
   const { clock } = openwrt;

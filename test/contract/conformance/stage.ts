@@ -1,0 +1,98 @@
+/** Where rules are applied by the agent's passes, and what can be seen of it from outside: a real device, or the simulator. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
+import { kernelLines, LOOK } from '../../judge/kernel.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import { ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
+import { startOpenwrt, type TestOpenwrt } from '../agent/support/openwrt.ts';
+import { openPass, PACKAGES, type TestPass } from '../agent/support/pass.ts';
+import { realTime } from '../agent/support/time.ts';
+import type { NamedDevice } from './named-device.ts';
+
+/** The ways to write, as recordings are named. */
+export const PATHS = ['ubus-fast', 'ubus-staged', 'icn'] as const;
+export type Path = (typeof PATHS)[number];
+
+/** The agent's own login may do all at once; any other one stages. */
+export const recordedPath = ({ api, user }: NamedDevice): Path => {
+  if (api === 'icn') return 'icn';
+  return user === 'sdewan' ? 'ubus-fast' : 'ubus-staged';
+};
+
+export type Stage = {
+  pass: TestPass;
+  /** One line per section and option of /etc/config. */
+  files: () => string[];
+  /** One line per rule, route and setting (test/judge/kernel.ts). Absent: nobody may look. */
+  kernel?: () => string[];
+  leave: () => Promise<void>;
+};
+
+const FILES = [...new Set([...PACKAGES, ...ICN_PACKAGES])].sort();
+
+const linesOf = (file: string, sections: readonly JudgedSection[]): string[] =>
+  sections.flatMap(({ name, type, options }) => {
+    const section = `${file}.${name ?? `@${type}[${String(options['name'] ?? '')}]`}`;
+    return [
+      `${section}=${type}`,
+      ...Object.entries(options).map(([option, value]) => `${section}.${option}=${String(value)}`),
+    ];
+  });
+
+const READ_FILES = FILES.map((name) => `echo '=== ${name}'; cat /etc/config/${name}`).join('\n');
+
+const filesIn = (output: string): string[] =>
+  output
+    .split(/^=== /m)
+    .slice(1)
+    .flatMap((part) => {
+      const end = part.indexOf('\n');
+      return linesOf(part.slice(0, end), readUci(part.slice(end + 1)));
+    });
+
+/** @throws Error for a device that cannot be looked into */
+export const onDevice = async (device: NamedDevice): Promise<Stage> => {
+  const { url, user, passwordFile, api, inside } = device;
+  if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
+  const folder = mkdtempSync(join(tmpdir(), 'sdewan-device-'));
+  const usernameFile = join(folder, 'username');
+  writeFileSync(usernameFile, user);
+  const target = { url, usernameFile, passwordFile };
+  const icn = (): TestPass['driver'] =>
+    createIcnDriver({ target, reassertMs: 0, clock: systemClock });
+  const pass = await openPass(
+    { simulator: { url }, clock: realTime, folder, usernameFile, passwordFile },
+    api === 'icn' ? { driver: icn() } : {},
+  );
+  return {
+    pass,
+    files: () => filesIn(inside(`${READ_FILES}\ntrue\n`)),
+    kernel: () => kernelLines(inside(LOOK)),
+    leave: async () => {
+      await pass.driver.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+};
+
+const started = (path: Path): Promise<TestOpenwrt> => {
+  if (path === 'icn') return startIcn();
+  return startOpenwrt({ ipsecScript: 'swanctl', login: path === 'ubus-fast' ? 'own' : 'stock' });
+};
+
+export const onSimulator = async (path: Path): Promise<Stage> => {
+  const openwrt = await started(path);
+  const pass = await openPass(openwrt, path === 'icn' ? { driver: icnDriver(openwrt) } : {});
+  return {
+    pass,
+    files: () =>
+      FILES.flatMap((name) => linesOf(name, readUci(openwrt.simulator.store.text(name) ?? ''))),
+    leave: async () => {
+      await pass.driver.close();
+      await openwrt.stop();
+    },
+  };
+};

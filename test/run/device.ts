@@ -1,0 +1,82 @@
+/**
+ * `npm run test:device`: drivers, kernel and packets on a real OpenWRT, one login after the other; without one, the recordings of such runs.
+ *
+ *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
+ *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel
+ *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
+ *   --icn              by ICN's REST, as root
+ *   --user, --password-file   one login; absent: those of test/openwrt-device
+ *   --update           what is found becomes the recording, and docs/compatibility.md
+ */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeCompatibilityPage } from '../contract/conformance/compatibility.ts';
+import { runStages, type Project } from './stages.ts';
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    inside: { type: 'string' },
+    peer: { type: 'string' },
+    icn: { type: 'boolean', default: false },
+    user: { type: 'string' },
+    'password-file': { type: 'string' },
+    update: { type: 'boolean', default: false },
+  },
+});
+
+const { url, inside, peer } = values;
+const FOLDER = 'test/contract/conformance';
+const RECORDED = ['kernel', 'packets'].map((name) => `${FOLDER}/${name}.test.ts`);
+/** The suite of drivers reads ICN's files on the simulator only. */
+const DRIVER = `${FOLDER}/driver.test.ts`;
+
+/** What can be seen with what is given. */
+const files = (): string[] => {
+  const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
+  return values.icn ? seen : [DRIVER, ...seen];
+};
+
+const passwordOfDevice = (): string => {
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'sdewan-device-')), 'password');
+  writeFileSync(file, 'sdewan', { mode: 0o600 });
+  return file;
+};
+
+const logins = (): string[] => {
+  if (values.icn) return ['root'];
+  return values.user === undefined ? ['sdewan', 'staged'] : [values.user];
+};
+
+/** One after the other: they share the device. */
+const stagesOn = (url: string): Project[] =>
+  logins().map((user) => ({
+    name: 'device',
+    files: files(),
+    env: {
+      OPENWRT_URL: url,
+      OPENWRT_USER: user,
+      OPENWRT_PASSWORD_FILE: values['password-file'] ?? passwordOfDevice(),
+      OPENWRT_API: values.icn ? 'icn' : 'ubus',
+      ...(values.inside !== undefined && { OPENWRT_INSIDE: values.inside }),
+      ...(values.peer !== undefined && { OPENWRT_PEER: values.peer }),
+      ...(values.update && { UPDATE: '1' }),
+    },
+  }));
+
+if (url === undefined) {
+  console.log('No device is given (--url): what was recorded on one is judged instead.');
+  process.exitCode = await runStages([{ projects: [{ name: 'device', files: RECORDED }] }]);
+} else {
+  if (inside === undefined) console.log('Without --inside nobody looks into the kernel.');
+  if (inside === undefined || peer === undefined)
+    console.log('Without --inside and --peer no packets are sent.');
+  const stages = stagesOn(url).map((each) => ({ projects: [each] }));
+  const because = 'nothing can be seen of it without --inside';
+  process.exitCode = await runStages(
+    files().length > 0 ? stages : [{ cannotRun: 'on the device of ICN', because }],
+  );
+  if (values.update) writeCompatibilityPage();
+}
