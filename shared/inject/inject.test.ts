@@ -82,13 +82,19 @@ describe('the own login', () => {
     };
   };
 
-  it('puts two files into the CNF, read-only, from memory, and no password', () => {
+  it('puts three files into the CNF, read-only, from memory, and no password', () => {
     const { spec } = inject(cnf(), own);
     expect(spec.containers[0]?.volumeMounts).toEqual([
       {
         name: 'sdewan-own-login',
         mountPath: '/usr/share/rpcd/acl.d/sdewan-agent.json',
         subPath: 'acl.json',
+        readOnly: true,
+      },
+      {
+        name: 'sdewan-own-login',
+        mountPath: '/usr/share/rpcd/sdewan-kernel.sh',
+        subPath: 'kernel.sh',
         readOnly: true,
       },
       {
@@ -122,7 +128,7 @@ describe('the own login', () => {
     const template = cnf();
     template.spec.containers.unshift({ name: 'log-shipper' });
     const { spec } = inject(template, { ...own, openwrtContainer: 'sdewan' });
-    expect(spec.containers.map(({ volumeMounts = [] }) => volumeMounts.length)).toEqual([0, 2]);
+    expect(spec.containers.map(({ volumeMounts = [] }) => volumeMounts.length)).toEqual([0, 3]);
     const missing = injectAnnotated(template, { ...own, openwrtContainer: 'nobody' });
     expect(missing).toEqual({ problems: [expect.stringContaining('no container "nobody"')] });
   });

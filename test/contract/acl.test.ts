@@ -203,6 +203,11 @@ const promises = {
     await start(rights);
     await append('firewall', 1);
   },
+  'starts a firewall that was stopped': async (rights) => {
+    await start(rights);
+    await openwrt.simulator.shell('/sbin/fw4', 'stop');
+    await append('firewall', 1);
+  },
   'changes package mwan3': async (rights) => {
     await start(rights);
     await append('mwan3', 1);
@@ -283,6 +288,7 @@ const needs: [RegExp, PromiseName][] = [
   [/swanctl read/, 'sees where swanctl has its settings'],
   [/etc\/swanctl\//, 'holds certificates for swanctl'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],
+  [/fw4 start/, 'starts a firewall that was stopped'],
   [/swanctl reload/, 'changes package ipsec for swanctl'],
   [/uci add|uci apply|fw4 reload|write uci/, 'changes package firewall'],
   [/tmp|import/, 'makes a large change'],
@@ -347,7 +353,7 @@ it('grants for each package what it grants for firewall', () => {
   for (const name of ['mwan3', 'ipsec', 'network']) expect(about(name)).toEqual(about('firewall'));
 });
 
-it('is what the agent gives itself, less the other places at which images have a program', () => {
+it('is what the agent gives itself, less the other places at which images have a program, and the helper', () => {
   const own = rightsOf(aclSchema.parse(aclFor(['firewall', 'mwan3', 'ipsec', 'network'])));
   const texts = new Set(own.map(textOf));
   expect(
@@ -356,5 +362,7 @@ it('is what the agent gives itself, less the other places at which images have a
       .filter((text) => !texts.has(text)),
   ).toEqual([]);
   const more = own.map(textOf).filter((text) => !rightsOf(acl).map(textOf).includes(text));
-  expect(more.filter((text) => !/ \/(usr|etc\/init\.d\/firewall)/.test(text))).toEqual([]);
+  expect(
+    more.filter((text) => !/ \/(usr|etc\/init\.d\/firewall)|sdewan-kernel/.test(text)),
+  ).toEqual([]);
 });

@@ -8,7 +8,9 @@ import type { Kernel } from './icn/kernel/kernel.ts';
 import { icnRoute } from './icn/route.ts';
 import type { JournalEntry } from './journal.ts';
 import { toBytes } from './bytes.ts';
+import type { Ruleset } from './programs/firewall/ruleset.ts';
 import type { LoadedFirewall } from './programs/fw4.ts';
+import type { Netifd } from './programs/netifd.ts';
 import type { ProgramResult } from './programs/runner.ts';
 import type { UciStore } from './uci/store.ts';
 import { listen, type Listener, type Route } from './uhttpd/server.ts';
@@ -47,6 +49,9 @@ export type Simulator = {
   reloads: () => Record<string, number>;
   /** What the kernel holds since the last reload that nft took. */
   firewall: () => LoadedFirewall;
+  /** Table fw4, and routes and rules: what others do to them by nft and ip. */
+  readonly nft: Ruleset;
+  readonly routing: Netifd;
   /** Calls of ICN's REST since the start, as `METHOD path`. */
   restCalls: () => readonly string[];
   /** What ICN's REST has set by iptables and ip. */
@@ -89,6 +94,8 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     journal: () => device.journal.entries(),
     reloads: () => device.services.counts(),
     firewall: () => device.fw4.loaded,
+    nft: device.fw4.nft,
+    routing: device.netifd,
     restCalls: () => restCalls,
     kernel: device.kernel,
     shell: (command, ...params) => {

@@ -1,5 +1,5 @@
 /** What a login needs to read, write and reload UCI packages in the fast way: exactly these, and nothing of other packages. */
-import { reloadersOf } from '../services/services.ts';
+import { reloadCommandsOf } from '../services/services.ts';
 import { executable, mergeGrants, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands } from '../ubus/read/blocks.ts';
 import { importFileOf, UCI_PATHS } from '../ubus/write/staging.ts';
@@ -33,7 +33,7 @@ const writing = (name: string): Grants => ({
       [`/var/run/rpcd/uci-*/${name}`]: ['write'],
       [importFileOf(name)]: ['read', 'write'],
       ...executable(UCI_PATHS.map((uci) => `${uci} -f ${importFileOf(name)} import ${name}`)),
-      ...executable(reloadersOf(name).map((program) => `${program} reload`)),
+      ...executable(reloadCommandsOf(name)),
     },
   },
 });

@@ -20,7 +20,19 @@ const RELOADS: Readonly<Record<string, readonly string[]>> = {
 export const reloadersOf = (name: string): readonly string[] =>
   RELOADS[name] ?? [`/etc/init.d/${name}`];
 
+const FW4 = new Set(['/sbin/fw4', '/usr/sbin/fw4']);
+/** What fw4 says, with code 1, when it was stopped: `reload` is none of its ways to begin (measured). */
+const STOPPED = 'does not appear to be loaded';
+
+/** What the rights name: the command lines by which the service behind a package is reloaded. */
+export const reloadCommandsOf = (name: string): readonly string[] =>
+  reloadersOf(name).flatMap((program) => [
+    `${program} reload`,
+    ...(FW4.has(program) ? [`${program} start`] : []),
+  ]);
+
 const execSchema = z.object({ code: z.int(), stderr: z.string().default('') });
+type Ended = z.infer<typeof execSchema>;
 
 /**
  * Why a firewall package must not be reloaded, or undefined. fw4 answers 0 for a package without `defaults` or zones,
@@ -43,12 +55,12 @@ export const reloadService = async (
   const { name } = content;
   const commands = reloadersOf(name);
   for (const command of commands) {
-    const call = { object: 'file', method: 'exec', args: { command, params: ['reload'] } };
-    const [answer] = await session.attempt([call], { signal, timeoutMs: RELOAD_TIMEOUT_MS });
-    if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
+    const reloaded = await run(session, command, 'reload', signal);
     // Not there, or not what the rights name: the next one may be.
-    if (answer?.code !== 0) continue;
-    const { code, stderr } = checked(call, answer, execSchema);
+    if (reloaded === undefined) continue;
+    const isStopped = FW4.has(command) && reloaded.stderr.includes(STOPPED);
+    const started = isStopped ? await run(session, command, 'start', signal) : undefined;
+    const { code, stderr } = started ?? reloaded;
     const verdict = readReload(stderr, content.sections);
     // Other services' exit codes tell nothing (measured).
     if (name === 'firewall') assertLoaded(command, { code, stderr, verdict });
@@ -67,4 +79,17 @@ const assertLoaded = (
   const why = code === 0 || verdict.refusal ? blindness(stderr) : stderr.trim();
   if (why === undefined) return;
   throw new OpenwrtError('reload firewall', `${command} ended with code ${code}: ${why}`);
+};
+
+/** Undefined when it cannot be run. @throws UbusError when the session has ended */
+const run = async (
+  session: UbusSession,
+  command: string,
+  action: 'reload' | 'start',
+  signal: AbortSignal,
+): Promise<Ended | undefined> => {
+  const call = { object: 'file', method: 'exec', args: { command, params: [action] } };
+  const [answer] = await session.attempt([call], { signal, timeoutMs: RELOAD_TIMEOUT_MS });
+  if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
+  return answer?.code === 0 ? checked(call, answer, execSchema) : undefined;
 };

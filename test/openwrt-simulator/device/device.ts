@@ -2,6 +2,7 @@
  * The device without its network: file system, UCI, rpcd and the other bus objects, programs, journal and faults, wired
  * together. Every front end (uhttpd's /ubus, ICN's REST) stands on this.
  */
+import { existsSync } from 'node:fs';
 import { writeBytes } from '../bytes.ts';
 import { createClock, type Clock } from '../clock.ts';
 import { mountedFiles, writeFactory, type Factory } from '../factory/factory.ts';
@@ -14,6 +15,8 @@ import { Fw4 } from '../programs/fw4.ts';
 import { createIpsecScript, nameOf, textOf, type IpsecScript } from '../programs/ipsec-scripts.ts';
 import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
+import { createKernelHelper, KERNEL_HELPER_PATH } from '../programs/kernel-helper.ts';
+import { Netifd } from '../programs/netifd.ts';
 import { ProgramRunner, type Program } from '../programs/runner.ts';
 import { createUci } from '../programs/uci.ts';
 import { CONFIG_DIRECTORY, createDeviceRoot, type DeviceRoot } from '../root.ts';
@@ -76,6 +79,7 @@ export type Device = {
   bus: Bus;
   rpcd: Rpcd;
   fw4: Fw4;
+  netifd: Netifd;
   /** What ICN's REST sets by iptables and ip; fw4 does not show here. */
   kernel: Kernel;
   /** What a commit of that package through ubus sets off. */
@@ -97,6 +101,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const services = createServices(journal);
   const { reloadMsPerRule = 0, reloadMs = 0 } = options;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
+  const netifd = new Netifd(store);
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
   const ipsecScript = options.ipsecScript ?? 'icn';
   const scripts = Object.keys(INIT_SCRIPTS).map((name) =>
@@ -109,6 +114,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
       writeBytes(root.path(`/etc/init.d/${name}`), '#!/bin/sh /etc/rc.common\n');
     writeBytes(root.path(`/etc/init.d/${nameOf(ipsecScript)}`), textOf(ipsecScript));
     fw4.boot();
+    netifd.boot();
   };
   boot('process');
   const kernel = createKernel(store, options.userRules);
@@ -116,7 +122,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     clock,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, clock },
+        { root, store, writer, services, fw4, netifd, clock },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -167,6 +173,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     bus,
     rpcd,
     fw4,
+    netifd,
     kernel,
     configChanged,
     restart,
@@ -184,23 +191,35 @@ const openJournal = ({ clock, journalTexts }: DeviceOptions, stateDirectory: str
 };
 
 const deviceProgramsOf = (
-  deps: Pick<Device, 'root' | 'store' | 'writer' | 'services' | 'fw4' | 'clock'>,
+  deps: Pick<Device, 'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'clock'>,
   scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({
   ...Object.fromEntries(
     Object.entries(scripts).map(([service, takesMs]) => [
       `/etc/init.d/${service}`,
-      createInitScript(service, { ...deps, takesMs }),
+      createInitScript(service, { ...deps, takesMs, acts: actsOf(service, deps.netifd) }),
     ]),
   ),
   '/etc/init.d/firewall': deps.fw4.program,
   '/sbin/fw4': deps.fw4.program,
   '/sbin/uci': createUci(deps),
   '/bin/dd': createDd(deps.root),
+  ...(existsSync(deps.root.path(KERNEL_HELPER_PATH)) && {
+    [KERNEL_HELPER_PATH]: createKernelHelper(deps),
+  }),
   ...(Object.hasOwn(scripts, 'swanctl')
     ? { '/usr/sbin/swanctl': createSwanctl(deps.store) }
     : { '/usr/sbin/ipsec': createIpsec(deps.store) }),
 });
+
+const actsOf =
+  (service: string, netifd: Netifd) =>
+  (action: string): void => {
+    if (service === 'network' && action === 'reload') netifd.reload();
+    if (service === 'network' && action === 'restart') netifd.boot();
+    if (service === 'mwan3' && ['reload', 'restart', 'stop'].includes(action))
+      netifd.flushByMwan3();
+  };
 
 /** procd's trigger on `config.change`; all services but one bear their package's name. */
 const reloadByProcd = (programs: ProgramRunner, packageName: string): void => {

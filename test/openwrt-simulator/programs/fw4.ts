@@ -9,6 +9,7 @@ import { UciError } from '../uci/errors.ts';
 import { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
 import { judgeFirewall, type Judgement } from './firewall/judge.ts';
+import { Ruleset } from './firewall/ruleset.ts';
 import { subnetOf } from './firewall/subnets.ts';
 import { refusals } from './firewall/nft.ts';
 import { firstOf } from './firewall/values.ts';
@@ -36,6 +37,10 @@ export type Fw4Deps = {
 export class Fw4 {
   readonly #deps: Fw4Deps;
   #loaded: LoadedFirewall = { policies: DROP_ALL, sections: [] };
+  /** Its table in the kernel, which others can change. */
+  readonly nft = new Ruleset();
+  /** `stop` was the last action: fw4 knows by a file of its own, whatever the kernel has. */
+  #isStopped = false;
 
   constructor(deps: Fw4Deps) {
     this.#deps = deps;
@@ -47,6 +52,7 @@ export class Fw4 {
 
   /** As at boot: the ruleset of the package as it is now, no reload counted. */
   boot(): void {
+    this.#isStopped = false;
     this.#load(this.#judge(this.#read()));
   }
 
@@ -54,10 +60,12 @@ export class Fw4 {
     const quiet = params[0] === '-q';
     const action = (quiet ? params.slice(1) : params).join(' ');
     if (action === 'check') return this.#check(quiet);
+    if (action === 'stop') return this.#stop();
     if (!['reload', 'restart', 'start'].includes(action))
       return complained(1, action === '' ? 'Usage:\n' : '');
-    if (action === 'start')
-      return complained(1, 'The fw4 firewall appears to be already loaded.\n');
+    const wrong = this.#isStopped ? 'reload' : 'start';
+    if (action === wrong) return complained(1, `The fw4 firewall ${STATES[wrong]} loaded.\n`);
+    this.#isStopped = false;
     const judged = this.#judge(this.#read());
     const ms = this.#reloadMs(judged.package);
     if (ms > 0) await this.#deps.clock.wait(ms, signal);
@@ -67,6 +75,12 @@ export class Fw4 {
     this.#deps.services.acted({ service: 'firewall', action, by, ok: refused === '', stderr });
     return complained(0, stderr);
   };
+
+  #stop(): ProgramResult {
+    this.#isStopped = true;
+    this.nft.flush();
+    return complained(0, '');
+  }
 
   #check(quiet: boolean): ProgramResult {
     const { judgement } = this.#judge(this.#read());
@@ -93,6 +107,7 @@ export class Fw4 {
   }
 
   #load({ package: uciPackage, judgement }: { package: UciPackage; judgement: Judgement }): void {
+    this.nft.load(judgement.taken);
     const taken = new Set(judgement.taken.map(({ section }) => section));
     const defaults = judgement.taken.find(({ section }) => section.type === 'defaults');
     const policy = (option: string): string =>
@@ -124,6 +139,8 @@ export class Fw4 {
     }
   }
 }
+
+const STATES = { reload: 'does not appear to be', start: 'appears to be already' };
 
 const DROP_ALL = { input: 'drop', output: 'drop', forward: 'drop' };
 

@@ -10,14 +10,17 @@ export type InitScriptDeps = {
   clock: Clock;
   /** Milliseconds of each action. */
   takesMs: number;
+  /** What it does to the kernel. */
+  acts?: (action: string) => void;
 };
 
 export const createInitScript =
-  (service: string, { services, clock, takesMs }: InitScriptDeps): Program =>
+  (service: string, { services, clock, takesMs, acts }: InitScriptDeps): Program =>
   async ({ name, params, by, signal }) => {
     const action = params[0] ?? '';
     if (!ACTIONS.has(action)) return complained(1, `Syntax: ${name} [command]\n`);
     if (takesMs > 0) await clock.wait(takesMs, signal);
+    acts?.(action);
     services.acted({ service, action, by, ok: true, stderr: '' });
     return printed('');
   };

@@ -3,6 +3,7 @@
  * packages. Measured on a real rpcd: with these, `uci commit`, `uci get rpcd`, /etc/shadow, `sh` and `fw4 stop` are refused.
  */
 import { CAPABILITY_FILES } from '../../capabilities.ts';
+import { KERNEL_RIGHTS } from '../../kernel/calls.ts';
 import { parts } from '../../parts/parts.ts';
 import { TUNNEL_STATUS } from '../tunnels.ts';
 import { executable, granted, mergeGrants, type Grants } from './grants.ts';
@@ -39,6 +40,7 @@ export const aclFor = (packages: readonly string[]): object => ({
       SESSION,
       CAPABILITIES,
       INFORMATION,
+      KERNEL_RIGHTS,
       ...parts.map(({ rights }) => rights(packages)),
     ]),
   },

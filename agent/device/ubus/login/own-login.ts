@@ -1,6 +1,6 @@
 /**
- * Makes a login of the agent's own on the OpenWRT of its pod: the rights and the login sections that rpcd reads, in a volume in
- * memory that the kubelet mounts into OpenWRT's container file by file. Written once in a pod's life, before that container
+ * Makes a login of the agent's own on the OpenWRT of its pod: the rights and the login sections that rpcd reads, and the program that
+ * looks into the kernel, in a volume in memory that the kubelet mounts into OpenWRT's container file by file. Written once in a pod's life, before that container
  * starts; an agent that restarts finds them and keeps them, since a mounted file cannot be replaced.
  */
 import { randomBytes } from 'node:crypto';
@@ -10,6 +10,7 @@ import { encrypt } from 'unixcrypt';
 import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import { HELPER_SCRIPT } from '../../kernel/helper.ts';
 import { ACL_GROUP, aclFor } from './acl.ts';
 
 export type OwnLoginOptions = {
@@ -28,13 +29,14 @@ const SESSION_SECONDS = '30';
 
 const FOR_OPENWRT = 0o644;
 const FOR_THE_AGENT = 0o600;
+const PROGRAM = 0o755;
 
 /** True when it made a login, false when there was one. @throws when the files cannot be read or written */
 export const ensureOwnLogin = async ({
   directory,
   packages,
 }: OwnLoginOptions): Promise<boolean> => {
-  const { acl, password, rpcd, username } = OWN_LOGIN_FILES;
+  const { acl, helper, password, rpcd, username } = OWN_LOGIN_FILES;
   const path = (file: string): string => join(directory, file);
   // Written last, so all others are there, too.
   if (await exists(path(rpcd))) return false;
@@ -43,6 +45,7 @@ export const ensureOwnLogin = async ({
   await put(path(password), secret, FOR_THE_AGENT);
   await put(path(username), USERNAME, FOR_THE_AGENT);
   await put(path(acl), `${JSON.stringify(aclFor(packages), undefined, 2)}\n`, FOR_OPENWRT);
+  await put(path(helper), HELPER_SCRIPT, PROGRAM);
   await put(path(rpcd), rpcdPackage(hashOf(secret)), FOR_OPENWRT);
   return true;
 };

@@ -3,7 +3,9 @@
  * device takes, on a clock that agent and simulator share: what calls it is awaited with `clock.until`.
  */
 import {
+  cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,7 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { CNF_FILES, OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
+import { ensureOwnLogin } from '../../../../agent/device/ubus/login/own-login.ts';
 import { readUci, type JudgedSection } from '../../../judge/uci.ts';
 import {
   startSimulator,
@@ -22,6 +26,7 @@ import {
 import { createSharedClock } from '../../../stack/shared-clock.ts';
 import { realTime, type TestClock } from './time.ts';
 
+const PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network'];
 const LOGIN = { username: 'sdewan', password: 'agent-pw' };
 const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt-simulator/factory/acl');
 
@@ -45,6 +50,17 @@ const stockOptions = (): SimulatorOptions => ({
   },
 });
 
+/** A root folder that has the files, as a CNF's container. */
+const mountedOptions = async (folder: string): Promise<SimulatorOptions> => {
+  const rootDirectory = join(folder, 'root');
+  await ensureOwnLogin({ directory: folder, packages: PACKAGES });
+  for (const [path, file] of Object.entries(CNF_FILES)) {
+    mkdirSync(dirname(join(rootDirectory, path)), { recursive: true });
+    cpSync(join(folder, file), join(rootDirectory, path));
+  }
+  return { rootDirectory };
+};
+
 export type TestOpenwrt = {
   simulator: Simulator;
   clock: TestClock;
@@ -62,8 +78,11 @@ export type TestOpenwrt = {
 };
 
 export type OpenwrtOptions = SimulatorOptions & {
-  /** `stock`: only the administrator of a stock LuCI image, who may use `uci` and little else. `own` when absent. */
-  login?: 'own' | 'stock';
+  /**
+   * `stock`: only the administrator of a stock LuCI image, who may use `uci` and little else. `mounted`: the agent's own, as the kubelet
+   * mounts its files. `own`, when absent: the same made by an operator, so without the helper that looks into the kernel.
+   */
+  login?: 'own' | 'stock' | 'mounted';
   /** `real`: the machine's, where somebody else takes part, such as an API server. `shared` when absent. */
   time?: 'shared' | 'real';
 };
@@ -84,11 +103,17 @@ export const startOpenwrt = async ({
   ...options
 }: OpenwrtOptions = {}): Promise<TestOpenwrt> => {
   const folder = newFolder();
-  const usernameFile = join(folder, 'username');
-  const passwordFile = join(folder, 'password');
-  writeFileSync(usernameFile, login === 'stock' ? 'root' : LOGIN.username);
-  writeFileSync(passwordFile, `${LOGIN.password}\n`);
-  const base = login === 'stock' ? stockOptions() : { factory: { agent: LOGIN } };
+  const usernameFile = join(folder, OWN_LOGIN_FILES.username);
+  const passwordFile = join(folder, OWN_LOGIN_FILES.password);
+  if (login !== 'mounted') {
+    writeFileSync(usernameFile, login === 'stock' ? 'root' : LOGIN.username);
+    writeFileSync(passwordFile, `${LOGIN.password}\n`);
+  }
+  const base = await {
+    own: async () => ({ factory: { agent: LOGIN } }),
+    stock: async () => stockOptions(),
+    mounted: () => mountedOptions(folder),
+  }[login]();
   const isShared = time === 'shared' && options.clock === undefined;
   const shared = isShared ? createSharedClock() : undefined;
   const simulator = await startSimulator({
