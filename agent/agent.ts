@@ -14,6 +14,7 @@ import { createProbeFiles } from './health/probe-files.ts';
 import { serveHttp, type HttpDeps, type RunningHttp } from './health/server.ts';
 import { createAgentMetrics } from './metrics.ts';
 import type { Driver } from './device/driver.ts';
+import { createKernelDrift } from './reconcile/kernel-drift.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop } from './reconcile/loop.ts';
@@ -127,12 +128,14 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const devices = await followDevices({ onChange: () => loop.mark(), signal, clock, log });
   const logLeftOvers = leftOverLogger(log);
   const refusals = createRefusals(clock, revisionOf);
+  const kernelDrift = createKernelDrift(clock);
   const pass = createPass({
     driver,
     kinds,
     ledger,
     lastGood,
     refusals,
+    kernelDrift,
     clock,
     onStanding: (standing) => {
       status.setStanding(standing);
@@ -154,6 +157,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       return fingerprint;
     },
     refusals,
+    kernelDrift,
     source,
     secrets,
     networks,

@@ -10,6 +10,12 @@ import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
 export type Fingerprint = string;
 
+/** Package -> section -> what it asks for and the kernel does not have, as a noun for a sentence. */
+export type Lacking = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+/** `unread`: why nobody has looked, so that nothing is lacking as far as is known. */
+export type KernelLook = { lacking: Lacking; unread?: string | undefined };
+
 export type ReadResult = {
   /** By name: whole packages, and what parts beside them hold. One that OpenWRT does not have, or that cannot be written, is in neither map. */
   packages: ReadonlyMap<string, UciPackage>;
@@ -21,6 +27,8 @@ export type ReadResult = {
   incarnation: string;
   /** Of this session: what packages, sections and options mean here, among them. */
   capabilities: Capabilities;
+  /** Absent: the driver cannot look into the kernel. */
+  kernel?: KernelLook;
   /** Packages whose service may have lost what they hold, although nothing shows it: to be written anew as a whole. */
   doubtful?: ReadonlySet<string>;
   /** Packages whose files hold comments; where the driver does not see files, it knows of none. */
@@ -36,6 +44,8 @@ export type ApplyResult =
       fingerprint: Fingerprint;
       /** Per package reloaded: OpenWRT's own words per section that it left out or did not fully understand. */
       warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
+      /** As it is now; absent as in `ReadResult`. */
+      kernel?: KernelLook;
       /** Package -> sections that were to be removed, and that OpenWRT does not let go. */
       stuck?: ReadonlyMap<string, ReadonlySet<string>>;
     }

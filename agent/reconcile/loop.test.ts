@@ -64,6 +64,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
       values: () => new Map(),
       unknown: () => world.unknownSecrets,
     },
+    kernelDrift: { isDue: () => false },
     refusals: {
       current: () => new Map(),
       add: () => undefined,

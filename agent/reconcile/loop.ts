@@ -16,6 +16,7 @@ import {
 } from '../device/driver.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import type { SecretSource } from '../rules/secrets.ts';
+import type { KernelDrift } from './kernel-drift.ts';
 import type { Pass } from './pass.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -23,6 +24,7 @@ export type LoopDeps = {
   driver: Driver;
   pass: Pass;
   refusals: Refusals;
+  kernelDrift: Pick<KernelDrift, 'isDue'>;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
@@ -62,7 +64,8 @@ const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 const LAST_MOMENT_MS = 1_500;
 
 export const createLoop = (deps: LoopDeps): Loop => {
-  const { driver, pass, refusals, source, secrets, onAttempt, timings, clock, log } = deps;
+  const { driver, pass, refusals, kernelDrift, source, secrets, onAttempt, timings, clock, log } =
+    deps;
   let dirty = true;
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
@@ -73,7 +76,8 @@ export const createLoop = (deps: LoopDeps): Loop => {
   const isNeeded = async (signal: AbortSignal): Promise<boolean> => {
     if (dirty) secrets.follow();
     const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
-    const isDue = (): boolean => clock.monotonic() >= fullPassAt || refusals.releaseDue();
+    const isDue = (): boolean =>
+      clock.monotonic() >= fullPassAt || refusals.releaseDue() || kernelDrift.isDue();
     if (known && (dirty || isDue())) return true;
     return (await driver.fingerprint(signal)) !== left && known;
   };

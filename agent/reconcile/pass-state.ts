@@ -10,10 +10,10 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { ApplyResult, Fingerprint, ReadResult } from '../device/driver.ts';
+import type { ApplyResult, Fingerprint, KernelLook, ReadResult } from '../device/driver.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
-import type { Ownership } from './ownership.ts';
+import { isOursIn, type Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
 import { standingOf, type Standing } from './standing.ts';
 import { afterChanges, inPlace, keysIn, lookFor, packageOf } from './takeover.ts';
@@ -42,6 +42,7 @@ export type PassState = {
   withheld: NonNullable<CompileInput['withheld']>;
   fingerprint: Fingerprint;
   doubtful: ReadonlySet<string>;
+  kernel: KernelLook | undefined;
   /** `package.section` of what OpenWRT does not let go. */
   stuck: ReadonlySet<string>;
   ledger: LedgerRecord;
@@ -73,6 +74,7 @@ export const afterRead = (
     withheld: new Map(),
     fingerprint,
     doubtful,
+    kernel: read.kernel,
     stuck: new Set(),
     ledger: { ...record, takenOver, comments },
   };
@@ -99,6 +101,7 @@ export const afterApplied = (before: PassState, plan: Plan, result: Done): PassS
     packages: new Map([...before.packages, ...result.observed]),
     fingerprint: result.fingerprint,
     doubtful: untouchedOf(before.doubtful, plan),
+    kernel: result.kernel ?? before.kernel,
     stuck: new Set([...before.stuck, ...keysOf(result.stuck)]),
   };
   return withSettlement(state, plan, {
@@ -157,8 +160,24 @@ export const standingIn = (state: PassState, plan: Plan): Standing =>
     unusable: state.read.unusable,
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
+    lacking: lackingIn(state),
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
   });
+
+/** `package.section` of ours -> what of it the kernel lacks. */
+export const lackingIn = (state: PassState): ReadonlyMap<string, string> => {
+  const ownership = ownershipIn(state);
+  return new Map(
+    [...(state.kernel?.lacking ?? [])].flatMap(([name, sections]) => {
+      const isOurs = isOursIn(name, ownership);
+      const ours = (state.packages.get(name)?.sections ?? []).filter(isOurs);
+      return ours.flatMap((section): [string, string][] => {
+        const what = sections.get(section.name);
+        return what === undefined ? [] : [[ledgerKey(name, section.name), what]];
+      });
+    }),
+  );
+};
 
 const ownershipIn = ({ kinds, ledger, input }: PassState): Ownership => ({
   kinds,

@@ -15,6 +15,7 @@ import {
   type Fingerprint,
 } from '../device/driver.ts';
 import { blame, refuseWarned } from './blame.ts';
+import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
 import { createPatience, takeOver } from './naming.ts';
 import type { Ledger } from './ledger.ts';
@@ -38,6 +39,7 @@ export type PassDeps = {
   ledger: Ledger;
   lastGood: LastGoodStore;
   refusals: Refusals;
+  kernelDrift: KernelDrift;
   driver: Driver;
   clock: Pick<Clock, 'monotonic'>;
   /** Told before the first write and at the end; what it says of a rule may be sent at once. */
@@ -54,7 +56,7 @@ export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprin
 const MAX_TRIES = 40;
 
 export const createPass = (deps: PassDeps): Pass => {
-  const { driver, ledger, lastGood, refusals } = deps;
+  const { driver, ledger, lastGood, refusals, kernelDrift } = deps;
   /** What each package was brought to by this process. */
   let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
   const patience = createPatience(deps.clock);
@@ -63,9 +65,10 @@ export const createPass = (deps: PassDeps): Pass => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
     const found = afterRead(deps.kinds, input, read, ledger.record());
-    const state = await takeOver(deps, patience(found), signal);
+    const looked = kernelDrift.found(patience(found));
+    const state = await takeOver(deps, looked.state, signal);
     const plan = planNow(deps, state);
-    const drifted = driftIn(plan, reached);
+    const drifted = [...new Set([...driftIn(plan, reached), ...looked.drifted])];
     if (drifted.length > 0) deps.onDrift(drifted);
     if (plan.deltas.length > 0) deps.onStanding(standingIn(state, plan));
 
@@ -74,6 +77,7 @@ export const createPass = (deps: PassDeps): Pass => {
     const standing = standingIn(end.state, end.plan);
     await lastGood.replace(nextLastGood(lastGood.current(), standing));
     reached = end.plan.desired;
+    kernelDrift.left(standing);
     deps.onStanding(standing);
     return end.state.fingerprint;
   };

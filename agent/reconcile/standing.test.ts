@@ -22,6 +22,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     unusable: new Map(),
     ownership: { kinds, ledger: new Map(), unserved: [] },
     unsettled: new Set(),
+    lacking: new Map(),
     warningOf: () => undefined,
     ...change,
   });

@@ -12,8 +12,10 @@ import type { Plan } from './plan.ts';
 export type Standing = {
   /** Empty until the first pass. */
   verdicts: readonly Verdict[];
-  /** `package.section` of what was read back as desired, with its service reloaded since. */
+  /** `package.section` of what was read back as desired, with its service reloaded since, and with nothing lacking in the kernel. */
   inForce: ReadonlySet<string>;
+  /** `package.section` -> what of it the kernel lacks. */
+  lacking: ReadonlyMap<string, string>;
   /** Packages that hold, or may hold, something of ours that no rule wants. */
   strays: ReadonlySet<string>;
   /** `package.section` -> what OpenWRT said of it. */
@@ -29,6 +31,7 @@ export type Standing = {
 export const NOTHING_KNOWN: Standing = {
   verdicts: [],
   inForce: new Set(),
+  lacking: new Map(),
   strays: new Set(),
   warnings: new Map(),
   unusable: new Map(),
@@ -43,11 +46,12 @@ export type StandingInput = {
   unusable: ReadonlyMap<string, string>;
   ownership: Ownership;
   unsettled: ReadonlySet<string>;
+  lacking: ReadonlyMap<string, string>;
   warningOf: (uciPackage: string, section: string) => string | undefined;
 };
 
 export const standingOf = (input: StandingInput): Standing => {
-  const { rules, plan, observed, unusable, ownership, unsettled, warningOf } = input;
+  const { rules, plan, observed, unusable, ownership, unsettled, lacking, warningOf } = input;
   const inForce = new Set<string>();
   const strays = new Set([...unsettled, ...unusable.keys()]);
   const warnings = new Map<string, string>();
@@ -61,7 +65,7 @@ export const standingOf = (input: StandingInput): Standing => {
       const found = there.get(section.name);
       if (unsettled.has(name) || found === undefined || !sectionsEqual(found, section)) continue;
       const key = ledgerKey(name, section.name);
-      inForce.add(key);
+      if (!lacking.has(key)) inForce.add(key);
       const warning = warningOf(name, section.name);
       if (warning !== undefined) warnings.set(key, warning);
     }
@@ -75,7 +79,8 @@ export const standingOf = (input: StandingInput): Standing => {
   const { kinds, unserved } = ownership;
   const isOurs = (name: string) => isOursIn(name, ownership);
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
-  return { verdicts: plan.verdicts, inForce, strays, warnings, unusable, packages, leftOvers };
+  const { verdicts } = plan;
+  return { verdicts, inForce, lacking, strays, warnings, unusable, packages, leftOvers };
 };
 
 /** What is left in a part beside the packages stands with the packages whose sections refer to it. */
@@ -101,7 +106,14 @@ export const isHeld = ({ inForce, warnings }: Standing, { sections }: Verdict): 
   });
 
 /** What OpenWRT said of the rule's sections, if anything. */
-export const warningFor = ({ warnings }: Standing, { sections }: Verdict): string | undefined =>
+export const warningFor = ({ warnings }: Standing, verdict: Verdict): string | undefined =>
+  firstOf(warnings, verdict);
+
+/** What the kernel lacks of the rule's sections, if anything. */
+export const lackFor = ({ lacking }: Standing, verdict: Verdict): string | undefined =>
+  firstOf(lacking, verdict);
+
+const firstOf = (words: ReadonlyMap<string, string>, { sections }: Verdict): string | undefined =>
   sections
-    .map((section) => warnings.get(ledgerKey(section.package, section.name)))
-    .find((words) => words !== undefined);
+    .map((section) => words.get(ledgerKey(section.package, section.name)))
+    .find((word) => word !== undefined);

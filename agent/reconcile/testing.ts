@@ -12,6 +12,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver, ReadResult, UciRename } from '../device/driver.ts';
+import { createKernelDrift } from './kernel-drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
 import { createPass } from './pass.ts';
@@ -137,6 +138,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
     ledger,
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
     refusals: createRefusals(openwrt.clock, revisionOf),
+    kernelDrift: createKernelDrift(openwrt.clock),
     clock: openwrt.clock,
     onStanding: (standing) => standings.push(standing),
     onDrift: (packages) => drifts.push(packages),

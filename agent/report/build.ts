@@ -2,7 +2,7 @@
 import type { Verdict } from '#shared/compile/types.ts';
 import type { Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
-import { isHeld, warningFor, type Standing } from '../reconcile/standing.ts';
+import { isHeld, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
 
 export type BuildInput = {
   standing: Standing;
@@ -39,6 +39,14 @@ const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Ou
   if (warning !== undefined) {
     const message = `OpenWRT ignores it or a part of it: ${warning}`;
     return { state: 'Failed', reason: 'RefusedByOpenwrt', message };
+  }
+  const lack = lackFor(standing, verdict);
+  if (lack !== undefined) {
+    return {
+      state: 'Pending',
+      reason: 'NotInForce',
+      message: `the kernel of OpenWRT lacks ${lack}`,
+    };
   }
   return { state: 'Pending', reason: 'Applying', message: hindrance };
 };

@@ -31,6 +31,7 @@ export const reasons = {
   NameConflict: 'an older rule has the same name on OpenWRT, where - and . become _',
   NameTooLong: 'the name is longer than OpenWRT allows',
   RefusedByOpenwrt: 'OpenWRT refuses or ignores what the rule asks for',
+  NotInForce: 'OpenWRT has the rule in its configuration, and its kernel lacks a part of it',
   UnsupportedByDriver: 'this OpenWRT or its API does not support what the rule asks for',
   OpenwrtUnreachable: 'OpenWRT does not answer the agent, or refuses its login',
 } as const satisfies Record<string, string>;

@@ -8,10 +8,11 @@ import { ASSUMED, type Capabilities } from '#shared/resources/capabilities.ts';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { UciPackage } from '#shared/uci/model.ts';
+import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, type Driver, type Fingerprint } from '../driver.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { baseOf, type DeviceNow } from '../parts/part.ts';
+import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
 import { fastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
@@ -31,6 +32,7 @@ export type UbusDriverOptions = {
   log: Logger;
 };
 
+const NO_SECTIONS: readonly UciSection[] = [];
 const NEEDS_TO_RENAME =
   'the login on OpenWRT needs uci rename, apply and confirm and file list of /etc/config, or the rights of a login of its own';
 
@@ -46,9 +48,11 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       path = next;
       capabilities = await capabilitiesOf(session, signal);
       await path.begin(session, [...writable], signal);
+      await kernel.begin(session, signal);
       unsettled = false;
     },
   });
+  const kernel = createKernel(clock);
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
@@ -59,7 +63,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
   /** A restart of OpenWRT ends all sessions. */
   const compose = (versions: readonly string[]): Fingerprint =>
-    [sessions.count(), ...versions].join('/');
+    [sessions.count(), ...versions, kernel.version()].join('/');
   const heldFingerprint = (): Fingerprint =>
     compose(names.map((name) => stateVersion(held.get(name))));
   const now = (session: UbusSession): DeviceNow => ({
@@ -70,6 +74,17 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     writable,
     held,
     clock,
+  });
+
+  const contents: Contents = (name) => {
+    const state = held.get(name);
+    return state?.state === 'read' ? state.content.sections : NO_SECTIONS;
+  };
+  const lookOf = (session: UbusSession, signal: AbortSignal) => ({
+    session,
+    capabilities,
+    contents,
+    signal,
   });
 
   const within = <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => {
@@ -106,6 +121,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
             versions.set(name, version);
           }
         }
+        if (kernel.isDue()) await kernel.look(lookOf(session, signal));
         return compose(names.map((name) => versions.get(name) ?? 'absent'));
       }, signal),
 
@@ -115,13 +131,15 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         for (const part of parts) {
           held = new Map([...held, ...(await part.read(now(session), signal))]);
         }
+        const look = await kernel.look(lookOf(session, signal));
         return {
           packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
           commented: new Set([...held].flatMap(([name, state]) => ifCommented(name, state))),
           fingerprint: heldFingerprint(),
-          incarnation: compose([]),
+          incarnation: String(sessions.count()),
           capabilities,
+          kernel: look,
         };
       }, signal),
 
@@ -146,9 +164,12 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         const result = await applyParts(parts, { session, path, held, deltas, signal });
         unsettled = false;
         if (result.outcome === 'rejected') return result;
+        const observed = hold(result.states);
+        const reloaded = deltas.map((delta) => delta.package);
         return {
           outcome: 'done',
-          observed: hold(result.states),
+          observed,
+          kernel: await kernel.reloaded(lookOf(session, signal), reloaded),
           fingerprint: heldFingerprint(),
           warnings: result.warnings,
         };

@@ -16,6 +16,7 @@ import type { Driver } from '../../../agent/device/driver.ts';
 import { openLedger } from '../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../agent/reconcile/last-good.ts';
+import { createKernelDrift } from '../../../agent/reconcile/kernel-drift.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN } from '../../../agent/reconcile/standing.ts';
@@ -114,6 +115,7 @@ export const startWorld = async (
       ledger: await openLedger(inFolder('ledger.json'), silentLogger),
       lastGood: await openLastGood(inFolder('last-good.json'), silentLogger),
       refusals: createRefusals(agentClock, revisionOf),
+      kernelDrift: createKernelDrift(agentClock),
       clock: agentClock,
       onStanding: (next) => {
         standing = next;

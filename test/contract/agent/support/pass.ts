@@ -10,6 +10,7 @@ import type { Driver } from '../../../../agent/device/driver.ts';
 import { openLedger } from '../../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
+import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
 import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
@@ -79,6 +80,7 @@ export const openPass = async (
       },
     });
   const refusals = createRefusals(clock.agent, revisionOf);
+  const kernelDrift = createKernelDrift(clock.agent);
   let standing: Standing = NOTHING_KNOWN;
   let drift = 0;
   const transactions: string[] = [];
@@ -88,6 +90,7 @@ export const openPass = async (
     ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
     lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
     refusals,
+    kernelDrift,
     clock: clock.agent,
     onStanding: (next) => {
       standing = next;
@@ -116,6 +119,7 @@ export const openPass = async (
           driver,
           pass,
           refusals,
+          kernelDrift,
           source: { rules: () => [...rules], unknownKinds: () => [], unservedKinds: () => [] },
           secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
           networks: () => networks,

@@ -1,0 +1,68 @@
+/**
+ * Which nft rules of our sections the kernel has lost. What they should be is not compiled here a second time: it is what the kernel
+ * had right after a reload of ours that OpenWRT did not refuse. Rules that have come since, whoever made them, are not looked at. Pure.
+ */
+import type { UciSection } from '#shared/uci/model.ts';
+
+/** `chain` and rule, as nft prints them -> how often: several sections may make the same. */
+export type NftRules = ReadonlyMap<string, number>;
+
+const CHAIN = /^\tchain (\S+) \{$/;
+
+/** `text`: what `nft -s list table inet fw4` prints. */
+export const nftRulesIn = (text: string): NftRules => {
+  const rules = new Map<string, number>();
+  let chain = '';
+  for (const line of text.split('\n')) {
+    const [, begun] = CHAIN.exec(line) ?? [];
+    if (begun !== undefined) chain = begun;
+    else if (line === '\t}') chain = '';
+    else if (chain !== '' && line.startsWith('\t\t')) {
+      const rule = `${chain} ${line.trim()}`;
+      rules.set(rule, (rules.get(rule) ?? 0) + 1);
+    }
+  }
+  return rules;
+};
+
+/** Section -> the first of its rules that is gone. What no section can be made out of is nobody's. */
+export const lackingRules = (
+  sections: readonly UciSection[],
+  before: NftRules | undefined = new Map(),
+  now: NftRules,
+): ReadonlyMap<string, string> => {
+  const gone = [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
+  if (gone.length === 0) return new Map();
+  const owners = ownersIn(sections);
+  const lacking = new Map<string, string>();
+  for (const [rule] of gone) {
+    const owner = owners(rule);
+    if (owner !== undefined && !lacking.has(owner)) lacking.set(owner, `the nft rule ${rule}`);
+  }
+  return lacking;
+};
+
+const COMMENT = /comment "!fw4: (.*?)(?: \(reflection\))?"$/;
+const NAMED_BY_COMMENT: ReadonlySet<string> = new Set(['rule', 'redirect', 'nat', 'forwarding']);
+
+/** fw4 writes the name of a rule into a comment, that of a zone into the names of chains. */
+const ownersIn = (sections: readonly UciSection[]): ((rule: string) => string | undefined) => {
+  const byComment = new Map<string, string>();
+  const byZone = new Map<string, string>();
+  for (const { name, type, options } of sections) {
+    const given = typeof options['name'] === 'string' ? options['name'] : name;
+    if (NAMED_BY_COMMENT.has(type)) byComment.set(given, name);
+    if (type === 'zone') byZone.set(given, name);
+  }
+  return (rule) => byComment.get(COMMENT.exec(rule)?.[1] ?? '') ?? byZone.get(zoneOf(rule));
+};
+
+const CHAIN_OF_A_ZONE =
+  /^(?:input|output|forward|helper|notrack|srcnat|dstnat|mangle_[a-z]+|(?:accept|reject|drop)_(?:from|to))_(.+)$/;
+
+/** A chain of a zone, or the jump to one. */
+const zoneOf = (rule: string): string => {
+  const [chain = ''] = rule.split(' ');
+  const [, target = ''] = / jump (\S+)/.exec(rule) ?? [];
+  return (CHAIN_OF_A_ZONE.exec(target) ?? CHAIN_OF_A_ZONE.exec(chain))?.[1] ?? '';
+};

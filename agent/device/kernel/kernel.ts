@@ -1,0 +1,175 @@
+/**
+ * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A look every few seconds finds a table
+ * of nft that is gone, a route, an ip rule; nft's rules one by one are compared once a minute, and after each reload of ours.
+ */
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Capabilities } from '#shared/resources/capabilities.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import type { KernelLook, Lacking } from '../driver.ts';
+import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
+import type { UbusSession } from '../ubus/client/session.ts';
+import { found, runVerb } from './calls.ts';
+import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
+import { lackingRouting } from './routing.ts';
+
+/** What is gone is to be back after 5 s. */
+const LOOK_MS = 3_000;
+/** 5,000 rules take 0.11 s of the CNF's CPU (measured). */
+const THOROUGH_LOOK_MS = 60_000;
+
+/** A package as it was read last. The same sections are the same array. */
+export type Contents = (name: string) => readonly UciSection[];
+
+type Look = {
+  session: UbusSession;
+  capabilities: Pick<Capabilities, 'firewall'>;
+  contents: Contents;
+  signal: AbortSignal;
+};
+
+export type Kernel = {
+  /** In each new session, before anything else. @throws OpenwrtError */
+  begin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
+  /** The last look is some seconds old. */
+  isDue: () => boolean;
+  /** @throws OpenwrtError */
+  look: (look: Look) => Promise<KernelLook>;
+  /**
+   * The same after reloads of ours: what the kernel has now of these packages is what it should have, and routes and rules that a service
+   * has taken away come back. @throws OpenwrtError
+   */
+  reloaded: (look: Look, packages: readonly string[]) => Promise<KernelLook>;
+  /** Differs when what is lacking does. */
+  version: () => string;
+};
+
+const FW4 = 'table inet fw4';
+/** One for each family of addresses, where iptables makes rules of nft. */
+const MWAN3 = 'chain mwan3_hook';
+const NONE: ReadonlyMap<string, string> = new Map();
+const HASH = /^[0-9a-f]{32}/m;
+
+export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
+  /** Why nobody looks. */
+  let unread: string | undefined = 'the agent has not looked yet';
+  let lookedAt = -Infinity;
+  let seen = { hash: '', routing: '', hasFw4: false, hooks: 0 };
+  /** As they were after mwan3's last reload by us, or first seen. */
+  let expectedHooks: number | undefined;
+  let thorough = { at: -Infinity, hash: '', rules: new Map() as NftRules };
+  /** As they were after the firewall's last reload by us, or first seen. */
+  let expected: NftRules | undefined;
+  let lacking: Lacking = new Map();
+  const inRouting = sameAgain(lackingRouting);
+  const inRules = sameAgain(lackingRules);
+
+  /** The hash that the verb has printed, and its other lines; undefined: nobody looks any more. */
+  const run = async (
+    { session, signal }: Look,
+    verb: 'state' | 'dump',
+  ): Promise<{ hash: string; lines: readonly string[] } | undefined> => {
+    const answer = await runVerb(session, verb, signal);
+    if ('whyNot' in answer) {
+      unread = answer.whyNot;
+      return undefined;
+    }
+    const hash = HASH.exec(answer.stdout)?.[0] ?? '';
+    return { hash, lines: answer.stdout.split('\n') };
+  };
+
+  const readState = async (look: Look): Promise<void> => {
+    lookedAt = clock.monotonic();
+    const state = await run(look, 'state');
+    if (state === undefined) return;
+    const { hash, lines } = state;
+    const routing =
+      hash === seen.hash ? seen.routing : await found(look.session, hash, look.signal);
+    const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
+    seen = { hash, routing, hasFw4: linesWith(FW4) > 0, hooks: linesWith(MWAN3) };
+    expectedHooks ??= seen.hooks;
+  };
+
+  const readRules = async (look: Look): Promise<void> => {
+    const dump = await run(look, 'dump');
+    if (dump === undefined) return;
+    const { hash } = dump;
+    const rules =
+      hash === thorough.hash
+        ? thorough.rules
+        : nftRulesIn(await found(look.session, hash, look.signal));
+    thorough = { at: clock.monotonic(), hash, rules };
+    expected ??= rules;
+  };
+
+  const compare = ({ contents, capabilities }: Look): KernelLook => {
+    const [firewall, mwan3] = [contents('firewall'), contents('mwan3')];
+    const hasTable = capabilities.firewall !== 'fw4' || seen.hasFw4;
+    const hasHooks = seen.hooks >= (expectedHooks ?? 0);
+    const found: [string, ReadonlyMap<string, string>][] = [
+      ['network', inRouting(contents('network'), seen.routing)],
+      [
+        'firewall',
+        hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
+      ],
+      ['mwan3', hasHooks ? NONE : allOf(mwan3, "mwan3's rules in nft's table mangle")],
+    ];
+    lacking = new Map(found.filter(([, sections]) => sections.size > 0));
+    return { lacking, unread };
+  };
+
+  const look = async (at: Look): Promise<KernelLook> => {
+    if (unread === undefined) await readState(at);
+    const isDue = clock.monotonic() - thorough.at >= THOROUGH_LOOK_MS;
+    if (unread === undefined && isDue && seen.hasFw4) await readRules(at);
+    if (unread === undefined) return compare(at);
+    lacking = new Map();
+    return { lacking, unread };
+  };
+
+  return {
+    begin: async (session, signal) => {
+      unread = await whyNot(session, signal);
+      lookedAt = -Infinity;
+    },
+    isDue: () => unread === undefined && clock.monotonic() - lookedAt >= LOOK_MS,
+    look,
+    reloaded: async (at, packages) => {
+      if (packages.includes('mwan3')) expectedHooks = undefined;
+      if (packages.includes('firewall')) {
+        expected = undefined;
+        thorough = { ...thorough, at: -Infinity };
+      }
+      const after = await look(at);
+      if (!after.lacking.has('network')) return after;
+      await runVerb(at.session, 'restore-routes', at.signal);
+      return look(at);
+    },
+    version: () => JSON.stringify([...lacking].map(([name, sections]) => [name, ...sections])),
+  };
+};
+
+/** A login that may not start anything is answered as if its session had ended. */
+const whyNot = async (session: UbusSession, signal: AbortSignal): Promise<string | undefined> => {
+  try {
+    const answer = await runVerb(session, 'state', signal);
+    return 'whyNot' in answer ? answer.whyNot : undefined;
+  } catch (error) {
+    if (!(error instanceof UbusError) || error.code !== ACCESS_DENIED) throw error;
+    return 'the login on OpenWRT may not run programs';
+  }
+};
+
+const allOf = (sections: readonly UciSection[], what: string): ReadonlyMap<string, string> =>
+  new Map(sections.map(({ name }) => [name, what]));
+
+/** The last result, while nothing that it was made of is another. */
+const sameAgain = <Given extends readonly unknown[], Result>(
+  compute: (...given: Given) => Result,
+): ((...given: Given) => Result) => {
+  let last: { given: Given; result: Result } | undefined;
+  return (...given) => {
+    const isSame = last?.given.every((value, at) => value === given[at]) === true;
+    last = last !== undefined && isSame ? last : { given, result: compute(...given) };
+    return last.result;
+  };
+};

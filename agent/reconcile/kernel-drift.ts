@@ -1,0 +1,46 @@
+/**
+ * What the kernel lacks of ours: which packages are to be loaded anew for it, and whether somebody else has taken it away. What a repair
+ * did not bring, or what went again at once, is tried again at growing intervals, since each try is a reload.
+ */
+import { createBackoff } from '#shared/runtime/backoff.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { lackingIn, type PassState } from './pass-state.ts';
+import type { Standing } from './standing.ts';
+import { packageOf } from './takeover.ts';
+
+const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
+
+export type KernelDrift = {
+  /** The packages to repair are doubtful in the state that comes back. */
+  found: (state: PassState) => { state: PassState; drifted: readonly string[] };
+  /** What a pass has left. */
+  left: (standing: Standing) => void;
+  /** A pass is to try again. */
+  isDue: () => boolean;
+};
+
+export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift => {
+  const backoff = createBackoff(BACKOFF);
+  let before: Pick<Standing, 'inForce' | 'lacking'> = { inForce: new Set(), lacking: new Map() };
+  let retryAt = Infinity;
+  const isDue = (): boolean => clock.monotonic() >= retryAt;
+  return {
+    found: (state) => {
+      const keys = [...lackingIn(state).keys()];
+      const repaired = keys.filter((key) => isDue() || !before.lacking.has(key));
+      const drifted = keys.filter((key) => before.inForce.has(key));
+      return {
+        state: { ...state, doubtful: new Set([...state.doubtful, ...repaired.map(packageOf)]) },
+        drifted: [...new Set(drifted.map(packageOf))],
+      };
+    },
+    left: (standing) => {
+      before = standing;
+      if (standing.lacking.size === 0) {
+        backoff.reset();
+        retryAt = Infinity;
+      } else if (retryAt === Infinity || isDue()) retryAt = clock.monotonic() + backoff.next();
+    },
+    isDue,
+  };
+};
