@@ -8,7 +8,7 @@ import { defineKind } from '../kind.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalTextOrNumber } from '../schema.ts';
 
-/** Behind rules that have a place, in front of table main's own. */
+/** Behind rules that have a place, in front of table main's own: without one netifd gives the first places of all (measured). */
 const BEHIND_ALL = '32000';
 
 /** The kernel's range for both. */
@@ -64,7 +64,7 @@ export const cnfRouteRule = defineKind({
         src,
         dest: dst,
         invert: not === true ? '1' : undefined,
-        priority: prio,
+        priority: prio ?? BEHIND_ALL,
         mark: fwmark,
         lookup: table,
       }),

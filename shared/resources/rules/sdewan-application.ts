@@ -39,6 +39,12 @@ const spec = z.strictObject({
   cnfPort: unusedPort(),
 });
 
+/**
+ * In front of all others, as the kernel puts ICN's, but not in the places from 1000 to 3999, which mwan3 clears at each reload. Without
+ * one netifd counts from 1 through all rules, into those.
+ */
+const PRIORITY = '900';
+
 /** Undefined: the coordinator has not said yet. What is no address is left out. */
 const addressesIn = ({ annotations }: RenderContext): string[] | undefined =>
   annotations[POD_ADDRESSES_ANNOTATION]?.split(',').filter((one) => isIP(one) !== 0);
@@ -94,6 +100,7 @@ export const sdewanApplication = defineKind({
       (addressesIn(context) ?? []).map((address) =>
         section(isIPv6(address) ? 'rule6' : 'rule', `${context.sectionName}_${uciName(address)}`, {
           src: address,
+          priority: PRIORITY,
           lookup: CNF_TABLE,
         }),
       ),

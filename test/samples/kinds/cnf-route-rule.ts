@@ -139,6 +139,7 @@ config rule 'sdewan_rule_all_fields'
 
 config rule6 'sdewan_rule_v6'
 	option dest '2001:db8::/32'
+	option priority '32000'
 	option lookup 'main'
 
 config rule 'sdewan_rule_all_fields_2'
@@ -151,6 +152,7 @@ config rule 'sdewan_rule_all_fields_2'
 
 config rule 'sdewan_rule_a_place_behind'
 	option src '192.168.2.0/24'
+	option priority '32000'
 	option lookup 'main'
 
 `,

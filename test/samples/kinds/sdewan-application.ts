@@ -109,26 +109,32 @@ config rule 'my_app_3'
 
 config rule 'sdewan_app_my_app_10_244_1_5'
 	option src '10.244.1.5'
+	option priority '900'
 	option lookup '40'
 
 config rule 'sdewan_app_my_app_2_10_244_1_5'
 	option src '10.244.1.5'
+	option priority '900'
 	option lookup '40'
 
 config rule 'sdewan_app_my_app_2_10_244_2_7'
 	option src '10.244.2.7'
+	option priority '900'
 	option lookup '40'
 
 config rule6 'sdewan_app_my_app_2_fd00_10_244__5'
 	option src 'fd00:10:244::5'
+	option priority '900'
 	option lookup '40'
 
 config rule 'sdewan_app_my_app_3_10_244_1_5'
 	option src '10.244.1.5'
+	option priority '900'
 	option lookup '40'
 
 config rule 'sdewan_app_my_app_3_10_244_2_7'
 	option src '10.244.2.7'
+	option priority '900'
 	option lookup '40'
 
 `,
