@@ -28,9 +28,9 @@ export const verdictOf = (
   found: readonly FailedCheck[],
   { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
 ): ReviewVerdict => {
-  const told = found.filter(({ check }) => check.severity === 'deny' || mode !== 'off');
-  const denies = ({ check }: FailedCheck): boolean =>
-    !dryRun && (check.severity === 'deny' || mode === 'deny');
+  const told = found.filter(({ check }) => check.severity !== 'reference' || mode !== 'off');
+  const denies = ({ check: { severity } }: FailedCheck): boolean =>
+    !dryRun && (severity === 'deny' || (severity === 'reference' && mode === 'deny'));
   const warnings = told.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
   const denials = told.filter(denies).map(({ refusal }) => refusal);
   const [first] = denials;

@@ -10,6 +10,8 @@ export const admissionRefusals = {
   InUse: { code: 409, status: 'Conflict' },
   UnknownBucketType: { code: 422, status: 'Invalid' },
   BucketForbidden: { code: 403, status: 'Forbidden' },
+  /** Never refused: only warned of. */
+  Caution: { code: 422, status: 'Invalid' },
   SecondCnf: { code: 409, status: 'Conflict' },
   NotInjectable: { code: 422, status: 'Invalid' },
 } as const satisfies Record<string, { code: number; status: string }>;

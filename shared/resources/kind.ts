@@ -111,6 +111,8 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   holdsKeys?: true;
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
+  /** What admission warns of and allows; each names the field. */
+  cautions?: (spec: Spec) => readonly string[];
   devices?: (spec: Spec) => readonly DeviceUse[];
   secrets?: (spec: Spec) => readonly SecretUse[];
   pods?: (spec: Spec) => PodSelection;

@@ -3,6 +3,8 @@ import { change, context, facts, rule, zone } from '../testing/changes.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { isUnused, referencesExist } from './references.ts';
+import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
+import { ruleChecks } from './list.ts';
 import { metadataIsValid, specIsValid } from './spec.ts';
 
 const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
@@ -127,5 +129,48 @@ describe('networks', () => {
 
   it('are not looked at while there is no CNF', () => {
     expect(networksExist(create, facts(), context)).toBeUndefined();
+  });
+});
+
+describe('a place that each reload of mwan3 clears', () => {
+  const removed =
+    'is removed by each reload of mwan3; the agent puts it back, and for some seconds packets go another way';
+  const cautionsOf = (kind: string, spec: object): readonly string[][] =>
+    referenceModes.map((mode) => {
+      const created = change({ after: rule(kind, 'one', spec) });
+      const found = findRefusals(ruleChecks, created, facts(), context);
+      const verdict = verdictOf(found, { mode, dryRun: false });
+      expect(verdict.allowed).toBe(true);
+      return [...verdict.warnings];
+    });
+  const inAllModes = (warnings: string[]) => referenceModes.map(() => warnings);
+
+  it.each([
+    [
+      'CNFRoute',
+      { dst: '10.0.0.0/8', dev: 'net0', table: 'cnf' },
+      `spec.table: a route in table 40 ${removed}`,
+    ],
+    [
+      'CNFRouteRule',
+      { src: '10.0.0.1', prio: '1000' },
+      `spec.prio: a rule with a priority from 1000 to 3999 ${removed}`,
+    ],
+    [
+      'CNFRouteRule',
+      { src: '10.0.0.1', prio: 3999 },
+      `spec.prio: a rule with a priority from 1000 to 3999 ${removed}`,
+    ],
+  ])('is allowed for a %s (%j), with a warning in all modes', (kind, spec, warning) => {
+    expect(cautionsOf(kind, spec)).toEqual(inAllModes([warning]));
+  });
+
+  it.each([
+    ['CNFRoute', { dst: '10.0.0.0/8', dev: 'net0', table: 'default' }],
+    ['CNFRouteRule', { src: '10.0.0.1', prio: '999' }],
+    ['CNFRouteRule', { src: '10.0.0.1', prio: '4000' }],
+    ['CNFRouteRule', { src: '10.0.0.1' }],
+  ])('is not that of a %s (%j)', (kind, spec) => {
+    expect(cautionsOf(kind, spec)).toEqual(inAllModes([]));
   });
 });

@@ -5,15 +5,15 @@ import type { Check, FactName } from './check.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { isUnused, referencesExist } from './references.ts';
-import { metadataIsValid, specIsValid } from './spec.ts';
+import { cautionsOf, metadataIsValid, specIsValid } from './spec.ts';
 
 export type ListedCheck = {
   name: string;
   on: readonly Operation[];
   /** What it reads beside the request. */
   needs: readonly FactName[];
-  /** `reference`: what a refusal comes to is a matter of the mode, since files are applied in any order. */
-  severity: 'deny' | 'reference';
+  /** `reference`: what a refusal comes to is a matter of the mode, since files are applied in any order. `caution`: a warning in all modes. */
+  severity: 'deny' | 'reference' | 'caution';
   check: Check;
 };
 
@@ -26,6 +26,7 @@ export const ruleChecks: readonly ListedCheck[] = [
     check: metadataIsValid,
   },
   { name: 'spec', on: ['CREATE', 'UPDATE'], needs: [], severity: 'deny', check: specIsValid },
+  { name: 'cautions', on: ['CREATE', 'UPDATE'], needs: [], severity: 'caution', check: cautionsOf },
   { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
   {
     name: 'references',

@@ -10,6 +10,14 @@ export const specIsValid: Check = ({ after, specChanged, kind }) => {
     : undefined;
 };
 
+/** What is allowed, and may not be what its author expects. */
+export const cautionsOf: Check = ({ after, specChanged, kind }) => {
+  if (after === undefined || !specChanged) return undefined;
+  const checked = checkSpec(kind, after.spec);
+  const cautions = 'problem' in checked ? [] : (kind.cautions?.(checked.spec) ?? []);
+  return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
+};
+
 /** Also on updates: annotations can change at any time. */
 export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
   if (after === undefined) return undefined;

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { count, mark, network } from '../fields.ts';
 import { icnResource, oneNetwork, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
+import { mwan3Removes } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { optionalTextOrNumber } from '../schema.ts';
 
@@ -55,6 +56,10 @@ export const cnfRouteRule = defineKind({
       'must be of the same address family as src',
     ),
   ],
+  cautions: ({ prio }) =>
+    prio !== undefined && mwan3Removes.rule(Number(prio))
+      ? [`spec.prio: a rule with a priority from 1000 to 3999 ${mwan3Removes.words}`]
+      : [],
   uci: {
     package: 'network',
     ownership: 'prefix',

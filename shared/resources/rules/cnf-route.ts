@@ -13,7 +13,7 @@ import {
   inOwnPackage,
 } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { CNF_TABLE, interfaceOn } from '../network.ts';
+import { CNF_TABLE, interfaceOn, mwan3Removes } from '../network.ts';
 import { ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
@@ -46,6 +46,8 @@ export const cnfRoute = defineKind({
     ),
   ],
   devices: ({ dev }) => deviceUse('spec.dev', dev),
+  cautions: ({ table }) =>
+    table === 'cnf' ? [`spec.table: a route in table ${CNF_TABLE} ${mwan3Removes.words}`] : [],
   uci: {
     package: 'network',
     ownership: 'prefix',
