@@ -138,6 +138,11 @@ export class OpenwrtBlockedError extends OpenwrtError {
   override name = 'OpenwrtBlockedError';
 }
 
+/** A service takes longer than OpenWRT waits for its end, and goes on by itself: nobody will know what it says. */
+export class OpenwrtUnheardError extends OpenwrtError {
+  override name = 'OpenwrtUnheardError';
+}
+
 /** Something answers at the address, and it does not speak the driver's API. */
 export class OpenwrtApiMissingError extends OpenwrtError {
   override name = 'OpenwrtApiMissingError';

@@ -1,6 +1,6 @@
 /** The UCI packages that rules go to, each with the service that takes it. */
 import { isPackage } from '#shared/resources/parts.ts';
-import { deltaOf } from '#shared/uci/delta.ts';
+import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { whyNotReload } from '../services/services.ts';
 import { readSettled, stateVersion } from '../ubus/read/settled.ts';
 import { runTransaction } from '../ubus/write/transaction.ts';
@@ -18,9 +18,12 @@ export const packages: Part = {
   fingerprint: ({ session, path, packages: names }, signal) =>
     path.versions(session, names, signal),
   delta: deltaOf,
-  apply: ({ path, held, ...change }) => {
-    const bases = change.deltas.map(({ package: name }) => [name, baseOf(held, name)] as const);
-    return runTransaction(path, { ...change, bases: new Map(bases) });
+  apply: ({ path, held, timing, ...change }) => {
+    const { deltas } = change;
+    const bases = new Map(deltas.map(({ package: name }) => [name, baseOf(held, name)] as const));
+    const after = deltas.map((delta) => applyDelta(baseOf(held, delta.package).content, delta));
+    const limits = timing.times.limitsFor(after);
+    return runTransaction(path, { ...change, bases, limits }, timing);
   },
   rights: rightsOnPackages,
 };

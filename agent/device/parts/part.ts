@@ -10,7 +10,7 @@ import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import type { Grants } from '../ubus/login/grants.ts';
-import type { TransactionResult } from '../ubus/write/transaction.ts';
+import type { Timing, TransactionResult } from '../ubus/write/transaction.ts';
 import type { Base, PackageState, WritePath } from '../ubus/write/write-path.ts';
 
 /** An OpenWRT as it is in this session. */
@@ -27,6 +27,7 @@ export type DeviceNow = {
 };
 
 export type Change = Pick<DeviceNow, 'session' | 'path' | 'held'> & {
+  timing: Timing;
   deltas: readonly UciDelta[];
   signal: AbortSignal;
 };

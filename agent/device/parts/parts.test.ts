@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { partsBeside } from '#shared/resources/parts.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { fastPath } from '../ubus/write/fast.ts';
+import { createReloadTimes } from '../ubus/write/reload-times.ts';
 import { applyParts, partOf, parts } from './parts.ts';
 import type { Carry, Change, Part } from './part.ts';
 
@@ -43,6 +45,7 @@ describe('a change of several parts', () => {
     session,
     path: fastPath,
     held: new Map(),
+    timing: { clock: createManualClock(), times: createReloadTimes() },
     deltas: ['a', 'b', 'c'].map(deltaOf),
     signal: new AbortController().signal,
   };

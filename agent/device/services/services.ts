@@ -1,13 +1,13 @@
 /** Reloads the service behind a package, and reads what it says. Most init scripts bear their package's name. */
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
-import { OpenwrtError } from '../driver.ts';
+import { OpenwrtError, OpenwrtUnheardError } from '../driver.ts';
 import { blindness, readReload, type ReloadVerdict } from './fw4.ts';
-import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
+import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/client/session.ts';
 
-/** rpcd cuts `file.exec` at 30 s; fw4 takes 6.2 s for 10,000 named rules (measured). */
-const RELOAD_TIMEOUT_MS = 35_000;
+/** fw4 takes 6.2 s for 10,000 named rules (measured); what is known of a device beyond that comes with the call. */
+const RELOAD_TIMEOUT_MS = 120_000;
 
 /** In the order of preference: images differ in where fw4 is, those before 22.03 have firewall3, and IPsec has two services. */
 const RELOADS: Readonly<Record<string, readonly string[]>> = {
@@ -15,6 +15,9 @@ const RELOADS: Readonly<Record<string, readonly string[]>> = {
   // The same order as in capabilities.ts.
   ipsec: ['/etc/init.d/ipsec', '/etc/init.d/swanctl'],
 };
+
+const UNHEARD =
+  'it takes longer than OpenWRT waits for it: raise option timeout of rpcd and script_timeout of uhttpd';
 
 /** Programs that reload the service behind a package when called with `reload`. */
 export const reloadersOf = (name: string): readonly string[] =>
@@ -51,15 +54,18 @@ export const reloadService = async (
   session: UbusSession,
   content: UciPackage,
   signal: AbortSignal,
+  waitMs = RELOAD_TIMEOUT_MS,
 ): Promise<ReloadVerdict> => {
   const { name } = content;
   const commands = reloadersOf(name);
   for (const command of commands) {
-    const reloaded = await run(session, command, 'reload', signal);
+    const reloaded = await run(session, [command, 'reload'], { signal, waitMs });
     // Not there, or not what the rights name: the next one may be.
     if (reloaded === undefined) continue;
     const isStopped = FW4.has(command) && reloaded.stderr.includes(STOPPED);
-    const started = isStopped ? await run(session, command, 'start', signal) : undefined;
+    const started = isStopped
+      ? await run(session, [command, 'start'], { signal, waitMs })
+      : undefined;
     const { code, stderr } = started ?? reloaded;
     const verdict = readReload(stderr, content.sections);
     // Other services' exit codes tell nothing (measured).
@@ -81,15 +87,16 @@ const assertLoaded = (
   throw new OpenwrtError('reload firewall', `${command} ended with code ${code}: ${why}`);
 };
 
-/** Undefined when it cannot be run. @throws UbusError when the session has ended */
+/** Undefined when it cannot be run. @throws UbusError when the session has ended, OpenwrtUnheardError when it takes too long */
 const run = async (
   session: UbusSession,
-  command: string,
-  action: 'reload' | 'start',
-  signal: AbortSignal,
+  [command, action]: readonly [string, 'reload' | 'start'],
+  { signal, waitMs }: { signal: AbortSignal; waitMs: number },
 ): Promise<Ended | undefined> => {
   const call = { object: 'file', method: 'exec', args: { command, params: [action] } };
-  const [answer] = await session.attempt([call], { signal, timeoutMs: RELOAD_TIMEOUT_MS });
+  const [answer] = await session.attempt([call], { signal, timeoutMs: waitMs });
   if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
+  if (answer?.code === UBUS_STATUS.timeout || answer?.code === REQUEST_TIMED_OUT)
+    throw new OpenwrtUnheardError(`${action} ${command}`, UNHEARD);
   return answer?.code === 0 ? checked(call, answer, execSchema) : undefined;
 };

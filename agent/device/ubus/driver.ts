@@ -21,7 +21,9 @@ import type { OpenwrtTarget } from './login/credentials.ts';
 import { createUbusSessions, type UbusSession } from './client/session.ts';
 import { stateVersion } from './read/settled.ts';
 import { runRename } from './write/rename.ts';
+import { createReloadTimes } from './write/reload-times.ts';
 import { createStagedPath } from './write/staged.ts';
+import type { Timing } from './write/transaction.ts';
 import type { Base, PackageState, WritePath } from './write/write-path.ts';
 
 export type UbusDriverOptions = {
@@ -59,6 +61,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
   let held: ReadonlyMap<string, PackageState> = new Map();
+  const timing: Timing = { clock, times: createReloadTimes() };
   const names = [...packages, ...partsBeside.map(({ name }) => name)];
 
   /** A restart of OpenWRT ends all sessions. */
@@ -161,7 +164,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         await settleNow(session, signal);
         for (const delta of deltas) baseOf(held, delta.package);
         unsettled = true;
-        const result = await applyParts(parts, { session, path, held, deltas, signal });
+        const result = await applyParts(parts, { session, path, held, timing, deltas, signal });
         unsettled = false;
         if (result.outcome === 'rejected') return result;
         const observed = hold(result.states);

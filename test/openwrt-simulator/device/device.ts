@@ -43,6 +43,8 @@ export type DeviceOptions = {
   reloadMsPerRule?: number;
   /** Milliseconds that each `fw4 reload` takes besides; 0 when absent. */
   reloadMs?: number;
+  /** Milliseconds after which rpcd kills a program: its option `timeout`; 30 s when absent. */
+  execTimeoutMs?: number;
   /** Milliseconds that an action of another service takes, by the package's name; 0 for those that are not there. */
   serviceMs?: Readonly<Record<string, number>>;
   /**
@@ -120,6 +122,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const kernel = createKernel(store, options.userRules);
   const programs = new ProgramRunner({
     clock,
+    timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
         { root, store, writer, services, fw4, netifd, clock },

@@ -15,17 +15,23 @@ export type ProgramCall = {
 };
 export type Program = (call: ProgramCall) => ProgramResult | Promise<ProgramResult>;
 
-/** Milliseconds after which rpcd kills a program. */
-export const EXEC_TIMEOUT_MS = 30_000;
+/** Milliseconds after which rpcd kills a program, as OpenWRT has it set. */
+const EXEC_TIMEOUT_MS = 30_000;
 
 const SEARCH_PATH = ['/usr/bin', '/usr/sbin', '/bin', '/sbin'];
 
 export class ProgramRunner {
   readonly #programs: ReadonlyMap<string, Program | string>;
   readonly #clock: Clock;
+  readonly #timeoutMs: number;
 
   /** `programs` by absolute path; a text is a link to another path. */
-  constructor(deps: { programs: Readonly<Record<string, Program | string>>; clock: Clock }) {
+  constructor(deps: {
+    programs: Readonly<Record<string, Program | string>>;
+    clock: Clock;
+    timeoutMs?: number | undefined;
+  }) {
+    this.#timeoutMs = deps.timeoutMs ?? EXEC_TIMEOUT_MS;
     this.#programs = new Map(Object.entries(deps.programs));
     this.#clock = deps.clock;
   }
@@ -48,7 +54,7 @@ export class ProgramRunner {
     if (typeof program !== 'function') throw new Error(`no program ${path}`);
     const killed = new AbortController();
     const timeout = this.#clock
-      .wait(EXEC_TIMEOUT_MS, killed.signal)
+      .wait(this.#timeoutMs, killed.signal)
       .then(() => 'timeout' as const)
       .catch(() => 'timeout' as const);
     const result = await Promise.race([

@@ -18,10 +18,14 @@ export const UBUS_STATUS = {
   notFound: 4,
   noData: 5,
   permissionDenied: 6,
+  timeout: 7,
   unknownError: 9,
 } as const;
 /** JSON-RPC: the session is unknown or expired, or its login may not call this method at all. */
 export const ACCESS_DENIED = -32_002;
+
+/** JSON-RPC: uhttpd has waited long enough, 60 s as OpenWRT has it set. */
+export const REQUEST_TIMED_OUT = -32_003;
 
 export type UbusCall = {
   object: string;

@@ -24,8 +24,8 @@ const USERNAME = 'sdewan';
 /** 256 bits: rounds of hashing cannot add anything, so the fewest that crypt(3) allows spare rpcd the work at each login. */
 const PASSWORD_BYTES = 32;
 const CRYPT = '$5$rounds=1000$';
-/** rpcd's own default. */
-const SESSION_SECONDS = '30';
+/** Of a program that rpcd starts, at most what rpcd takes; OpenWRT's 30 are less than the reload of some thousand rules on a slow CNF. */
+const EXEC_SECONDS = '600';
 
 const FOR_OPENWRT = 0o644;
 const FOR_THE_AGENT = 0o600;
@@ -58,7 +58,7 @@ const rpcdPackage = (hash: string): string =>
   formatPackage({
     name: 'rpcd',
     sections: [
-      { ...anonymous, type: 'rpcd', options: { timeout: SESSION_SECONDS } },
+      { ...anonymous, type: 'rpcd', options: { timeout: EXEC_SECONDS } },
       login('root', '$p$root', '*'),
       login(USERNAME, hash, ACL_GROUP),
     ],

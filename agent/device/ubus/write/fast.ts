@@ -22,7 +22,7 @@ import {
 import { assertUnchanged, unreadable } from './transaction.ts';
 import type { Transaction, WritePath } from './write-path.ts';
 
-/** rpcd undoes the change by itself after this time without a confirmation. */
+/** For what is not followed by a reload: rpcd undoes it by itself after this time without a confirmation. */
 const ROLLBACK_SECONDS = 30;
 /** A delta of 10,000 rules blocks rpcd for 3.6 to 7.2 s (measured). */
 const APPLY_TIMEOUT_MS = 20_000;
@@ -68,7 +68,8 @@ export const fastPath: WritePath = {
     for (const delta of changes) {
       await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
     }
-    await applyStaged(session, APPLY_LIMITS, signal);
+    const { rollbackSeconds } = transaction.limits;
+    await applyStaged(session, { ...APPLY_LIMITS, rollbackSeconds }, signal);
     for (const delta of large) await importRest(transaction, delta);
   },
   renamer: {
@@ -89,6 +90,7 @@ export const fastPath: WritePath = {
   keep: confirm,
   undo: async (transaction, left) => {
     const { session, deltas, signal } = transaction;
+    if (transaction.isKept) return writeInverse(transaction);
     const packages = deltas.map((delta) => delta.package);
     const now = await md5sOf(session, packages, signal);
     if (packages.some((name) => now.get(name) !== left.get(name))) {

@@ -70,8 +70,8 @@ export const createStagedPath = (
       for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
     },
     // Where the login may not, procd does it: each apply tells it what was changed.
-    reload: async (session, content, signal) =>
-      reloadable.has(content.name) ? reloadService(session, content, signal) : SILENT,
+    reload: async (session, content, signal, waitMs) =>
+      reloadable.has(content.name) ? reloadService(session, content, signal, waitMs) : SILENT,
   };
 };
 

@@ -1,10 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { SILENT, type ReloadVerdict } from '../../services/fw4.ts';
 import { answered, fakeSession } from '../client/testing.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createReloadTimes } from './reload-times.ts';
 import { runTransaction } from './transaction.ts';
 import type { WritePath } from './write-path.ts';
 
@@ -39,8 +41,10 @@ const wider = (name: string): ReloadVerdict => ({
 });
 
 let steps: string[];
+let clock: ManualClock;
 beforeEach(() => {
   steps = [];
+  clock = createManualClock();
 });
 
 type World = {
@@ -50,7 +54,7 @@ type World = {
   /** Of the file before the writing. */
   version?: string;
   /** What the service says, one after the other. */
-  verdicts?: readonly ReloadVerdict[];
+  verdicts?: readonly (ReloadVerdict | Promise<ReloadVerdict>)[];
 };
 const run = (world: World = {}) => {
   const { found = wanted, version = 'one', verdicts = [FINE] } = world;
@@ -82,7 +86,10 @@ const run = (world: World = {}) => {
   };
   const { session } = fakeSession(() => answered());
   const bases = new Map([['firewall', { version: 'one', content: base }]]);
-  return runTransaction(path, { session, deltas: [world.delta ?? delta], bases, signal });
+  const times = createReloadTimes();
+  const limits = times.limitsFor([wanted]);
+  const deltas = [world.delta ?? delta];
+  return runTransaction(path, { session, deltas, bases, limits, signal }, { clock, times });
 };
 
 describe('a transaction', () => {
@@ -202,6 +209,21 @@ describe('a change is undone, and the service has what was before,', () => {
     const result = await run({ delta: nothing, found: base, verdicts });
     expect(result).toMatchObject({ outcome: 'rejected', sections: [] });
     expect(steps).toEqual(['read', 'reload the base']);
+  });
+});
+
+describe('a reload that takes longer than the timer of the apply is armed for', () => {
+  it('has the change made permanent before that, once', async () => {
+    const service = Promise.withResolvers<ReloadVerdict>();
+    const result = run({ verdicts: [service.promise] });
+    await vi.waitFor(() => expect(steps).toContain('reload'));
+    clock.advance(24_000);
+    expect(steps).not.toContain('keep');
+    clock.advance(2_500);
+    await vi.waitFor(() => expect(steps).toContain('keep'));
+    service.resolve(FINE);
+    expect(await result).toMatchObject({ outcome: 'done' });
+    expect(steps).toEqual(['write', 'read', 'reload', 'keep']);
   });
 });
 

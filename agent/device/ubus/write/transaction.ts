@@ -4,11 +4,18 @@
  */
 import { applyDelta, isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatDeltaFile } from '#shared/uci/format.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError, OpenwrtError, type ApplyResult } from '../../driver.ts';
+import {
+  OpenwrtBlockedError,
+  OpenwrtError,
+  OpenwrtUnheardError,
+  type ApplyResult,
+} from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import { whyNotReload } from '../../services/services.ts';
+import type { ReloadTimes } from './reload-times.ts';
 import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
@@ -24,21 +31,50 @@ export type TransactionResult =
 export const runTransaction = async (
   path: WritePath,
   transaction: Transaction,
+  { clock, times }: Timing,
 ): Promise<TransactionResult> => {
   const { deltas } = transaction;
   await assertUnchanged(path, transaction);
   const unwritable = findUnwritable(deltas) ?? findTooMuch(path, transaction);
   if (unwritable !== undefined) return unwritable;
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
+  const begin = clock.monotonic();
   if (changes.length > 0) await path.write(transaction, changes);
   const written = await readBack(path, transaction);
   const lost = await findLost(path, transaction, written);
   if (lost !== undefined) return undo(path, transaction, lost, written);
-  const reloaded = await reload(path, transaction, written);
-  if ('outcome' in reloaded) return undo(path, transaction, reloaded, written);
+  const keep = async (): Promise<void> => {
+    if (changes.length > 0) await path.keep(transaction);
+  };
+  const reloading = reload(path, transaction, written, { clock, times });
+  const leftMs = transaction.limits.keepAfterMs - (clock.monotonic() - begin);
+  const isLate = await isStillRunning(reloading, leftMs, clock);
+  // A reload that is under way must not find its files gone.
+  if (isLate) await keep();
+  const reloaded = await reloading.catch(async (error: unknown) => {
+    if (error instanceof OpenwrtUnheardError && !isLate) await keep();
+    throw error;
+  });
+  if ('outcome' in reloaded)
+    return undo(path, isLate ? { ...transaction, isKept: true } : transaction, reloaded, written);
   // Commit-confirm belongs here: before the change is made permanent, see that the API server is still reached.
-  if (changes.length > 0) await path.keep(transaction);
+  if (!isLate) await keep();
   return { outcome: 'done', states: written, warnings: reloaded };
+};
+
+export type Timing = { clock: Pick<Clock, 'monotonic' | 'after'>; times: ReloadTimes };
+
+/** After so many milliseconds, or when the work has come to its end, whichever is first. */
+const isStillRunning = async (
+  work: Promise<unknown>,
+  ms: number,
+  clock: Pick<Clock, 'after'>,
+): Promise<boolean> => {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const cancel = clock.after(ms, () => resolve(true));
+  const end = (): void => resolve(false);
+  work.then(end, end);
+  return promise.finally(cancel);
 };
 
 /** The deltas were made for the packages as they were read; another writer since then makes them meaningless. */
@@ -192,12 +228,16 @@ const othersEqual = (
 
 const reload = async (
   path: WritePath,
-  { session, deltas, signal }: Transaction,
+  { session, deltas, limits, signal }: Transaction,
   written: ReadonlyMap<string, Base>,
+  { clock, times }: Timing,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
   const warnings = new Map<string, ReadonlyMap<string, string>>();
   for (const [name, { content }] of written) {
-    const verdict = await path.reload(session, content, signal);
+    const begin = clock.monotonic();
+    const verdict = await path
+      .reload(session, content, signal, limits.waitMs)
+      .finally(() => times.add(content, clock.monotonic() - begin));
     if (verdict.refusal !== undefined) {
       return rejected(name, verdict.refusal.message, verdict.refusal.sections);
     }
@@ -258,7 +298,7 @@ const undo = async (
   for (const delta of deltas) {
     const base = bases.get(delta.package);
     if (base === undefined) continue;
-    const { refusal } = await path.reload(session, base.content, signal);
+    const { refusal } = await path.reload(session, base.content, signal, transaction.limits.waitMs);
     if (refusal !== undefined) {
       throw new OpenwrtBlockedError(
         `reload ${delta.package}`,

@@ -6,6 +6,7 @@ import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import type { UbusSession } from '../client/session.ts';
+import type { ReloadLimits } from './reload-times.ts';
 
 /**
  * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the trouble may be over at
@@ -23,11 +24,14 @@ export type Transaction = {
   session: UbusSession;
   deltas: readonly UciDelta[];
   bases: ReadonlyMap<string, Base>;
+  limits: ReloadLimits;
+  /** Made permanent before its services have taken it, since they take long. */
+  isKept?: true;
   signal: AbortSignal;
 };
 
 /** `bases`: of the packages that sections are named in. */
-export type Renaming = Omit<Transaction, 'deltas'> & { renames: readonly UciRename[] };
+export type Renaming = Omit<Transaction, 'deltas' | 'limits'> & { renames: readonly UciRename[] };
 
 /** How sections are given names. */
 export type Renamer = {
@@ -72,5 +76,6 @@ export type WritePath = {
     session: UbusSession,
     content: UciPackage,
     signal: AbortSignal,
+    waitMs?: number,
   ) => Promise<ReloadVerdict>;
 };
