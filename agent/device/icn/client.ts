@@ -23,6 +23,12 @@ const MAX_ANSWER_BYTES = 16 * 1_048_576;
 /** Calls took 12 to 81 ms with 1,000 objects there (measured); a CNF under load gets some hundred times that. */
 const CALL_TIMEOUT_MS = 15_000;
 
+/**
+ * A server error is of the moment, such as a fork that failed: tried again after these milliseconds. Not more than some seconds in all,
+ * since one object that always ends in one holds up the others for so long.
+ */
+export const RETRY_AFTER_MS = [250, 1_000, 2_000] as const;
+
 export type RestCall = {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the API. */
@@ -57,7 +63,7 @@ export type RestClient = {
 
 export const createRestClient = (
   target: OpenwrtTarget,
-  clock: Pick<Clock, 'monotonic' | 'after'>,
+  clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>,
 ): RestClient => {
   const gate = createLoginGate(clock);
   let cookie: string | undefined;
@@ -152,6 +158,12 @@ export const createRestClient = (
         cookie = undefined;
         answer = await attempt(call, signal);
       }
+      // What else a call does must be looked at before it is done twice.
+      for (const ms of call.method === 'GET' ? RETRY_AFTER_MS : []) {
+        if (!isOfTheMoment(answer)) break;
+        await clock.sleep(ms, signal);
+        answer = await attempt(call, signal);
+      }
       const attempted = attemptOf(call);
       if (answer.status === 403)
         throw new OpenwrtError(attempted, 'it answers 403 after a new login, too');
@@ -169,6 +181,10 @@ export const createRestClient = (
     },
   };
 };
+
+/** Nobody behind a gateway is another matter. */
+export const isOfTheMoment = ({ status }: Pick<Answer, 'status'>): boolean =>
+  status >= 500 && status < 502;
 
 /** @throws OpenwrtApiMissingError, OpenwrtUnreachableError */
 const cookieIn = ({ status, headers }: Answer): string => {

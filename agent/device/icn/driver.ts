@@ -69,7 +69,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       }
       // Whatever becomes of the call, that the object is gone is no news.
       if (write.verb === 'DELETE') state.forget(collection.package, write.name);
-      const refusal = await carryOut(client, write, signal);
+      const refusal = await carryOut(client, write, { clock, signal });
       if (refusal === undefined) continue;
       const name = nameOf(write);
       if (!refusal.stuck) {
@@ -121,7 +121,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       if (isDue()) assertedAt = clock.monotonic();
       return {
         packages: names.toOurs(packages),
-        unusable: new Map(),
+        unusable: state.unusable(),
         fingerprint: fingerprintNow(),
         incarnation: `${client.losses()}/${restarts}`,
         capabilities: ICN_IMAGE,

@@ -4,14 +4,14 @@
  */
 import { createHash } from 'node:crypto';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
-import { OpenwrtApiMissingError, OpenwrtError, type Fingerprint } from '../driver.ts';
+import { OpenwrtApiMissingError, type Fingerprint } from '../driver.ts';
 import { COLLECTIONS, type Collection } from './collections.ts';
-import { expectStatus, type RestCall, type RestClient } from './client.ts';
+import type { RestCall, RestClient } from './client.ts';
 import { inForceBy, isShown } from './in-force.ts';
 import { isDoubled, listSchema, notInForce, sectionsOf } from './objects.ts';
 
-/** Undefined: this OpenWRT does not have the collection. */
-type Listed = { content: UciPackage; hash: string } | undefined;
+/** Undefined: this OpenWRT does not have the collection. `why`: it could not be listed now; what it held when it was last. */
+type Listed = { content: UciPackage; hash: string; why?: string } | undefined;
 
 export type IcnState = {
   /** Lists the collections anew; gives whether objects went without us. @throws OpenwrtError */
@@ -20,6 +20,8 @@ export type IcnState = {
   probe: (signal: AbortSignal) => Promise<Fingerprint>;
   fingerprint: () => Fingerprint;
   packages: () => ReadonlyMap<string, UciPackage>;
+  /** Collections that could not be listed, and why. */
+  unusable: () => ReadonlyMap<string, string>;
   section: (packageName: string, name: string) => UciSection | undefined;
   /** We have put something there: whether it still is tells of a restart. */
   watch: (packageName: string) => void;
@@ -56,9 +58,13 @@ export const createIcnState = (client: RestClient): IcnState => {
     const call: RestCall = { method: 'GET', path: collection.path };
     const answer = await client.call(call, signal);
     if (answer.status === 404) return undefined;
-    const list = listSchema(collection.key).safeParse(expectStatus(call, answer, 200).json);
-    if (!list.success)
-      throw new OpenwrtError(`list ${collection.package}`, 'the answer is no list');
+    const { package: name } = collection;
+    const list = listSchema(collection.key).safeParse(answer.json);
+    if (answer.status !== 200 || !list.success) {
+      const content = listed.get(name)?.content ?? { name, sections: [] };
+      const said = answer.status === 200 ? 'no list' : `HTTP status ${answer.status}`;
+      return { content, hash: 'unread', why: `OpenWRT answers ${said} when ${name} is listed` };
+    }
     const sections = sectionsOf(collection, list.data);
     const content = {
       name: collection.package,
@@ -114,7 +120,13 @@ export const createIcnState = (client: RestClient): IcnState => {
     packages: () =>
       new Map(
         [...listed].flatMap(([name, each]): [string, UciPackage][] =>
-          each ? [[name, each.content]] : [],
+          each && each.why === undefined ? [[name, each.content]] : [],
+        ),
+      ),
+    unusable: () =>
+      new Map(
+        [...listed].flatMap(([name, each]): [string, string][] =>
+          each?.why === undefined ? [] : [[name, each.why]],
         ),
       ),
     section: (packageName, name) =>

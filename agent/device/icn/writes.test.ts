@@ -10,15 +10,17 @@ const FIELDS = { gateway: '203.0.113.9', pre_shared_key: KEY };
 const remote = namedSection('remotes', 'site', FIELDS);
 const rule = namedSection('rules', 'web', { src: 'lan' });
 
+const clock = { sleep: async () => {} };
 const carriedOut = async (
   write: Write,
-  answer: Partial<RestAnswer>,
+  ...answers: Partial<RestAnswer>[]
 ): Promise<{ refusal: Refusal | undefined; calls: RestCall[] }> => {
   const calls: RestCall[] = [];
   const notAsked = () => Promise.reject(new Error('not asked in this test'));
   const client: RestClient = {
     call: async (call) => {
       calls.push(call);
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
       return { status: 201, json: undefined, message: '', ...answer };
     },
     hasSession: () => true,
@@ -26,7 +28,7 @@ const carriedOut = async (
     losses: () => 0,
     close: notAsked,
   };
-  return { refusal: await carryOut(client, write, signal), calls };
+  return { refusal: await carryOut(client, write, { clock, signal }), calls };
 };
 const post = (name: string, section = rule): Write => ({
   verb: 'POST',
@@ -52,6 +54,38 @@ describe('an object is written', () => {
   });
 });
 
+describe('an object is written again after a server error', () => {
+  const stored = { json: { name: 'web', src: 'lan' } };
+  it.each<[string, Partial<RestAnswer>, Partial<RestAnswer>, string[]]>([
+    ['anew, where nothing was stored', { status: 404 }, stored, ['POST', 'GET', 'POST']],
+    [
+      'in place, where it was stored after all',
+      { status: 200 },
+      { ...stored, status: 200 },
+      ['POST', 'GET', 'PUT'],
+    ],
+  ])('%s', async (_what, there, answer, methods) => {
+    const { refusal, calls } = await carriedOut(
+      post('firewall/rules'),
+      { status: 500 },
+      there,
+      answer,
+    );
+    expect(refusal).toBeUndefined();
+    expect(calls.map(({ method }) => method)).toEqual(methods);
+  });
+
+  it('and is refused only when it always ends in one', async () => {
+    const failures = [500, 404, 500, 404, 500, 404, 500].map((status) => ({
+      status,
+      message: 'x',
+    }));
+    const { refusal, calls } = await carriedOut(post('firewall/rules'), ...failures);
+    expect(refusal?.message).toBe('HTTP status 500: x');
+    expect(calls.filter(({ method }) => method === 'POST')).toHaveLength(4);
+  });
+});
+
 describe('an object is removed', () => {
   const removal: Write = {
     verb: 'DELETE',
@@ -63,6 +97,12 @@ describe('an object is removed', () => {
     const { refusal, calls } = await carriedOut(removal, { status });
     expect(refusal).toBeUndefined();
     expect(calls).toEqual([{ method: 'DELETE', path: 'firewall/v1/rules/web' }]);
+  });
+
+  it('when the API answers a server error once', async () => {
+    const { refusal, calls } = await carriedOut(removal, { status: 500 }, { status: 200 });
+    expect(refusal).toBeUndefined();
+    expect(calls.map(({ method }) => method)).toEqual(['DELETE', 'DELETE']);
   });
 
   it.each([400, 403, 500])('not when it answers %i', async (status) => {

@@ -4,10 +4,18 @@
  * the pass mends it like any other difference.
  */
 import * as z from 'zod';
+import type { Clock } from '#shared/runtime/clock.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import { COLLECTIONS, collectionOf, type Collection } from './collections.ts';
-import type { RestAnswer, RestClient } from './client.ts';
+import {
+  expectStatus,
+  isOfTheMoment,
+  RETRY_AFTER_MS,
+  type RestAnswer,
+  type RestCall,
+  type RestClient,
+} from './client.ts';
 import { bodyOf, sectionOf } from './objects.ts';
 
 export type Write =
@@ -53,26 +61,53 @@ export const writesOf = (
 /** Undefined: done. A DELETE that is refused leaves the object: `stuck`. */
 export type Refusal = { message: string; stuck: boolean };
 
-/** @throws OpenwrtError when it is not known what the call did */
+/** Tried again after a server error. @throws OpenwrtError when it is not known what the call did */
 export const carryOut = async (
   client: RestClient,
   write: Write,
-  signal: AbortSignal,
+  { clock, signal }: { clock: Pick<Clock, 'sleep'>; signal: AbortSignal },
 ): Promise<Refusal | undefined> => {
+  let next = write;
+  for (const ms of RETRY_AFTER_MS) {
+    const { answer, refusal } = await tryOut(client, next, signal);
+    if (!isOfTheMoment(answer)) return refusal;
+    await clock.sleep(ms, signal);
+    next = await asItIsNow(client, next, signal);
+  }
+  return (await tryOut(client, next, signal)).refusal;
+};
+
+/** A call that ended in an error may have done all, half or nothing: a POST makes a second object, a PUT leaves none. */
+const asItIsNow = async (client: RestClient, write: Write, signal: AbortSignal): Promise<Write> => {
+  if (write.verb === 'DELETE') return write;
+  const path = `${write.collection.path}/${write.section.name}`;
+  const call: RestCall = { method: 'GET', path };
+  const answer = await client.call(call, signal);
+  if (answer.status === 404) return { ...write, verb: 'POST' };
+  expectStatus(call, answer, 200);
+  return { ...write, verb: 'PUT' };
+};
+
+type Outcome = { answer: RestAnswer; refusal: Refusal | undefined };
+
+const tryOut = async (client: RestClient, write: Write, signal: AbortSignal): Promise<Outcome> => {
   const { collection } = write;
   if (write.verb === 'DELETE') {
     const path = `${collection.path}/${write.name}`;
     const answer = await client.call({ method: 'DELETE', path }, signal);
-    if (answer.status === 200 || answer.status === 404) return undefined;
-    return { message: told(collection, answer), stuck: true };
+    const isGone = answer.status === 200 || answer.status === 404;
+    return {
+      answer,
+      refusal: isGone ? undefined : { message: told(collection, answer), stuck: true },
+    };
   }
   const { section } = write;
   const isNew = write.verb === 'POST';
   const path = isNew ? collection.path : `${collection.path}/${section.name}`;
   const call = { method: write.verb, path, body: bodyOf(collection, section) };
   const answer = await client.call(call, signal);
-  const refusal = whyNot(collection, section, answer, isNew ? 201 : 200);
-  return refusal === undefined ? undefined : { message: refusal, stuck: false };
+  const message = whyNot(collection, section, answer, isNew ? 201 : 200);
+  return { answer, refusal: message === undefined ? undefined : { message, stuck: false } };
 };
 
 const storedSchema = z.looseObject({ name: z.string() });

@@ -62,6 +62,11 @@ const isReloaded = (): boolean => {
 const faults: Record<string, Pick<Fault, 'action' | 'when'>> = {
   'is reset before it is carried out': { action: { kind: 'reset' } },
   'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'answers a server error': { action: { kind: 'http', status: 500, body: 'fork failed' } },
+  'is carried out, and answers a server error': {
+    action: { kind: 'http', status: 500, body: 'fork failed' },
+    when: 'after',
+  },
   'is carried out, and a gateway answers instead': {
     action: { kind: 'http', status: 502, body: 'Bad Gateway' },
     when: 'after',
@@ -121,4 +126,25 @@ describe.each(['before', 'after'] as const)('an agent killed %s a call is carrie
     }
     expect(calls).toBeGreaterThan(LISTINGS + 12);
   });
+});
+
+it('a collection that cannot be listed harms its own rules only, which say so', async () => {
+  const agent = await open();
+  await agent.converge(before);
+  const action = { kind: 'http', status: 500, body: 'x' } as const;
+  const fault = { object: 'rest', method: 'GET', contains: 'mwan3/v1/policies', action };
+  openwrt.simulator.faults.add(fault);
+  await agent.run(after);
+  expect(agent.states()).toMatchObject({
+    changes: 'Applied',
+    'nat-changes': 'Applied',
+    p: 'Pending: WaitingForPackage',
+  });
+  expect(agent.reports().find(({ name }) => name === 'p')?.message).toBe(
+    'OpenWRT answers HTTP status 500 when mwan3/policies is listed',
+  );
+  openwrt.simulator.faults.clear();
+  await agent.run(after);
+  expect(found()).toEqual(wanted);
+  await close(agent);
 });
