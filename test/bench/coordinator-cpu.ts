@@ -1,13 +1,28 @@
 /** What the coordinator's own work costs for 5,000 rules on 10 pods, without any API server. `node test/bench/coordinator-cpu.ts` */
+import { ruleChecks } from '../../coordinator/admission/checks/list.ts';
+import { findRefusals } from '../../coordinator/admission/decide.ts';
+import {
+  change,
+  context as admissionContext,
+  facts,
+  rule as ruleObject,
+  zone,
+} from '../../coordinator/admission/testing/changes.ts';
+import { tiesOf, tiesToLookUp } from '../../coordinator/admission/ties.ts';
 import { rollup } from '../../coordinator/verdict/rollup.ts';
 import type { PodReport } from '../../coordinator/verdict/pod-report.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
 import { context, reportsOf, rule, target } from '../../coordinator/testing/facts.ts';
+import { Index } from '#shared/kube/key-index.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { reportSchema, type Report } from '#shared/protocol/report.ts';
 
 const RULES = 5_000;
 const PAGE = 1_000;
 const pods = Array.from({ length: 10 }, (_, index) => target(`cnf-1-${index}`));
+
+const firewallRule = (name: string): RuleObject =>
+  ruleObject('FirewallRule', name, { src: 'lan1', target: 'REJECT' });
 
 const rules: Report['rules'] = Array.from({ length: RULES }, (_, index) => ({
   kind: 'FirewallRule',
@@ -98,3 +113,25 @@ measure('roll up 5,000 rules on 10 pods', () => {
 function beatOf(uid: string): Report {
   return heartbeat(uid, 0, base);
 }
+
+/** As the coordinator keeps rules for admission: `coordinator/rules/rules.ts`. */
+const MANY = 10_000;
+const CREATES = 1_000;
+const index = new Index();
+const objects = new Map(
+  [
+    zone('lan1'),
+    ...Array.from({ length: MANY }, (_, number) => firewallRule(`rule-${number}`)),
+  ].map((one) => [one.metadata.uid, one]),
+);
+for (const [uid, one] of objects) index.set(uid, tiesOf(one));
+const tied = (ties: readonly string[]): RuleObject[] =>
+  ties.flatMap((tie) => [...index.ids(tie)].flatMap((uid) => objects.get(uid) ?? []));
+measure(`admission's checks on ${CREATES} creates, ${MANY} rules there`, () => {
+  for (let number = 0; number < CREATES; number += 1) {
+    const create = change({ after: firewallRule(`new-${number}`) });
+    const seen = facts({ rules: tied(tiesToLookUp(create)) });
+    if (findRefusals(ruleChecks, create, seen, admissionContext).length > 0)
+      throw new Error('refused');
+  }
+});
