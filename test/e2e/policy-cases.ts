@@ -2,6 +2,7 @@
  * What the installed policies deny, and what stands right beside it and is allowed: a case for each validation, in their order. The
  * message is the one that kubectl shows; `denied` and `allowed` are what `who` tries.
  */
+import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
 import {
   account,
@@ -67,7 +68,31 @@ const purposes = ({ closed }: Places): Case[] => [
       'change a rule that is being deleted': relabelled('ending', { sdewanPurpose: null }, closed),
     },
   },
+  {
+    policy: 'sdewan-purpose',
+    message: 'metadata.annotations[sdewan.akraino.org/order]: must be a whole number',
+    who: 'operator',
+    denied: {
+      'create a rule with an order in words': create(ordered(closed, 'first')),
+      'create a rule with half an order': create(ordered(closed, '1.5')),
+      'create a rule with an empty order': create(ordered(closed, '')),
+      'create a rule with an order beyond what can be counted': create(
+        ordered(closed, '9007199254740992'),
+      ),
+      'give a rule such an order': patch(['firewallzone', 'lan1', '-n', closed], {
+        metadata: { annotations: { [ORDER_ANNOTATION]: 'first' } },
+      }),
+    },
+    allowed: {
+      'create a rule with an order below zero': create(ordered(closed, '-5')),
+      'create a rule with a sign and zeros before its order': create(ordered(closed, '+0007')),
+      'create a rule with the last order': create(ordered(closed, '9007199254740991')),
+    },
+  },
 ];
+
+const ordered = (namespace: string, order: string): object =>
+  zone(namespace, 'lan2', { annotations: { [ORDER_ANNOTATION]: order } });
 
 const relabelled = (name: string, labels: object, namespace: string): Attempt =>
   patch(['firewallzone', name, '-n', namespace], { metadata: { labels } });
