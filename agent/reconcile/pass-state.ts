@@ -161,8 +161,11 @@ export const standingIn = (state: PassState, plan: Plan): Standing =>
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
     lacking: lackingIn(state),
+    kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
   });
+
+const NO_LOOK = 'the API of this OpenWRT does not tell';
 
 /** `package.section` of ours -> what of it the kernel lacks. */
 export const lackingIn = (state: PassState): ReadonlyMap<string, string> => {

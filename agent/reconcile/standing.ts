@@ -16,6 +16,8 @@ export type Standing = {
   inForce: ReadonlySet<string>;
   /** `package.section` -> what of it the kernel lacks. */
   lacking: ReadonlyMap<string, string>;
+  /** Why nobody has looked into the kernel; undefined when somebody has. */
+  kernelUnread?: string | undefined;
   /** Packages that hold, or may hold, something of ours that no rule wants. */
   strays: ReadonlySet<string>;
   /** `package.section` -> what OpenWRT said of it. */
@@ -47,6 +49,7 @@ export type StandingInput = {
   ownership: Ownership;
   unsettled: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
+  kernelUnread?: string | undefined;
   warningOf: (uciPackage: string, section: string) => string | undefined;
 };
 
@@ -80,7 +83,18 @@ export const standingOf = (input: StandingInput): Standing => {
   const isOurs = (name: string) => isOursIn(name, ownership);
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
   const { verdicts } = plan;
-  return { verdicts, inForce, lacking, strays, warnings, unusable, packages, leftOvers };
+  const { kernelUnread } = input;
+  return {
+    verdicts,
+    inForce,
+    lacking,
+    kernelUnread,
+    strays,
+    warnings,
+    unusable,
+    packages,
+    leftOvers,
+  };
 };
 
 /** What is left in a part beside the packages stands with the packages whose sections refer to it. */

@@ -66,6 +66,19 @@ describe('what is said of a rule', () => {
   });
 
   const cases: Record<string, { input: Partial<BuildInput>; expected: string[] }> = {
+    'Applied in files, when nobody looks into the kernel, and why': {
+      input: { standing: standing({ kernelUnread: 'the login may not' }) },
+      expected: ['Applied', 'AppliedInFiles', 'the login may not'],
+    },
+    'Pending when the kernel lacks a part of it, with that part': {
+      input: {
+        standing: standing({
+          inForce: new Set(),
+          lacking: new Map([['firewall.sdewan_rule_a', "nft's table inet fw4"]]),
+        }),
+      },
+      expected: ['Pending', 'NotInForce', "the kernel of OpenWRT lacks nft's table inet fw4"],
+    },
     'Applied when every section was read back': {
       input: {},
       expected: ['Applied', 'Applied', ''],

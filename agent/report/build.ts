@@ -34,7 +34,11 @@ const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
 };
 
 const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Outcome => {
-  if (isHeld(standing, verdict)) return { state: 'Applied', reason: 'Applied', message: '' };
+  if (isHeld(standing, verdict)) {
+    const { kernelUnread } = standing;
+    if (kernelUnread === undefined) return { state: 'Applied', reason: 'Applied', message: '' };
+    return { state: 'Applied', reason: 'AppliedInFiles', message: kernelUnread };
+  }
   const warning = warningFor(standing, verdict);
   if (warning !== undefined) {
     const message = `OpenWRT ignores it or a part of it: ${warning}`;

@@ -22,6 +22,8 @@ export type PodVerdict = {
   problem: Problem | undefined;
   /** Ready, and has this generation; an order annotation may have changed since. */
   hasGeneration: boolean;
+  /** Why its agent cannot see whether the kernel has the rule, too. */
+  kernelUnread?: string | undefined;
   /** When the pod's agent first said so, wall-clock milliseconds. */
   since: number | undefined;
 };
@@ -53,8 +55,11 @@ export const podVerdict = (
     (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
     word?.state === 'Applied' &&
     word.generation === rule.generation;
-  return { pod, problem, hasGeneration, since: word?.since };
+  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), since: word?.since };
 };
+
+const unreadIn = (word: RuleWord | undefined): string | undefined =>
+  word?.reason === ('AppliedInFiles' satisfies Reason) ? word.message : undefined;
 
 /** The last status is about this generation. */
 export const isCurrent = ({ status, generation }: Rule): boolean =>

@@ -69,6 +69,20 @@ describe('a rule that all live pods have', () => {
     });
   });
 
+  it('is in sync by files where agents cannot look into the kernel, and a condition says on which', () => {
+    const byFiles = report([word({ reason: 'AppliedInFiles', message: 'the login may not' })]);
+    const status = roll([{ report: applied }, { target: b, report: byFiles }]);
+    expect(status.inSync).toBe(true);
+    expect(status.conditions?.slice(1)).toMatchObject([
+      {
+        type: 'KernelRead',
+        status: 'False',
+        reason: 'AppliedInFiles',
+        message: '1 of 2 pods: b: the login may not',
+      },
+    ]);
+  });
+
   it('was applied when the last pod first said so', () => {
     const later = report([word({ since: NOW - 2_000 })]);
     const status = roll([{ report: applied }, { target: b, report: later }]);

@@ -8,7 +8,7 @@ import { decide, type Decision } from './decide.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import type { Target } from '../cnf/target.ts';
-import { conditionsOf } from './conditions.ts';
+import { conditionsOf, type ConditionNow } from './conditions.ts';
 import {
   isAwaited,
   isCurrent,
@@ -58,6 +58,7 @@ const applying = (
       pods,
       conditions: conditionsOf(rule, context.now, [
         { type: 'Ready', status: 'True', reason: 'InSync', message: `on all pods (${pods.live})` },
+        ...kernelUnread(verdicts),
       ]),
     };
   const message = describePods(problems, verdicts.length);
@@ -71,8 +72,19 @@ const applying = (
     conditions: conditionsOf(rule, context.now, [
       { type: 'Ready', status: 'False', reason, message },
       ...(worst.failed ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
+      ...kernelUnread(verdicts),
     ]),
   };
+};
+
+/** In sync means the files of these pods only. */
+const kernelUnread = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
+  const unread = verdicts.flatMap(({ pod, kernelUnread: message }) =>
+    message === undefined ? [] : [{ pod, reason: 'AppliedInFiles', message, failed: false }],
+  );
+  if (unread.length === 0) return [];
+  const message = describePods(unread, verdicts.length);
+  return [{ type: 'KernelRead', status: 'False', reason: 'AppliedInFiles', message }];
 };
 
 /** All or nothing; the time stays as it was for as long as the generation is the one that it was said of. */

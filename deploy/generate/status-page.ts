@@ -2,7 +2,7 @@
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
 
 /** Rules with these have no problem, or are gone. */
-const FINE = new Set(['Applied', 'Removed', 'InSync']);
+const FINE = new Set(['Applied', 'Removed', 'InSync', 'AppliedInFiles']);
 /** Of three columns: the reason, what it means, and what to do. */
 const ROW = /^\| `([A-Z]\w+)` \| [^|]*\|(?= [^|\n]+\|$)/gm;
 

@@ -7,6 +7,8 @@
 /** What agents say of a rule on their OpenWRT. */
 export const reasons = {
   Applied: 'OpenWRT has the rule as it is written, read back',
+  AppliedInFiles:
+    'OpenWRT has the rule in its configuration, read back; the agent cannot see whether the kernel has it',
   Removed: 'OpenWRT has nothing of the rule any more, read back',
   Applying: 'the agent is applying the rule',
   Removing: 'the agent is removing the rule',

@@ -14,12 +14,15 @@ export const MAX_LISTED_PODS = 10;
 /** What the API server accepts as a condition's message is 32 KiB; nobody reads more than a few lines. */
 export const MAX_CONDITION_MESSAGE = 2_048;
 
-/** `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted. */
-export const conditionTypes = ['Ready', 'Stalled', 'Removed'] as const;
+/**
+ * `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted.
+ * `KernelRead`: only when it is false, since an agent sees the files of its OpenWRT alone.
+ */
+export const conditionTypes = ['Ready', 'Stalled', 'Removed', 'KernelRead'] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
 export const conditionSchema = z.object({
-  type: z.string().max(63).describe('Ready, Stalled or Removed.'),
+  type: z.string().max(63).describe('Ready, Stalled, Removed or KernelRead.'),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z.string().max(63).describe('CamelCase word for programs.'),
   message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),

@@ -133,7 +133,7 @@ export const openPass = async (
       Object.fromEntries(
         reports().map(({ name, state, reason }) => [
           name,
-          state === reason ? state : `${state}: ${reason}`,
+          state === reason || state === 'Applied' ? state : `${state}: ${reason}`,
         ]),
       ),
     leftOvers: () =>
