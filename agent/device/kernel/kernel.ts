@@ -63,7 +63,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   const inRouting = sameAgain(lackingRouting);
   const inRules = sameAgain(lackingRules);
 
-  /** The hash that the verb has printed, and its other lines; undefined: nobody looks any more. */
+  /** The hash that the verb has printed, '' where there is nothing to look for, and its other lines; undefined: nobody looks any more. */
   const run = async (
     { session, signal }: Look,
     verb: 'state' | 'dump',
@@ -82,8 +82,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const state = await run(look, 'state');
     if (state === undefined) return;
     const { hash, lines } = state;
-    const routing =
-      hash === seen.hash ? seen.routing : await found(look.session, hash, look.signal);
+    const isKnown = hash === '' || hash === seen.hash;
+    const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
     const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
     seen = { hash, routing, hasFw4: linesWith(FW4) > 0, hooks: linesWith(MWAN3) };
     expectedHooks ??= seen.hooks;

@@ -145,7 +145,7 @@ export const startWorld = async (
         Object.fromEntries(
           reports().map(({ name, state, reason }) => [
             name,
-            state === reason ? state : `${state}: ${reason}`,
+            state === reason || state === 'Applied' ? state : `${state}: ${reason}`,
           ]),
         ),
       messageOf: (name) => reports().find((report) => report.name === name)?.message,

@@ -60,7 +60,8 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
     stateOf: (name) => {
       const rule = complete?.rules.find((candidate) => candidate.name === name);
       if (rule === undefined) return undefined;
-      return rule.state === rule.reason ? rule.state : `${rule.state}: ${rule.reason}`;
+      const { state, reason } = rule;
+      return state === reason || state === 'Applied' ? state : `${state}: ${reason}`;
     },
     information: () => reports.findLast((report) => report.information)?.information,
     forget: () => {

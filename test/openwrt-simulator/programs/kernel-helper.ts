@@ -24,8 +24,11 @@ export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program 
   };
   return ({ params }) => {
     switch (params.join(' ')) {
-      case 'state':
-        return leave(routing(store, netifd), fw4.nft.isLoaded ? 'table inet fw4\n' : '');
+      case 'state': {
+        const table = fw4.nft.isLoaded ? 'table inet fw4 {\n' : '';
+        const hasOurs = store.text('network')?.includes('sdewan_') === true;
+        return hasOurs ? leave(routing(netifd), table) : printed(table);
+      }
       case 'dump':
         return leave(fw4.nft.listed());
       case 'restore-routes':
@@ -37,8 +40,7 @@ export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program 
   };
 };
 
-const routing = (store: UciStore, netifd: Netifd): string => {
-  if (!store.text('network')?.includes('sdewan_')) return '';
+const routing = (netifd: Netifd): string => {
   const { routes, inet, inet6 } = netifd.shown();
   return [...routes, 'inet', ...inet, 'inet6', ...inet6, ''].join('\n');
 };
