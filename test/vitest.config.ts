@@ -74,7 +74,11 @@ export default defineConfig({
       ),
       // On one device, or on its recordings: `npm run test:device`.
       inOneRow(
-        project('device', ['test/contract/conformance/{driver,kernel,packets}.test.ts'], 60_000),
+        project(
+          'device',
+          ['test/contract/conformance/{driver,kernel,packets,ipsec,walk}.test.ts'],
+          60_000,
+        ),
       ),
       withRandomCases(
         inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
@@ -96,6 +100,15 @@ export default defineConfig({
         project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
+      ),
+      // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
+      inOneRow(
+        project(
+          'e2e-device',
+          ['test/e2e-device/*.test.ts', 'test/e2e/outages/unusual-cases.test.ts'],
+          400_000,
+          { globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'] },
+        ),
       ),
       inOneRow(
         project('e2e-outages', ['test/e2e/outages/*.test.ts'], 180_000, {

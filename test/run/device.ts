@@ -4,6 +4,9 @@
  *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
  *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
+ *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and nothing else
+ *   --product          the whole product on the process kubelet, with devices as the CNF's image; needs no --url
+ *   --walk N           N random changes, and nothing else
  *   --icn              by ICN's REST, as root
  *   --user, --password-file   one login; absent: those of test/openwrt-device
  *   --update           what is found becomes the recording, and docs/compatibility.md
@@ -20,6 +23,10 @@ const { values } = parseArgs({
     url: { type: 'string' },
     inside: { type: 'string' },
     peer: { type: 'string' },
+    'other-url': { type: 'string' },
+    'other-inside': { type: 'string' },
+    product: { type: 'boolean', default: false },
+    walk: { type: 'string' },
     icn: { type: 'boolean', default: false },
     user: { type: 'string' },
     'password-file': { type: 'string' },
@@ -29,12 +36,14 @@ const { values } = parseArgs({
 
 const { url, inside, peer } = values;
 const FOLDER = 'test/contract/conformance';
-const RECORDED = ['kernel', 'packets'].map((name) => `${FOLDER}/${name}.test.ts`);
+const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}.test.ts`);
 /** The suite of drivers reads ICN's files on the simulator only. */
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
 /** What can be seen with what is given. */
 const files = (): string[] => {
+  if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`];
+  if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
   return values.icn ? seen : [DRIVER, ...seen];
 };
@@ -46,6 +55,7 @@ const passwordOfDevice = (): string => {
 };
 
 const logins = (): string[] => {
+  if (values['other-url'] !== undefined || values.walk !== undefined) return ['sdewan'];
   if (values.icn) return ['root'];
   return values.user === undefined ? ['sdewan', 'staged'] : [values.user];
 };
@@ -62,11 +72,17 @@ const stagesOn = (url: string): Project[] =>
       OPENWRT_API: values.icn ? 'icn' : 'ubus',
       ...(values.inside !== undefined && { OPENWRT_INSIDE: values.inside }),
       ...(values.peer !== undefined && { OPENWRT_PEER: values.peer }),
+      ...(values['other-url'] !== undefined && { OPENWRT_OTHER_URL: values['other-url'] }),
+      ...(values['other-inside'] !== undefined && { OPENWRT_OTHER_INSIDE: values['other-inside'] }),
+      ...(values.walk !== undefined && { OPENWRT_WALK: values.walk }),
       ...(values.update && { UPDATE: '1' }),
     },
   }));
 
-if (url === undefined) {
+if (values.product) {
+  const env = { CNF_IS_DEVICE: '1' };
+  process.exitCode = await runStages([{ projects: [{ name: 'e2e-device', env }] }]);
+} else if (url === undefined) {
   console.log('No device is given (--url): what was recorded on one is judged instead.');
   process.exitCode = await runStages([{ projects: [{ name: 'device', files: RECORDED }] }]);
 } else {

@@ -28,6 +28,14 @@ const CNF: ImageProcess = {
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 };
 
+/** A real OpenWRT userland in the simulator's place, as `npm run test:device -- --product` has it; root on Linux. */
+const DEVICE: ImageProcess = {
+  command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
+  ports: { 80: 10_080, 443: 10_443 },
+  env: { DEVICE_OPTIONS: '--mwan3', OPENWRT_DEVICE_DIR: process.env['OPENWRT_DEVICE_DIR'] ?? '' },
+  directories: ['/etc', '/usr/share/rpcd'],
+};
+
 export type ImagesOptions = {
   /** The agent and the coordinator start anew, in their pods, whenever one of their files is saved. */
   watch?: boolean;
@@ -42,6 +50,6 @@ export const images = ({ watch = false }: ImagesOptions = {}): Record<string, Im
   return {
     [AGENT_IMAGE]: program('agent'),
     [COORDINATOR_IMAGE]: program('coordinator'),
-    [CNF_IMAGE]: CNF,
+    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : CNF,
   };
 };

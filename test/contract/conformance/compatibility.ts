@@ -71,12 +71,34 @@ const known = (): string =>
     ),
   ).join('\n');
 
+const tunnelsAndWalk = (runs: readonly Run[]): string => {
+  const { tunnels = {}, walk } = runs.find(({ path: by }) => by === 'ubus-fast')?.recording ?? {};
+  const [first = {}] = Object.values(tunnels);
+  const states = Object.keys(first);
+  const ipsec = table(
+    ['a tunnel between two devices, with', ...states],
+    Object.entries(tunnels).map(([how, seen]) => [
+      how,
+      ...states.map((state) => seen[state] ?? ''),
+    ]),
+  );
+  if (!walk) return ipsec;
+  const known = Object.entries(walk.known).map(
+    ([because, times]) => `${times} times, since ${because}`,
+  );
+  const others = walk.wrong.length === 0 ? 'nothing else was wrong' : walk.wrong.join('; ');
+  const why = `What did not agree: ${[...known, others].join('; ')}.`;
+  return `${ipsec}\n\nOf ${walk.changes} random changes of all kinds together, files, kernel and statuses agreed after ${walk.agreed}. ${why}`;
+};
+
 const generated = (): string => {
   const runs = PATHS.flatMap((by) => {
     const recording = readKernelRecording(by);
     return recording ? [{ path: by, recording }] : [];
   });
-  return [versions(runs), kindsTable(runs), known(), packetsTable(runs)].join('\n\n');
+  return [versions(runs), kindsTable(runs), known(), packetsTable(runs), tunnelsAndWalk(runs)].join(
+    '\n\n',
+  );
 };
 
 const withGenerated = (page: string): string => {

@@ -16,17 +16,29 @@ const look = z.strictObject({
   kernel: difference,
 });
 const packets = z.record(z.string(), z.record(z.string(), z.string()));
+/** Random changes: after how many all agreed, and what was not so otherwise. */
+const walk = z.strictObject({
+  changes: z.int(),
+  agreed: z.int(),
+  wrong: z.array(z.string()),
+  known: z.record(z.string(), z.int()),
+});
 const recording = z.strictObject({
   /** What answered, and when. */
   meta: z.strictObject({ date: z.string(), versions: z.record(z.string(), z.string()) }),
   kinds: z.record(z.string(), z.strictObject({ created: look, changed: look, deleted: look })),
   /** By what was tried, then by the state of the rules: what became of a packet. */
   packets: packets.optional(),
+  /** The same for packets through IPsec, by authentication. */
+  tunnels: packets.optional(),
+  walk: walk.optional(),
 });
 export type KernelRecording = {
   meta: { date: string; versions: Record<string, string> };
   kinds: Record<string, Looks>;
   packets?: z.infer<typeof packets> | undefined;
+  tunnels?: z.infer<typeof packets> | undefined;
+  walk?: z.infer<typeof walk> | undefined;
 };
 
 const fileOf = (name: Path): string =>

@@ -21,7 +21,7 @@ export type Look = {
 export type Looks = Record<Operation, Look>;
 
 /** A rule as the API server would have it, with what the coordinator makes of it behind it. */
-const rulesOf = (kind: string, operation: Operation): RuleObject[] => {
+export const lifeRules = (kind: string, operation: Operation): RuleObject[] => {
   const { life, kernel } = samplesOf(kind);
   const isChanged = operation !== 'created';
   const spec: Spec = isChanged ? (kernel.changed ?? life.changed) : (kernel.spec ?? life.spec);
@@ -37,8 +37,8 @@ const lifeOf = (kind: string, name: string): string[] =>
   allSamples.filter((one) => one.kind === kind && one.life.name === name).map((one) => one.kind);
 
 /** The kinds of what it refers to, and what these refer to, that first. */
-const referredBy = (kind: string): string[] => {
-  const direct = rulesOf(kind, 'created')
+export const referredBy = (kind: string): string[] => {
+  const direct = lifeRules(kind, 'created')
     .flatMap((rule) => referencesOf(rule))
     .flatMap((reference) => lifeOf(reference.kind, reference.name));
   return [...new Set(direct.flatMap((one) => [...referredBy(one), one]))];
@@ -53,14 +53,14 @@ const NOTHING: Difference = { added: [], gone: [] };
 
 export const live = async (stage: Stage, kind: string, isThere: IsThere): Promise<Looks> => {
   const { pass, files, kernel = () => [] } = stage;
-  const referred = referredBy(kind).flatMap((one) => rulesOf(one, 'created'));
+  const referred = referredBy(kind).flatMap((one) => lifeRules(one, 'created'));
   const { shownBy } = samplesOf(kind).kernel;
   await pass.run(referred);
   const before = { files: files(), kernel: stage.kernel ? await resting(kernel) : [] };
   const looks: Partial<Looks> = {};
   for (const operation of OPERATIONS) {
-    const rules = rulesOf(kind, operation);
-    const shows = shownBy === undefined ? [] : rulesOf(shownBy, 'created');
+    const rules = lifeRules(kind, operation);
+    const shows = shownBy === undefined ? [] : lifeRules(shownBy, 'created');
     const others = [...referred, ...(operation === 'deleted' ? shows.map(deleted) : shows)];
     await pass.run([...others, ...rules]);
     const names = new Set(rules.map(({ metadata }) => metadata.name));

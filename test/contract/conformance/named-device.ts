@@ -53,3 +53,10 @@ export const namedDevice = (env = process.env): NamedDevice | undefined => {
     ...(given.OPENWRT_PEER !== undefined && { peer: shellBy(given.OPENWRT_PEER) }),
   };
 };
+
+/** A second one, with a wire to the first (test/openwrt-device/link.sh); what is not named is as with the first. */
+export const otherDevice = (env = process.env): NamedDevice | undefined => {
+  const { OPENWRT_OTHER_URL: url, OPENWRT_OTHER_INSIDE: inside } = env;
+  if (url === undefined) return undefined;
+  return namedDevice({ ...env, OPENWRT_URL: url, OPENWRT_INSIDE: inside });
+};

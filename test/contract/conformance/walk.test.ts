@@ -1,0 +1,149 @@
+/**
+ * Random changes on the device that the run was given: rules of all kinds come, change and go, mwan3, firewall, routes and IPsec together.
+ * After each, files, kernel and statuses must agree, as readers tell that are not the product's. `--walk N` says how many.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allSamples } from '../../samples/all.ts';
+import { randomOfTest } from '../../run/random.ts';
+import { KNOWN_WALK } from './known.ts';
+import { readKernelRecording, writeKernelRecording } from './kernel-recording.ts';
+import { lifeRules, referredBy } from './lives.ts';
+import { namedDevice } from './named-device.ts';
+import { onDevice, recordedPath, type Stage } from './stage.ts';
+
+/** Kinds that are there, as created or as changed. */
+type World = ReadonlyMap<string, 'created' | 'changed'>;
+type Change = { kind: string; to: 'created' | 'changed' | 'deleted' };
+
+const CHANGES = Number(process.env['OPENWRT_WALK'] ?? 0);
+const LOOKS = 20;
+const BETWEEN_LOOKS_MS = 400;
+
+const kinds = allSamples.map(({ kind }) => kind);
+
+/** None that would leave a rule without what it refers to. */
+const possible = (world: World): Change[] =>
+  kinds.flatMap((kind): Change[] => {
+    const is = world.get(kind);
+    const isReady = referredBy(kind).every((one) => world.has(one));
+    if (is === undefined) return isReady ? [{ kind, to: 'created' }] : [];
+    const isInUse = [...world.keys()].some((other) => referredBy(other).includes(kind));
+    const next: Change = { kind, to: is === 'created' ? 'changed' : 'created' };
+    return isInUse ? [next] : [next, { kind, to: 'deleted' }];
+  });
+
+const after = (world: World, { kind, to }: Change): World => {
+  const next = new Map(world);
+  if (to === 'deleted') next.delete(kind);
+  else next.set(kind, to);
+  return next;
+};
+
+const given = namedDevice();
+const devices = given?.inside && CHANGES > 0 ? [{ device: given, path: recordedPath(given) }] : [];
+
+describe.each(devices)('a walk on $device.url, $path', ({ device, path }) => {
+  const recording = readKernelRecording(path);
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await onDevice(device);
+  });
+  afterAll(() => stage.leave());
+
+  /** Lines of files that a rule adds by itself. */
+  const linesOf = (kind: string, is: 'created' | 'changed'): string[] => {
+    const { shownBy } = allSamples.find((one) => one.kind === kind)?.kernel ?? {};
+    const others = new Set(shownBy === undefined ? [] : linesOf(shownBy, 'created'));
+    return (recording?.kinds[kind]?.[is].files.added ?? []).filter((line) => !others.has(line));
+  };
+
+  const inFiles = (world: World, before: readonly string[]): string[] => {
+    const wanted = new Set([...before, ...[...world].flatMap(([kind, is]) => linesOf(kind, is))]);
+    const now = new Set(stage.files());
+    return [
+      ...[...wanted].filter((line) => !now.has(line)).map((line) => `not in files: ${line}`),
+      ...[...now].filter((line) => !wanted.has(line)).map((line) => `left in files: ${line}`),
+    ];
+  };
+
+  const inKernel = (world: World): string[] => {
+    const lines = stage.kernel?.() ?? [];
+    return allSamples.flatMap(({ kind, kernel }) => {
+      const is = world.get(kind);
+      // Its lines are those of what it is shown by.
+      if (kernel.shownBy !== undefined && !world.has(kernel.shownBy)) return [];
+      const wanted = is === undefined ? [] : kernel.fw4[is];
+      const other = kernel.fw4[is === 'created' ? 'changed' : 'created'];
+      const stale = lines.filter((line) => other.some((one) => one.test(line)));
+      return [
+        ...wanted
+          .filter((one) => !lines.some((line) => one.test(line)))
+          .map((one) => `${kind} not in the kernel: ${one.source}`),
+        ...stale
+          .filter((line) => !wanted.some((one) => one.test(line)))
+          .map((line) => `${kind} left in the kernel: ${line}`),
+      ];
+    });
+  };
+
+  const inStatuses = (): string[] =>
+    stage.pass
+      .reports()
+      .filter(({ state }) => state !== 'Applied' && state !== 'Removed')
+      .map(({ kind, message }) => `${kind} says: ${message}`);
+
+  const problems = async (world: World, before: readonly string[]): Promise<string[]> => {
+    for (let look = 1; ; look += 1) {
+      const found = [...inFiles(world, before), ...inKernel(world), ...inStatuses()];
+      const open = found.filter((problem) => !KNOWN_WALK.some(({ says }) => says.test(problem)));
+      if (open.length === 0 || look === LOOKS) return found;
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
+    }
+  };
+
+  it(`${CHANGES} random changes: after each, files, kernel and statuses agree`, async () => {
+    const random = randomOfTest();
+    const before = stage.files();
+    let world: World = new Map();
+    const wrong: string[] = [];
+    const known: Record<string, number> = {};
+    let agreed = 0;
+    for (let at = 1; at <= CHANGES; at += 1) {
+      const change = random.pick(possible(world));
+      const isGone = change.to === 'deleted';
+      const others = [...world].flatMap(([kind, is]) =>
+        kind === change.kind && isGone
+          ? lifeRules(kind, 'deleted')
+          : change.kind === kind
+            ? []
+            : lifeRules(kind, is),
+      );
+      await stage.pass.run([...others, ...(isGone ? [] : lifeRules(change.kind, change.to))]);
+      world = after(world, change);
+      const found = await problems(world, before);
+      if (found.length === 0) agreed += 1;
+      for (const problem of found) {
+        const entry = KNOWN_WALK.find(({ says }) => says.test(problem));
+        if (entry) known[entry.because] = (known[entry.because] ?? 0) + 1;
+        else wrong.push(`${at}: ${change.kind} ${change.to}: ${problem}`);
+      }
+    }
+    const [all] = [[...world.keys()].flatMap((kind) => lifeRules(kind, 'deleted'))];
+    await stage.pass.run(all);
+    if (process.env['UPDATE'] === '1' && recording) {
+      const now = readKernelRecording(path) ?? recording;
+      writeKernelRecording(path, { ...now, walk: { changes: CHANGES, agreed, wrong, known } });
+    }
+    console.log(JSON.stringify({ changes: CHANGES, agreed, known, wrong }, null, 1));
+    expect(wrong).toEqual([]);
+  }, 3_600_000);
+});
+
+it.each(given ? [] : ['ubus-fast' as const])(
+  'a walk, as recorded: %s disagreed in what is known alone',
+  (path) => {
+    const { changes = 0, wrong = ['no walk'] } = readKernelRecording(path)?.walk ?? {};
+    expect(wrong).toEqual([]);
+    expect(changes).toBeGreaterThanOrEqual(200);
+  },
+);
