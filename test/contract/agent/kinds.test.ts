@@ -153,8 +153,14 @@ const optionsOf = (path: string) => {
   const [packageName = '', name] = path.split('.');
   return sectionsOf(packageName).find((section) => section.name === name)?.options;
 };
+/** Why a rule is not applied; that nobody looks into the kernel is told of those that are. */
 const statesOf = () =>
-  agent.reports().map(({ kind, state, message }) => `${kind} ${state} ${message}`.trim());
+  agent
+    .reports()
+    .map(
+      ({ kind, state, message }) =>
+        `${kind} ${state}${['Applied', 'Removed'].includes(state) ? '' : ` ${message}`}`,
+    );
 
 const startWith = async (options: OpenwrtOptions): Promise<void> => {
   await agent.driver.close();
