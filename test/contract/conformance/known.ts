@@ -10,15 +10,6 @@ const WITHOUT_IPSEC =
   "this device has no strongSwan that ICN's script could start, so nothing is shown of IPsec";
 
 export const KNOWN: Readonly<Partial<Record<Path, Readonly<Record<string, Known>>>>> = {
-  'ubus-fast': {
-    FirewallDNAT: {
-      because: 'fw4 tells which zone it takes; that is taken for a failure (issue 13, 4)',
-      problems: ['created', 'changed'].map(
-        (operation) =>
-          `${operation}: FirewallDNAT k-dnat: Failed OpenWRT ignores it or a part of it: does not specify a destination, assuming 'lan'`,
-      ),
-    },
-  },
   'ubus-staged': {
     IpsecHost: {
       because: 'a login that may not write files cannot bring certificates, and the rule says so',
@@ -92,9 +83,5 @@ export const KNOWN_WALK: readonly { says: RegExp; because: string }[] = [
   {
     says: /^(CNFRoute|CNFHubSite) not in the kernel: \^route /,
     because: 'a change of mwan3 flushes table 40 (issue 13, 1)',
-  },
-  {
-    says: /^FirewallDNAT says: .*does not specify a destination/,
-    because: 'fw4 tells which zone it takes; that is taken for a failure (issue 13, 4)',
   },
 ];

@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
+import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
 import { kernelLines, LOOK } from '../../judge/kernel.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
@@ -57,6 +59,11 @@ const filesIn = (output: string): string[] =>
 export const onDevice = async (device: NamedDevice): Promise<Stage> => {
   const { url, user, passwordFile, api, inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
+  // A pod mounts it there, for the agent's own login alone.
+  if (recordedPath(device) === 'ubus-fast')
+    inside(
+      `cat >${KERNEL_HELPER_PATH} <<'HELPER'\n${HELPER_SCRIPT}\nHELPER\nchmod 755 ${KERNEL_HELPER_PATH}\n`,
+    );
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-device-'));
   const usernameFile = join(folder, 'username');
   writeFileSync(usernameFile, user);
@@ -73,6 +80,7 @@ export const onDevice = async (device: NamedDevice): Promise<Stage> => {
     kernel: () => kernelLines(inside(LOOK)),
     leave: async () => {
       await pass.driver.close();
+      inside(`rm -f ${KERNEL_HELPER_PATH}\n`);
       rmSync(folder, { recursive: true });
     },
   };
