@@ -1,0 +1,108 @@
+/**
+ * The whole product with a real OpenWRT userland in each CNF pod: a rule of each kind is in sync and in the kernels of both, a change
+ * and a removal too, and what somebody changes in the files is repaired.
+ */
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { problemsInKernel } from '../contract/conformance/in-kernel.ts';
+import { e2eCluster } from '../e2e/cluster.ts';
+import { differenceOf, kernelLines, LOOK } from '../judge/kernel.ts';
+import { allSamples } from '../samples/all.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { until } from '../stack/observe.ts';
+import { apply, remove, waitGone, waitInSync } from '../stack/operator.ts';
+import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
+
+const PURPOSE = 'cnf-1';
+const TOOL = path.resolve(import.meta.dirname, '../openwrt-device/in.sh');
+const KERNEL = { timeout: 90_000, interval: 1_000 };
+/** They follow addresses of the pod, which it has outside of the device here; the conformance suite looks at their kernel. */
+const OF_PODS = new Set(['SdewanApplication', 'CNFHubSite']);
+/** The last thing that mwan3 does of itself after the start of a device. */
+const MWAN3_IS_SET_UP = 'rule 3002: from all fwmark 0x200/0x3f00 unreachable';
+
+const rulesOf = (which: 'created' | 'changed'): Rule[] =>
+  allSamples.map(({ kind, life, kernel }) => {
+    const spec =
+      which === 'created' ? (kernel.spec ?? life.spec) : (kernel.changed ?? life.changed);
+    return inAnyOrder(rule(kind, life.name, OF_PODS.has(kind) ? life.spec : spec, PURPOSE));
+  });
+
+const inside = (address: string, script: string): string =>
+  execFileSync(TOOL, [`pod-${address.replaceAll('.', '-')}`, 'sh'], {
+    input: script,
+    encoding: 'utf8',
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+
+describe('every kind on two real devices', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let addresses: string[] = [];
+  const atFirst = new Map<string, string[]>();
+
+  const linesOf = (address: string): string[] => kernelLines(inside(address, LOOK));
+  const problems = (which: 'created' | 'changed' | 'deleted'): string[] =>
+    addresses.flatMap((address) => {
+      const { added } = differenceOf(atFirst.get(address) ?? [], linesOf(address));
+      // Many rules at once: what one adds is nobody else's remainder.
+      if (which === 'deleted') return added;
+      return allSamples
+        .filter(({ kind }) => !OF_PODS.has(kind))
+        .flatMap(({ kind }) =>
+          problemsInKernel('ubus-fast', kind, which, { added, gone: [] }).map(
+            (problem) => `${address} ${kind} ${problem}`,
+          ),
+        );
+    });
+  const inSync = (rules: readonly Rule[]) => waitInSync(cluster, namespace, rules, 120_000);
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('device');
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
+    const of = ['-n', namespace, '-l', `sdewanPurpose=${PURPOSE}`];
+    const what = 'jsonpath={.items[*].status.podIP}';
+    const { stdout } = await cluster.kubectl(['get', 'pods', ...of, '-o', what]);
+    addresses = stdout.trim().split(' ').sort();
+    for (const address of addresses) {
+      const settled = await until('mwan3 set up', KERNEL.timeout, async () => {
+        const lines = linesOf(address);
+        return lines.includes(MWAN3_IS_SET_UP) ? lines : undefined;
+      });
+      atFirst.set(address, settled);
+    }
+  });
+
+  it('created: in sync, and in the kernels of both', async () => {
+    const rules = rulesOf('created');
+    await apply(cluster, namespace, ...rules);
+    await inSync(rules);
+    await expect.poll(() => problems('created'), KERNEL).toEqual([]);
+  });
+
+  it('changed: in sync, and in the kernels of both', async () => {
+    const rules = rulesOf('changed');
+    await apply(cluster, namespace, ...rules);
+    await inSync(rules);
+    await expect.poll(() => problems('changed'), KERNEL).toEqual([]);
+  });
+
+  it('what somebody removes from a file comes back, into the kernel as well', async () => {
+    const [address = ''] = addresses;
+    const isThere = () => linesOf(address).filter((line) => line.includes('"!fw4: k-rule"')).length;
+    expect(isThere()).toBeGreaterThan(0);
+    inside(
+      address,
+      'uci delete firewall.sdewan_rule_k_rule; uci commit firewall; fw4 -q reload\ntrue\n',
+    );
+    await expect.poll(isThere, KERNEL).toBeGreaterThan(0);
+  });
+
+  it('deleted: gone from Kubernetes, and from the kernels of both', async () => {
+    const rules = rulesOf('changed');
+    await remove(cluster, namespace, ...rules);
+    await waitGone(cluster, namespace, rules, 120_000);
+    await expect.poll(() => problems('deleted'), KERNEL).toEqual([]);
+  });
+});
