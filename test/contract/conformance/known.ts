@@ -82,6 +82,7 @@ export const knownPackets = (path: Path, scene: string): object =>
 export const KNOWN_WALK: readonly { says: RegExp; because: string }[] = [
   {
     says: /^(CNFRoute|CNFHubSite) not in the kernel: \^route /,
-    because: 'a change of mwan3 flushes table 40 (issue 13, 1)',
+    because:
+      "a route of table 40 is missing, as after mwan3's flush (the walk makes single passes, which bring none back)",
   },
 ];
