@@ -47,14 +47,19 @@ const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
     ...changes,
   });
 
-/** One that the coordinator has just seen accepted: the API server itself refuses tokens of deleted pods only after a while. */
-const knownToken = async (pod: KubeObject): Promise<string> => {
+/**
+ * Of a pod that the coordinator has seen deleted, and accepted just before: the API server itself refuses tokens of deleted pods only
+ * after a while.
+ */
+const tokenOfRemoved = async (pod: KubeObject): Promise<string> => {
   const token = await tokenFor(world, pod);
-  const body = falseReport('x', { rules: [] });
   const { namespace, name } = pod.metadata;
-  expect(await post(world, dispatcher, { namespace, pod: name, token, body })).toMatchObject({
-    status: 200,
-  });
+  const body = falseReport('x', { rules: [] });
+  const report = (): Promise<unknown> =>
+    post(world, dispatcher, { namespace, pod: name, token, body });
+  expect(await report()).toMatchObject({ status: 200 });
+  await removePod(world, pod);
+  await eventually(report).toMatchObject({ status: 403 });
   return token;
 };
 
@@ -132,9 +137,7 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
   'with the token of a pod that was deleted': {
     attack: async () => {
       const gone = await createRunningPod(world, { name: 'gone', purpose: 'x' });
-      const token = await knownToken(gone);
-      await removePod(world, gone);
-      return { pod: 'gone', token };
+      return { pod: 'gone', token: await tokenOfRemoved(gone) };
     },
     status: 403,
     code: 'pod-gone',
@@ -142,8 +145,7 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
   'with the token of a deleted pod whose name another one has': {
     attack: async () => {
       const gone = await createRunningPod(world, { name: 'renewed', purpose: 'x' });
-      const token = await knownToken(gone);
-      await removePod(world, gone);
+      const token = await tokenOfRemoved(gone);
       await createRunningPod(world, { name: 'renewed', purpose: 'x' });
       return { pod: 'renewed', token };
     },
