@@ -34,8 +34,12 @@ describe('a CNF with twenty rules', async () => {
       { what: `all rules in sync on ${pods}`, timeoutMs: 150_000 },
       (seen) => seen.length === RULES + 1 && seen.every(({ status }) => status?.inSync === true),
     );
-    const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '--no-headers']);
-    for (const line of stdout.trim().split('\n')) if (line !== '') expect(line).toContain(count);
+    // The count of pods follows within two seconds, when nothing else has changed.
+    await until(`kubectl get sdewan shows ${count}`, 20_000, async () => {
+      const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '--no-headers']);
+      const lines = stdout.trim().split('\n');
+      return lines.every((line) => line.includes(count)) || undefined;
+    });
   };
 
   beforeAll(async () => {
