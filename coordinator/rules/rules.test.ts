@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ObjectMeta, type RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -13,13 +13,16 @@ const versionOf = (
   metadata: Partial<ObjectMeta> = {},
 ): RuleObject => ({ ...ruleObject({ resourceVersion, ...metadata }), spec: { src } });
 
-const stop = new AbortController();
+let stop: AbortController;
+beforeEach(() => {
+  stop = new AbortController();
+});
 afterEach(() => stop.abort());
 
-it('rules are found by the ties that they have now', async () => {
+/** Watches as the API server would let it: `after` gives an event, and waits until it has come in. */
+const watching = async (tiesOf?: (object: RuleObject) => readonly string[]) => {
   const watch = new PassThrough();
   let heard = Promise.withResolvers<void>();
-  let asked = 0;
   const client = {
     list: async () => ({ items: [versionOf('1', 'lan1')], resourceVersion: '1' }),
     watch: async () => watch,
@@ -29,24 +32,30 @@ it('rules are found by the ties that they have now', async () => {
     namespace: undefined,
     kinds: [{ ...ruleResource, schema: objectSchema.loose() }],
     revisionOf: () => 'r1',
-    tiesOf: ({ spec }) => {
-      asked += 1;
-      return [(spec as { src: string }).src];
-    },
+    ...(tiesOf && { tiesOf }),
     clock: systemClock,
     log: silentLogger,
     onChange: () => heard.resolve(),
   });
+  const listed = heard.promise;
+  void rules.run(stop.signal);
+  await listed;
   const after = async (type: string, object: RuleObject): Promise<void> => {
     heard = Promise.withResolvers();
     watch.write(`${JSON.stringify({ type, object })}\n`);
     await heard.promise;
   };
+  return { rules, after };
+};
+
+it('rules are found by the ties that they have now', async () => {
+  let asked = 0;
+  const { rules, after } = await watching(({ spec }) => {
+    asked += 1;
+    return [(spec as { src: string }).src];
+  });
   const found = (): number[] => ['lan1', 'wan'].map((tie) => rules.tied([tie, tie]).length);
 
-  const listed = heard.promise;
-  void rules.run(stop.signal);
-  await listed;
   expect(found()).toEqual([1, 0]);
 
   await after('MODIFIED', { ...versionOf('2', 'lan1'), status: { state: 'In Sync' } });
@@ -58,4 +67,17 @@ it('rules are found by the ties that they have now', async () => {
   expect([...rules.uidsOfPurpose('edge', 'cnf-1')]).toEqual([]);
   await after('DELETED', versionOf('5', 'wan', { generation: 2 }));
   expect(found()).toEqual([0, 0]);
+});
+
+it('an answer about a rule counts until the watch tells of a later version, whichever comes in first', async () => {
+  const { rules, after } = await watching();
+  const known = (): string | undefined => rules.get('rule-1')?.object.metadata.resourceVersion;
+  rules.learn(versionOf('9', 'lan1'));
+  expect(known()).toBe('9');
+  await after('MODIFIED', versionOf('9', 'lan1'));
+  // Somebody deletes it after our write, and the watch is faster than the answer to that.
+  await after('MODIFIED', versionOf('11', 'lan1', { deletionTimestamp: '2026-11-22T12:00:00Z' }));
+  rules.learn(versionOf('10', 'lan1'));
+  expect(known()).toBe('11');
+  expect(rules.get('rule-1')?.rule.deletedAt).toBeDefined();
 });

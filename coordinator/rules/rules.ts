@@ -94,16 +94,18 @@ export class Rules {
     return [...uids].flatMap((uid) => this.get(uid)?.object ?? []);
   }
 
-  /** What the API server answered about a rule; counts until the watch tells of another version than it did before. */
+  /**
+   * What the API server answered about a rule. It counts until the watch tells of another version, and not at all when the watch has told
+   * of a later one: the two come on connections of their own, and a deletion must not be forgotten for the answer to a write before it.
+   */
   learn(object: RuleObject): RuleVersion | undefined {
     const entry = this.#entries.get(object.metadata.uid);
     if (!entry) return undefined;
-    const { resourceVersion } = entry.watched.object.metadata;
-    entry.newer =
-      resourceVersion === object.metadata.resourceVersion
-        ? undefined
-        : this.#version(entry.watched.resource, object);
-    return entry.newer ?? entry.watched;
+    const { watched } = entry;
+    if (isLater(watched.object, object)) return entry.newer ?? watched;
+    const isNews = isLater(object, watched.object);
+    entry.newer = isNews ? this.#version(watched.resource, object) : undefined;
+    return entry.newer ?? watched;
   }
 
   #onEvent(resource: ResourceType, { type, object, old }: StoreEvent<RuleObject>): void {
@@ -129,6 +131,10 @@ export class Rules {
     return { resource, object, rule: ruleOf(object, this.#options.revisionOf(object)) };
   }
 }
+
+/** Resource versions of one object grow; those of custom resources are etcd's revisions. */
+const isLater = ({ metadata: one }: RuleObject, { metadata: other }: RuleObject): boolean =>
+  BigInt(one.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);
 
 /** A generation has one spec, and nothing but spec and purpose ties a rule to others. */
 const sameTies = ({ metadata: old }: RuleObject, { metadata: now }: RuleObject): boolean =>
