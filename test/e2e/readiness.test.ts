@@ -15,7 +15,8 @@ import { e2eCluster } from './cluster.ts';
 const PURPOSE = 'cnf-1';
 const lan = zone('lan1', 'ovn-net1');
 
-describe('a new pod of a CNF whose firewall takes three seconds to reload', async () => {
+// A CNF each, and most of the time is waiting for probes.
+describe.concurrent('a new pod of a CNF whose firewall takes three seconds to reload', async () => {
   const cluster = await e2eCluster();
   const rules = [lan, ...Array.from({ length: 20 }, (_, index) => rejectRule(index, 'lan1'))];
   const sources = rules.flatMap(({ spec }) => spec['src_ip'] ?? []);
@@ -62,7 +63,7 @@ const ruleStatus = z.object({
 const saysInSync = (object: unknown, pods: number): boolean =>
   ruleStatus.safeParse(object).data?.status.pods.live === pods;
 
-describe('an agent that hangs', async () => {
+describe.concurrent('an agent that hangs', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
 

@@ -213,27 +213,30 @@ describe('a coordinator that lost its rights', () => {
 
 describe('a rule made anew under the same name', () => {
   it('keeps its own finalizer and status, whatever is still said of the old one', async () => {
-    const a = await runningAgent('twin-a', 'twin');
-    for (let round = 0; round < 15; round += 1) {
-      const old = await createRule(world, { name: 'twin', purpose: 'twin' });
-      await a.says([old, 'Applied']);
-      // Deleted while the status of this is being written, and removed while that of the deletion is.
-      await deleteRule(world, 'twin');
-      await a.says([old, 'Removed']);
-      await gone('twin');
-      const fresh = await createRule(world, { name: 'twin', purpose: 'twin' });
-      await a.says([old, 'Removed']);
-      await eventually(() => readRule(world, 'twin')).toMatchObject({
-        metadata: { uid: fresh.metadata.uid, finalizers: [AGENTS_FINALIZER] },
-        status: {
-          inSync: false,
-          state: 'Trying to apply',
-          outOfSync: [{ pod: 'twin-a', reason: 'Applying' }],
-        },
-      });
-      await deleteRule(world, 'twin');
-      await a.says([fresh, 'Removed']);
-      await gone('twin');
-    }
+    const rounds = async (name: string): Promise<void> => {
+      const a = await runningAgent(`${name}-a`, name);
+      for (let round = 0; round < 3; round += 1) {
+        const old = await createRule(world, { name, purpose: name });
+        await a.says([old, 'Applied']);
+        // Deleted while the status of this is being written, and removed while that of the deletion is.
+        await deleteRule(world, name);
+        await a.says([old, 'Removed']);
+        await gone(name);
+        const fresh = await createRule(world, { name, purpose: name });
+        await a.says([old, 'Removed']);
+        await eventually(() => readRule(world, name)).toMatchObject({
+          metadata: { uid: fresh.metadata.uid, finalizers: [AGENTS_FINALIZER] },
+          status: {
+            inSync: false,
+            state: 'Trying to apply',
+            outOfSync: [{ pod: `${name}-a`, reason: 'Applying' }],
+          },
+        });
+        await deleteRule(world, name);
+        await a.says([fresh, 'Removed']);
+        await gone(name);
+      }
+    };
+    await Promise.all(['twin-1', 'twin-2', 'twin-3', 'twin-4', 'twin-5'].map(rounds));
   });
 });
