@@ -8,6 +8,7 @@ import { EnvError } from '#shared/runtime/env.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from './command.ts';
 import { injectUsage, runInject, runUninject } from './inject-command.ts';
+import { own } from '#shared/runtime/own.ts';
 
 const uninstallUsage = `sdewan uninstall --yes     remove rules, CRDs, webhooks, rights and the coordinator from a cluster
   --force                  also remove rules that CNFs do not confirm in time; they stay on OpenWRT until the pod is re-created
@@ -40,7 +41,7 @@ const main = async (args: readonly string[], signal: AbortSignal): Promise<ExitC
     io.out(USAGE);
     return EXIT.done;
   }
-  const command = COMMANDS[name];
+  const command = own(COMMANDS, name);
   if (command) return command(rest, io, signal);
   io.say(name === '' ? USAGE : `unknown command ${name}\n\n${USAGE}`);
   return EXIT.usage;

@@ -78,10 +78,15 @@ describe('annotations of a CNF', () => {
     },
   );
 
-  it('that are misspelt are named, with those that are known', () => {
-    const read = readOptions(template({ [agent('imge')]: 'a' }), defaults);
-    expect('problems' in read && read.problems[0]).toContain(agent('image'));
-  });
+  it.each(['imge', 'toString', 'constructor', '__proto__'])(
+    'that are misspelt are named, with those that are known: %s',
+    (name) => {
+      const read = readOptions(template({ [agent(name)]: 'a' }), defaults);
+      expect('problems' in read && read.problems[0]).toContain(
+        `${agent(name)} is unknown; known annotations are ${agent('image')}`,
+      );
+    },
+  );
 
   it('of others are none of our business', () => {
     const others = { 'example.org/agent-image': '!', 'sdewan.akraino.org/order': '3' };

@@ -7,6 +7,7 @@ import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL } from '../names.ts';
 import { driverChoices, drivers, loginNeededBy } from './drivers.ts';
 import { logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
+import { own } from '../runtime/own.ts';
 
 const PREFIX = 'sdewan.akraino.org/';
 const AGENT_PREFIX = `${PREFIX}agent-`;
@@ -128,7 +129,7 @@ export const readOptions = (template: PodTemplate, defaults: InjectOptions): Rea
   const problems = [...labelProblems(labels), ...injectProblems(annotations[INJECT_ANNOTATION])];
   let options = withIcnLabels(labels, defaults);
   for (const [annotation, value] of agentAnnotations(annotations)) {
-    const known = settings[annotation.slice(AGENT_PREFIX.length)];
+    const known = own(settings, annotation.slice(AGENT_PREFIX.length));
     const changed = known?.apply(options, value);
     if (changed) options = changed;
     else problems.push(annotationProblem(annotation, value, known));

@@ -136,6 +136,14 @@ describe('an object that is kept', () => {
   });
 });
 
+it('a label of others stays that is named as what each object of JavaScript has', async () => {
+  await bring(desired({ a: '1' }));
+  const metadata = { ...stored?.metadata, labels: { constructor: 'theirs' } };
+  store({ ...stored, metadata });
+  expect(await bring(desired({ a: '1' }, { labels: {} }))).toBe('unchanged');
+  expect(stored?.metadata.labels).toEqual({ constructor: 'theirs' });
+});
+
 describe('nothing is written', () => {
   it('when there is an object of that name that was not seen', async () => {
     store({ apiVersion: 'g/v1', kind: 'Thing', metadata: key, spec: { a: 'theirs' } });

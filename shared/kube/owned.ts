@@ -8,6 +8,7 @@ import type { CallOptions, KubeClient, Patch } from './client.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import type { KubeObject, OwnerReference, ResourceType, RuleObject } from './objects.ts';
 import { apiVersionOf, type ObjectKey } from './path.ts';
+import { own } from '../runtime/own.ts';
 
 /** Undefined: has to be absent. */
 type Marks = Readonly<Record<string, string | undefined>>;
@@ -179,7 +180,7 @@ const defined = (fields: Fields = {}): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 const named = (fields: object = {}, names: Fields = {}): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => name in names));
+  Object.fromEntries(Object.entries(fields).filter(([name]) => Object.hasOwn(names, name)));
 
 const isRecord = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -193,14 +194,14 @@ const hasExcess = (one: unknown, other: unknown): boolean => {
   }
   if (!isRecord(one)) return false;
   const there = isRecord(other) ? other : {};
-  return Object.entries(one).some(([name, value]) => hasExcess(value, there[name]));
+  return Object.entries(one).some(([name, value]) => hasExcess(value, own(there, name)));
 };
 
 /** A merge patch keeps what it does not name. */
 const withNulls = (present: Fields, wanted: Fields): Fields => {
   const nulls = Object.keys(present).map((name) => [name, null] as const);
   const values = Object.entries(wanted).map(([name, value]) => {
-    const there = present[name];
+    const there = own(present, name);
     return [name, isRecord(there) && isRecord(value) ? withNulls(there, value) : value] as const;
   });
   return Object.fromEntries([...nulls, ...values]);

@@ -1,5 +1,6 @@
 /** Label selectors as Kubernetes' own objects have them: what they select, and how the API server is asked for it. */
 import * as z from 'zod';
+import { own } from '../runtime/own.ts';
 
 export const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 
@@ -58,7 +59,7 @@ const requirementsOf = ({
 ];
 
 const holds = ({ key, operator, values = [] }: Requirement, labels: Labels): boolean => {
-  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  const value = own(labels, key);
   if (operator === 'Exists') return value !== undefined;
   if (operator === 'DoesNotExist') return value === undefined;
   const isIn = value !== undefined && values.includes(value);

@@ -100,6 +100,11 @@ describe('parsePackage reads what libuci reads:', () => {
 
 const refused: Record<string, { text: string; line: number; says: string }> = {
   'an unknown command': { text: 'config rule r\nopton a b\n', line: 2, says: 'invalid command' },
+  'a command that is the name of what each object of JavaScript has': {
+    text: 'toString\n',
+    line: 1,
+    says: 'invalid command',
+  },
   'an option before any section': {
     text: 'option a b\n',
     line: 1,

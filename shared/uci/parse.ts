@@ -4,6 +4,7 @@
  */
 import type { UciPackage, UciSection, UciValue } from './model.ts';
 import { isUciName } from './names.ts';
+import { own } from '../runtime/own.ts';
 
 /** The text is no UCI; OpenWRT could not load it either. */
 export class UciSyntaxError extends Error {
@@ -41,7 +42,7 @@ export const anonymousName = (place: number, type: string): string => {
 };
 
 const runCommand = (word: string, scanner: Scanner, builder: PackageBuilder): void => {
-  const command = SHORT_FORMS[word] ?? word;
+  const command = own(SHORT_FORMS, word) ?? word;
   if (command === 'config') openSection(scanner, builder);
   else if (command === 'option' || command === 'list') addOption(command, scanner, builder);
   else if (command === 'package') checkPackage(scanner);

@@ -4,6 +4,7 @@
  */
 import type { UciSection } from '#shared/uci/model.ts';
 import { networkOf } from './networks.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** Section -> what it asks for that the kernel lacks. `text`: what verb `state` of the helper has left. */
 export const lackingRouting = (
@@ -33,7 +34,7 @@ type Route = { target: string; table: string; gateway?: string | undefined; devi
 
 const MAIN = '254';
 const TABLES: Readonly<Record<string, string>> = { main: MAIN, default: '253', local: '255' };
-const tableOf = (name: string = MAIN): string => TABLES[name] ?? name;
+const tableOf = (name: string = MAIN): string => own(TABLES, name) ?? name;
 const EVERYTHING = { inet: '0.0.0.0/0', inet6: '::/0' } as const;
 /** `ip` begins the line of a route that is not an ordinary one with its type. */
 const TYPED = /^(?:local|broadcast|multicast|anycast|unreachable|blackhole|prohibit|throw|nat) /;

@@ -36,7 +36,13 @@ describe('stepsOf', () => {
   });
 
   it('changes in place what is different, and nothing else', () => {
-    const before = section('a', { same: '1', other: '2', gone: '3', list: ['x', 'y'] });
+    const before = section('a', {
+      same: '1',
+      other: '2',
+      gone: '3',
+      list: ['x', 'y'],
+      toString: '5',
+    });
     const after = section('a', { same: '1', other: '4', list: ['y'], empty: '' }, 'zone');
     expect(stepsOf({ ...base, set: [{ before, after }] })).toEqual([
       [
@@ -44,7 +50,7 @@ describe('stepsOf', () => {
         {
           object: 'uci',
           method: 'delete',
-          args: { config: 'firewall', section: 'a', options: ['gone'] },
+          args: { config: 'firewall', section: 'a', options: ['gone', 'toString'] },
         },
         {
           object: 'uci',

@@ -48,7 +48,7 @@ export const addition = (config: string, { name, type, options }: UciSection): U
 const replace = (config: string, { before, after }: UciReplacement): UbusCall[] => {
   const section = after.name;
   const values = stored(after.options);
-  const gone = Object.keys(before.options).filter((option) => !(option in values));
+  const gone = Object.keys(before.options).filter((option) => !Object.hasOwn(values, option));
   const changed = Object.entries(values).filter(
     ([option, value]) => JSON.stringify(before.options[option]) !== JSON.stringify(value),
   );
