@@ -71,6 +71,7 @@ export const fenceBlocks = (
 ): Blocks => ({
   'rules-created': requests(rules, ['CREATE']),
   'rules-written': requests(rules, ['CREATE', 'UPDATE']),
+  'rules-updated': requests(rules, ['UPDATE']),
   'rules-changed': requests(rules, ['CREATE', 'UPDATE', 'DELETE']),
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
   'rights-on-resources': coordinatorRights(resources, rules),

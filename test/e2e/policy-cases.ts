@@ -10,10 +10,12 @@ import {
   binding,
   CA,
   configMap,
+  COORDINATOR,
   create,
   dnat,
   MARK,
   OF_THE_TEST,
+  OWNER,
   patch,
   RBAC,
   remove,
@@ -31,7 +33,8 @@ type Attempts = Readonly<Record<string, Attempt>>;
 export type Case = {
   policy: string;
   message: string;
-  who: 'coordinator' | 'operator';
+  /** `tenant`: may write all rules of the namespace, and nothing else. */
+  who: 'coordinator' | 'operator' | 'tenant';
   denied: Attempts;
   allowed: Attempts;
 };
@@ -65,7 +68,6 @@ const purposes = ({ closed }: Places): Case[] => [
     },
     allowed: {
       'add another label': relabelled('lan1', { more: 'x' }, closed),
-      'change a rule that is being deleted': relabelled('ending', { sdewanPurpose: null }, closed),
     },
   },
   {
@@ -93,6 +95,55 @@ const purposes = ({ closed }: Places): Case[] => [
 
 const ordered = (namespace: string, order: string): object =>
   zone(namespace, 'lan2', { annotations: { [ORDER_ANNOTATION]: order } });
+
+const deletions = ({ closed }: Places): Case[] => {
+  const policy = 'sdewan-deletion';
+  const ending = ['firewallzone', 'ending', '-n', closed];
+  const held = ['firewallzone', 'held', '-n', closed];
+  const annotated = (annotations: object): Attempt => patch(ending, { metadata: { annotations } });
+  return [
+    {
+      policy,
+      message: 'spec: cannot be changed while the rule is being deleted',
+      who: 'operator',
+      denied: { 'change the spec': patch(ending, { spec: { input: 'ACCEPT' } }) },
+      allowed: {
+        'remove a finalizer of somebody else': patch(ending, { metadata: { finalizers: null } }),
+      },
+    },
+    {
+      policy,
+      message: 'metadata.labels: cannot be changed while the rule is being deleted',
+      who: 'operator',
+      denied: {
+        'take the purpose from it': relabelled('ending', { sdewanPurpose: null }, closed),
+        'put it into a bucket': relabelled('ending', { 'sdewan-bucket-type': 'basic' }, closed),
+      },
+      allowed: {},
+    },
+    {
+      policy,
+      message:
+        'metadata.annotations: those of sdewan.akraino.org cannot be changed while the rule is being deleted',
+      who: 'operator',
+      denied: {
+        'give it an order': annotated({ [ORDER_ANNOTATION]: '5' }),
+        'take its annotation away': annotated({ 'sdewan.akraino.org/references': null }),
+      },
+      allowed: { 'annotate it otherwise': annotated({ 'example.org/note': 'x' }) },
+    },
+    {
+      policy,
+      message:
+        'metadata.finalizers: the coordinator removes sdewan.akraino.org/agents when each agent has confirmed; who removes it before needs the right to verb release on buckettypes.permissions.sdewan.akraino.org',
+      who: 'tenant',
+      denied: {
+        'remove the finalizer of agents': patch(held, { metadata: { finalizers: null } }),
+      },
+      allowed: { 'delete it once more': remove(...held, '--wait=false') },
+    },
+  ];
+};
 
 const relabelled = (name: string, labels: object, namespace: string): Attempt =>
   patch(['firewallzone', name, '-n', namespace], { metadata: { labels } });
@@ -216,11 +267,81 @@ const rules = ({ closed }: Places): Case[] => {
     {
       ...POLICY_OF_RULES,
       message: 'the coordinator may change the spec of no rules except those with its label',
-      denied: { 'change the spec of a rule without its label': patch(target('theirs'), other) },
+      denied: {
+        'change the spec of a rule without its label': patch(target('theirs'), other),
+        'change it and put its label on it at once': patch(target('theirs'), {
+          ...other,
+          metadata: { labels: MARK },
+        }),
+      },
       allowed: {
         'change the spec of a rule with its label': patch(target('marked'), other),
-        'change the metadata of a rule without its label': patch(target('theirs'), {
-          metadata: { annotations: { a: 'b' } },
+        "take over what ICN's controller has made from a CR": patch(
+          ['cnfnat', 'of-icn', '-n', closed],
+          { metadata: { labels: MARK, ownerReferences: [OWNER] }, spec: { src_dip: '10.0.0.2' } },
+        ),
+      },
+    },
+    {
+      ...POLICY_OF_RULES,
+      message:
+        'the coordinator may change labels and owners of no rules except those with its label',
+      denied: {
+        'put its label on a rule': patch(target('theirs'), { metadata: { labels: MARK } }),
+        'move a rule to another bucket': patch(target('theirs'), {
+          metadata: { labels: { 'sdewan-bucket-type': 'basic' } },
+        }),
+        'give a rule an owner that does not exist': patch(target('theirs'), {
+          metadata: { ownerReferences: [OWNER] },
+        }),
+      },
+      allowed: {
+        'label a rule with its label': patch(target('marked'), {
+          metadata: { labels: { a: 'b' } },
+        }),
+      },
+    },
+    {
+      ...POLICY_OF_RULES,
+      message:
+        'the coordinator may change no annotation except sdewan.akraino.org/pod-addresses of rules without its label',
+      denied: {
+        'annotate a rule': patch(target('theirs'), { metadata: { annotations: { a: 'b' } } }),
+        'take an annotation from a rule': patch(target('theirs'), {
+          metadata: { annotations: { 'sdewan.akraino.org/references': null } },
+        }),
+      },
+      allowed: {
+        'note the addresses of pods': patch(target('theirs'), {
+          metadata: { annotations: { 'sdewan.akraino.org/pod-addresses': '10.0.0.1' } },
+        }),
+      },
+    },
+    {
+      ...POLICY_OF_RULES,
+      message: 'the coordinator may not take its label from a rule',
+      denied: {
+        'take its label from a rule': patch(target('marked'), {
+          metadata: { labels: { 'app.kubernetes.io/managed-by': null } },
+        }),
+      },
+      allowed: {},
+    },
+    {
+      ...POLICY_OF_RULES,
+      message:
+        "the coordinator may add and remove no finalizers except its own and those of ICN's controller",
+      denied: {
+        'add a finalizer of its choice': patch(target('theirs'), {
+          metadata: { finalizers: ['example.org/kept'] },
+        }),
+        'remove a finalizer of somebody else': patch(['firewallzone', 'ending', '-n', closed], {
+          metadata: { finalizers: null },
+        }),
+      },
+      allowed: {
+        'remove the finalizer of agents': patch(target('theirs'), {
+          metadata: { finalizers: null },
         }),
       },
     },
@@ -283,9 +404,75 @@ const objects = ({ closed, open }: Places): Case[] => [
   },
 ];
 
+const POLICY_OF_WEBHOOKS = { policy: 'sdewan-coordinator-webhooks', who: 'coordinator' } as const;
+
+const webhooks = (): Case[] => {
+  const kinds = ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'] as const;
+  const onEach = (attempts: (of: string) => Attempts): Attempts =>
+    Object.fromEntries(
+      kinds.flatMap((of) =>
+        Object.entries(attempts(of)).map(([what, one]) => [`${what} (${of})`, one]),
+      ),
+    );
+  const ours = (of: string, path: string, value: unknown, op = 'add'): Attempt => ({
+    args: ['patch', of, COORDINATOR, '--type=json', '-p', JSON.stringify([{ op, path, value }])],
+  });
+  return [
+    {
+      ...POLICY_OF_WEBHOOKS,
+      message: 'the coordinator may create and delete no webhook configurations',
+      denied: onEach((of) => ({ 'delete its webhooks': remove(of, COORDINATOR) })),
+      allowed: {},
+    },
+    {
+      ...POLICY_OF_WEBHOOKS,
+      message: 'the coordinator may change nothing of webhook configurations except each caBundle',
+      denied: onEach((of) => ({
+        'give its webhooks an owner that does not exist': ours(of, '/metadata/ownerReferences', [
+          OWNER,
+        ]),
+        'annotate its webhooks': ours(of, '/metadata/annotations', { a: 'b' }),
+      })),
+      allowed: {},
+    },
+    {
+      ...POLICY_OF_WEBHOOKS,
+      message: 'the coordinator may change nothing of a webhook except its caBundle',
+      denied: onEach((of) => ({
+        'read all Secrets by a webhook': ours(of, '/webhooks/0/rules/0', {
+          apiGroups: [''],
+          apiVersions: ['v1'],
+          resources: ['secrets'],
+          operations: ['*'],
+        }),
+        'send requests elsewhere': ours(of, '/webhooks/0/clientConfig/service/namespace', 'eve'),
+        'send requests to another path': ours(of, '/webhooks/0/clientConfig/service/path', '/'),
+        'be asked about no namespace': ours(of, '/webhooks/0/namespaceSelector', {
+          matchLabels: { a: 'b' },
+        }),
+        'be asked about no object': ours(of, '/webhooks/0/objectSelector', {
+          matchLabels: { a: 'b' },
+        }),
+        'be asked on no condition': ours(of, '/webhooks/0/matchConditions', [
+          { name: 'never', expression: 'false' },
+        ]),
+        'fail open': ours(of, '/webhooks/1/failurePolicy', 'Ignore'),
+        'fail closed': ours(of, '/webhooks/2/failurePolicy', 'Fail'),
+        'take longer': ours(of, '/webhooks/0/timeoutSeconds', 30),
+        'remove a webhook': ours(of, '/webhooks/0', undefined, 'remove'),
+      })),
+      allowed: onEach((of) => ({
+        'renew the CA': ours(of, '/webhooks/0/clientConfig/caBundle', 'LS0t'),
+      })),
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
+  ...deletions(places),
   ...bindings(places),
   ...rules(places),
   ...objects(places),
+  ...webhooks(),
 ];

@@ -80,6 +80,14 @@ export const withMetadata = (
   metadata: object,
 ): object => ({ ...object, metadata: { ...object.metadata, ...metadata } });
 
+/** One that is not there: the garbage collector deletes what has no other. */
+export const OWNER = {
+  apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+  kind: 'CNFService',
+  name: 'nobody',
+  uid: '00000000-0000-0000-0000-000000000000',
+};
+
 export const CA = { data: { 'ca.crt': 'x' } };
 export const OF_THE_TEST = 'policies-of-the-test';
 
@@ -98,6 +106,15 @@ const cnf = (namespace: string): object => ({
   },
 });
 
+/** Of service account `tenant`: all that one can do with rules. */
+export const tenantsRights = (namespace: string): object[] => [
+  {
+    ...role('Role', 'tenant', namespace),
+    rules: [{ apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
+  },
+  binding(namespace, 'tenant', [account(namespace, 'tenant')], { kind: 'Role' }),
+];
+
 /** What the coordinator makes for it. */
 export const KEPT = [
   'rolebinding/sdewan-agent',
@@ -105,7 +122,33 @@ export const KEPT = [
   'configmap/sdewan-coordinator-ca',
 ];
 
-/** What has to be there before anything is tried. The zone `ending` is being deleted, and held by a finalizer of the test. */
+/** With an agent that never reports, so that no rule of its purpose can go. */
+export const SILENT = 'silent';
+const silentPod = (namespace: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: SILENT, namespace, labels: { sdewanPurpose: SILENT } },
+  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+});
+/** As a kubelet would write it. */
+export const SILENT_STATUS = {
+  phase: 'Running',
+  initContainerStatuses: [
+    {
+      name: 'sdewan-agent',
+      image: 'none',
+      imageID: '',
+      ready: true,
+      restartCount: 0,
+      state: { running: { startedAt: null } },
+    },
+  ],
+};
+
+/**
+ * What has to be there before anything is tried. The zones `ending` and `held` are then deleted: the one is held by a finalizer of the test,
+ * the other by ours.
+ */
 export const given = ({ closed }: Places): object[] => [
   cnf(closed),
   role('ClusterRole', OF_THE_TEST),
@@ -113,6 +156,17 @@ export const given = ({ closed }: Places): object[] => [
   configMap(closed, 'somebody-elses', CA),
   dnat(closed, 'theirs'),
   dnat(closed, 'marked', MARK),
+  withMetadata(rule('CNFNAT', 'of-icn', { target: 'SNAT', dest: '#source', src_dip: '10.0.0.1' }), {
+    namespace: closed,
+    labels: { sdewanPurpose: 'cnf-1' },
+    annotations: { 'sdewan.akraino.org/references': 'off' },
+    finalizers: ['cnfnat.finalizers.sdewan.akraino.org'],
+  }),
   zone(closed, 'lan1'),
-  zone(closed, 'ending', { finalizers: ['test.example.org/hold'] }),
+  zone(closed, 'ending', {
+    finalizers: ['test.example.org/hold'],
+    annotations: { 'sdewan.akraino.org/references': 'off' },
+  }),
+  silentPod(closed),
+  zone(closed, 'held', { labels: { sdewanPurpose: SILENT } }),
 ];

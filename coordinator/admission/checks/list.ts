@@ -26,6 +26,13 @@ export const ruleChecks: readonly ListedCheck[] = [
     check: metadataIsValid,
   },
   { name: 'spec', on: ['CREATE', 'UPDATE'], needs: [], severity: 'deny', check: specIsValid },
+  {
+    name: 'bucket-type',
+    on: ['CREATE', 'UPDATE'],
+    needs: [],
+    severity: 'deny',
+    check: bucketTypeIsKnown,
+  },
   { name: 'cautions', on: ['CREATE', 'UPDATE'], needs: [], severity: 'caution', check: cautionsOf },
   { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
   {
@@ -47,13 +54,6 @@ export const ruleChecks: readonly ListedCheck[] = [
 
 /** A webhook of their own, which fails closed: permissions must hold while the coordinator is away. */
 export const bucketChecks: readonly ListedCheck[] = [
-  {
-    name: 'bucket-type',
-    on: ['CREATE', 'UPDATE'],
-    needs: [],
-    severity: 'deny',
-    check: bucketTypeIsKnown,
-  },
   {
     name: 'bucket-permission',
     on: ['CREATE', 'UPDATE', 'DELETE'],

@@ -11,13 +11,22 @@ const EXEMPT = [
   'system:kube-controller-manager',
 ] as const;
 
+/** Has every right that RBAC can give, which buckets restrict nevertheless. */
+const OPERATORS = 'operators-of-the-exempt-test';
+const MASTERS = 'system:masters';
+
 let world: World;
 let namespace: string;
 beforeAll(async () => {
   world = await createWorld();
   namespace = await world.createNamespace();
+  const rights = ['--clusterrole=cluster-admin', `--group=${OPERATORS}`];
+  await world.kubectl('create', 'clusterrolebinding', OPERATORS, ...rights);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.kubectl('delete', 'clusterrolebinding', OPERATORS);
+  await world.close();
+});
 
 /** A zone of a bucket, which only deletions by exempt users pass when nobody can be asked, and a rule that uses it. */
 const createUsedZone = async (name: string): Promise<void> => {
@@ -30,9 +39,9 @@ const createUsedZone = async (name: string): Promise<void> => {
   await world.client.create(firewallRule, { ...common, kind: 'FirewallRule', metadata, spec });
 };
 
-const deletedBy = (user: string, name: string): Promise<string> =>
+const deletedBy = (user: string, name: string, group = OPERATORS): Promise<string> =>
   world
-    .clientAs(user, ['system:masters'])
+    .clientAs(user, [group])
     .delete(firewallZone, { namespace, name })
     .then(() => 'deleted', String);
 
@@ -44,7 +53,7 @@ describe('a zone that is used', () => {
     await eventually(() => world.client.get(firewallRule, { namespace, name })).toHaveProperty(
       'status',
     );
-    expect(await deletedBy('anna', name)).toContain(`used by FirewallRule ${name}`);
+    expect(await deletedBy('anna', name, MASTERS)).toContain(`used by FirewallRule ${name}`);
     expect(await deletedBy(user, name)).toBe('deleted');
   });
 });
@@ -52,6 +61,7 @@ describe('a zone that is used', () => {
 describe('without a coordinator', () => {
   beforeAll(async () => {
     for (const [index] of EXEMPT.entries()) await createUsedZone(`b${index}`);
+    await createUsedZone('c0');
     await world.stopCoordinator();
   });
 
@@ -59,5 +69,17 @@ describe('without a coordinator', () => {
     const name = `b${EXEMPT.indexOf(user)}`;
     expect(await deletedBy('anna', name)).toContain('failed calling webhook');
     expect(await deletedBy(user, name)).toBe('deleted');
+  });
+
+  it('a zone of a bucket is changed and deleted by system:masters, which may do everything', async () => {
+    const body = { spec: { network: ['b'] } };
+    const change = (group: string) =>
+      world
+        .clientAs('bert', [group])
+        .patch(firewallZone, { namespace, name: 'c0' }, { patch: { type: 'merge', body } })
+        .then(() => 'changed', String);
+    expect(await change(OPERATORS)).toContain('failed calling webhook');
+    expect(await change(MASTERS)).toBe('changed');
+    expect(await deletedBy('bert', 'c0', MASTERS)).toBe('deleted');
   });
 });

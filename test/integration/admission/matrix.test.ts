@@ -109,6 +109,12 @@ const remove = (
   client: KubeClient = world.client,
 ): Promise<unknown> => client.delete(kind, { namespace, name });
 
+const isThere = ({ namespace, kind }: Place, name: string): Promise<boolean> =>
+  world.client.get(kind, { namespace, name }).then(
+    () => true,
+    () => false,
+  );
+
 /** Creates what a spec refers to, under names of the test's own, and gives the spec with those names. */
 const withTargets = async ({ namespace, kind }: Place): Promise<Spec> => {
   const spec = sampleOf(kind);
@@ -189,9 +195,9 @@ const references = async (place: Place): Promise<void> => {
     `used by ${kind.kind} ok`,
   );
   await remove(place, 'ok');
-  await eventually(() =>
-    expect(world.client.get(kind, { namespace: place.namespace, name: 'ok' })).rejects.toThrow(),
-  );
+  await eventually(async () => {
+    if (await isThere(place, 'ok')) throw new Error('ok is still there');
+  });
   await usedBy.allows('used-by', 'DELETE', remove(asTarget, reference.name));
 };
 
@@ -252,10 +258,14 @@ const deleting = async (place: Place): Promise<void> => {
   const metadata = { ...bucket('app-intent'), finalizers: ['example.org/keeps-it'] };
   await create(place, 'going', spec, { metadata });
   await remove(place, 'going');
-  const bad = {
-    metadata: { annotations: { [ORDER]: 'first' }, labels: { 'sdewan-bucket-type': null } },
-  };
-  await place.allows('being deleted', 'UPDATE', update(place, 'going', bad, anna));
+  const words = 'cannot be changed while the rule is being deleted';
+  for (const bad of [
+    { metadata: { labels: { 'sdewan-bucket-type': null } } },
+    { metadata: { annotations: { [ORDER]: '7' } } },
+  ])
+    await place.denies('being deleted', 'UPDATE', update(place, 'going', bad, anna), words);
+  const note = { metadata: { annotations: { 'example.org/note': 'x' } } };
+  await place.allows('being deleted', 'UPDATE', update(place, 'going', note, anna));
   await place.allows('being deleted', 'DELETE', remove(place, 'going', anna));
   await update(place, 'going', { metadata: { finalizers: null } });
 };
