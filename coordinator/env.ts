@@ -117,7 +117,7 @@ export const coordinatorEnvSchema = z.object({
     .flag()
     .default(true)
     .describe(
-      'Whether Services with the annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF.',
+      'Whether Services with the annotation `sdewan.akraino.org/expose` get FirewallDNATs. Whoever may write a Service can then open a port of a CNF of the same namespace, and of one that accepts its namespace.',
     ),
   SDEWAN_EXPOSE_ALL_TO: envField
     .text()
@@ -130,6 +130,12 @@ export const coordinatorEnvSchema = z.object({
     .optional()
     .describe(
       'FirewallZone that clients of Services come from, for Services without the annotation `sdewan.akraino.org/expose-zone`.',
+    ),
+  SDEWAN_EXPOSE_RESERVED_PORTS: envField
+    .list()
+    .default(['22/tcp', '500/udp', '4500/udp'])
+    .describe(
+      'Ports of CNFs that no Service gets, separated by commas: those by which CNFs are managed, and those of IKE.',
     ),
   SDEWAN_DNS_SERVERS: envField
     .list()
@@ -175,6 +181,7 @@ export const exposeOptionsOf = (
         allTo: env.SDEWAN_EXPOSE_ALL_TO,
         zone: env.SDEWAN_EXPOSE_ZONE,
         exceptNamespaces: ['kube-system', namespace],
+        reservedPorts: env.SDEWAN_EXPOSE_RESERVED_PORTS,
       }
     : undefined;
 

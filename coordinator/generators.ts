@@ -62,7 +62,10 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     createServicesController({
       ...common,
       options: expose,
-      cnfNamespaces: (purpose) => pods.namespacesOf(purpose),
+      cnfs: {
+        namespacesOf: (purpose) => pods.namespacesOf(purpose),
+        acceptedBy: (namespace, purpose) => pods.acceptedBy(namespace, purpose),
+      },
       isComplete: () => pods.state.listed && rules.unknown.size === 0,
     });
 
@@ -72,8 +75,8 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       children.onRule(uid);
       services?.onRule(uid);
     },
-    onPod: ({ before, now }) => {
-      if (before?.purpose !== now?.purpose) services?.mark();
+    onPod: ({ before, now, hasNewConsent }) => {
+      if (before?.purpose !== now?.purpose || hasNewConsent) services?.mark();
     },
     run: async (signal) => {
       signal.addEventListener('abort', () => resolver.cancel(), { once: true });

@@ -34,6 +34,8 @@ export const POD_ADDRESSES_ANNOTATION = `${PREFIX}/pod-addresses`;
  */
 export const EXPOSE_ANNOTATION = `${PREFIX}/expose`;
 export const EXPOSE_ZONE_ANNOTATION = `${PREFIX}/expose-zone`;
+/** On the pod template of a CNF: namespaces beside its own whose Services it exposes, separated by commas. */
+export const ACCEPTS_ANNOTATION = `${PREFIX}/accepts-services-from`;
 /** On FirewallDNATs that were made for a Service: which one. */
 export const SERVICE_NAMESPACE_LABEL = `${PREFIX}/service-namespace`;
 export const SERVICE_NAME_LABEL = `${PREFIX}/service-name`;

@@ -85,7 +85,7 @@ export default defineConfig({
       ),
       withRandomCases(
         inOneWorker(
-          project('integration', ['test/integration/**/*.test.ts'], 60_000, {
+          project('integration', ['test/{integration,attacks}/**/*.test.ts'], 60_000, {
             globalSetup: [PROGRAMS, ...globalSetup],
             exclude: [...NODE_TESTS, ...HARNESS_TESTS],
           }),

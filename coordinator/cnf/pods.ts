@@ -15,7 +15,12 @@ import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } fro
 /** Those who ask within this time share one list. */
 const SHARE_MS = 25;
 
-export type PodChange = { before: Target | undefined; now: Target | undefined };
+export type PodChange = {
+  before: Target | undefined;
+  now: Target | undefined;
+  /** Whether it accepts Services of other namespaces than before. */
+  hasNewConsent: boolean;
+};
 
 export type PodsOptions = {
   /** Undefined: of all. */
@@ -28,7 +33,7 @@ export type PodsOptions = {
   onState: (state: WatchState) => void;
 };
 
-/** `account` and `networks` matter to others than roll-up: see `podFactsOf`. */
+/** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
 type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
 
 export class Pods {
@@ -55,8 +60,9 @@ export class Pods {
       onEvent: ({ type, object, old }) => {
         const before = type === 'deleted' ? object.target : old?.target;
         const now = type === 'deleted' ? undefined : object.target;
-        if (before && now && sameTarget(before, now)) return;
-        onChange({ before, now });
+        const hasNewConsent = old?.accepts !== object.accepts;
+        if (before && now && sameTarget(before, now) && !hasNewConsent) return;
+        onChange({ before, now, hasNewConsent });
       },
     });
   }
@@ -99,6 +105,16 @@ export class Pods {
     return this.#reflector.store
       .by('purpose', `${namespace}/${purpose}`)
       .map(({ networks }) => networks);
+  }
+
+  /**
+   * Namespaces that any pod of a CNF accepts Services from: during a roll-out there are old and new ones. Undefined: no pod of it is
+   * known.
+   */
+  acceptedBy(namespace: string, purpose: string): ReadonlySet<string> | undefined {
+    const pods = this.#reflector.store.by('purpose', `${namespace}/${purpose}`);
+    const names = pods.flatMap(({ accepts = '' }) => accepts.split(','));
+    return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
   }
 
   /** In no particular order; finished and terminating ones too. */

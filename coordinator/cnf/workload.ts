@@ -1,6 +1,6 @@
 /** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
 import * as z from 'zod';
-import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { ACCEPTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
@@ -98,6 +98,8 @@ export type PodFacts = {
   account: string;
   /** Its annotation `nfn-network`. */
   networks: string | undefined;
+  /** Its annotation `accepts-services-from`. */
+  accepts: string | undefined;
 };
 
 const placedSchema = z.looseObject({
@@ -120,6 +122,7 @@ export const podFactsOf = (object: unknown): PodFacts => {
   return {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
     networks: metadata?.annotations?.[NFN_NETWORK_ANNOTATION],
+    accepts: metadata?.annotations?.[ACCEPTS_ANNOTATION],
   };
 };
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { claimsOf, type ExposeOptions } from './claims.ts';
+import { claimsOf, type Cnfs, type ExposeOptions } from './claims.ts';
 import type { Service } from './service.ts';
 
 const service = (name: string, changes: Partial<Service> = {}): Service => ({
@@ -19,14 +19,21 @@ const OPTIONS: ExposeOptions = {
   allTo: undefined,
   zone: undefined,
   exceptNamespaces: ['kube-system'],
+  reservedPorts: ['22/tcp', '500/udp'],
 };
+const ACCEPTED = new Set(['shop', 'office', 'kube-system']);
+
+/** What is known of CNFs: where there are some, and whom they accept. */
+type Known = { namespaces: string[]; accepted: ReadonlySet<string> | undefined };
 
 const outcome = (
   services: Service[],
   options: Partial<ExposeOptions> = {},
-  cnfs: string[] = [],
+  known: Partial<Known> = {},
 ) => {
-  const claims = claimsOf(services, { ...OPTIONS, ...options }, () => cnfs);
+  const { namespaces, accepted } = { namespaces: [], accepted: ACCEPTED, ...known };
+  const cnfs: Cnfs = { namespacesOf: () => namespaces, acceptedBy: () => accepted };
+  const claims = claimsOf(services, { ...OPTIONS, ...options }, cnfs);
   return {
     rules: [...claims.wanted.values()].map(({ namespace, purpose, service: of, spec }) =>
       [`${of.name}:`, namespace, purpose, ...Object.values(spec)].join(' '),
@@ -117,11 +124,68 @@ describe('claimsOf', () => {
     ['none, of several others', ['edge', 'other'], undefined],
     ['none, where there is none', [], undefined],
   ])('a purpose alone means the CNF in %s', (_what, cnfs, namespace) => {
-    const { rules, undecided } = outcome([service('web', { expose: 'cnf-1' })], {}, cnfs);
+    const { rules, undecided } = outcome(
+      [service('web', { expose: 'cnf-1' })],
+      {},
+      { namespaces: cnfs },
+    );
     expect(rules.map((rule) => rule.split(' ')[1])).toEqual(
       namespace === undefined ? [] : [namespace],
     );
     expect(undecided).toEqual(namespace === undefined ? ['uid-web'] : []);
+  });
+
+  it.each<[string, Partial<Service>, Partial<Known>, string[], string[]]>([
+    [
+      'of a namespace that the CNF does not accept',
+      {},
+      { accepted: new Set(['other']) },
+      [
+        'uid-web NotExposed: CNF edge/cnf-1 does not accept Services of namespace shop: its pod template needs annotation sdewan.akraino.org/accepts-services-from: shop',
+      ],
+      [],
+    ],
+    [
+      'that names the purpose of such a CNF',
+      { expose: 'cnf-1' },
+      { namespaces: ['edge'], accepted: new Set() },
+      [expect.stringContaining('does not accept Services of namespace shop')],
+      [],
+    ],
+    [
+      'of another namespace, while no pod can tell',
+      {},
+      { accepted: undefined },
+      ['uid-web NoCnf: no pod of CNF edge/cnf-1 exists; the rules that exist stay'],
+      ['uid-web'],
+    ],
+  ])('a Service %s is not exposed', (_what, changes, known, notes, undecided) => {
+    expect(outcome([service('web', changes)], {}, known)).toEqual({ rules: [], notes, undecided });
+  });
+
+  it.each<[string, Partial<Service>, Partial<ExposeOptions>]>([
+    ["of the CNF's own namespace", { namespace: 'edge' }, {}],
+    ['that the operator exposes', { expose: undefined }, { allTo: 'edge/cnf-1' }],
+  ])('a Service %s needs no consent', (_what, changes, options) => {
+    const { rules } = outcome([service('web', changes)], options, { accepted: new Set() });
+    expect(rules).toHaveLength(1);
+  });
+
+  it('a Service gets no port that is reserved, and its others', () => {
+    const ports = [22, 500, 80].flatMap((port) =>
+      ['TCP', 'UDP'].map((protocol) => ({ port, protocol })),
+    );
+    const { rules, notes } = outcome([service('web', { ports })]);
+    expect(rules.map((rule) => rule.split(' ').slice(4, 6).join(' '))).toEqual([
+      'udp 22',
+      'tcp 500',
+      'tcp 80',
+      'udp 80',
+    ]);
+    expect(notes).toEqual([
+      'uid-web NotExposed: port 22 tcp: is reserved on CNFs; give the Service another port',
+      'uid-web NotExposed: port 500 udp: is reserved on CNFs; give the Service another port',
+    ]);
   });
 
   it('the older of two has the port, and the other gets an Event', () => {

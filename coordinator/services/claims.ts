@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { checkSpec } from '#shared/compile/check.ts';
 import { compare } from '#shared/compile/in-use.ts';
+import { ACCEPTS_ANNOTATION } from '#shared/names.ts';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
 import type { Service, ServicePort } from './service.ts';
 
@@ -16,6 +17,8 @@ export type ExposeOptions = {
   zone: string | undefined;
   /** Not exposed by `allTo`. */
   exceptNamespaces: readonly string[];
+  /** Such as `22/tcp`: no Service takes them from a CNF. */
+  reservedPorts: readonly string[];
 };
 
 /** A FirewallDNAT as it has to be. */
@@ -40,15 +43,19 @@ export type Claims = {
   undecided: ReadonlySet<string>;
 };
 
-/** Namespaces in which CNF pods of a purpose are known. */
-export type CnfNamespaces = (purpose: string) => readonly string[];
+export type Cnfs = {
+  /** Namespaces in which CNF pods of a purpose are known. */
+  namespacesOf: (purpose: string) => readonly string[];
+  /** Namespaces whose Services a CNF exposes beside those of its own; undefined: no pod of it is known. */
+  acceptedBy: (namespace: string, purpose: string) => ReadonlySet<string> | undefined;
+};
 
 export const NOT_EXPOSED = 'none';
 
 export const claimsOf = (
   services: readonly Service[],
   options: ExposeOptions,
-  cnfNamespaces: CnfNamespaces,
+  cnfs: Cnfs,
 ): Claims => {
   const wanted = new Map<string, WantedRule>();
   const notes = new Map<string, readonly Note[]>();
@@ -57,15 +64,15 @@ export const claimsOf = (
   for (const service of [...services].sort(byAge)) {
     const asked = askedOf(service, options);
     if (asked === undefined) continue;
-    const place = placeOf(asked, service, cnfNamespaces);
+    const place = placeOf(asked, service, cnfs);
     if ('reason' in place) {
-      undecided.add(service.uid);
+      if (place.reason === 'NoCnf') undecided.add(service.uid);
       notes.set(service.uid, [place]);
       continue;
     }
     const zone = service.zone ?? options.zone;
     const said: Note[] = [];
-    for (const rule of rulesFor(service, { ...place, zone }, said)) {
+    for (const rule of rulesFor(service, { ...place, zone }, { said, options })) {
       const claim = claimOf(rule);
       const holder = holders.get(claim);
       if (holder) {
@@ -93,17 +100,39 @@ const askedOf = (service: Service, options: ExposeOptions): string | undefined =
 
 type Place = { namespace: string; purpose: string };
 
-const placeOf = (asked: string, service: Service, cnfNamespaces: CnfNamespaces): Place | Note => {
+const placeOf = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
+  const place = meantBy(asked, service, cnfs);
+  return 'reason' in place ? place : (refusalOf(place, service, cnfs) ?? place);
+};
+
+/** `allTo` is said by who runs the cluster. What a Service says of another namespace needs the consent of the CNF. */
+const refusalOf = (place: Place, service: Service, cnfs: Cnfs): Note | undefined => {
+  const { namespace, purpose } = place;
+  const from = service.namespace;
+  if (service.expose === undefined || namespace === from) return undefined;
+  const accepted = cnfs.acceptedBy(namespace, purpose);
+  if (accepted?.has(from)) return undefined;
+  return accepted === undefined
+    ? { reason: 'NoCnf', message: `no pod of CNF ${namespace}/${purpose} exists; ${RULES_STAY}` }
+    : {
+        reason: 'NotExposed',
+        message: `CNF ${namespace}/${purpose} does not accept Services of namespace ${from}: its pod template needs annotation ${ACCEPTS_ANNOTATION}: ${from}`,
+      };
+};
+
+const RULES_STAY = 'the rules that exist stay';
+
+const meantBy = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
   const [first = '', second] = asked.split('/');
   if (second !== undefined) return { namespace: first, purpose: second };
-  const namespaces = cnfNamespaces(first);
+  const namespaces = cnfs.namespacesOf(first);
   if (namespaces.includes(service.namespace))
     return { namespace: service.namespace, purpose: first };
   const [only, another] = namespaces;
   if (only !== undefined && another === undefined) return { namespace: only, purpose: first };
   const message =
     only === undefined
-      ? `no pod of a CNF has purpose ${first}; the rules that exist stay`
+      ? `no pod of a CNF has purpose ${first}; ${RULES_STAY}`
       : `several namespaces have a CNF with purpose ${first} (${[...namespaces].sort().join(', ')}): write namespace/purpose`;
   return { reason: 'NoCnf', message };
 };
@@ -111,7 +140,7 @@ const placeOf = (asked: string, service: Service, cnfNamespaces: CnfNamespaces):
 const rulesFor = (
   service: Service,
   place: Place & { zone: string | undefined },
-  said: Note[],
+  { said, options }: { said: Note[]; options: ExposeOptions },
 ): WantedRule[] => {
   const { namespace, purpose, zone } = place;
   const obstacle = obstacleOf(service, zone);
@@ -129,12 +158,22 @@ const rulesFor = (
     })),
   );
   return wanted.filter(({ spec }) => {
-    const checked = checkSpec(firewallDnat, spec);
-    if ('spec' in checked) return true;
-    const message = `port ${spec['src_dport']} ${spec['proto']}: ${checked.problem.message}`;
+    const problem = problemOf(spec, options);
+    if (problem === undefined) return true;
+    const message = `port ${spec['src_dport']} ${spec['proto']}: ${problem}`;
     said.push({ reason: 'NotExposed', message });
     return false;
   });
+};
+
+const problemOf = (
+  spec: ReturnType<typeof specOf>,
+  { reservedPorts }: ExposeOptions,
+): string | undefined => {
+  if (reservedPorts.includes(`${spec.src_dport}/${spec.proto}`))
+    return 'is reserved on CNFs; give the Service another port';
+  const checked = checkSpec(firewallDnat, spec);
+  return 'spec' in checked ? undefined : checked.problem.message;
 };
 
 const obstacleOf = (service: Service, zone: string | undefined): string | undefined => {

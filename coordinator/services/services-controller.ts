@@ -19,8 +19,9 @@ import type { ReadonlyStore } from '#shared/kube/store.ts';
 import { SERVICE_UID_LABEL } from '#shared/names.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { oncePerNames } from '#shared/runtime/memo.ts';
 import type { Rules } from '../rules/rules.ts';
-import { claimsOf, type Claims, type CnfNamespaces, type ExposeOptions } from './claims.ts';
+import { claimsOf, type Claims, type Cnfs, type ExposeOptions } from './claims.ts';
 import { serviceOf, serviceResource, type Service } from './service.ts';
 import { bringRule, isServiceRule } from './write.ts';
 
@@ -30,7 +31,7 @@ export type ServicesDeps = ControllerDeps & {
   namespace: string | undefined;
   options: ExposeOptions;
   rules: Pick<Rules, 'get' | 'unknown'>;
-  cnfNamespaces: CnfNamespaces;
+  cnfs: Cnfs;
   /** Whether rules and pods are known. */
   isComplete: () => boolean;
   record: (event: RecordedEvent) => void;
@@ -78,7 +79,7 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     claims = claimsOf(
       all.map(({ service }) => service),
       deps.options,
-      memoized(deps.cnfNamespaces),
+      memoized(deps.cnfs),
     );
     present = new Map(
       [...ours].flatMap((uid) => {
@@ -172,14 +173,10 @@ const keyOf = ({ metadata }: RuleObject): string => `${metadata.namespace}/${met
 const isStaying = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
 
 /** Many Services name the same few purposes. */
-const memoized = (cnfNamespaces: CnfNamespaces): CnfNamespaces => {
-  const known = new Map<string, readonly string[]>();
-  return (purpose) => {
-    const namespaces = known.get(purpose) ?? cnfNamespaces(purpose);
-    known.set(purpose, namespaces);
-    return namespaces;
-  };
-};
+const memoized = ({ namespacesOf, acceptedBy }: Cnfs): Cnfs => ({
+  namespacesOf: oncePerNames(namespacesOf),
+  acceptedBy: oncePerNames(acceptedBy),
+});
 
 /** Services can be many. */
 const keptServiceSchema = objectSchema.transform((object): KeptService => {

@@ -11,3 +11,16 @@ export const oncePerObject = <Key extends object, Result>(
     return result;
   };
 };
+
+/** `compute`, done once for each combination of names, none of which has a slash. */
+export const oncePerNames = <Names extends readonly string[], Result>(
+  compute: (...names: Names) => Result,
+): ((...names: Names) => Result) => {
+  const known = new Map<string, { result: Result }>();
+  return (...names) => {
+    const key = names.join('/');
+    const entry = known.get(key) ?? { result: compute(...names) };
+    known.set(key, entry);
+    return entry.result;
+  };
+};
