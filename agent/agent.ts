@@ -48,6 +48,7 @@ const REPORTED_FILE = 'told.json';
 /** Runs until the signal aborts and every part has come to its end. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { env, kube, driver, clock, log } = options;
+  const startedAt = clock.now();
   const inStateDir = (file: string): string => join(env.SDEWAN_STATE_DIR, file);
   const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
   const ledger = await openLedger(inStateDir(LEDGER_FILE), log);
@@ -107,6 +108,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     snapshot: status.snapshot,
     client,
     bootId: randomUUID(),
+    startedAt,
     purpose: env.SDEWAN_PURPOSE,
     heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
     clock,

@@ -1,8 +1,9 @@
 /**
- * What a report carries beside the rules, once, and only to a coordinator that has said that it takes it: an older one would refuse
+ * What a report carries beside the rules, and only to a coordinator that has said that it takes it: one of version 1 would refuse
  * the whole report for a field that it does not know.
  */
-import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
+import { REPORT_VERSION, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { Snapshot } from './status.ts';
 
 export type Aside = {
@@ -10,6 +11,24 @@ export type Aside = {
   fields: (report: Report, snapshot: Pick<Snapshot, 'information' | 'commentsLost'>) => object;
   /** Takes in the answer to it. True when there is more to report. */
   answered: (answer: ReportAnswer) => Promise<boolean>;
+};
+
+/** What came with later versions than 1, in every report to a coordinator that knows them. */
+export const createVersionAside = (clock: Pick<Clock, 'now'>, startedAt: number): Aside => {
+  let version = 1;
+  let spoken = 1;
+  return {
+    fields: () => {
+      spoken = version;
+      // Where no answer comes, the next one may be an older coordinator's.
+      version = 1;
+      return spoken < 2 ? {} : { version: spoken, clock: { startedAt, sentAt: clock.now() } };
+    },
+    answered: async (answer) => {
+      version = Math.min(REPORT_VERSION, answer.version ?? 1);
+      return version > spoken;
+    },
+  };
 };
 
 /** What OpenWRT is like: again to each coordinator, and whenever it changes. */

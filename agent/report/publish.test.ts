@@ -1,9 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
-import type { Report, ReportAnswer, RuleReport } from '#shared/protocol/report.ts';
+import {
+  REPORT_VERSION,
+  type Report,
+  type ReportAnswer,
+  type RuleReport,
+} from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createPublisher, type Publisher } from './publish.ts';
+
+const STARTED_AT = 1_000;
 
 const rule = (name: string): RuleReport => ({
   kind: 'FirewallRule',
@@ -49,6 +56,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       },
     },
     bootId: 'boot-id-1',
+    startedAt: STARTED_AT,
     purpose: 'cnf-1',
     heartbeatMs,
     clock: systemClock,
@@ -92,6 +100,27 @@ describe('publisher', () => {
     publisher.mark();
     await expect.poll(() => told().at(-1)).toBe(1);
     expect(told().slice(4, 5)).toEqual([undefined]);
+  });
+
+  it('speaks version 1 until the coordinator tells of a later one, and the lower one of both from then on', async () => {
+    const { sent, outcomes } = start({ answer: () => ({ epoch: 'one', version: 9 }) });
+    await expect.poll(() => outcomes).toEqual(['full', 'heartbeat']);
+    expect(sent.map(({ version }) => version)).toEqual([1, REPORT_VERSION]);
+    expect(sent[0]).not.toHaveProperty('clock');
+    const { clock } = sent[1] ?? {};
+    expect(clock?.startedAt).toBe(STARTED_AT);
+    expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('speaks version 1 again to a coordinator that was exchanged for one that knows no other', async () => {
+    const { sent, outcomes } = start({
+      answer: ({ version, sequence }) => {
+        if (version > 1) throw new Error('422');
+        return { epoch: String(sequence === 1), ...(sequence === 1 && { version: 2 }) };
+      },
+    });
+    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    expect(sent.map(({ version }) => version)).toEqual([1, 2, 1, 1]);
   });
 
   it('tells which comments were lost once, with the first report to a coordinator that takes it', async () => {

@@ -3,13 +3,12 @@
  * may be down for as long as it likes: nothing waits for it.
  */
 import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
-import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
-import { createCommentsAside, createInformationAside } from './asides.ts';
+import { createCommentsAside, createInformationAside, createVersionAside } from './asides.ts';
 import type { ReportClient } from './client.ts';
 import { pagesOf } from './pages.ts';
 import type { Snapshot } from './status.ts';
@@ -18,6 +17,8 @@ export type PublisherDeps = {
   snapshot: () => Snapshot;
   client: ReportClient;
   bootId: string;
+  /** When this agent started, wall-clock milliseconds. */
+  startedAt: number;
   purpose: string;
   heartbeatMs: number;
   clock: Clock;
@@ -43,7 +44,11 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   let sequence = 0;
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
   let received: { sequence: number; epoch: string; rules: string } | undefined;
-  const asides = [createInformationAside(), createCommentsAside(deps.onCommentsReported)];
+  const asides = [
+    createVersionAside(clock, deps.startedAt),
+    createInformationAside(),
+    createCommentsAside(deps.onCommentsReported),
+  ];
   let failing = false;
 
   const postWith = async (
@@ -62,7 +67,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     sequence += 1;
-    const head = { version: REPORT_VERSION, bootId, sequence, purpose, ...state } as const;
+    const head = { version: 1, bootId, sequence, purpose, ...state } as const;
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.rules === text) {
       const heartbeat: Report = {

@@ -4,7 +4,8 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
-import { sentReport as report, target } from '../testing/facts.ts';
+import type { RuleReport } from '#shared/protocol/report.ts';
+import { sentReport as report, target, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal.ts';
 
@@ -68,11 +69,24 @@ it('takes a report, tells of it, and answers with its epoch', async () => {
   const answer = await app()(JSON.stringify(report()));
   expect([answer.status, await answer.json()]).toEqual([
     200,
-    { epoch: 'epoch-1', takesInformation: true, takesCommentsLost: true },
+    { epoch: 'epoch-1', version: 2, takesInformation: true, takesCommentsLost: true },
   ]);
   expect(told).toEqual(['news']);
   expect(results).toEqual(['news']);
   expect(looks).toBe(0);
+});
+
+it('takes the report of an agent that is newer than itself, without what it does not know', async () => {
+  const later = {
+    ...report({ rules: [{ ...word(), extra: 1 } as RuleReport] }),
+    version: 9,
+    extra: { of: 'a later version' },
+    openwrt: { ...report().openwrt, extra: true },
+    information: { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0, extra: [] },
+  };
+  const answer = await app()(JSON.stringify(later));
+  expect([answer.status, await answer.json()]).toMatchObject([200, { version: 2 }]);
+  expect([told, informed]).toEqual([['news'], ['cnf-1-a']]);
 });
 
 it('asks for a full report when it does not know what is repeated', async () => {
@@ -154,8 +168,8 @@ describe('refusals', () => {
       says: 'too-large',
     },
     'broken JSON': { body: '{', status: 400, says: 'not-json' },
-    'another version': {
-      body: JSON.stringify({ ...report(), version: 2 }),
+    'a version that is none': {
+      body: JSON.stringify({ ...report(), version: 'two' }),
       status: 422,
       says: 'version: ',
     },

@@ -1,7 +1,12 @@
 /** Takes the reports of agents. A refused one changes nothing; what is taken is told to `onReport` before the answer goes out. */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { reportSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import {
+  REPORT_VERSION,
+  reportSchema,
+  type Report,
+  type ReportAnswer,
+} from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -74,6 +79,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
       const answer: ReportAnswer = {
         epoch,
+        version: REPORT_VERSION,
         takesInformation: true,
         takesCommentsLost: true,
         ...(wantsFull && { wantsFull }),

@@ -9,21 +9,21 @@ export const MAX_INFORMATION_BYTES = 16_384;
 
 const name = (max: number) => z.string().max(max);
 
-export const interfaceSchema = z.strictObject({
+export const interfaceSchema = z.object({
   name: name(64).describe('As OpenWRT calls it.'),
   device: name(64).optional().describe('Network device.'),
   up: z.boolean(),
   addresses: z.array(name(64)).max(16).describe('With prefix length, where OpenWRT tells it.'),
 });
 
-export const routeSchema = z.strictObject({
+export const routeSchema = z.object({
   target: name(64).describe('Address and prefix length.'),
   gateway: name(64).optional(),
   interface: name(64),
   metric: z.int().optional(),
 });
 
-export const tunnelSchema = z.strictObject({
+export const tunnelSchema = z.object({
   name: name(128).describe("The remote's name, a dash, and the connection's."),
   up: z
     .boolean()
@@ -33,19 +33,19 @@ export const tunnelSchema = z.strictObject({
   ),
 });
 
-export const wanSchema = z.strictObject({
+export const wanSchema = z.object({
   interface: name(64),
   up: z.boolean(),
   status: name(32).describe("mwan3's word: online, offline, disabled …"),
 });
 
-export const leftOverSchema = z.strictObject({
+export const leftOverSchema = z.object({
   package: name(64).describe("Of UCI, or the collection of ICN's REST."),
   type: name(64),
   name: name(128).describe("As ICN's REST knows it: the name of the rule that it was made for."),
 });
 
-export const informationSchema = z.strictObject({
+export const informationSchema = z.object({
   interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
   routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
   tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),

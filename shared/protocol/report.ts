@@ -3,11 +3,16 @@
  * A report is a full snapshot; large ones come in pages, and take effect when the last page is there.
  * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
  * A report never holds a secret: messages name fields, not values of secret fields.
+ *
+ * Versions: each side tells its own, and the agent speaks the lower one of both. An agent begins with 1 towards each coordinator, whose
+ * answers tell what it may say. A coordinator takes any number, and leaves out the fields that it does not know; only those of version 1
+ * refuse them.
  */
 import * as z from 'zod';
 import { informationSchema } from './information.ts';
 
-export const REPORT_VERSION = 1;
+/** 2: fields that are unknown are left out; `clock`. */
+export const REPORT_VERSION = 2;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
 export const MAX_RULES_PER_PAGE = 1_000;
 export const MAX_MESSAGE_LENGTH = 1_024;
@@ -15,7 +20,7 @@ export const MAX_MESSAGE_LENGTH = 1_024;
 export const ruleStates = ['Applied', 'Pending', 'Failed', 'Removed'] as const;
 export type RuleState = (typeof ruleStates)[number];
 
-export const ruleReportSchema = z.strictObject({
+export const ruleReportSchema = z.object({
   kind: z.string().min(1).max(63),
   name: z.string().min(1).max(253),
   uid: z.string().min(1).max(64),
@@ -29,7 +34,7 @@ export const ruleReportSchema = z.strictObject({
 });
 export type RuleReport = z.infer<typeof ruleReportSchema>;
 
-export const openwrtStateSchema = z.strictObject({
+export const openwrtStateSchema = z.object({
   reachable: z.boolean(),
   driver: z.string().max(32),
   message: z.string().max(MAX_MESSAGE_LENGTH),
@@ -38,8 +43,20 @@ export const openwrtStateSchema = z.strictObject({
 });
 export type OpenwrtState = z.infer<typeof openwrtStateSchema>;
 
-export const reportSchema = z.strictObject({
-  version: z.literal(REPORT_VERSION),
+/**
+ * Since version 2. Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they tell which run of a
+ * container a report is about.
+ */
+export const reportClockSchema = z.object({
+  /** When this agent started. */
+  startedAt: z.number(),
+  sentAt: z.number(),
+});
+export type ReportClock = z.infer<typeof reportClockSchema>;
+
+export const reportSchema = z.object({
+  /** What the agent speaks; a later one than ours only adds what we leave out. */
+  version: z.int().min(1),
   /** New at every start of the agent process. */
   bootId: z.string().min(8).max(64),
   /** Grows by one with each report of a boot; all pages of a report have the same. */
@@ -65,6 +82,7 @@ export const reportSchema = z.strictObject({
     .array(z.string().regex(/^[\w-]{1,64}$/))
     .max(32)
     .optional(),
+  clock: reportClockSchema.optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;
@@ -74,7 +92,9 @@ export const reportAnswerSchema = z.object({
   epoch: z.string(),
   /** The coordinator does not have the report that `repeats` names: report in full at once. */
   wantsFull: z.boolean().optional(),
-  /** Older ones refuse reports with fields that they do not know. */
+  /** The highest that the coordinator knows; absent: 1. */
+  version: z.int().optional(),
+  /** Told apart from the version, which agents of version 1 do not look at. */
   takesInformation: z.boolean().optional(),
   /** The same. */
   takesCommentsLost: z.boolean().optional(),
