@@ -29,7 +29,12 @@ const pod = (changes: { metadata?: object; spec?: object; status?: object } = {}
     conditions: [{ type: 'Ready', status: 'True' }],
     containerStatuses: [{ name: 'sdewan', ready: true, restartCount: 0, state: { running: {} } }],
     initContainerStatuses: [
-      { name: 'sdewan-agent', ready: true, restartCount: 2, state: { running: {} } },
+      {
+        name: 'sdewan-agent',
+        ready: true,
+        restartCount: 2,
+        state: { running: { startedAt: '2026-01-02T03:04:05Z' } },
+      },
     ],
     ...changes.status,
   },
@@ -46,7 +51,7 @@ it('sees a ready pod with its agent', () => {
     notReady: '',
     terminating: false,
     finished: false,
-    agent: { state: 'started', restarts: 2 },
+    agent: { state: 'started', startedAt: Date.parse('2026-01-02T03:04:05Z') },
     withoutKinds: ['IpsecHost', 'IpsecSite'],
   });
 });
@@ -117,6 +122,29 @@ describe('the agent container', () => {
   };
   it.each(Object.entries(statuses))('%s', (_name, { status, state }) => {
     expect(targetOf(pod({ status: { initContainerStatuses: status } })).agent.state).toBe(state);
+  });
+
+  const earlier = { startedAt: '2026-01-02T03:04:05Z' };
+  const later = { startedAt: '2026-01-02T03:04:09Z' };
+  it.each<[string, object, string | undefined]>([
+    ['runs', { state: { running: later }, lastState: { terminated: earlier } }, later.startedAt],
+    [
+      'has ended',
+      { state: { terminated: later }, lastState: { terminated: earlier } },
+      later.startedAt,
+    ],
+    [
+      'waits after a crash',
+      { state: { waiting: {} }, lastState: { terminated: later } },
+      later.startedAt,
+    ],
+    ['has no times', { restartCount: 1, state: { running: { startedAt: null } } }, undefined],
+  ])('that %s has started when its latest run did', (_name, states, startedAt) => {
+    const status = { initContainerStatuses: [{ name: 'sdewan-agent', ...states }] };
+    expect(targetOf(pod({ status })).agent).toEqual({
+      state: 'started',
+      startedAt: startedAt && Date.parse(startedAt),
+    });
   });
 
   it('may also be an ordinary container', () => {

@@ -11,7 +11,8 @@ export type AgentContainer =
   | { state: 'missing' }
   /** No state of the container says that it ever ran. `scheduled`: a kubelet may be about to start it. */
   | { state: 'never-started'; scheduled: boolean }
-  | { state: 'started'; restarts: number };
+  /** `startedAt`: of its latest run that the kubelet has told of, which runs or has ended; wall-clock milliseconds. */
+  | { state: 'started'; startedAt: number | undefined };
 
 export type Target = {
   namespace: string;
@@ -32,10 +33,13 @@ export type Target = {
   withoutKinds: readonly string[];
 };
 
+/** Of whole seconds. The API server takes null for a time that nobody has given. */
+const time = z.string().nullish();
+
 const containerStateSchema = z.object({
   waiting: z.object({ reason: z.string().optional() }).optional(),
-  running: z.object({}).optional(),
-  terminated: z.object({ reason: z.string().optional() }).optional(),
+  running: z.object({ startedAt: time }).optional(),
+  terminated: z.object({ reason: z.string().optional(), startedAt: time }).optional(),
 });
 
 const containerStatusSchema = z.object({
@@ -124,8 +128,13 @@ const agentContainerOf = (pod: Pod): AgentContainer => {
     (status.restartCount > 0 ||
       [status.state, status.lastState].some((state) => state?.running ?? state?.terminated));
   return everRan
-    ? { state: 'started', restarts: status.restartCount }
+    ? { state: 'started', startedAt: startOf(status) }
     : { state: 'never-started', scheduled: pod.spec.nodeName !== undefined };
+};
+
+const startOf = ({ state, lastState }: ContainerStatus): number | undefined => {
+  const run = state?.running ?? state?.terminated ?? lastState?.terminated;
+  return run?.startedAt ? Date.parse(run.startedAt) : undefined;
 };
 
 const whyNotReady = (pod: Pod): string => {

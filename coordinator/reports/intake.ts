@@ -65,9 +65,8 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       const report = parse(await context.req.text());
       if (report.purpose !== purpose) throw new Refusal('other-purpose');
       const { clock, epoch, reports } = deps;
-      const restarts = target.agent.state === 'started' ? target.agent.restarts : 0;
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
-      const acceptance = reports.accept({ uid: target.uid, restarts }, report, at);
+      const acceptance = reports.accept(target.uid, report, at);
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
       deps.onResult(acceptance.outcome);
       deps.onReport(target, acceptance);

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import { NOW, SILENT_AFTER } from '../testing/facts.ts';
-import { Reports, type Acceptance, type ReportingPod } from './reports.ts';
+import { Reports, type Acceptance } from './reports.ts';
 
-const pod: ReportingPod = { uid: 'pod-1', restarts: 0 };
+const pod = 'pod-1';
 const BOOT = 'boot-0001';
 
 const said = (uid: string, changes: Partial<RuleReport> = {}): RuleReport => ({
@@ -53,7 +53,7 @@ it('names the rules of which a report says something new', () => {
 });
 
 it('the first report of a pod concerns all its rules', () => {
-  expect(accept(page(1), 0, { uid: 'pod-2', restarts: 0 })).toMatchObject({
+  expect(accept(page(1), 0, 'pod-2')).toMatchObject({
     outcome: 'news',
     whole: true,
   });
@@ -69,7 +69,7 @@ describe('a heartbeat', () => {
 
   it('that repeats something unknown asks for all', () => {
     expect(accept(page(2, { repeats: 0, rules: [] }))).toEqual({ outcome: 'unknown-base' });
-    const stranger = { uid: 'pod-2', restarts: 0 };
+    const stranger = 'pod-2';
     expect(accept(page(2, { repeats: 1, rules: [] }), 0, stranger)).toEqual({
       outcome: 'unknown-base',
     });
@@ -107,17 +107,17 @@ describe('order', () => {
     expect(reports.of('pod-1')?.bootId).toBe('boot-0002');
   });
 
-  it('a new boot counts as a restart, though the status of the pod does not show it yet', () => {
-    expect(reports.of('pod-1')?.restarts).toBe(0);
-    accept(page(0, { bootId: 'boot-0002' }), 2_000);
-    expect(reports.of('pod-1')?.restarts).toBe(1);
-    accept(page(0, { bootId: 'boot-0003' }), 3_000, { ...pod, restarts: 5 });
-    expect(reports.of('pod-1')?.restarts).toBe(5);
-  });
-
-  it('a boot keeps the restarts that it began with, so that a later restart shows', () => {
-    accept(page(2, { rules: [] }), 2_000, { ...pod, restarts: 3 });
-    expect(reports.of('pod-1')?.restarts).toBe(0);
+  it('a boot keeps the clock that it gave last, and another has none of it', () => {
+    const clock = { startedAt: NOW, sentAt: NOW + 2_000 };
+    accept(page(2, { clock }));
+    expect(reports.of('pod-1')?.clock).toEqual(clock);
+    accept(page(3));
+    expect(reports.of('pod-1')?.clock).toEqual(clock);
+    const later = { ...clock, sentAt: NOW + 4_000 };
+    accept(page(4, { repeats: 3, rules: [], clock: later }));
+    expect(reports.of('pod-1')?.clock).toEqual(later);
+    accept(page(0, { bootId: 'boot-0002' }), 5_000);
+    expect(reports.of('pod-1')?.clock).toBeUndefined();
   });
 });
 

@@ -8,13 +8,6 @@ import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import { isSilent } from '../verdict/pod-verdict.ts';
 import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
 
-/** Who reports: a live pod, as its token proves. */
-export type ReportingPod = {
-  uid: string;
-  /** Restarts of the agent's container as last seen; the pod's status may lag behind the report. */
-  restarts: number;
-};
-
 export type Moment = { monotonic: number; wall: number };
 
 export type Acceptance =
@@ -78,9 +71,9 @@ export class Reports {
     this.#entries.delete(podUid);
   }
 
-  /** `page` is one that the schema accepted. */
-  accept(pod: ReportingPod, page: Report, at: Moment): Acceptance {
-    const entry = this.#entryOf(pod.uid);
+  /** From a live pod, as its token proves. `page` is one that the schema accepted. */
+  accept(podUid: string, page: Report, at: Moment): Acceptance {
+    const entry = this.#entryOf(podUid);
     const { current } = entry;
     const sameBoot = current?.bootId === page.bootId;
     if (entry.retired.includes(page.bootId)) return { outcome: 'old-boot' };
@@ -91,7 +84,7 @@ export class Reports {
         ? this.#heartbeat(entry, current, page, at)
         : { outcome: 'unknown-base' };
     const rules = assemble(entry, page);
-    return rules ? this.#replace(entry, pod, page, { rules, at }) : { outcome: 'partial' };
+    return rules ? this.#replace(entry, page, { rules, at }) : { outcome: 'partial' };
   }
 
   /** Pods that have fallen silent since the last call. */
@@ -125,13 +118,12 @@ export class Reports {
     at: Moment,
   ): Acceptance {
     const whole = this.#concernsAll(current, page, at);
-    entry.current = { ...current, ...wordsOf(page), receivedAt: at, toldSilent: false };
+    entry.current = { ...current, ...wordsOf(page, current), receivedAt: at, toldSilent: false };
     return whole ? { outcome: 'news', rules: new Set(), whole } : { outcome: 'heartbeat' };
   }
 
   #replace(
     entry: Entry,
-    pod: ReportingPod,
     page: Report,
     { rules, at }: { rules: readonly RuleReport[]; at: Moment },
   ): Acceptance {
@@ -142,10 +134,8 @@ export class Reports {
     const changed = whole ? new Set<string>() : differences(before.rules, words);
     entry.current = {
       bootId: page.bootId,
-      // A new boot is a restart more than the last one had, whatever the pod's status says by now.
-      restarts: before?.restarts ?? Math.max(pod.restarts, (entry.current?.restarts ?? -1) + 1),
       receivedAt: at,
-      ...wordsOf(page),
+      ...wordsOf(page, before),
       rules: words,
       fullSequence: page.sequence,
       toldSilent: false,
@@ -170,10 +160,15 @@ export class Reports {
   }
 }
 
-const wordsOf = ({ sequence, openwrt, unwatchedKinds }: Report) => ({
+/** `before`: of the same boot; an agent is careful after a report without an answer, and leaves out what older coordinators refuse. */
+const wordsOf = (
+  { sequence, openwrt, unwatchedKinds, clock }: Report,
+  before: PodReport | undefined,
+) => ({
   sequence,
   openwrt,
   unwatchedKinds,
+  clock: clock ?? before?.clock,
 });
 
 /** The last report of that boot that was completed, or overtaken while it still lacked pages. */

@@ -17,7 +17,7 @@ const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
 
 const says = (state: RuleState): void => {
   reports.accept(
-    { uid: foreign.uid, restarts: 0 },
+    foreign.uid,
     {
       version: 1,
       bootId: 'boot-0001',

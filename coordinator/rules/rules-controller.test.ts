@@ -183,7 +183,7 @@ it('knows what it wrote before the watch tells of it', async () => {
 it('looks at what a pod speaks of that has lost its label', async () => {
   [stored, watched] = [ruleObject({ labels: {} }), ruleObject({ labels: {} })];
   const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
-  reports.accept({ uid: 'uid-a', restarts: 0 }, page, { monotonic: 0, wall: 0 });
+  reports.accept('uid-a', page, { monotonic: 0, wall: 0 });
   reconciler.markPod(target('a', { purpose: undefined }));
   await expect.poll(() => writes).toEqual(['status rule-1@1']);
 });

@@ -1,6 +1,6 @@
 /** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
 import * as fc from 'fast-check';
-import type { Report } from '#shared/protocol/report.ts';
+import type { Report, ReportClock } from '#shared/protocol/report.ts';
 import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Target } from '../cnf/target.ts';
@@ -9,6 +9,13 @@ import type { RollupContext } from '../verdict/pod-verdict.ts';
 export const NOW = Date.parse('2026-01-02T03:04:05Z');
 export const UPTIME = 1_000_000;
 export const SILENT_AFTER = 60_000;
+
+/** Runs of the agent's container, ten seconds each: when the kubelet says that one started, and the clock of a report in it. */
+export const startOfRun = (run: number): number => NOW - 600_000 + run * 10_000;
+export const clockOfRun = (run: number): ReportClock => ({
+  startedAt: startOfRun(run) + 300,
+  sentAt: startOfRun(run) + 5_000,
+});
 
 export const context = (changes: Partial<RollupContext> = {}): RollupContext => ({
   now: NOW,
@@ -42,7 +49,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   notReady: '',
   terminating: false,
   finished: false,
-  agent: { state: 'started', restarts: 0 },
+  agent: { state: 'started', startedAt: startOfRun(0) },
   withoutKinds: [],
   ...changes,
 });
@@ -65,7 +72,7 @@ export const report = (
   changes: Partial<PodReport> = {},
 ): PodReport => ({
   bootId: 'boot-0001',
-  restarts: 0,
+  clock: clockOfRun(0),
   receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],
@@ -98,7 +105,7 @@ export type PodFacts = { target: Target; report: PodReport | undefined; awaited:
 const agents = fc.oneof(
   fc.constant({ state: 'missing' } as const),
   fc.record({ state: fc.constant('never-started' as const), scheduled: fc.boolean() }),
-  fc.record({ state: fc.constant('started' as const), restarts: fc.nat(2) }),
+  fc.record({ state: fc.constant('started' as const), startedAt: fc.nat(2).map(startOfRun) }),
 );
 
 const words = fc.record({
@@ -110,7 +117,7 @@ const words = fc.record({
 
 const reports = fc
   .record({
-    restarts: fc.nat(2),
+    run: fc.nat(2),
     age: fc.constantFrom(0, 10_000, SILENT_AFTER, SILENT_AFTER + 1),
     reachable: fc.boolean(),
     unwatched: fc.boolean(),
@@ -118,7 +125,7 @@ const reports = fc
   })
   .map((facts) =>
     report(facts.word ? [word({ ...facts.word, reason: facts.word.state })] : [], {
-      restarts: facts.restarts,
+      clock: clockOfRun(facts.run),
       receivedAt: { monotonic: UPTIME - facts.age, wall: NOW - facts.age },
       openwrt: { reachable: facts.reachable, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: facts.unwatched ? ['FirewallRule'] : [],

@@ -5,15 +5,18 @@ import {
   NOW,
   SILENT_AFTER,
   UPTIME,
+  clockOfRun,
   context,
   factsOf,
   podFacts,
   report,
   rule,
+  startOfRun,
   target,
   word,
   type PodFacts,
 } from '../testing/facts.ts';
+import { isOfEarlierRun } from './earlier-run.ts';
 import { STARTED_UNSEEN_MS, decide, type Decision } from './decide.ts';
 
 const removed = report([word({ state: 'Removed', reason: 'Removed' })]);
@@ -53,8 +56,8 @@ describe('a rule that is being deleted goes', () => {
     ],
     'when the agent that runs since the last restart said so': [
       {
-        target: target('b', { agent: { state: 'started', restarts: 3 } }),
-        report: { ...removed, restarts: 3 },
+        target: target('b', { agent: { state: 'started', startedAt: startOfRun(3) } }),
+        report: { ...removed, clock: clockOfRun(3) },
       },
     ],
   };
@@ -94,8 +97,8 @@ describe('a rule that is being deleted stays', () => {
     },
     'while the agent that runs now has not reported': {
       pod: {
-        target: target('a', { agent: { state: 'started', restarts: 1 } }),
-        report: { ...removed, restarts: 0 },
+        target: target('a', { agent: { state: 'started', startedAt: startOfRun(1) } }),
+        report: { ...removed, clock: clockOfRun(0) },
       },
       reason: 'AgentRestarted',
       says: 'the agent has restarted and has not reported since',
@@ -177,8 +180,7 @@ describe('whatever is known', () => {
   const check = (property: (pods: PodFacts[]) => void): void =>
     fc.assert(fc.property(podFacts, property), { numRuns: caseCount(2_000) });
   const confirmed = ({ target: pod, report: said }: PodFacts): boolean =>
-    said?.rules.get(deleted.uid)?.state === 'Removed' &&
-    (pod.agent.state !== 'started' || said.restarts >= pod.agent.restarts);
+    said?.rules.get(deleted.uid)?.state === 'Removed' && !isOfEarlierRun(said, pod.agent);
   const harmless = ({ target: pod, report: said }: PodFacts): boolean =>
     pod.finished || pod.agent.state === 'missing' || (pod.agent.state === 'never-started' && !said);
 
@@ -201,7 +203,7 @@ describe('whatever is known', () => {
     check((pods) => {
       const before = decideFor(pods);
       const moreSaid = pods.map((pod, index) =>
-        index === 0 ? { ...pod, report: { ...removed, restarts: 9 } } : pod,
+        index === 0 ? { ...pod, report: { ...removed, clock: clockOfRun(9) } } : pod,
       );
       expect(!before.remove || decideFor(moreSaid).remove).toBe(true);
       const morePods = [...pods, { target: target('zz'), report: undefined, awaited: false }];

@@ -3,6 +3,7 @@
  * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
  */
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
+import { isOfEarlierRun } from './earlier-run.ts';
 import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
@@ -75,8 +76,7 @@ const blockerOf = (
     message: string = sentenceOf(reason),
   ): Blocker => ({ pod: target.name, reason, message });
   if (!report) return because('AgentStarting');
-  if (target.agent.state === 'started' && report.restarts < target.agent.restarts)
-    return because('AgentRestarted');
+  if (isOfEarlierRun(report, target.agent)) return because('AgentRestarted');
   const word = report.rules.get(rule.uid);
   if (word?.state === 'Removed') return undefined;
   if (isSilent(report, context)) return because('AgentSilent', silence(report));

@@ -1,5 +1,5 @@
 /** The last word of a pod's agent, as roll-up and finalizers see it. */
-import type { OpenwrtState, RuleReport } from '#shared/protocol/report.ts';
+import type { OpenwrtState, ReportClock, RuleReport } from '#shared/protocol/report.ts';
 
 export type RuleWord = RuleReport & {
   /** When this state of this revision was first reported in this boot, wall-clock milliseconds. */
@@ -8,8 +8,8 @@ export type RuleWord = RuleReport & {
 
 export type PodReport = {
   bootId: string;
-  /** How often the agent's container had restarted when this boot first reported. */
-  restarts: number;
+  /** Undefined: the agent, or the coordinator that it spoke to before, knows no version but 1. */
+  clock: ReportClock | undefined;
   /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
   receivedAt: { monotonic: number; wall: number };
   openwrt: OpenwrtState;

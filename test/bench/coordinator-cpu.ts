@@ -57,7 +57,7 @@ const heartbeat = (podUid: string, sequence: number, repeats: number): Report =>
 
 const reports = new Reports({ silentAfterMs: 60_000 });
 const now = () => ({ monotonic: performance.now(), wall: Date.now() });
-const accept = (uid: string, report: Report) => reports.accept({ uid, restarts: 0 }, report, now());
+const accept = (uid: string, report: Report) => reports.accept(uid, report, now());
 
 /** The best of five: what the work costs when nothing else runs. */
 const measure = (what: string, work: () => void): void => {

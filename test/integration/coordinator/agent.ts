@@ -33,8 +33,8 @@ export type SimulatedAgent = {
   lostComments: (...packages: readonly string[]) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
-  /** As after a restart of the agent's container. */
-  boots: () => void;
+  /** As after a restart of the agent's container; `startedAt` by default now. */
+  boots: (startedAt?: number) => void;
   close: () => Promise<void>;
 };
 
@@ -88,11 +88,13 @@ export const createAgent = async (
   const token = await tokenFor(world, pod);
   const dispatcher = connect(world);
   let bootId = randomUUID();
+  let startedAt = Date.now();
   let sequence = 0;
   let full = 0;
   const send = (changes: Partial<Report>): Promise<Answer> => {
     const report: Report = {
-      version: 1,
+      version: 2,
+      clock: { startedAt, sentAt: Date.now() },
       bootId,
       sequence,
       page: 0,
@@ -131,7 +133,8 @@ export const createAgent = async (
       sequence += 1;
       return send({ repeats: full });
     },
-    boots: () => {
+    boots: (at = Date.now()) => {
+      startedAt = at;
       bootId = randomUUID();
       sequence = 0;
     },

@@ -33,6 +33,8 @@ export type PodState = {
   ready?: boolean;
   agent?: 'running' | 'waiting';
   restarts?: number;
+  /** Of the containers, wall-clock milliseconds; default: the kubelet has given none. */
+  startedAt?: number;
   phase?: 'Pending' | 'Running' | 'Failed' | 'Succeeded';
 };
 
@@ -66,15 +68,19 @@ export const createPod = async (
   });
 };
 
+/** As Kubernetes writes times. */
+const secondsOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
 export const setPodState = async (
   { client }: World,
   pod: KubeObject,
   state: PodState,
 ): Promise<void> => {
-  const { ready = true, agent = 'running', restarts = 0, phase = 'Running' } = state;
+  const { ready = true, agent = 'running', restarts = 0, startedAt, phase = 'Running' } = state;
+  const time = startedAt === undefined ? null : secondsOf(startedAt);
   const containerState =
     agent === 'running'
-      ? { running: { startedAt: null } }
+      ? { running: { startedAt: time } }
       : { waiting: { reason: 'PodInitializing' } };
   const status = {
     phase,

@@ -151,15 +151,31 @@ describe('what blocks', () => {
     const rule = await appliedRule('boot', [a, b]);
     await deleteRule(world, 'boot');
     await b.says([rule, 'Removed']);
-    await setPodState(world, b.pod, { restarts: 1 });
+    const startedAt = Date.now() + 1_000;
+    await setPodState(world, b.pod, { restarts: 1, startedAt });
     await a.says([rule, 'Removed']);
     await eventually(() => statusOf(world, 'boot')).toMatchObject({
       outOfSync: [{ pod: 'boot-b', reason: 'AgentRestarted' }],
     });
     expect(await readRule(world, 'boot')).toBeDefined();
-    b.boots();
+    b.boots(startedAt);
     await b.says([rule, 'Removed']);
     await gone('boot');
+  });
+
+  it('a pod does not whose agent had crashed twice, when the kubelet posts that after the report', async () => {
+    const a = await runningAgent('late-a', 'late');
+    const rule = await appliedRule('late', [a]);
+    const other = await runningAgent('late-b', 'late');
+    await deleteRule(world, 'late');
+    a.boots();
+    await a.says([rule, 'Removed']);
+    await setPodState(world, a.pod, { restarts: 3, startedAt: Date.now() - 2_000 });
+    await eventually(() => statusOf(world, 'late')).toMatchObject({
+      outOfSync: [{ pod: 'late-b', reason: 'AgentStarting' }],
+    });
+    await other.says([rule, 'Removed']);
+    await gone('late');
   });
 
   it('a pod does that lost its label, though no watch tells of it', async () => {

@@ -167,8 +167,11 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
     status: 422,
     code: 'bad-report',
   },
-  'with a field that reports do not have': {
-    attack: async () => ({ token: victimToken, body: falseReport('cnf-1', { admin: true }) }),
+  'with a field of another type': {
+    attack: async () => ({
+      token: victimToken,
+      body: falseReport('cnf-1', { unwatchedKinds: 'none' }),
+    }),
     status: 422,
     code: 'bad-report',
   },
