@@ -17,7 +17,7 @@ import type { Driver } from './device/driver.ts';
 import { createKernelDrift } from './reconcile/kernel-drift.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
-import { createLoop } from './reconcile/loop.ts';
+import { createLoop, type Attempt } from './reconcile/loop.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
@@ -164,9 +164,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     secrets,
     networks,
     devices,
-    onAttempt: (attempt) => {
-      if (attempt.outcome !== 'answered') metrics.passes.inc({ outcome: attempt.outcome });
-      status.addAttempt(attempt);
+    onAttempt: (attempt, begun) => {
+      const { outcome } = attempt;
+      if (!isLook(outcome)) metrics.passes.inc({ outcome });
+      status.addAttempt(attempt, begun);
     },
     timings: {
       probeIntervalMs: env.SDEWAN_PROBE_INTERVAL_MS,
@@ -197,6 +198,9 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     await Promise.all([server?.close(), driver.close()]);
   }
 };
+
+const isLook = (outcome: Attempt['outcome']): boolean =>
+  outcome === 'answered' || outcome === 'unchanged' || outcome === 'differs';
 
 /** Rules matter more than figures: an address that is taken costs only the latter. */
 const serveOrSay = async (deps: HttpDeps, log: Logger): Promise<RunningHttp | undefined> => {

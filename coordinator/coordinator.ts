@@ -19,6 +19,7 @@ import { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
 import { agentMissing, commentsRemoved } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
+import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
@@ -81,6 +82,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   });
   const reports = new Reports({ silentAfterMs });
   const awaited = new Awaited();
+  const unread = new UnreadPods(reports);
   const podsKnown = Promise.withResolvers<void>();
 
   const onPod = (change: PodChange): void => {
@@ -94,7 +96,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     if (before && !now) {
       reports.forget(before.uid);
       awaited.settle(before.uid);
+      unread.forget(before.uid);
     }
+    if (now) unread.note(now);
     if (!before && now && lacksAgent(now)) recorder.record(agentMissing(now));
   };
   const pods = new Pods({
@@ -131,8 +135,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     clock,
     log,
   });
-  const markStatus = ({ namespace: where, purpose }: Target): void => {
-    if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose });
+  const markStatus = ({ namespace: where, purpose }: Target, haste = true): void => {
+    if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose }, haste);
   };
   const facts = new RuleFacts({ pods, reports, awaited, silentAfterMs, clock });
   const record = recorder.record.bind(recorder);
@@ -159,14 +163,15 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     epoch: randomUUID(),
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
-      if (acceptance.outcome !== 'news') return;
+      const isReadAgain = unread.note(target);
+      if (acceptance.outcome !== 'news' && !isReadAgain) return;
       awaited.settle(target.uid);
-      if (acceptance.whole) {
+      if (acceptance.outcome !== 'news' || acceptance.whole) {
         ruleStatuses.markPod(target);
         markStatus(target);
       } else ruleStatuses.markRules(acceptance.rules);
     },
-    onInformation: markStatus,
+    onInformation: (target) => markStatus(target, false),
     onCommentsLost: (target, packages) => {
       for (const name of packages) recorder.record(commentsRemoved(target, name));
     },

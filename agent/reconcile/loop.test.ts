@@ -15,6 +15,7 @@ afterEach(() => {
 });
 
 const PROBE_MS = 1_000;
+const RETURNING_MS = 250;
 const FULL_PASS_MS = 300_000;
 const LAST_MOMENT_MS = 1_500;
 /** More than fit between two passes. */
@@ -119,16 +120,18 @@ describe('a pass runs', () => {
     }
     expect(world.passes).toBe(1);
     const outcomes = attempts.map(({ outcome }) => outcome);
-    expect(outcomes).toEqual(['passed', ...Array.from({ length: 20 }, () => 'answered')]);
+    expect(outcomes).toEqual(['passed', ...Array.from({ length: 20 }, () => 'unchanged')]);
   });
 
   it('when OpenWRT is not as the last pass left it', async () => {
-    const { world, next } = await start();
+    const { world, attempts, next } = await start();
     world.fingerprint = 'two';
     await next();
     expect(world.passes).toBe(2);
     await next();
     expect(world.passes).toBe(2);
+    const outcomes = attempts.map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(['passed', 'differs', 'passed', 'unchanged']);
   });
 
   it('again and again without any cause, at its interval', async () => {
@@ -239,7 +242,18 @@ describe('a pass that fails', () => {
     const [first = Infinity, ...later] = await waitsAfter(blocked);
     expect(first).toBeLessThanOrEqual(500);
     expect(Math.min(...later.slice(4))).toBeGreaterThanOrEqual(1_000);
-    expect(Math.max(...(await waitsAfter(silent)))).toBeLessThanOrEqual(1.25 * PROBE_MS);
+    const looks = await waitsAfter(silent);
+    expect(Math.max(...looks)).toBeLessThanOrEqual(1.25 * RETURNING_MS);
+  });
+
+  it('is looked for less often when OpenWRT stays away', async () => {
+    const { clock, world, next } = await start();
+    world.probe = failing(new OpenwrtUnreachableError('look', 'refused'));
+    const begin = clock.monotonic();
+    while (clock.monotonic() - begin <= 35_000) await next();
+    const waits = [await next(), await next(), await next()];
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1.25 * PROBE_MS);
   });
 
   it('follows a look that fails, too', async () => {

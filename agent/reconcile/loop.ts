@@ -29,20 +29,28 @@ export type LoopDeps = {
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
   devices: () => DeviceTable;
-  /** The outcome of the latest attempt to reach or change OpenWRT. */
-  onAttempt: (attempt: Attempt) => void;
+  /** The outcome of the latest attempt to reach or change OpenWRT, and when that began. */
+  onAttempt: (attempt: Attempt, begun: Moment) => void;
   timings: LoopTimings;
   clock: Clock;
   log: Logger;
 };
 
+export type Moment = { wall: number; monotonic: number };
+
 export type Attempt =
+  /** It is not known yet what it should be. */
   | { outcome: 'answered' }
+  /** It is as the last pass left it. */
+  | { outcome: 'unchanged' }
+  /** It is not; a pass follows at once. */
+  | { outcome: 'differs' }
   /** A pass came to its end. */
   | { outcome: 'passed' }
   /** It answers, but a pass did not get through. */
   | { outcome: 'hindered'; message: string }
-  | { outcome: 'unanswered'; message: string };
+  /** `look`: not a pass, which may have gone on for long. */
+  | { outcome: 'unanswered'; message: string; look: boolean };
 
 export type LoopTimings = {
   probeIntervalMs: number;
@@ -60,6 +68,9 @@ export type Loop = {
 const COALESCE_MS = 10;
 const JITTER = 0.25;
 const BACKOFF = { baseMs: 500, maxMs: 10_000 };
+/** Between looks for an OpenWRT that has just stopped answering, which costs next to nothing: what comes back empty is noticed at once. */
+const RETURNING_MS = 250;
+const RETURNING_FOR_MS = 30_000;
 /** A sidecar can get as little as two seconds after SIGTERM. */
 const LAST_MOMENT_MS = 1_500;
 
@@ -71,15 +82,26 @@ export const createLoop = (deps: LoopDeps): Loop => {
   let fullPassAt = 0;
   const lastMoment = new AbortController();
 
-  const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
+  let answeredAt = -Infinity;
 
-  const isNeeded = async (signal: AbortSignal): Promise<boolean> => {
+  const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
+  const untilBack = (): number =>
+    clock.monotonic() - answeredAt > RETURNING_FOR_MS
+      ? soon()
+      : Math.min(soon(), jittered(RETURNING_MS, JITTER));
+  const momentNow = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
+
+  const look = async (
+    signal: AbortSignal,
+  ): Promise<'due' | 'answered' | 'unchanged' | 'differs'> => {
     if (dirty) secrets.follow();
     const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
     const isDue = (): boolean =>
       clock.monotonic() >= fullPassAt || refusals.releaseDue() || kernelDrift.isDue();
-    if (known && (dirty || isDue())) return true;
-    return (await driver.fingerprint(signal)) !== left && known;
+    if (known && (dirty || isDue())) return 'due';
+    const found = await driver.fingerprint(signal);
+    if (!known) return 'answered';
+    return found === left ? 'unchanged' : 'differs';
   };
 
   const runPass = async (signal: AbortSignal): Promise<void> => {
@@ -107,19 +129,29 @@ export const createLoop = (deps: LoopDeps): Loop => {
     backoff: BACKOFF,
     clock,
     run: async () => {
+      let begun = momentNow();
+      let isLook = true;
       try {
-        const needed = await isNeeded(lastMoment.signal);
-        if (needed) await runPass(lastMoment.signal);
-        onAttempt({ outcome: needed ? 'passed' : 'answered' });
+        const found = await look(lastMoment.signal);
+        if (found !== 'due') onAttempt({ outcome: found }, begun);
+        if (found === 'due' || found === 'differs') {
+          [begun, isLook] = [momentNow(), false];
+          await runPass(lastMoment.signal);
+          onAttempt({ outcome: 'passed' }, begun);
+        }
+        answeredAt = clock.monotonic();
         return soon();
       } catch (error) {
         if (!(error instanceof OpenwrtError)) throw error;
         const message = messageOf(error);
         const answers = !(error instanceof OpenwrtUnreachableError);
-        onAttempt({ outcome: answers ? 'hindered' : 'unanswered', message });
-        if (answers) throw error;
-        // A look costs next to nothing, and a restart has to be noticed within two seconds. Logins have a gate of their own.
-        return soon();
+        if (answers) {
+          onAttempt({ outcome: 'hindered', message }, begun);
+          throw error;
+        }
+        onAttempt({ outcome: 'unanswered', message, look: isLook }, begun);
+        // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
+        return untilBack();
       }
     },
     onError: (error, retryInMs) =>

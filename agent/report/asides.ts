@@ -6,9 +6,12 @@ import { REPORT_VERSION, type Report, type ReportAnswer } from '#shared/protocol
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Snapshot } from './status.ts';
 
+/** Of what is known, what only later versions take. */
+export type Apart = Pick<Snapshot, 'information' | 'commentsLost' | 'doubt' | 'verified'>;
+
 export type Aside = {
   /** Fields for the report that is sent next. */
-  fields: (report: Report, snapshot: Pick<Snapshot, 'information' | 'commentsLost'>) => object;
+  fields: (report: Report, apart: Apart) => object;
   /** Takes in the answer to it. True when there is more to report. */
   answered: (answer: ReportAnswer) => Promise<boolean>;
 };
@@ -18,11 +21,13 @@ export const createVersionAside = (clock: Pick<Clock, 'now'>, startedAt: number)
   let version = 1;
   let spoken = 1;
   return {
-    fields: () => {
+    fields: (_report, { doubt, verified }) => {
       spoken = version;
       // Where no answer comes, the next one may be an older coordinator's.
       version = 1;
-      return spoken < 2 ? {} : { version: spoken, clock: { startedAt, sentAt: clock.now() } };
+      if (spoken < 2) return {};
+      const times = { startedAt, sentAt: clock.now(), ...(verified && { verified }) };
+      return { version: spoken, clock: times, doubt };
     },
     answered: async (answer) => {
       version = Math.min(REPORT_VERSION, answer.version ?? 1);

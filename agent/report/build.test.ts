@@ -37,7 +37,7 @@ const standing = (change: Partial<Standing> = {}): Standing => ({
 const outcome = (change: Partial<BuildInput>) => {
   const [report] = buildReports({
     standing: standing(),
-    reachable: true,
+    told: 'holds',
     hindrance: '',
     ...change,
   });
@@ -50,7 +50,7 @@ describe('what is said of a rule', () => {
   it('identifies it, with the revision that was compiled', () => {
     const [report] = buildReports({
       standing: standing(),
-      reachable: true,
+      told: 'holds',
       hindrance: '',
     });
     expect(report).toEqual({
@@ -94,8 +94,12 @@ describe('what is said of a rule', () => {
       expected: ['Failed', 'RefusedByOpenwrt', 'OpenWRT ignores it or a part of it: bad address'],
     },
     'Pending when OpenWRT does not answer, whatever was read before': {
-      input: { reachable: false, hindrance: 'connection refused' },
+      input: { told: 'silent', hindrance: 'connection refused' },
       expected: ['Pending', 'OpenwrtUnreachable', 'connection refused'],
+    },
+    'Pending when OpenWRT has something else that was not read, whatever was read before': {
+      input: { told: 'unread', hindrance: 'it has restarted' },
+      expected: ['Pending', 'OpenwrtUnread', 'it has restarted'],
     },
     'Pending when its package cannot be read': {
       input: { standing: standing({ unusable: new Map([['firewall', 'does not parse']]) }) },
@@ -103,7 +107,7 @@ describe('what is said of a rule', () => {
     },
     'Failed as compiled, also when OpenWRT does not answer': {
       input: {
-        reachable: false,
+        told: 'silent',
         standing: standing({
           verdicts: [verdict({ verdict: 'failed', reason: 'InvalidSpec', message: 'spec.src' })],
         }),
@@ -119,7 +123,7 @@ describe('what is said of a rule', () => {
       expected: ['Pending', 'Removing', ''],
     },
     'not Removed while OpenWRT does not answer': {
-      input: { standing: standing({ verdicts: [unwanted] }), reachable: false },
+      input: { standing: standing({ verdicts: [unwanted] }), told: 'silent' },
       expected: ['Pending', 'OpenwrtUnreachable', ''],
     },
     'not Removed while its package cannot be read': {
@@ -137,7 +141,7 @@ describe('what is said of a rule', () => {
   });
 
   it('is never longer than the protocol allows', () => {
-    const [, , message] = outcome({ reachable: false, hindrance: 'x'.repeat(5_000) });
+    const [, , message] = outcome({ told: 'silent', hindrance: 'x'.repeat(5_000) });
     expect(message).toHaveLength(MAX_MESSAGE_LENGTH);
   });
 });

@@ -3,12 +3,13 @@ import type { Verdict } from '#shared/compile/types.ts';
 import type { Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
 import { isHeld, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
+import type { Told } from './trust.ts';
 
 export type BuildInput = {
   standing: Standing;
-  /** Whether OpenWRT answers. */
-  reachable: boolean;
-  /** Why the last attempt to change it did not get through; '' when it did. */
+  /** Whether what was read may be told. */
+  told: Told;
+  /** Why the last attempt to reach or change OpenWRT did not get through; '' when it did. */
   hindrance: string;
 };
 
@@ -65,8 +66,9 @@ const removedOrNot = ({ rule }: Verdict, input: BuildInput): Outcome => {
 
 /** What keeps anything from being said of the rule now, whatever was read before. */
 const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
-  if (!input.reachable) {
-    return { state: 'Pending', reason: 'OpenwrtUnreachable', message: input.hindrance };
+  if (input.told !== 'holds') {
+    const reason = input.told === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
+    return { state: 'Pending', reason, message: input.hindrance };
   }
   const { unusable, packages } = input.standing;
   const why = unusable.get(packages.get(rule.kind) ?? '');

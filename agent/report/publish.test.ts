@@ -11,6 +11,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 
 const STARTED_AT = 1_000;
+const VERIFIED = { since: 1_500, last: 2_000 };
 
 const rule = (name: string): RuleReport => ({
   kind: 'FirewallRule',
@@ -46,6 +47,8 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],
       rules: world.rules,
+      doubt: 'no answer',
+      verified: VERIFIED,
       information: world.information,
       ...(world.commentsLost && { commentsLost: world.commentsLost }),
     }),
@@ -108,7 +111,8 @@ describe('publisher', () => {
     expect(sent.map(({ version }) => version)).toEqual([1, REPORT_VERSION]);
     expect(sent[0]).not.toHaveProperty('clock');
     const { clock } = sent[1] ?? {};
-    expect(clock?.startedAt).toBe(STARTED_AT);
+    expect(clock).toMatchObject({ startedAt: STARTED_AT, verified: VERIFIED });
+    expect(sent.map(({ doubt }) => doubt)).toEqual([undefined, 'no answer']);
     expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 

@@ -8,7 +8,12 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
-import { createCommentsAside, createInformationAside, createVersionAside } from './asides.ts';
+import {
+  createCommentsAside,
+  createInformationAside,
+  createVersionAside,
+  type Apart,
+} from './asides.ts';
 import type { ReportClient } from './client.ts';
 import { pagesOf } from './pages.ts';
 import type { Snapshot } from './status.ts';
@@ -53,7 +58,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
 
   const postWith = async (
     report: Report,
-    apart: Pick<Snapshot, 'information' | 'commentsLost'>,
+    apart: Apart,
     signal: AbortSignal,
   ): Promise<ReportAnswer> => {
     const fields = asides.map((aside) => aside.fields(report, apart));
@@ -63,11 +68,10 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules, information, commentsLost, ...state } = snapshot();
-    const apart = { information, ...(commentsLost && { commentsLost }) };
+    const { rules, openwrt, unwatchedKinds, ...apart } = snapshot();
     const text = JSON.stringify(rules);
     sequence += 1;
-    const head = { version: 1, bootId, sequence, purpose, ...state } as const;
+    const head = { version: 1, bootId, sequence, purpose, openwrt, unwatchedKinds } as const;
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.rules === text) {
       const heartbeat: Report = {

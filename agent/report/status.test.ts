@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { informationSchema, type Information } from '#shared/protocol/information.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import type { Attempt } from '../reconcile/loop.ts';
 import { NOTHING_KNOWN } from '../reconcile/standing.ts';
 import { createStatus } from './status.ts';
 
 const start = () => {
+  const clock = createManualClock();
   const world = {
-    now: 0,
     unknownKinds: [] as string[],
     changes: 0,
     information: undefined as Information | undefined,
@@ -22,61 +23,64 @@ const start = () => {
     onChange: () => {
       world.changes += 1;
     },
-    clock: { ...systemClock, monotonic: () => world.now },
+    clock,
   });
-  return { world, status };
+  /** An attempt that begins and ends now. */
+  const add = (attempt: Attempt): void =>
+    status.addAttempt(attempt, { wall: clock.now(), monotonic: clock.monotonic() });
+  return { clock, world, status, add };
 };
 
-const refused = { outcome: 'unanswered', message: 'connection refused' } as const;
+const refused = { outcome: 'unanswered', message: 'connection refused', look: false } as const;
 
 describe('agent status', () => {
   it('is not ready before OpenWRT answered and a first pass is done, and names both', () => {
-    const { status } = start();
-    status.addAttempt(refused);
+    const { add, status } = start();
+    add(refused);
     expect([...status.notReady()]).toEqual([
       ['openwrt', 'connection refused'],
       ['first pass', 'connection refused'],
     ]);
-    status.addAttempt({ outcome: 'answered' });
+    add({ outcome: 'unchanged' });
     expect([...status.notReady().keys()]).toEqual(['first pass']);
-    status.addAttempt({ outcome: 'passed' });
+    add({ outcome: 'passed' });
     expect(status.notReady().size).toBe(0);
   });
 
   it('is not ready while it is not known which rules there are', () => {
-    const { world, status } = start();
-    status.addAttempt({ outcome: 'passed' });
+    const { add, world, status } = start();
+    add({ outcome: 'passed' });
     world.unknownKinds = ['Mwan3Rule'];
     expect([...status.notReady()]).toEqual([['rules', 'not listed yet: Mwan3Rule']]);
   });
 
-  it('takes OpenWRT for reachable over a silence of some seconds, not longer', () => {
-    const { world, status } = start();
-    status.addAttempt({ outcome: 'passed' });
-    // One attempt may take long: a pass, or a call that waits for its answer in vain.
-    world.now = 60_000;
-    status.addAttempt(refused);
-    world.now = 64_000;
-    status.addAttempt(refused);
+  it('lowers what was true after a silence of five seconds, and readiness by the next look', () => {
+    const { add, clock, world, status } = start();
+    add({ outcome: 'passed' });
+    // One pass may take long.
+    clock.advance(60_000);
+    add(refused);
+    clock.advance(4_000);
+    add({ ...refused, look: true });
     expect(status.snapshot().openwrt.reachable).toBe(true);
     expect(status.notReady().size).toBe(0);
     const { changes } = world;
-    world.now = 65_001;
-    status.addAttempt(refused);
+    clock.advance(1_000);
+    expect(world.changes).toBe(changes + 1);
     expect(status.snapshot().openwrt).toMatchObject({
       reachable: false,
       message: 'connection refused',
     });
+    add(refused);
     expect([...status.notReady().keys()]).toEqual(['openwrt']);
-    expect(world.changes).toBe(changes + 1);
-    status.addAttempt({ outcome: 'answered' });
+    add({ outcome: 'unchanged' });
     expect(status.notReady().size).toBe(0);
   });
 
   it('stays reachable when a pass is hindered, and says by what', () => {
-    const { status } = start();
-    status.addAttempt({ outcome: 'passed' });
-    status.addAttempt({ outcome: 'hindered', message: 'another apply is pending' });
+    const { add, status } = start();
+    add({ outcome: 'passed' });
+    add({ outcome: 'hindered', message: 'another apply is pending' });
     expect(status.snapshot().openwrt).toMatchObject({
       reachable: true,
       message: 'another apply is pending',
@@ -116,11 +120,11 @@ describe('agent status', () => {
   });
 
   it('calls back for changes only', () => {
-    const { world, status } = start();
-    status.addAttempt({ outcome: 'passed' });
+    const { add, world } = start();
+    add({ outcome: 'passed' });
     const { changes } = world;
-    status.addAttempt({ outcome: 'answered' });
-    status.addAttempt({ outcome: 'answered' });
+    add({ outcome: 'unchanged' });
+    add({ outcome: 'unchanged' });
     expect(world.changes).toBe(changes);
   });
 });

@@ -4,10 +4,11 @@ import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../device/driver.ts';
-import type { Attempt } from '../reconcile/loop.ts';
+import type { Attempt, Moment } from '../reconcile/loop.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import { buildReports } from './build.ts';
+import { createTrust, type Verified } from './trust.ts';
 
 export type Snapshot = {
   openwrt: OpenwrtState;
@@ -17,11 +18,14 @@ export type Snapshot = {
   information?: Information | undefined;
   /** UCI packages of whose comments the coordinator does not know yet. */
   commentsLost?: readonly string[];
+  /** Why what is told of OpenWRT may not hold any more; '' when it does. */
+  doubt: string;
+  verified: Verified | undefined;
 };
 
 export type AgentStatus = {
   setStanding: (standing: Standing) => void;
-  addAttempt: (attempt: Attempt) => void;
+  addAttempt: (attempt: Attempt, begun: Moment) => void;
   addDrift: () => void;
   snapshot: () => Snapshot;
   /** How many left-overs each package of our kinds holds. */
@@ -40,51 +44,53 @@ export type StatusDeps = {
   clock: Clock;
 };
 
-/**
- * Of failed attempts in a row, counted from the first one's end: a web server that restarts, a long pass that breaks off, or one call
- * without an answer on a busy machine must not make all rules of the pod flap.
- */
-const UNREACHABLE_AFTER_MS = 5_000;
-
 export const createStatus = (deps: StatusDeps): AgentStatus => {
   const { driver, source, onChange, clock } = deps;
   let standing: Standing = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
   let hindrance = 'the agent has not reached OpenWRT yet';
-  let reachable = false;
-  /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
-  let unansweredSince: number | undefined = -Infinity;
+  const trust = createTrust({ clock, onChange });
+  const shown = () => ({
+    told: trust.told(),
+    doubt: trust.doubt(),
+    since: trust.verified()?.since,
+    reachable: trust.reachable(),
+    hindrance,
+    passed,
+  });
+
+  const hurdle = (): string => (trust.told() === 'holds' ? hindrance : hindrance || trust.doubt());
 
   return {
     setStanding: (next) => {
       standing = next;
+      trust.read();
       onChange();
     },
-    addAttempt: (attempt) => {
-      const before = { reachable, hindrance, passed };
-      const now = clock.monotonic();
-      unansweredSince = attempt.outcome === 'unanswered' ? (unansweredSince ?? now) : undefined;
-      reachable = unansweredSince === undefined || now - unansweredSince < UNREACHABLE_AFTER_MS;
+    addAttempt: (attempt, begun) => {
+      const before = shown();
+      trust.add(attempt, begun);
       hindrance = 'message' in attempt ? attempt.message : '';
       passed ||= attempt.outcome === 'passed';
-      const after = { reachable, hindrance, passed };
-      if (!isDeepStrictEqual(before, after)) onChange();
+      if (!isDeepStrictEqual(before, shown())) onChange();
     },
     addDrift: () => {
       driftRepairs += 1;
     },
     snapshot: () => ({
       openwrt: {
-        reachable,
+        reachable: trust.told() !== 'silent',
         driver: driver.name,
-        message: hindrance.slice(0, MAX_MESSAGE_LENGTH),
+        message: hurdle().slice(0, MAX_MESSAGE_LENGTH),
         driftRepairs,
       },
       unwatchedKinds: [...source.unwatchedKinds().keys()],
-      rules: buildReports({ standing, reachable, hindrance }),
+      rules: buildReports({ standing, told: trust.told(), hindrance: hurdle() }),
       information: informationWith(standing, deps.information()),
       commentsLost: deps.commentsLost(),
+      doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
+      verified: trust.verified(),
     }),
     leftOvers: () => {
       const counts = new Map([...standing.packages.values()].map((name) => [name, 0]));
@@ -96,7 +102,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
       if (unknown.length > 0) parts.set('rules', `not listed yet: ${unknown.join(', ')}`);
-      if (!reachable) parts.set('openwrt', hindrance);
+      if (!trust.reachable()) parts.set('openwrt', hindrance);
       if (!passed) parts.set('first pass', hindrance || 'not completed yet');
       return parts;
     },

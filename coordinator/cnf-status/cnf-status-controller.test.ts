@@ -5,6 +5,7 @@ import { NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createCnfStatusController } from './cnf-status-controller.ts';
+import type { CnfStatusObject } from '#shared/resources/cnf-status.ts';
 import type { PodKnowledge } from './make.ts';
 
 const MINUTE_MS = 60_000;
@@ -52,7 +53,7 @@ it('tries less and less often to write what others keep changing', async () => {
     log: silentLogger,
   });
   running = controller.run(stop.signal);
-  controller.mark(pod);
+  controller.mark(pod, false);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   const before = tries;
   expect(before).toBeGreaterThan(5);
@@ -60,4 +61,44 @@ it('tries less and less often to write what others keep changing', async () => {
   // Between 3 and 30 seconds lie between two.
   expect(tries - before).toBeGreaterThanOrEqual(20);
   expect(tries - before).toBeLessThanOrEqual(200);
+});
+
+it('writes at once what has befallen a pod, and paces what its OpenWRT is like', async () => {
+  let pods: readonly PodKnowledge[] = [pod];
+  let object: CnfStatusObject | undefined;
+  const written: (string | undefined)[] = [];
+  const client = {
+    list: async () => ({ items: [], resourceVersion: '1' }),
+    get: async () =>
+      object ?? Promise.reject(new KubeError('x', 'x', { status: 404, reason: 'x' })),
+    create: async (_resource: unknown, body: CnfStatusObject) =>
+      (object = { ...body, metadata: { ...body.metadata, uid: 'u', resourceVersion: '1' } }),
+    replace: async (_resource: unknown, body: CnfStatusObject) => {
+      written.push(body.status?.message);
+      return (object = body);
+    },
+  } as never as KubeClient;
+  const controller = createCnfStatusController({
+    client,
+    pods: () => () => pods,
+    classicNamespace: undefined,
+    namespace: undefined,
+    metrics: NO_METRICS,
+    clock: systemClock,
+    log: silentLogger,
+  });
+  running = controller.run(stop.signal);
+  controller.mark(pod, true);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(written).toEqual([undefined]);
+  pods = [{ ...pod, trouble: 'empty' }];
+  controller.mark(pod, true);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(written).toEqual([undefined, 'cnf-1-a: empty']);
+  pods = [{ ...pod, ready: false, trouble: 'empty' }];
+  controller.mark(pod, false);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(written).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(written).toHaveLength(3);
 });

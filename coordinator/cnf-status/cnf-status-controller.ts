@@ -41,8 +41,8 @@ export type CnfStatusDeps = ControllerDeps & {
 };
 
 export type CnfStatusController = {
-  /** Something about the pods of the purpose has changed. */
-  mark: (cnf: Cnf) => void;
+  /** Something about the pods of the purpose has changed; `haste`: whether their OpenWRTs can be told of, and not only what they are like. */
+  mark: (cnf: Cnf, haste: boolean) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -50,6 +50,9 @@ export type CnfStatusController = {
 const COALESCE_MS = cnfStatusResource.coalesceMs;
 /** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
 const WRITE_INTERVAL_MS = 5_000;
+/** The same when the trouble of a pod has begun or ended, and before such a write: whoever looks has to see it within a second. */
+const TROUBLE_INTERVAL_MS = 500;
+const TROUBLE_COALESCE_MS = 50;
 /** Of all pods, so it changes most often; ICN's controller writes it as often. */
 const CLASSIC_INTERVAL_MS = 30_000;
 const CONCURRENCY = 2;
@@ -59,16 +62,18 @@ const CLASSIC = '';
 export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusController => {
   const { client, classicNamespace, clock, log, namespace: only } = deps;
   const owned = { client, resource: cnfStatusResource };
-  const writtenAt = new Map<string, number>();
+  const written = new Map<string, { at: number; troubles: string }>();
 
   const placeOf = (cnf: Cnf | undefined) => ({
     namespace: cnf?.namespace ?? classicNamespace ?? '',
     name: cnf === undefined ? CLASSIC_NAME : objectNameOf(cnf.purpose),
   });
 
-  const waitOf = (key: string): number => {
-    const interval = key === CLASSIC ? CLASSIC_INTERVAL_MS : WRITE_INTERVAL_MS;
-    return (writtenAt.get(key) ?? -Infinity) + interval - clock.monotonic();
+  const waitOf = (key: string, troubles: string): number => {
+    const last = written.get(key);
+    if (last === undefined) return 0;
+    const usual = last.troubles === troubles ? WRITE_INTERVAL_MS : TROUBLE_INTERVAL_MS;
+    return last.at + (key === CLASSIC ? CLASSIC_INTERVAL_MS : usual) - clock.monotonic();
   };
 
   const reconcile = async (
@@ -76,17 +81,18 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     podsOf: PodsKnown,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    const wait = waitOf(key);
-    if (wait > 0) return againIn(wait);
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
     const pods = podsOf(cnf);
+    const troubles = troublesOf(pods);
+    const wait = waitOf(key, troubles);
+    if (wait > 0) return againIn(wait);
     const place = placeOf(cnf);
     const present = await find(client, cnfStatusResource, place, { signal });
     if (pods.length === 0 && cnf) return remove(present, signal);
     const object = present ?? (pods.length > 0 ? await create(place, cnf, signal) : undefined);
     if (!object) return pods.length > 0 ? OVERTAKEN : 'done';
-    const written = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
-    if (written) writtenAt.set(key, clock.monotonic());
+    const isNews = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
+    if (isNews) written.set(key, { at: clock.monotonic(), troubles });
     return 'done';
   };
 
@@ -125,8 +131,8 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     return isOvertaken(outcome) ? OVERTAKEN : 'done';
   };
 
-  const mark: CnfStatusController['mark'] = ({ namespace, purpose }) => {
-    controller.mark(`${namespace}/${purpose}`);
+  const mark: CnfStatusController['mark'] = ({ namespace, purpose }, haste) => {
+    controller.mark(`${namespace}/${purpose}`, haste ? TROUBLE_COALESCE_MS : COALESCE_MS);
     if (classicNamespace !== undefined) controller.mark(CLASSIC);
   };
 
@@ -138,7 +144,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
       const { items } = await client.list(cnfStatusResource, selection);
       for (const { metadata } of items) {
         const purpose = metadata.labels?.[PURPOSE_LABEL];
-        if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose });
+        if (purpose !== undefined) mark({ namespace: metadata.namespace, purpose }, false);
       }
     } catch (err) {
       if (!signal.aborted) log.warn({ err }, 'failed to list CNFStatus objects');
@@ -158,6 +164,11 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
 
   return { mark, run: controller.run };
 };
+
+const troublesOf = (pods: readonly PodKnowledge[]): string =>
+  JSON.stringify(pods.map(({ name, trouble }) => `${name}: ${trouble}`).toSorted(byText));
+
+const byText = (one: string, other: string): number => (one < other ? -1 : 1);
 
 const cnfOf = (key: string): Cnf => {
   const at = key.indexOf('/');

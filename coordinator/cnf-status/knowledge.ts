@@ -1,5 +1,6 @@
 /** Gathers what is known of pods at one moment. */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
+import { unreadSince } from '../verdict/unread.ts';
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Reports } from '../reports/reports.ts';
@@ -29,15 +30,14 @@ export const knowledgeOf = (
     });
 };
 
-const troubleOf = (
-  { agent, uid }: Target,
-  { reports, ...context }: Sources,
-): string | undefined => {
+const troubleOf = (target: Target, { reports, ...context }: Sources): string | undefined => {
+  const { agent, uid } = target;
   if (agent.state === 'missing') return sentenceOf('AgentMissing');
   const report = reports.of(uid);
   if (!report) return sentenceOf('AgentStarting');
   if (isSilent(report, context)) return sentenceOf('AgentSilent');
   const { reachable, message } = report.openwrt;
   if (!reachable) return `OpenWRT does not answer the agent: ${message}`.slice(0, 1_024);
-  return undefined;
+  const doubt = unreadSince(report, target) ?? report.doubt;
+  return doubt === '' ? undefined : `OpenWRT may not have its rules: ${doubt}`.slice(0, 1_024);
 };

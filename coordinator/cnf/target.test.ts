@@ -52,6 +52,7 @@ it('sees a ready pod with its agent', () => {
     terminating: false,
     finished: false,
     agent: { state: 'started', startedAt: Date.parse('2026-01-02T03:04:05Z') },
+    othersStartedAt: undefined,
     withoutKinds: ['IpsecHost', 'IpsecSite'],
   });
 });
@@ -151,6 +152,22 @@ describe('the agent container', () => {
     const spec = { initContainers: [], containers: [{ name: 'sdewan' }, agentContainer] };
     expect(targetOf(pod({ spec })).serves).toBe('cnf-1');
   });
+});
+
+it('the other containers have started when the youngest of them that runs did', () => {
+  const running = (name: string, startedAt: string) => ({
+    name,
+    state: { running: { startedAt } },
+  });
+  const status = {
+    containerStatuses: [
+      running('sdewan', '2026-01-02T03:04:07Z'),
+      running('beside', '2026-01-02T03:04:06Z'),
+      running('sdewan-agent', '2026-01-02T03:04:09Z'),
+      { name: 'crashed', state: { terminated: { startedAt: '2026-01-02T03:04:08Z' } } },
+    ],
+  };
+  expect(targetOf(pod({ status })).othersStartedAt).toBe(Date.parse('2026-01-02T03:04:07Z'));
 });
 
 describe('a pod that is not ready says why, in words that stay the same while it goes on', () => {

@@ -29,6 +29,8 @@ export type Target = {
   /** Succeeded or Failed: its containers are gone for good. */
   finished: boolean;
   agent: AgentContainer;
+  /** When the youngest of the other containers that run started, wall-clock milliseconds; one of them is OpenWRT's. */
+  othersStartedAt: number | undefined;
   /** Kinds that the agent was told to leave out, since it may not read them. */
   withoutKinds: readonly string[];
 };
@@ -100,6 +102,7 @@ export const targetOf = (object: unknown): Target => {
     terminating: pod.metadata.deletionTimestamp !== undefined,
     finished: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
     agent: agent ? agentContainerOf(pod) : { state: 'missing' },
+    othersStartedAt: othersStartOf(pod),
     withoutKinds: envOf(WITHOUT_KINDS_ENV)?.split(',') ?? [],
   };
 };
@@ -135,6 +138,14 @@ const agentContainerOf = (pod: Pod): AgentContainer => {
 const startOf = ({ state, lastState }: ContainerStatus): number | undefined => {
   const run = state?.running ?? state?.terminated ?? lastState?.terminated;
   return run?.startedAt ? Date.parse(run.startedAt) : undefined;
+};
+
+const othersStartOf = ({ status }: Pod): number | undefined => {
+  const starts = (status?.containerStatuses ?? []).flatMap(({ name, state }) => {
+    const startedAt = state?.running?.startedAt;
+    return startedAt && name !== AGENT_CONTAINER ? [Date.parse(startedAt)] : [];
+  });
+  return starts.length > 0 ? Math.max(...starts) : undefined;
 };
 
 const whyNotReady = (pod: Pod): string => {

@@ -85,6 +85,14 @@ describe('a heartbeat', () => {
     expect(accept(page(4, { repeats: 1, rules: [], openwrt, unwatchedKinds }))).toEqual(news);
   });
 
+  it('tells that what is said of OpenWRT may not hold any more, and that it does again', () => {
+    const news = { outcome: 'news', rules: new Set(), whole: true };
+    expect(accept(page(2, { repeats: 1, rules: [], doubt: 'no answer' }))).toEqual(news);
+    expect(reports.of('pod-1')?.doubt).toBe('no answer');
+    expect(accept(page(3, { repeats: 1, rules: [], doubt: '' }))).toEqual(news);
+    expect(accept(page(4, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
+  });
+
   it('does not move the time since when something is so', () => {
     accept(page(2));
     expect(reports.of('pod-1')?.rules.get('a')?.since).toBe(NOW + 1_000);

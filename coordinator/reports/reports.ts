@@ -149,10 +149,12 @@ export class Reports {
     const standing = ({
       openwrt,
       unwatchedKinds,
-    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'>) => [
+      doubt = '',
+    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'> & { doubt?: string | undefined }) => [
       openwrt.reachable,
       openwrt.reachable ? '' : openwrt.message,
       unwatchedKinds.toSorted(),
+      doubt,
     ];
     return (
       this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(page))
@@ -162,13 +164,14 @@ export class Reports {
 
 /** `before`: of the same boot; an agent is careful after a report without an answer, and leaves out what older coordinators refuse. */
 const wordsOf = (
-  { sequence, openwrt, unwatchedKinds, clock }: Report,
+  { sequence, openwrt, unwatchedKinds, clock, doubt = '' }: Report,
   before: PodReport | undefined,
 ) => ({
   sequence,
   openwrt,
   unwatchedKinds,
   clock: clock ?? before?.clock,
+  doubt,
 });
 
 /** The last report of that boot that was completed, or overtaken while it still lacked pages. */

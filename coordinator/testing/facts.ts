@@ -50,6 +50,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   terminating: false,
   finished: false,
   agent: { state: 'started', startedAt: startOfRun(0) },
+  othersStartedAt: startOfRun(0),
   withoutKinds: [],
   ...changes,
 });
@@ -73,6 +74,7 @@ export const report = (
 ): PodReport => ({
   bootId: 'boot-0001',
   clock: clockOfRun(0),
+  doubt: '',
   receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],

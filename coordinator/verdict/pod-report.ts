@@ -10,6 +10,8 @@ export type PodReport = {
   bootId: string;
   /** Undefined: the agent, or the coordinator that it spoke to before, knows no version but 1. */
   clock: ReportClock | undefined;
+  /** Why what is said of OpenWRT may not hold any more; '' when it does. */
+  doubt: string;
   /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
   receivedAt: { monotonic: number; wall: number };
   openwrt: OpenwrtState;

@@ -7,6 +7,7 @@ import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import { keysLeftOut } from '../cnf/keys.ts';
 import type { Target } from '../cnf/target.ts';
+import { unreadSince } from './unread.ts';
 import { timestamp } from './wording.ts';
 
 export type Problem = {
@@ -132,6 +133,15 @@ const checks: readonly Check[] = [
   ({ word }) =>
     word && word.state !== 'Applied'
       ? { reason: word.reason, message: word.message, failed: false }
+      : undefined,
+  ({ target, report }) => {
+    const unread = report && unreadSince(report, target);
+    return unread === undefined ? undefined : because('OpenwrtUnread', unread);
+  },
+  // What is true stays for the moment; nothing becomes true by what may not hold any more.
+  ({ rule, report }) =>
+    report && report.doubt !== '' && !(isCurrent(rule) && rule.status?.inSync)
+      ? because('OpenwrtUnread', report.doubt)
       : undefined,
 ];
 

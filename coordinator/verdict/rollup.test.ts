@@ -7,6 +7,7 @@ import {
   NOW,
   SILENT_AFTER,
   UPTIME,
+  clockOfRun,
   context,
   factsOf,
   podFacts,
@@ -154,6 +155,16 @@ describe('a live pod that', () => {
       },
       reason: 'OpenwrtUnreachable',
       says: /b: OpenWRT does not answer the agent, or refuses its login$/,
+    },
+    'says what was so before a container of it restarted': {
+      pod: {
+        target: target('b', { othersStartedAt: NOW - 500 }),
+        report: report([word()], {
+          clock: { ...clockOfRun(0), verified: { since: NOW - 90_000, last: NOW - 900 } },
+        }),
+      },
+      reason: 'OpenwrtUnread',
+      says: /b: a container of the pod has started since the agent last looked at OpenWRT/,
     },
     'refused an earlier version': {
       pod: {
@@ -510,4 +521,30 @@ it('reports of pods that are not there change nothing', () => {
     [b, report([word({ state: 'Failed' })])],
   ]);
   expect(rollup(rule(), [a], stray, context()).inSync).toBe(true);
+});
+
+describe('while an agent doubts that its OpenWRT has what it had', () => {
+  const doubted = report([word()], { doubt: 'connection refused' });
+  const statusOf = (before: RuleStatus | undefined, said = doubted): RuleStatus =>
+    rollup(rule({ status: before }), [a], reportsOf([[a, said]]), context());
+  const inSync = statusOf(undefined, applied);
+
+  it('what is in sync stays so, until the agent says more', () => {
+    expect(statusOf(inSync)).toEqual(inSync);
+    const lost = word({ state: 'Pending', reason: 'OpenwrtUnread', message: 'it has restarted' });
+    expect(statusOf(inSync, report([lost], { doubt: 'it has restarted' })).inSync).toBe(false);
+  });
+
+  it('nothing comes in sync: not what never was, what was lowered, or another generation', () => {
+    expect(statusOf(undefined).inSync).toBe(false);
+    const lowered = rollup(
+      rule({ status: inSync }),
+      [target('a', { ready: false, notReady: 'container sdewan is not ready' })],
+      reportsOf([[a, applied]]),
+      context(),
+    );
+    expect(statusOf(lowered).inSync).toBe(false);
+    expect(statusOf({ ...inSync, observedGeneration: 1 }).inSync).toBe(false);
+    expect(statusOf(lowered, applied).inSync).toBe(true);
+  });
 });

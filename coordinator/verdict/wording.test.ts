@@ -8,6 +8,7 @@ it('what an agent refuses comes first, then what somebody can fix, then what pas
     { reason: 'PodNotReady' },
     { reason: 'AgentStarting' },
     { reason: 'AgentRestarted' },
+    { reason: 'OpenwrtUnread' },
     { reason: 'Outdated' },
     { reason: 'Removing' },
     { reason: 'Applying' },

@@ -28,6 +28,7 @@ const passing = [
   'PodNotReady',
   'AgentStarting',
   'AgentRestarted',
+  'OpenwrtUnread',
   'Outdated',
   'Removing',
   'Applying',

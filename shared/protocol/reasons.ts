@@ -36,6 +36,8 @@ export const reasons = {
   NotInForce: 'OpenWRT has the rule in its configuration, and its kernel lacks a part of it',
   UnsupportedByDriver: 'this OpenWRT or its API does not support what the rule asks for',
   OpenwrtUnreachable: 'OpenWRT does not answer the agent, or refuses its login',
+  OpenwrtUnread:
+    'OpenWRT has restarted, has changed or does not answer, and the agent has not read since that it has the rule',
 } as const satisfies Record<string, string>;
 
 export type Reason = keyof typeof reasons;

@@ -11,7 +11,7 @@
 import * as z from 'zod';
 import { informationSchema } from './information.ts';
 
-/** 2: fields that are unknown are left out; `clock`. */
+/** 2: fields that are unknown are left out; `clock` and `doubt`. */
 export const REPORT_VERSION = 2;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
 export const MAX_RULES_PER_PAGE = 1_000;
@@ -51,6 +51,11 @@ export const reportClockSchema = z.object({
   /** When this agent started. */
   startedAt: z.number(),
   sentAt: z.number(),
+  /**
+   * When looks began that found OpenWRT as the agent had left it: the last one, and the first one since there was a doubt. Absent before
+   * the first.
+   */
+  verified: z.object({ since: z.number(), last: z.number() }).optional(),
 });
 export type ReportClock = z.infer<typeof reportClockSchema>;
 
@@ -83,6 +88,8 @@ export const reportSchema = z.object({
     .max(32)
     .optional(),
   clock: reportClockSchema.optional(),
+  /** Since version 2: why what is told of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
+  doubt: z.string().max(MAX_MESSAGE_LENGTH).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;

@@ -107,7 +107,7 @@ export const startWorld = async (
     const driver = createUbusDriver({ target, packages: PACKAGES, ...surroundings });
     drivers.push(driver);
     let standing = NOTHING_KNOWN;
-    const reports = () => buildReports({ standing, reachable: true, hindrance: '' });
+    const reports = () => buildReports({ standing, told: 'holds', hindrance: '' });
     let rules: readonly RuleObject[] = [];
     const runPass = createPass({
       driver,

@@ -107,7 +107,7 @@ export const openPass = async (
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
-      reachable: true,
+      told: 'holds',
       hindrance: '',
     });
   return {

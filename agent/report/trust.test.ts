@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import type { Attempt } from '../reconcile/loop.ts';
+import { CHANGED, SILENCE_MS, UNREAD_MS, createTrust, type Trust } from './trust.ts';
+
+let clock: ManualClock;
+let trust: Trust;
+let changes: number;
+
+/** `tookMs`: how long ago the look or the pass began. */
+const add = (attempt: Attempt, tookMs = 0): void =>
+  trust.add(attempt, { wall: clock.now() - tookMs, monotonic: clock.monotonic() - tookMs });
+const refused = { outcome: 'unanswered', message: 'refused', look: true } as const;
+
+beforeEach(() => {
+  clock = createManualClock();
+  changes = 0;
+  trust = createTrust({ clock, onChange: () => (changes += 1) });
+  clock.advance(1_000);
+  trust.read();
+  add({ outcome: 'passed' });
+});
+
+describe('what was read is told', () => {
+  it('until OpenWRT has been silent for five seconds', () => {
+    add(refused);
+    clock.advance(SILENCE_MS - 1);
+    expect([trust.told(), changes]).toEqual(['holds', 0]);
+    clock.advance(1);
+    expect([trust.told(), changes]).toEqual(['silent', 1]);
+  });
+
+  it('for five seconds from the begin of the look that was not answered, not from its end', () => {
+    add(refused, 4_000);
+    clock.advance(1_000);
+    expect(trust.told()).toBe('silent');
+  });
+
+  it('for five seconds from the end of a pass that broke off, which may have gone on for long', () => {
+    add({ ...refused, look: false }, 90_000);
+    clock.advance(SILENCE_MS - 1);
+    expect(trust.told()).toBe('holds');
+  });
+
+  it('however many looks were not answered before, for no longer', () => {
+    for (let look = 0; look < 4; look += 1) {
+      add(refused);
+      clock.advance(1_000);
+    }
+    clock.advance(1_000);
+    expect(trust.told()).toBe('silent');
+  });
+
+  it('over a short silence', () => {
+    add(refused);
+    clock.advance(2_000);
+    add({ outcome: 'unchanged' });
+    clock.advance(60_000);
+    expect([trust.told(), changes]).toEqual(['holds', 0]);
+  });
+
+  it('for a second after OpenWRT answered with other content, unless that was read', () => {
+    add({ outcome: 'differs' });
+    clock.advance(UNREAD_MS - 1);
+    expect(trust.told()).toBe('holds');
+    clock.advance(1);
+    expect([trust.told(), changes]).toEqual(['unread', 1]);
+    trust.read();
+    expect(trust.told()).toBe('holds');
+    add({ outcome: 'differs' });
+    trust.read();
+    clock.advance(60_000);
+    expect(trust.told()).toBe('holds');
+  });
+
+  it.each<Attempt>([
+    { outcome: 'answered' },
+    { outcome: 'differs' },
+    { outcome: 'hindered', message: 'busy' },
+  ])('after a silence not before it was read: %o', (attempt) => {
+    add(refused, SILENCE_MS);
+    add(attempt);
+    expect(trust.told()).toBe('unread');
+    trust.read();
+    expect(trust.told()).toBe('holds');
+  });
+});
+
+describe('a doubt', () => {
+  it('begins with the first look that is not answered, or finds something else, and ends with one that finds all', () => {
+    expect(trust.doubt()).toBe('');
+    add(refused);
+    expect(trust.doubt()).toBe('refused');
+    add({ outcome: 'differs' });
+    trust.read();
+    expect(trust.doubt()).toBe(CHANGED);
+    add({ outcome: 'hindered', message: 'busy' });
+    expect(trust.doubt()).toBe(CHANGED);
+    add({ outcome: 'passed' });
+    expect(trust.doubt()).toBe('');
+  });
+
+  it('moves the time since when OpenWRT is as the agent left it; a look moves the last time alone', () => {
+    const begin = trust.verified();
+    clock.advance(1_000);
+    add({ outcome: 'unchanged' });
+    expect(trust.verified()).toEqual({ since: begin?.since, last: clock.now() });
+    add(refused);
+    clock.advance(1_000);
+    const seen = trust.verified();
+    add({ outcome: 'answered' });
+    expect(trust.verified()).toEqual(seen);
+    add({ outcome: 'passed' }, 300);
+    expect(trust.verified()).toEqual({ since: clock.now() - 300, last: clock.now() - 300 });
+  });
+});

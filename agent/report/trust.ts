@@ -1,0 +1,100 @@
+/**
+ * How far what was read of OpenWRT may still be told, from how the looks at it end. From the first look that is not answered, or that finds
+ * something else, nothing becomes newly true; what was true is told on for a moment, since a web server that restarts or one call that is
+ * lost must not make all rules of the pod flap. Readiness bears a little more.
+ */
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Attempt, Moment } from '../reconcile/loop.ts';
+
+/** Wall clock, milliseconds; both are times at which a look or a pass began. */
+export type Verified = {
+  /** Since when each look found OpenWRT as the agent had left it. */
+  since: number;
+  last: number;
+};
+
+/** `silent`: OpenWRT does not answer. `unread`: it does, and what it has by now was not read. */
+export type Told = 'holds' | 'unread' | 'silent';
+
+export type Trust = {
+  add: (attempt: Attempt, begun: Moment) => void;
+  /** Everything of OpenWRT was read. */
+  read: () => void;
+  /** Why what was read may not hold any more; '' when it does. */
+  doubt: () => string;
+  /** Whether what was read may be told. */
+  told: () => Told;
+  /** Whether OpenWRT counts as answering, for readiness. */
+  reachable: () => boolean;
+  verified: () => Verified | undefined;
+};
+
+/** Without an answer, from the begin of the look; a pass takes as long as its reloads, and counts from its end. */
+export const SILENCE_MS = 5_000;
+/** From an answer with other content until that was read. */
+export const UNREAD_MS = 1_000;
+export const CHANGED =
+  'it has restarted, or somebody has changed it, and the agent has not finished with it since';
+
+type TrustDeps = { clock: Pick<Clock, 'monotonic' | 'after'>; onChange: () => void };
+
+export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
+  let doubt = '';
+  let told: Told = 'silent';
+  let verified: Verified | undefined;
+  /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
+  let unansweredSince: number | undefined = -Infinity;
+  let reachable = false;
+  let pending: { next: Told; cancel: () => void } | undefined;
+
+  const become = (next: Told): void => {
+    pending?.cancel();
+    pending = undefined;
+    told = next;
+  };
+  const becomeIn = (ms: number, next: Told): void => {
+    if (told === next || pending) return;
+    if (ms <= 0) return become(next);
+    const cancel = clock.after(ms, () => {
+      become(next);
+      onChange();
+    });
+    pending = { next, cancel };
+  };
+  const unanswered = (message: string, since: number): void => {
+    const now = clock.monotonic();
+    unansweredSince ??= now;
+    reachable = now - unansweredSince < SILENCE_MS;
+    doubt = message;
+    becomeIn(since + SILENCE_MS - now, 'silent');
+  };
+  const answered = (): void => {
+    unansweredSince = undefined;
+    reachable = true;
+    if (pending?.next === 'silent') become(told);
+    if (told === 'silent') become('unread');
+  };
+
+  return {
+    add: (attempt, begun) => {
+      const { outcome } = attempt;
+      if (outcome === 'unanswered')
+        return unanswered(attempt.message, attempt.look ? begun.monotonic : clock.monotonic());
+      answered();
+      if (outcome === 'differs') {
+        doubt = CHANGED;
+        becomeIn(UNREAD_MS, 'unread');
+      } else if (outcome === 'unchanged' || outcome === 'passed') {
+        const since = doubt === '' ? verified?.since : undefined;
+        verified = { since: since ?? begun.wall, last: begun.wall };
+        doubt = '';
+        become('holds');
+      }
+    },
+    read: () => become('holds'),
+    doubt: () => doubt,
+    told: () => told,
+    reachable: () => reachable,
+    verified: () => verified,
+  };
+};

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { clockOfRun, NOW, report, target } from '../testing/facts.ts';
+import { UnreadPods } from './unread-pods.ts';
+
+const verified = (last: number) =>
+  report([], { clock: { ...clockOfRun(0), verified: { since: NOW - 60_000, last } } });
+const restarted = target('a', { othersStartedAt: NOW });
+
+it('tells once that the agent has looked at OpenWRT since a container started', () => {
+  let said = verified(NOW - 500);
+  const pods = new UnreadPods({ of: () => said });
+  expect(pods.note(target('a'))).toBe(false);
+  expect([pods.note(restarted), pods.note(restarted)]).toEqual([false, false]);
+  said = verified(NOW + 2_000);
+  expect([pods.note(restarted), pods.note(restarted)]).toEqual([true, false]);
+});
+
+it('tells nothing of a pod that is gone', () => {
+  let said = verified(NOW - 500);
+  const pods = new UnreadPods({ of: () => said });
+  pods.note(restarted);
+  pods.forget(restarted.uid);
+  said = verified(NOW + 2_000);
+  expect(pods.note(restarted)).toBe(false);
+});
