@@ -28,6 +28,7 @@ import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
 import { followDevices } from './rules/devices.ts';
 import { followNetworks } from './rules/networks.ts';
+import { followPaused } from './rules/paused.ts';
 import { createRuleSource } from './rules/rules.ts';
 import { createSecretSource } from './rules/secrets.ts';
 
@@ -120,14 +121,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     publisher.mark();
     void probeFiles.setMissing(status.notReady());
   };
-  const networks = await followNetworks({
-    file: env.SDEWAN_NETWORKS_FILE,
-    onChange: () => loop.mark(),
-    signal,
-    clock,
-    log,
-  });
-  const devices = await followDevices({ onChange: () => loop.mark(), signal, clock, log });
+  const followed = { onChange: () => loop.mark(), signal, clock, log };
+  const networks = await followNetworks({ file: env.SDEWAN_NETWORKS_FILE, ...followed });
+  const paused = await followPaused({ file: env.SDEWAN_PAUSED_FILE, ...followed });
+  const devices = await followDevices(followed);
   const logLeftOvers = leftOverLogger(log);
   const refusals = createRefusals(clock, revisionOf);
   const kernelDrift = createKernelDrift(clock);
@@ -164,6 +161,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     secrets,
     networks,
     devices,
+    paused,
     onAttempt: (attempt, begun) => {
       const { outcome } = attempt;
       if (!isLook(outcome)) metrics.passes.inc({ outcome });

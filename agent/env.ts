@@ -78,6 +78,12 @@ export const agentEnvSchema = z.object({
     .describe(
       'File with the pod annotation `k8s.plugin.opnfv.org/nfn-network`. Read again when it changes.',
     ),
+  SDEWAN_PAUSED_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File with the pod annotation `sdewan.akraino.org/paused`; while it is `true` the agent changes nothing on OpenWRT. Read again when it changes.',
+    ),
   SDEWAN_WITHOUT_KINDS: envField
     .list()
     .default([])

@@ -16,7 +16,7 @@ const PASS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export const createAgentMetrics = (
   registry: Registry,
-  { snapshot, leftOvers }: Pick<AgentStatus, 'snapshot' | 'leftOvers'>,
+  { snapshot, leftOvers, isPaused }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'>,
 ): AgentMetrics => {
   const registers = [registry];
   const counter = <Label extends string>(
@@ -41,6 +41,12 @@ export const createAgentMetrics = (
     help: '1 while OpenWRT answers.',
     registers,
     collect: () => reachable.set(Number(snapshot().openwrt.reachable)),
+  });
+  const paused: Gauge = new Gauge({
+    name: 'sdewan_agent_paused',
+    help: '1 while an annotation of the pod keeps the agent from changing OpenWRT.',
+    registers,
+    collect: () => paused.set(Number(isPaused())),
   });
   const left: Gauge = new Gauge({
     name: 'sdewan_agent_left_overs',

@@ -37,6 +37,8 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
     running: 0,
     mostRunning: 0,
     dueRefusal: false,
+    kernelLacks: false,
+    paused: false,
   };
   const attempts: Attempt[] = [];
   const driver: Driver = {
@@ -65,7 +67,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
       values: () => new Map(),
       unknown: () => world.unknownSecrets,
     },
-    kernelDrift: { isDue: () => false },
+    kernelDrift: { isDue: () => world.kernelLacks },
     refusals: {
       current: () => new Map(),
       add: () => undefined,
@@ -79,6 +81,7 @@ const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string
     source: { rules: () => [], unknownKinds: () => world.unknownKinds, unservedKinds: () => [] },
     networks: () => new Map(),
     devices: () => ({ defaultRoute: undefined, byAddress: new Map() }),
+    paused: () => world.paused,
     onAttempt: (attempt) => attempts.push(attempt),
     timings: { probeIntervalMs: PROBE_MS, fullPassIntervalMs: FULL_PASS_MS },
     clock,
@@ -111,6 +114,19 @@ const heldPass = () => {
 };
 
 describe('a pass runs', () => {
+  it('when the kernel still lacks something and a repair is due, but not while the pod is paused', async () => {
+    const { world, next } = await start();
+    await next();
+    world.kernelLacks = true;
+    world.paused = true;
+    await next();
+    await next();
+    expect(world.passes).toBe(1);
+    world.paused = false;
+    await next();
+    expect(world.passes).toBe(2);
+  });
+
   it('once at the start, and no more while OpenWRT is as it was left', async () => {
     const { world, attempts, next } = await start();
     for (let look = 1; look <= 20; look += 1) {

@@ -29,6 +29,7 @@ export type LoopDeps = {
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
   devices: () => DeviceTable;
+  paused: () => boolean;
   /** The outcome of the latest attempt to reach or change OpenWRT, and when that began. */
   onAttempt: (attempt: Attempt, begun: Moment) => void;
   timings: LoopTimings;
@@ -97,7 +98,9 @@ export const createLoop = (deps: LoopDeps): Loop => {
     if (dirty) secrets.follow();
     const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
     const isDue = (): boolean =>
-      clock.monotonic() >= fullPassAt || refusals.releaseDue() || kernelDrift.isDue();
+      clock.monotonic() >= fullPassAt ||
+      refusals.releaseDue() ||
+      (!deps.paused() && kernelDrift.isDue());
     if (known && (dirty || isDue())) return 'due';
     const found = await driver.fingerprint(signal);
     if (!known) return 'answered';
@@ -114,6 +117,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
           networks: deps.networks(),
           devices: deps.devices(),
           unservedKinds: source.unservedKinds(),
+          paused: deps.paused(),
         },
         signal,
       );

@@ -35,7 +35,8 @@ const P = ['mwan3.p', 'Mwan3Policy'] as const;
 const inputWith = (rules: readonly RuleObject[]): PassInput => {
   const { networks, devices } = inputOf([]);
   const known = { defaultRoute: undefined, byAddress: new Map(), ...devices };
-  return { rules, networks, devices: known, secrets: new Map(), unservedKinds: [] };
+  const usual = { secrets: new Map(), unservedKinds: [], paused: false };
+  return { rules, networks, devices: known, ...usual };
 };
 const readOf = (change: Partial<ReadResult> = {}): ReadResult => ({
   packages: inputOf([]).observed,

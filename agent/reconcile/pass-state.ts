@@ -26,6 +26,8 @@ export type PassInput = {
   secrets: ReadonlyMap<string, string>;
   /** Kinds that the API server does not serve. */
   unservedKinds: readonly string[];
+  /** Nothing may be written to OpenWRT. */
+  paused: boolean;
 };
 
 export type PassState = {
@@ -155,11 +157,13 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
 export const standingIn = (state: PassState, plan: Plan): Standing =>
   standingOf({
     rules: state.input.rules,
+    paused: state.input.paused,
     plan,
     observed: state.packages,
     unusable: state.read.unusable,
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
+    untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),

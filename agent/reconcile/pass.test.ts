@@ -117,6 +117,37 @@ describe('a pass', () => {
   });
 });
 
+describe('a pass of a pod that is paused', () => {
+  const paused = { paused: true };
+  const stopped = {
+    kernel: { lacking: new Map([['firewall', new Map([['sdewan_rule_a', 'its table']])]]) },
+  };
+
+  it('writes nothing, whatever has changed, and says what is there', async () => {
+    await agent.run([drop('a'), drop('b')]);
+    openwrt.reading = stopped;
+    await agent.run([changed('a', { target: 'ACCEPT' }), drop('b', DELETING), policy('p')], paused);
+    expect(openwrt.transactions).toHaveLength(1);
+    expect(agent.drifts).toEqual([]);
+    const standing = agent.standings.at(-1);
+    expect(standing).toMatchObject({ paused: true, strays: new Set(['firewall']) });
+    expect(standing?.inForce).toEqual(new Set());
+    expect([...(standing?.lacking.values() ?? [])]).toEqual(['its table']);
+    expect(saidOf(agent)).toMatchObject({ b: 'unwanted Removing' });
+  });
+
+  it('is followed by one that does all of it, the kernel included', async () => {
+    await agent.run([drop('a')]);
+    openwrt.reading = stopped;
+    await agent.run([drop('a'), drop('c')], paused);
+    openwrt.done = { kernel: { lacking: new Map() } };
+    await agent.run([drop('a')]);
+    expect(openwrt.transactions).toHaveLength(2);
+    expect(agent.drifts).toEqual([['firewall']]);
+    expect(agent.standings.at(-1)?.inForce).toContain('firewall.sdewan_rule_a');
+  });
+});
+
 describe('drift', () => {
   const rules = [drop('a'), drop('b')];
   const withoutB = (): void => {
@@ -337,6 +368,13 @@ describe('what ICN made', () => {
   const takenOver = () => Object.fromEntries(agent.ledger.record().takenOver);
   const isOurs = { uid: 'FirewallRule-a', stage: 'ours' };
   const before = (): UciSection[] => [...openwrt.sections('firewall')];
+
+  it('is not said to be removed by a pod that is paused before its section was adopted', async () => {
+    withMade(made('a'));
+    await agent.run([drop('a', { ...ICN, ...DELETING })], { paused: true });
+    expect(openwrt.renames).toEqual([]);
+    expect(agent.standings.at(-1)?.strays).toContain('firewall');
+  });
 
   it('gets our name in its place before anything else is written, and nothing more when it is as the rule says', async () => {
     withMade(made('a'), namedSection('rule', 'behind'));

@@ -65,6 +65,10 @@ export const createPass = (deps: PassDeps): Pass => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
     const found = afterRead(deps.kinds, input, read, ledger.record());
+    if (input.paused) {
+      deps.onStanding(standingIn(found, planNow(deps, found)));
+      return found.fingerprint;
+    }
     const looked = kernelDrift.found(patience(found));
     const state = await takeOver(deps, looked.state, signal);
     const plan = planNow(deps, state);

@@ -17,11 +17,13 @@ const packageOf = (name: string, ...sections: UciSection[]): [string, UciPackage
 const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall', [ours]]])) =>
   standingOf({
     rules: [],
+    paused: false,
     plan: { verdicts: [], deltas: [], differing: new Set(), desired },
     observed: new Map([packageOf('firewall', foreign, ours)]),
     unusable: new Map(),
     ownership: { kinds, ledger: new Map(), unserved: [] },
     unsettled: new Set(),
+    untaken: new Set(),
     lacking: new Map(),
     warningOf: () => undefined,
     ...change,

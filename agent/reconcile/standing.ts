@@ -16,6 +16,8 @@ export type Standing = {
   inForce: ReadonlySet<string>;
   /** `package.section` -> what of it the kernel lacks. */
   lacking: ReadonlyMap<string, string>;
+  /** Nothing is written to OpenWRT, whatever it lacks. */
+  paused: boolean;
   /** Why nobody has looked into the kernel; undefined when somebody has. */
   kernelUnread?: string | undefined;
   /** Packages that hold, or may hold, something of ours that no rule wants. */
@@ -34,6 +36,7 @@ export const NOTHING_KNOWN: Standing = {
   verdicts: [],
   inForce: new Set(),
   lacking: new Map(),
+  paused: false,
   strays: new Set(),
   warnings: new Map(),
   unusable: new Map(),
@@ -43,20 +46,24 @@ export const NOTHING_KNOWN: Standing = {
 
 export type StandingInput = {
   rules: readonly RuleObject[];
+  paused: boolean;
   plan: Plan;
   observed: ReadonlyMap<string, UciPackage>;
   unusable: ReadonlyMap<string, string>;
   ownership: Ownership;
   unsettled: ReadonlySet<string>;
+  /** Packages that hold what is to be adopted and does not count as ours yet. */
+  untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
   kernelUnread?: string | undefined;
   warningOf: (uciPackage: string, section: string) => string | undefined;
 };
 
 export const standingOf = (input: StandingInput): Standing => {
-  const { rules, plan, observed, unusable, ownership, unsettled, lacking, warningOf } = input;
+  const { rules, plan, observed, unusable, ownership, unsettled, untaken, lacking, warningOf } =
+    input;
   const inForce = new Set<string>();
-  const strays = new Set([...unsettled, ...unusable.keys()]);
+  const strays = new Set([...unsettled, ...unusable.keys(), ...untaken]);
   const warnings = new Map<string, string>();
   for (const [name, desired] of plan.desired) {
     const sections = observed.get(name)?.sections ?? [];
@@ -83,11 +90,12 @@ export const standingOf = (input: StandingInput): Standing => {
   const isOurs = (name: string) => isOursIn(name, ownership);
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
   const { verdicts } = plan;
-  const { kernelUnread } = input;
+  const { kernelUnread, paused } = input;
   return {
     verdicts,
     inForce,
     lacking,
+    paused,
     kernelUnread,
     strays,
     warnings,

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Verdict } from '#shared/compile/types.ts';
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH } from '#shared/protocol/report.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import { buildReports, type BuildInput } from './build.ts';
+
+const PAUSED = sentenceOf('Paused');
 
 const verdict = (change: Partial<Verdict> = {}): Verdict => ({
   rule: {
@@ -78,6 +81,38 @@ describe('what is said of a rule', () => {
         }),
       },
       expected: ['Pending', 'NotInForce', "the kernel of OpenWRT lacks nft's table inet fw4"],
+    },
+    'Applied and Paused when OpenWRT has it, and nothing is written': {
+      input: { standing: standing({ paused: true }) },
+      expected: ['Applied', 'Paused', ''],
+    },
+    'Pending while the pod is paused, with what the kernel lacks': {
+      input: {
+        standing: standing({
+          paused: true,
+          inForce: new Set(),
+          lacking: new Map([['firewall.sdewan_rule_a', "nft's table inet fw4"]]),
+        }),
+      },
+      expected: [
+        'Pending',
+        'Paused',
+        `${PAUSED}: the kernel of OpenWRT lacks nft's table inet fw4`,
+      ],
+    },
+    'Pending while the pod is paused and has not got it': {
+      input: { standing: standing({ paused: true, inForce: new Set() }), hindrance: '' },
+      expected: ['Pending', 'Paused', `${PAUSED}: OpenWRT does not have the rule as it is written`],
+    },
+    'not Removed while the pod is paused and holds something of it': {
+      input: {
+        standing: standing({ paused: true, verdicts: [unwanted], strays: new Set(['firewall']) }),
+      },
+      expected: [
+        'Pending',
+        'Paused',
+        `${PAUSED}: it removes the rule when the annotation is removed from the pod`,
+      ],
     },
     'Applied when every section was read back': {
       input: {},

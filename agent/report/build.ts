@@ -1,6 +1,6 @@
 /** From what is known of the rules on this OpenWRT to what is said of them. Pure, and never says more than was read back. */
 import type { Verdict } from '#shared/compile/types.ts';
-import type { Reason } from '#shared/protocol/reasons.ts';
+import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
 import { isHeld, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
 import type { Told } from './trust.ts';
@@ -35,10 +35,11 @@ const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
 };
 
 const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Outcome => {
+  const { paused, kernelUnread } = standing;
   if (isHeld(standing, verdict)) {
-    const { kernelUnread } = standing;
-    if (kernelUnread === undefined) return { state: 'Applied', reason: 'Applied', message: '' };
-    return { state: 'Applied', reason: 'AppliedInFiles', message: kernelUnread };
+    const usual = kernelUnread === undefined ? 'Applied' : 'AppliedInFiles';
+    const reason = paused ? 'Paused' : usual;
+    return { state: 'Applied', reason, message: kernelUnread ?? '' };
   }
   const warning = warningFor(standing, verdict);
   if (warning !== undefined) {
@@ -46,22 +47,26 @@ const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Ou
     return { state: 'Failed', reason: 'RefusedByOpenwrt', message };
   }
   const lack = lackFor(standing, verdict);
-  if (lack !== undefined) {
-    return {
-      state: 'Pending',
-      reason: 'NotInForce',
-      message: `the kernel of OpenWRT lacks ${lack}`,
-    };
-  }
+  const lacking = lack === undefined ? undefined : `the kernel of OpenWRT lacks ${lack}`;
+  if (paused) return pausedWith(lacking ?? 'OpenWRT does not have the rule as it is written');
+  if (lacking !== undefined) return { state: 'Pending', reason: 'NotInForce', message: lacking };
   return { state: 'Pending', reason: 'Applying', message: hindrance };
 };
 
+const pausedWith = (what: string): Outcome => ({
+  state: 'Pending',
+  reason: 'Paused',
+  message: `${sentenceOf('Paused')}: ${what}`,
+});
+
 /** A package that OpenWRT does not have holds nothing of ours. */
 const removedOrNot = ({ rule }: Verdict, input: BuildInput): Outcome => {
-  const name = input.standing.packages.get(rule.kind);
-  return name !== undefined && input.standing.strays.has(name)
-    ? { state: 'Pending', reason: 'Removing', message: input.hindrance }
-    : { state: 'Removed', reason: 'Removed', message: '' };
+  const { packages, strays, paused } = input.standing;
+  const name = packages.get(rule.kind);
+  if (name === undefined || !strays.has(name))
+    return { state: 'Removed', reason: 'Removed', message: '' };
+  if (paused) return pausedWith('it removes the rule when the annotation is removed from the pod');
+  return { state: 'Pending', reason: 'Removing', message: input.hindrance };
 };
 
 /** What keeps anything from being said of the rule now, whatever was read before. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { informationSchema, type Information } from '#shared/protocol/information.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { NOTHING_KNOWN } from '../reconcile/standing.ts';
 import { createStatus } from './status.ts';
 
@@ -43,6 +44,18 @@ describe('agent status', () => {
     ]);
     add({ outcome: 'unchanged' });
     expect([...status.notReady().keys()]).toEqual(['first pass']);
+    add({ outcome: 'passed' });
+    expect(status.notReady().size).toBe(0);
+  });
+
+  it('is not ready while a pod that has never been configured is paused, and says so', () => {
+    const { add, status } = start();
+    status.setStanding({ ...NOTHING_KNOWN, paused: true });
+    add({ outcome: 'passed' });
+    expect([...status.notReady()]).toEqual([['first pass', sentenceOf('Paused')]]);
+    status.setStanding(NOTHING_KNOWN);
+    add({ outcome: 'passed' });
+    status.setStanding({ ...NOTHING_KNOWN, paused: true });
     add({ outcome: 'passed' });
     expect(status.notReady().size).toBe(0);
   });

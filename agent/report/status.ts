@@ -1,6 +1,7 @@
 /** What the agent knows of itself right now: collected from its parts, for reports, for `/readyz` and to metrics. */
 import { isDeepStrictEqual } from 'node:util';
 import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../device/driver.ts';
@@ -30,6 +31,7 @@ export type AgentStatus = {
   snapshot: () => Snapshot;
   /** How many left-overs each package of our kinds holds. */
   leftOvers: () => ReadonlyMap<string, number>;
+  isPaused: () => boolean;
   /** The parts that keep the agent from being ready, each with its reason. A failing rule is none. */
   notReady: () => ReadonlyMap<string, string>;
 };
@@ -72,7 +74,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       const before = shown();
       trust.add(attempt, begun);
       hindrance = 'message' in attempt ? attempt.message : '';
-      passed ||= attempt.outcome === 'passed';
+      passed ||= attempt.outcome === 'passed' && !standing.paused;
       if (!isDeepStrictEqual(before, shown())) onChange();
     },
     addDrift: () => {
@@ -98,12 +100,16 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         counts.set(leftOver.package, (counts.get(leftOver.package) ?? 0) + 1);
       return counts;
     },
+    isPaused: () => standing.paused,
     notReady: () => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
       if (unknown.length > 0) parts.set('rules', `not listed yet: ${unknown.join(', ')}`);
       if (!trust.reachable()) parts.set('openwrt', hindrance);
-      if (!passed) parts.set('first pass', hindrance || 'not completed yet');
+      if (!passed) {
+        const paused = standing.paused ? sentenceOf('Paused') : 'not completed yet';
+        parts.set('first pass', hindrance || paused);
+      }
       return parts;
     },
   };

@@ -1,52 +1,17 @@
-/** What the pod is attached to. The kubelet rewrites the file when the annotation changes, so the agent follows it. */
+/** What the pod is attached to: the annotation of that name, in a file of the kubelet's. */
 import type { NetworkTable } from '#shared/compile/types.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
-import type { Clock } from '#shared/runtime/clock.ts';
-import { messageOf } from '#shared/runtime/errors.ts';
-import type { Logger } from '#shared/runtime/log.ts';
-import { watchFiles } from '#shared/runtime/rotated-file.ts';
-
-export type NetworksDeps = {
-  /** Downward API file; absent: the pod has no networks. */
-  file: string | undefined;
-  onChange: () => void;
-  signal: AbortSignal;
-  clock: Clock;
-  log: Logger;
-};
+import { followPodFile, type PodFileDeps } from './pod-file.ts';
 
 /** The kubelet itself takes up to a minute to rewrite the file. */
 const LOOK_INTERVAL_MS = 2_000;
 
 /** The table as it is now, whenever asked. An annotation that cannot be read changes nothing. @throws when there is no such file */
-export const followNetworks = async (deps: NetworksDeps): Promise<() => NetworkTable> => {
-  const { file, onChange, signal, clock, log } = deps;
-  let networks: NetworkTable = new Map();
-  if (file === undefined) return () => networks;
-
-  const take = ([text]: readonly string[]): void => {
-    try {
-      networks = parseNetworks(text);
-    } catch (error) {
-      log.error(
-        { file, reason: messageOf(error) },
-        "failed to read the pod's networks, keeping the last ones",
-      );
-    }
-  };
-  const first = await watchFiles({
-    paths: [file],
+export const followNetworks = (deps: PodFileDeps): Promise<() => NetworkTable> =>
+  followPodFile<NetworkTable>(deps, {
+    absent: new Map(),
+    parse: parseNetworks,
     intervalMs: LOOK_INTERVAL_MS,
-    clock,
-    signal,
-    onError: (error) =>
-      log.error({ err: error, file }, "failed to read the pod's networks, keeping the last ones"),
-    onChange: (contents) => {
-      take(contents);
-      log.info({ networks: [...networks.keys()] }, "the pod's networks changed");
-      onChange();
-    },
+    onChanged: (networks) =>
+      deps.log.info({ networks: [...networks.keys()] }, "the pod's networks changed"),
   });
-  take(first);
-  return () => networks;
-};

@@ -77,7 +77,7 @@ describe('sdewan inject', () => {
 
   it('goes through several documents and files, and leaves the others to the byte', async () => {
     const pod =
-      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"sdewanPurpose":"x"}},"spec":{"containers":[{"name":"c"}]}}';
+      '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"sdewanPurpose":"x"},"annotations":{"sdewan.akraino.org/paused":"true"}},"spec":{"containers":[{"name":"c"}]}}';
     const list = `apiVersion: v1\nkind: List\nitems:\n- ${DEPLOYMENT.replaceAll('\n', '\n  ').trim().replace('# the CNF of the edge in Lille\n  ', '')}\n`;
     const files = { 'a.yaml': `${SERVICE}---\n${DEPLOYMENT}`, 'pod.json': pod, 'list.yaml': list };
     const { out, said } = await run(runInject, files);
@@ -86,7 +86,7 @@ describe('sdewan inject', () => {
     expect(said).toEqual([
       'a.yaml: document 2, Deployment cnf-1: agent injected',
       expect.stringMatching(
-        /^pod.json: document 1, Pod p: agent injected; warning: .* set serviceAccountName/,
+        /^pod.json: document 1, Pod p: agent injected; warning: .* set serviceAccountName.*; warning: .* get no rules/,
       ),
       'list.yaml: document 1, item 1, Deployment cnf-1: agent injected',
     ]);

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected, uninject } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
+import { pausedWarning } from '#shared/inject/paused.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
@@ -55,14 +56,17 @@ const injectTemplate = (
   if (isOptedOut(template))
     return { template: bare, note: 'unchanged: its annotation disables injection' };
   const withoutKinds = runsAsDefault(template.spec) ? keyKinds : [];
-  const warning = withoutKinds.length > 0 ? `; warning: ${keysWarning(withoutKinds)}` : '';
+  const warning = [
+    withoutKinds.length > 0 ? keysWarning(withoutKinds) : undefined,
+    pausedWarning(template),
+  ].flatMap((each) => (each === undefined ? [] : [`; warning: ${each}`]));
   const result = injectAnnotated(template, {
     ...defaults,
     ...(withoutKinds.length > 0 && { withoutKinds }),
   });
   return 'problems' in result
     ? result
-    : { template: result.injected, note: `agent injected${labelled}${warning}` };
+    : { template: result.injected, note: `agent injected${labelled}${warning.join('')}` };
 };
 
 const onEachTemplate = (text: string, work: Work): ManifestResult => {

@@ -25,6 +25,8 @@ export type PodVerdict = {
   hasGeneration: boolean;
   /** Why its agent cannot see whether the kernel has the rule, too. */
   kernelUnread?: string | undefined;
+  /** Its agent changes nothing, whether or not the pod has the rule. */
+  paused?: boolean;
   /** When the pod's agent first said so, wall-clock milliseconds. */
   since: number | undefined;
 };
@@ -56,11 +58,14 @@ export const podVerdict = (
     (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
     word?.state === 'Applied' &&
     word.generation === rule.generation;
-  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), since: word?.since };
+  const paused = word?.reason === PAUSED;
+  return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), paused, since: word?.since };
 };
 
+const PAUSED = 'Paused' satisfies Reason;
+
 const unreadIn = (word: RuleWord | undefined): string | undefined =>
-  word?.reason === ('AppliedInFiles' satisfies Reason) ? word.message : undefined;
+  word?.state === 'Applied' && word.message !== '' ? word.message : undefined;
 
 /** The last status is about this generation. */
 export const isCurrent = ({ status, generation }: Rule): boolean =>
@@ -109,6 +114,11 @@ const checks: readonly Check[] = [
     word.revision === rule.revision &&
     !isSilent(report, context)
       ? { reason: word.reason, message: word.message, failed: true }
+      : undefined,
+  // Without its rules a pod that is paused from its beginning does not become ready.
+  ({ word, report, context }) =>
+    report && word?.state === 'Pending' && word.reason === PAUSED && !isSilent(report, context)
+      ? because(PAUSED, word.message)
       : undefined,
   ({ target }) => (target.ready ? undefined : because('PodNotReady', target.notReady)),
   ({ report }) => (report ? undefined : because('AgentStarting')),

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { Rule } from './rule.ts';
@@ -82,6 +83,30 @@ describe('a rule that all live pods have', () => {
         message: '1 of 2 pods: b: the login may not',
       },
     ]);
+  });
+
+  it('says which pods are paused, whether or not they have the rule', () => {
+    const has = report([word({ reason: 'Paused' })]);
+    const lacks = report([word({ state: 'Pending', reason: 'Paused', message: 'no table' })]);
+    const paused = { type: 'Paused', status: 'True', reason: 'Paused' };
+    const inSync = roll([{ report: applied }, { target: b, report: has }]);
+    expect(inSync.inSync).toBe(true);
+    expect(inSync.conditions?.slice(1)).toMatchObject([
+      { ...paused, message: `1 of 2 pods: b: ${sentenceOf('Paused')}` },
+    ]);
+    const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
+    const outOfSync = roll([{ report: applied }, { target: notReady, report: lacks }]);
+    expect(outOfSync).toMatchObject({
+      inSync: false,
+      outOfSync: [{ pod: 'b', reason: 'Paused', message: 'no table' }],
+    });
+    expect(outOfSync.conditions?.at(-1)).toMatchObject(paused);
+  });
+
+  it('is not in sync by files alone without saying so while its pod is paused', () => {
+    const byFiles = report([word({ reason: 'Paused', message: 'the login may not' })]);
+    const types = roll([{ report: byFiles }]).conditions?.map(({ type }) => type);
+    expect(types).toEqual(['Ready', 'KernelRead', 'Paused']);
   });
 
   it('was applied when the last pod first said so', () => {

@@ -59,6 +59,7 @@ const applying = (
       conditions: conditionsOf(rule, context.now, [
         { type: 'Ready', status: 'True', reason: 'InSync', message: `on all pods (${pods.live})` },
         ...kernelUnread(verdicts),
+        ...paused(verdicts),
       ]),
     };
   const message = describePods(problems, verdicts.length);
@@ -73,6 +74,7 @@ const applying = (
       { type: 'Ready', status: 'False', reason, message },
       ...(worst.failed ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
       ...kernelUnread(verdicts),
+      ...paused(verdicts),
     ]),
   };
 };
@@ -85,6 +87,16 @@ const kernelUnread = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   if (unread.length === 0) return [];
   const message = describePods(unread, verdicts.length);
   return [{ type: 'KernelRead', status: 'False', reason: 'AppliedInFiles', message }];
+};
+
+/** In sync or not: nothing that happens to the rule on these pods is mended. */
+const paused = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
+  const reason = 'Paused';
+  const pods = verdicts.filter((verdict) => verdict.paused === true);
+  if (pods.length === 0) return [];
+  const problems = pods.map(({ pod }) => ({ pod, reason, message: sentenceOf(reason) }));
+  const message = describePods(problems, verdicts.length);
+  return [{ type: 'Paused', status: 'True', reason, message }];
 };
 
 /** All or nothing; the time stays as it was for as long as the generation is the one that it was said of. */

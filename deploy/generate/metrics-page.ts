@@ -45,7 +45,7 @@ const unread = (): never => {
 
 export const agentMetrics = (): Registry => {
   const registry = new Registry();
-  createAgentMetrics(registry, { snapshot: unread, leftOvers: unread });
+  createAgentMetrics(registry, { snapshot: unread, leftOvers: unread, isPaused: unread });
   return registry;
 };
 

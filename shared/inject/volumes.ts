@@ -1,12 +1,12 @@
 /** The volumes that injection adds, and where the agent finds them: one value per place, so env and mounts agree. */
-import { NFN_NETWORK_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
+import { NFN_NETWORK_ANNOTATION, PAUSED_ANNOTATION, REPORT_AUDIENCE } from '../names.ts';
 import type { InjectOptions } from './options.ts';
 import { OWN_LOGIN_DIRECTORY } from './own-login-files.ts';
 import type { Volume, VolumeMount } from './pod.ts';
 import { STATE_DIRECTORY } from './state-directory.ts';
 
 export const MOUNTS = {
-  /** Token for the coordinator, its CA, and the pod's networks. */
+  /** Token for the coordinator, its CA, the pod's networks, and whether it is paused. */
   identity: '/var/run/sdewan',
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
   /** From Secrets: a login on OpenWRT, and the CA of its certificate. */
@@ -57,6 +57,7 @@ export const agentVolumes = (options: VolumeOptions): Volume[] => [
       },
     },
     downward('nfn-network', `metadata.annotations['${NFN_NETWORK_ANNOTATION}']`),
+    downward('paused', `metadata.annotations['${PAUSED_ANNOTATION}']`),
   ]),
   // A full one of our own, since pods may switch the automatic one off.
   projected(NAMES.serviceAccount, [

@@ -12,6 +12,8 @@ export const reasons = {
   Removed: 'OpenWRT has nothing of the rule any more, read back',
   Applying: 'the agent is applying the rule',
   Removing: 'the agent is removing the rule',
+  Paused:
+    'the pod has annotation sdewan.akraino.org/paused, so its agent changes nothing on OpenWRT',
   InUse: 'other rules refer to the rule, so it stays in force although it is being deleted',
   WaitingForReference:
     'a rule that this one refers to, such as a zone or a policy, does not exist for this purpose or is not in force',

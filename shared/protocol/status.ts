@@ -17,12 +17,13 @@ export const MAX_CONDITION_MESSAGE = 2_048;
 /**
  * `Ready`: in sync, what `kubectl wait` waits for. `Stalled`: somebody has to change something. `Removed`: only while being deleted.
  * `KernelRead`: only when it is false, since an agent sees the files of its OpenWRT alone.
+ * `Paused`: only when it is true, since an annotation of a pod keeps its agent from changing anything.
  */
-export const conditionTypes = ['Ready', 'Stalled', 'Removed', 'KernelRead'] as const;
+export const conditionTypes = ['Ready', 'Stalled', 'Removed', 'KernelRead', 'Paused'] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
 export const conditionSchema = z.object({
-  type: z.string().max(63).describe('Ready, Stalled, Removed or KernelRead.'),
+  type: z.string().max(63).describe('Ready, Stalled, Removed, KernelRead or Paused.'),
   status: z.enum(['True', 'False', 'Unknown']),
   reason: z.string().max(63).describe('CamelCase word for programs.'),
   message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),

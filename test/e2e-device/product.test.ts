@@ -4,6 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { problemsInKernel } from '../contract/conformance/in-kernel.ts';
 import { e2eCluster } from '../e2e/cluster.ts';
@@ -56,6 +57,10 @@ describe('every kind on two real devices', async () => {
           ),
         );
     });
+  const podAt = async (address: string): Promise<string> => {
+    const of = ['-n', namespace, '--field-selector', `status.podIP=${address}`];
+    return (await cluster.kubectl(['get', 'pods', ...of, '-o', 'name'])).stdout.trim();
+  };
   const inSync = (rules: readonly Rule[]) => waitInSync(cluster, namespace, rules, 120_000);
 
   beforeAll(async () => {
@@ -97,6 +102,29 @@ describe('every kind on two real devices', async () => {
       'uci delete firewall.sdewan_rule_k_rule; uci commit firewall; fw4 -q reload\ntrue\n',
     );
     await expect.poll(isThere, KERNEL).toBeGreaterThan(0);
+  });
+
+  it('a firewall that is stopped on a paused pod stays stopped, and comes back when the pod is not paused any more', async () => {
+    const [address = ''] = addresses;
+    const pod = await podAt(address);
+    const isThere = () => linesOf(address).some((line) => line.includes('"!fw4: k-rule"'));
+    const annotate = (value: string) =>
+      cluster.kubectl(['annotate', '-n', namespace, pod, `sdewan.akraino.org/paused${value}`]);
+    const conditionOf = (condition: string, timeout = '--timeout=60s') =>
+      ['wait', '-n', namespace, `--for=${condition}`, 'firewallrule/k-rule', timeout] as const;
+
+    await annotate('=true');
+    await cluster.kubectl([...conditionOf('condition=Paused')]);
+    inside(address, 'fw4 -q stop\ntrue\n');
+    const reason = 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Paused';
+    await cluster.kubectl([...conditionOf(reason)]);
+    // Longer than it takes to repair what nobody has paused.
+    await sleep(10_000);
+    expect(isThere()).toBe(false);
+
+    await annotate('-');
+    await expect.poll(isThere, KERNEL).toBe(true);
+    await cluster.kubectl([...conditionOf('condition=Ready')]);
   });
 
   it('deleted: gone from Kubernetes, and from the kernels of both', async () => {

@@ -140,6 +140,12 @@ describe('the webhook for pods', () => {
     expect(optedIn.warnings).toEqual([]);
   });
 
+  it('warn that a pod is paused from its beginning', async () => {
+    const annotations = { 'sdewan.akraino.org/paused': 'true' };
+    const { warnings } = await setUp().webhook(request(pod({ annotations })), signal);
+    expect(warnings).toEqual([expect.stringContaining('new pods get no rules')]);
+  });
+
   it('denies pods of a second CNF, but not those of a roll-out or bare ones', async () => {
     const others = { cnfs: [owner('Deployment', 'cnf-1'), owner('StatefulSet', 'old')] };
     const denied = await setUp(others).webhook(request(pod()), signal);
@@ -209,6 +215,14 @@ describe('the webhooks for workloads', () => {
       allowed: true,
       warnings: [expect.stringContaining('will deny the pods'), expect.stringContaining('cnf-2')],
     });
+  });
+
+  it('warn of a pod template that pauses all its pods', async () => {
+    const annotations = { 'sdewan.akraino.org/paused': 'true' };
+    const paused = [expect.stringContaining('new pods get no rules')];
+    const template = { labels, annotations };
+    const verdict = await setUp()(request(deployment(labels, template)), signal);
+    expect(verdict).toMatchObject({ allowed: true, warnings: paused });
   });
 
   it('warn once that the agent gets no keys as service account default', async () => {

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
 import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
+import { pausedWarning } from '#shared/inject/paused.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -64,7 +65,11 @@ const injectPod = (
   if ('problems' in result)
     return refuse({ reason: 'NotInjectable', message: result.problems.join('; ') }, dryRun);
   const { withoutKinds = [] } = options;
-  const warnings = withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : [];
+  const paused = pausedWarning(pod);
+  const warnings = [
+    ...(withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : []),
+    ...(paused === undefined ? [] : [paused]),
+  ];
   return { allowed: true, warnings, patch: patchBetween(pod, result.injected) };
 };
 

@@ -4,6 +4,7 @@
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
+import { pausedWarning } from '#shared/inject/paused.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -105,8 +106,11 @@ const warningsOf = (
   object: unknown,
   defaults: InjectOptions,
 ): string[] => {
-  const read = readOptions(templateIn(object), defaults);
+  const template = templateIn(object);
+  const read = readOptions(template, defaults);
+  const paused = pausedWarning(template);
   return [
+    ...(paused === undefined ? [] : [paused]),
     ...('problems' in read
       ? read.problems.map((problem) => `the webhook will deny the pods: ${problem}`)
       : []),

@@ -127,7 +127,8 @@ export const startWorld = async (
     const pass: Agent['pass'] = (now, unservedKinds = []) => {
       rules = now;
       const networks = parseNetworks(NETWORKS);
-      const input = { rules, networks, devices: DEVICES, secrets: new Map(), unservedKinds };
+      const known = { networks, devices: DEVICES, secrets: new Map(), unservedKinds };
+      const input = { rules, ...known, paused: false };
       return runPass(input, NEVER);
     };
     return {

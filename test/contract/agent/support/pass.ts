@@ -103,7 +103,12 @@ export const openPass = async (
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
   const { secrets = NO_SECRETS } = options;
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
-    clock.until(pass({ rules, networks, devices: DEVICES, secrets, unservedKinds: [] }, signal));
+    clock.until(
+      pass(
+        { rules, networks, devices: DEVICES, secrets, unservedKinds: [], paused: false },
+        signal,
+      ),
+    );
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
@@ -124,6 +129,7 @@ export const openPass = async (
           secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
           networks: () => networks,
           devices: () => DEVICES,
+          paused: () => false,
         },
         clock,
         most,
