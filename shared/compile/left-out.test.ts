@@ -10,6 +10,8 @@ const NEGATED = 'spec.proto: fw4 leaves out the "!"';
 const NO_ICMP = "spec.icmp_type: OpenWRT's firewall looks at it for icmp and ipv6-icmp only";
 const NOT_IN_4 = 'spec.icmp_type: none of these exists in IPv4';
 const NOT_IN_6 = 'spec.icmp_type: none of these exists in IPv6';
+const SOURCES = "spec.src: OpenWRT's firewall does not look at it here";
+const NUMBER = 'spec.icmp_type: a number is another type in ICMPv6';
 const ICMP = { target: 'ACCEPT', proto: 'icmp' };
 
 /** Each as it was seen in the kernel of a device with fw4 before such rules were left out (docs/firewall4.md). */
@@ -69,6 +71,28 @@ const CASES: readonly Case[] = [
     "spec.dest: OpenWRT's firewall does not look at it",
     "spec.dest: OpenWRT's firewall does not look at it",
   ],
+  ['the zone of sources that have no addresses', 'FirewallSNAT', { src: 'lan' }, SOURCES, SOURCES],
+  [
+    'that of sources whose addresses are all but some',
+    'FirewallSNAT',
+    { src: 'lan', src_ip: '!10.0.0.0/8' },
+    SOURCES,
+    SOURCES,
+  ],
+  ['nothing of one beside addresses', 'FirewallSNAT', { src: 'wan', src_ip: '10.0.0.0/8' }],
+  [
+    'any beside other ICMP types',
+    'FirewallRule',
+    { ...ICMP, icmp_type: ['any', 'ping'] },
+    'spec.icmp_type: fw4 makes type 255 of any',
+  ],
+  [
+    'the family of a number beside a type of ICMPv6',
+    'FirewallRule',
+    { ...ICMP, icmp_type: ['8', 'neighbour-solicitation'] },
+    NUMBER,
+    NUMBER,
+  ],
   ['nothing of ICMP types of both', 'FirewallRule', { ...ICMP, icmp_type: ['ping', '3/4'] }],
   [
     'nothing where one of the types is in each family',
@@ -114,5 +138,35 @@ describe('a rule is not written when the firewall would apply it to other packet
       const found = hindrance(kind, spec, firewall)?.slice(0, wanted?.length);
       expect({ firewall, found }).toEqual({ firewall, found: wanted });
     }
+  });
+});
+
+describe('ICMP types are written as firewalls understand them', () => {
+  type Options = { icmp_type?: unknown; family?: unknown };
+  const written = (kind: string, spec: object, firewall: 'fw3' | 'fw4' = 'fw4'): Options => {
+    const rule = ruleOf(kind, 'r', { ...LEAST[kind], ...ICMP, ...spec });
+    const capabilities = { ...ASSUMED, firewall };
+    const sections = compile(inputOf([rule], { capabilities })).desired.get('firewall') ?? [];
+    const { icmp_type, family } = sections.find(({ type }) => type === 'rule')?.options ?? {};
+    return { icmp_type, family };
+  };
+  const number = { icmp_type: ['8'] };
+
+  it.each(['FirewallRule', 'NetworkFirewallRule'])('%s', (kind) => {
+    const of = (spec: object, firewall?: 'fw3') =>
+      written(kind, { ...(kind === 'FirewallRule' ? {} : { src: 'net1' }), ...spec }, firewall);
+    expect(of({ icmp_type: ['any'] })).toEqual({ icmp_type: undefined, family: 'ipv4' });
+    expect(of({ icmp_type: ['any'] }, 'fw3')).toEqual({ icmp_type: ['any'], family: 'ipv4' });
+    expect(of(number)).toEqual({ ...number, family: 'ipv4' });
+    expect(of({ icmp_type: ['3/4', 'ping'] })).toMatchObject({ family: 'ipv4' });
+  });
+
+  it.each([
+    ['a family', { ...number, family: 'any' }, 'any'],
+    ['the protocol', { ...number, proto: 'ipv6-icmp' }, undefined],
+    ['an address', { ...number, src_ip: '2001:db8::1' }, undefined],
+    ['nothing but names of both', { icmp_type: ['ping'] }, undefined],
+  ])('%s says enough', (_what, spec, family) => {
+    expect(written('FirewallRule', spec).family).toBe(family);
   });
 });

@@ -13,7 +13,10 @@ const certificate = (of: string): string => pemOf('CERTIFICATE', `certificate of
 const KEY = pemOf('PRIVATE KEY', 'the key of this side');
 const secrets = new Map([[secretKey('vpn', 'tls.key'), KEY]]);
 
-const proposal = cr('IpsecProposal', 'p1', { encryption_algorithm: 'aes256gcm16' });
+const proposal = cr('IpsecProposal', 'p1', {
+  encryption_algorithm: 'aes256gcm16',
+  dh_group: 'curve25519',
+});
 const remote = (name: string, options: object = {}) =>
   cr('IpsecSite', name, {
     remote: '203.0.113.9',

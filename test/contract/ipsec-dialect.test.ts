@@ -16,8 +16,13 @@ const connection = (name: string, options: object = {}) => ({
   if_id: 7,
   ...options,
 });
+const ALGORITHMS = {
+  encryption_algorithm: 'aes256',
+  hash_algorithm: 'sha256',
+  dh_group: 'modp3072',
+};
 const rules = [
-  cr('IpsecProposal', 'p1', { encryption_algorithm: 'aes256', hash_algorithm: 'sha256' }),
+  cr('IpsecProposal', 'p1', ALGORITHMS),
   cr('IpsecSite', 'hub', {
     remote: '203.0.113.9',
     authentication_method: 'psk',
@@ -58,4 +63,32 @@ describe.each(['own', 'stock'] as const)('with the login %s', (login) => {
     expect(openwrt.sections('ipsec').map(({ name }) => name)).toEqual(['ipsec']);
     await pass.driver.close();
   });
+});
+
+it('a remote that charon does not load is not applied, in its words, until its proposal has a group', async () => {
+  openwrt = await startOpenwrt({ login: 'own', ipsecScript: 'swanctl' });
+  const pass = await openPass(openwrt, { secrets });
+  const { dh_group: _group, ...groupless } = ALGORITHMS;
+  const other = cr('IpsecProposal', 'p2', groupless);
+  const site = cr('IpsecSite', 'spoke', {
+    remote: '203.0.113.10',
+    authentication_method: 'psk',
+    crypto_proposal: ['p2'],
+    pre_shared_key_from: { name: 'vpn', key: 'psk' },
+    connections: [connection('three', { crypto_proposal: ['p2'] })],
+  });
+  await pass.run([...rules, other, site]);
+  expect(pass.states()).toEqual({
+    p1: 'Applied',
+    hub: 'Applied',
+    p2: 'Applied',
+    spoke: 'Failed: RefusedByOpenwrt',
+  });
+  const said = pass.reports().find(({ name }) => name === 'spoke');
+  expect(said?.message).toContain(
+    "loading connection 'spoke' failed: invalid value for: proposals",
+  );
+  await pass.run([...rules, cr('IpsecProposal', 'p2', ALGORITHMS, { generation: 2 }), site]);
+  expect(pass.states()).toMatchObject({ hub: 'Applied', spoke: 'Applied' });
+  await pass.driver.close();
 });

@@ -56,6 +56,18 @@ describe('a reload', () => {
     },
   );
 
+  it('of IPsec says which remotes are not loaded, in its words, whatever else it says', async () => {
+    const stderr = [
+      "plugin 'ldap': failed to load - ldap_plugin_create not found and no plugin file available",
+      "loading connection 's1' failed: invalid value for: proposals, config discarded",
+      'loaded 1 of 2 connections, 1 failed to load, 0 unloaded',
+    ].join('\n');
+    const swanctl = answered({ code: 22, stderr });
+    const { result } = await reload({ '/etc/init.d/swanctl': swanctl }, 'ipsec');
+    const words = "loading connection 's1' failed: invalid value for: proposals, config discarded";
+    expect(result).toEqual({ ...SILENT, warnings: new Map([['s1', words]]) });
+  });
+
   it('of a session that has ended is an error, so that it is done in another', async () => {
     const ended = { code: ACCESS_DENIED, data: undefined };
     const { result } = await reload({ '/sbin/fw4': ended, '/usr/sbin/fw4': done });

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtError, OpenwrtUnheardError } from '../driver.ts';
-import { blindness, readReload, type ReloadVerdict } from './fw4.ts';
+import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4.ts';
+import { refusedConnections } from './ipsec-messages.ts';
 import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/client/session.ts';
 
@@ -67,7 +68,10 @@ export const reloadService = async (
       ? await run(session, [command, 'start'], { signal, waitMs })
       : undefined;
     const { code, stderr } = started ?? reloaded;
-    const verdict = readReload(stderr, content.sections);
+    const verdict =
+      name === 'ipsec'
+        ? { ...SILENT, warnings: refusedConnections(stderr) }
+        : readReload(stderr, content.sections);
     // Other services' exit codes tell nothing (measured).
     if (name === 'firewall') assertLoaded(command, { code, stderr, verdict });
     return verdict;

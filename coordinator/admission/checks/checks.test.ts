@@ -133,12 +133,13 @@ describe('networks', () => {
 });
 
 describe('a place that each reload of mwan3 clears', () => {
+  const zones = ['lan', 'wan'].map((name) => rule('FirewallZone', name, {}));
   const removed =
     'is removed by each reload of mwan3; the agent puts it back, and for some seconds packets go another way';
   const cautionsOf = (kind: string, spec: object): readonly string[][] =>
     referenceModes.map((mode) => {
       const created = change({ after: rule(kind, 'one', spec) });
-      const found = findRefusals(ruleChecks, created, facts(), context);
+      const found = findRefusals(ruleChecks, created, facts({ rules: zones }), context);
       const verdict = verdictOf(found, { mode, dryRun: false });
       expect(verdict.allowed).toBe(true);
       return [...verdict.warnings];
@@ -173,4 +174,17 @@ describe('a place that each reload of mwan3 clears', () => {
   ])('is not that of a %s (%j)', (kind, spec) => {
     expect(cautionsOf(kind, spec)).toEqual(inAllModes([]));
   });
+
+  const SNAT = { src_dip: '1.2.3.4', dest: 'wan' };
+  it.each([
+    ['FirewallSNAT', { ...SNAT, src: 'lan' }, 'spec.src: .* the rule is not written'],
+    ['FirewallSNAT', { ...SNAT, src: 'lan', src_ip: '10.0.0.1' }, 'whichever zone they come from'],
+    ['IpsecProposal', { encryption_algorithm: 'aes128' }, 'spec.dh_group: without it'],
+  ])(
+    'a %s (%j) that may not do what its author means is allowed as well, with a warning',
+    (kind, spec, warning) => {
+      const expected = [expect.stringMatching(warning)];
+      expect(cautionsOf(kind, spec)).toEqual(referenceModes.map(() => expected));
+    },
+  );
 });

@@ -15,7 +15,7 @@ import {
 } from '../fields.ts';
 import { A_ZONE, family, icnAnonymous, portsNeedProtocol, zoneName } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
-import { icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
+import { icmpOptions, icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
 import {
   icmpType,
   icnResource,
@@ -99,19 +99,20 @@ export const firewallRule = defineKind({
     ],
     render: (
       { name: _name, src, src_ip, src_mac, src_port, proto, dest, dest_ip, dest_port, ...options },
-      { crName, sectionName, uciNameOf },
+      context,
     ) => [
-      section('rule', sectionName, {
-        name: label(crName),
-        src: zoneName(src, uciNameOf),
+      section('rule', context.sectionName, {
+        name: label(context.crName),
+        src: zoneName(src, context.uciNameOf),
         src_ip: several(src_ip),
         src_mac: several(src_mac),
         src_port: several(src_port),
         proto: several(proto),
-        dest: zoneName(dest, uciNameOf),
+        dest: zoneName(dest, context.uciNameOf),
         dest_ip: several(dest_ip),
         dest_port: several(dest_port),
         ...options,
+        ...icmpOptions({ ...options, proto, src_ip, dest_ip }, context),
       }),
     ],
   },

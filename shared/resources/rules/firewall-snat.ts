@@ -18,14 +18,14 @@ import {
 } from './firewall-redirect.ts';
 import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
 import { icnResource } from '../icn.ts';
-import { defineKind } from '../kind.ts';
-import { negatedProtocol } from './left-out.ts';
+import { defineKind, type Lack } from '../kind.ts';
+import { leftOut, negatedProtocol } from './left-out.ts';
 import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
   ...redirectFields(),
   src: optionalReference(A_ZONE).describe(
-    "Zone from which packets come. OpenWRT's firewall does not look at it here: src_ip says which packets are meant.",
+    "Zone from which packets come. OpenWRT's firewall does not look at it here: src_ip must say which packets are meant.",
   ),
   src_dip: address().describe('The new source address. Required.'),
   src_dport: port().describe('The new source port or ports.'),
@@ -33,6 +33,17 @@ const spec = z.strictObject({
   dest_ip: negatableNetwork().describe('Destination addresses.'),
   dest_port: negatablePort().describe('Destination ports; tcp and udp only.'),
 });
+
+const NEEDS_ADDRESSES =
+  "OpenWRT's firewall does not look at it here, so src_ip must name the sources, too";
+
+/** Addresses that packets must not have are no names of those that they have. */
+const namesSources = (src_ip: string | undefined): boolean =>
+  src_ip !== undefined && !src_ip.includes('!');
+
+/** Neither fw4 nor fw3 has a match for it behind routing (measured); with addresses the rule is as narrow as its author could make it. */
+const sourceZone = ({ src, src_ip }: z.infer<typeof spec>): readonly Lack[] =>
+  src === undefined || namesSources(src_ip) ? [] : [leftOut('src', NEEDS_ADDRESSES)];
 
 export const firewallSnat = defineKind({
   ...ruleResource,
@@ -52,18 +63,27 @@ export const firewallSnat = defineKind({
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
   ],
   references: redirectReferences,
+  cautions: ({ src, src_ip }) =>
+    src === undefined
+      ? []
+      : [
+          namesSources(src_ip)
+            ? "spec.src: OpenWRT's firewall does not look at it here; packets of src_ip are translated, whichever zone they come from"
+            : `spec.src: ${NEEDS_ADDRESSES}; the rule is not written`,
+        ],
   uci: {
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_snat_',
     icn: icnAnonymous('redirect', 'SNAT'),
-    lacks: negatedProtocol,
+    lacks: (rule, context) => [...negatedProtocol(rule, context), ...sourceZone(rule)],
     render: (rule, context) => renderRedirect('SNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({
     collection: 'firewall/redirects',
     isKind: ({ options }) => options.target === 'SNAT',
     limits: icnRedirectLimits,
+    lacks: sourceZone,
     object: (rule, context) => icnRedirect('SNAT', rule, context),
   }),
 });

@@ -34,7 +34,9 @@ const spec = z.strictObject({
     must: 'must be a group of strongSwan such as modp3072, ecp256 or curve25519',
     maxLength: 32,
     pattern: GROUPS,
-  }).describe('Diffie-Hellman group.'),
+  }).describe(
+    'Diffie-Hellman group. Needed in the proposals of a remote; those of its connections can do without.',
+  ),
 });
 
 export const ipsecProposal = defineKind({
@@ -46,6 +48,12 @@ export const ipsecProposal = defineKind({
   description: 'A set of algorithms for IPsec remotes and connections.',
   holdsKeys: true,
   spec,
+  cautions: ({ dh_group }) =>
+    dh_group === undefined
+      ? [
+          'spec.dh_group: without it strongSwan takes the proposal for connections only; it does not load a remote whose crypto_proposal names it',
+        ]
+      : [],
   uci: {
     package: 'ipsec',
     ownership: 'ledger',

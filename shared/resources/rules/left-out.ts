@@ -41,7 +41,13 @@ export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack
   const protocols = parts(rule.proto ?? '');
   if (!protocols.every((protocol) => ICMP.has(protocol)))
     return [leftOut('icmp_type', "OpenWRT's firewall looks at it for icmp and ipv6-icmp only")];
+  if (isAmbiguous(rule))
+    return [
+      leftOut('icmp_type', 'a number is another type in ICMPv6, and family does not say which'),
+    ];
   if (capabilities.firewall === 'fw3') return [];
+  if (types.includes('any') && !isAny(types))
+    return [leftOut('icmp_type', 'fw4 makes type 255 of any, unless it stands alone')];
   const untyped = protocols
     .flatMap((protocol) => (ICMP_V6.has(protocol) ? [6 as const] : familiesOf(rule)))
     .find((family) => !types.some((type) => hasTypeIn(family, type)));
@@ -50,6 +56,42 @@ export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack
     leftOut('icmp_type', `none of these exists in IPv${untyped}, and fw4 leaves it out there`),
   ];
 };
+
+/**
+ * What the options say of ICMP, in words that the firewall takes as they are meant. A number without a family is one of ICMP, where it
+ * has another meaning in ICMPv6; and what fw4 makes of `any` is type 255, which no packet has, instead of all types of ICMP.
+ */
+export const icmpOptions = (
+  rule: Icmp,
+  { capabilities }: Firewall,
+): Pick<Icmp, 'icmp_type' | 'family'> => {
+  const { icmp_type, family } = rule;
+  if (icmp_type === undefined) return { icmp_type, family };
+  const isAll = isAny(icmp_type) && capabilities.firewall === 'fw4';
+  return { icmp_type: isAll ? undefined : icmp_type, family: isIpv4(rule) ? 'ipv4' : family };
+};
+
+const isAny = (types: readonly string[]): boolean => types.length === 1 && types[0] === 'any';
+
+/** `any` or a number, and neither family nor protocol nor address speaks for ICMPv6. */
+const needsFamily = (rule: Icmp): boolean => {
+  const { family, icmp_type = [], proto = '', src_ip = '', dest_ip = '' } = rule;
+  return (
+    family === undefined &&
+    icmp_type.some((type) => type === 'any' || isNumber(type)) &&
+    !`${src_ip}${dest_ip}`.includes(':') &&
+    !parts(proto).some((protocol) => ICMP_V6.has(protocol))
+  );
+};
+
+const isIpv4 = (rule: Icmp): boolean =>
+  needsFamily(rule) && (rule.icmp_type ?? []).every((type) => hasTypeIn(4, type));
+
+/** Beside a number stands the name of a type that only ICMPv6 has. */
+const isAmbiguous = (rule: Icmp): boolean =>
+  (rule.icmp_type ?? []).some(isNumber) && needsFamily(rule) && !isIpv4(rule);
+
+const isNumber = (type: string): boolean => /^\d/.test(type);
 
 const ICMP_V6: ReadonlySet<string> = new Set(['ipv6-icmp', 'icmpv6', '58']);
 const ICMP: ReadonlySet<string> = new Set(['icmp', '1', ...ICMP_V6]);

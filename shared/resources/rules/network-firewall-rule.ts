@@ -18,7 +18,7 @@ import {
 } from '../fields.ts';
 import { family, portsNeedProtocol } from './firewall.ts';
 import { icmpTypeItem } from './icmp.ts';
-import { icmpTypes, iptablesArguments, negatedProtocol } from './left-out.ts';
+import { icmpOptions, icmpTypes, iptablesArguments, negatedProtocol } from './left-out.ts';
 import {
   icmpType,
   icnResource,
@@ -113,8 +113,9 @@ export const networkFirewallRule = defineKind({
         dest_port,
         ...options
       },
-      { crName, sectionName, deviceOf },
+      context,
     ) => {
+      const { crName, sectionName, deviceOf } = context;
       const between = isEarly(options.target)
         ? { src: deviceZone(deviceOf(src)).zone, dest: options.target === 'MARK' ? '*' : undefined }
         : {
@@ -134,6 +135,7 @@ export const networkFirewallRule = defineKind({
           dest_ip: several(dest_ip),
           dest_port: several(dest_port),
           ...options,
+          ...icmpOptions({ ...options, proto, src_ip, dest_ip }, context),
         }),
       ];
     },

@@ -70,7 +70,12 @@ const all = [
   cr('FirewallForwarding', 'lan-to-wan', { src: 'lan1', dest: 'wan1' }),
   firewallRule('reject-80'),
   cr('FirewallDNAT', 'dnat', { src: 'wan1', src_dport: 80, dest_ip: '192.168.1.2', proto: 'tcp' }),
-  cr('FirewallSNAT', 'snat', { src: 'lan1', dest: 'wan1', src_dip: '1.2.3.4', proto: 'icmp' }),
+  cr('FirewallSNAT', 'snat', {
+    src_ip: '192.168.1.2',
+    dest: 'wan1',
+    src_dip: '1.2.3.4',
+    proto: 'icmp',
+  }),
   ...inIptables,
   cr('Mwan3Policy', 'balance1', {
     members: [

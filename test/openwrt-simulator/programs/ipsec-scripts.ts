@@ -1,7 +1,8 @@
 /**
  * The init scripts of IPsec, as far as programs can tell them apart: by the words in them, and by what they refuse. OpenWRT's own
  * classic one takes psk only, that of ICN's image certificates, too. swanctl's wants every file of a remote by its bare name, and
- * refuses its whole configuration for one that is not there (openwrt/packages, net/strongswan/files).
+ * refuses its whole configuration for one that is not there (openwrt/packages, net/strongswan/files). charon loads no remote with a
+ * proposal that has no group, and all others (seen on a device).
  */
 import { existsSync } from 'node:fs';
 import type { DeviceRoot } from '../root.ts';
@@ -54,7 +55,7 @@ export const createIpsecScript = (script: IpsecScript, deps: Deps): Program => {
 const complaintsOf = ({ root, store }: Deps): string => {
   if (store.text('ipsec') === undefined) return '';
   const remotes = store.load('ipsec').package.sections.filter(({ type }) => type === 'remote');
-  return remotes
+  const files = remotes
     .filter(({ options }) => options.get('authentication_method') === 'pubkey')
     .flatMap(({ options }) =>
       FILES.flatMap(([option, folder]) => {
@@ -64,6 +65,30 @@ const complaintsOf = ({ root, store }: Deps): string => {
         const isThere = existsSync(root.path(`/etc/swanctl/${folder}/${value}`));
         return isThere ? [] : [`ERROR: ${option} ${value} not found\n`];
       }),
+    )
+    .join('');
+  return files === '' ? refusedByCharon(store) : files;
+};
+
+const refusedByCharon = (store: UciStore): string => {
+  const { sections } = store.load('ipsec').package;
+  const groupless = new Set(
+    sections
+      .filter(({ type, options }) => type === 'crypto_proposal' && !options.has('dh_group'))
+      .map(({ name }) => name),
+  );
+  return sections
+    .filter(({ type, options }) => {
+      const proposals = options.get('crypto_proposal') ?? [];
+      return (
+        type === 'remote' &&
+        Array.isArray(proposals) &&
+        proposals.some((name) => groupless.has(name))
+      );
+    })
+    .map(
+      ({ name }) =>
+        `loading connection '${name}' failed: invalid value for: proposals, config discarded\n`,
     )
     .join('');
 };

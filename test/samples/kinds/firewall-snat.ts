@@ -19,7 +19,6 @@ export const samples: Samples = {
       spec: {
         name: 'snat',
         target: 'SNAT',
-        src: 'lan1',
         src_ip: '!192.168.1.0/24',
         src_dip: '1.2.3.4',
         src_mac: '',
@@ -168,7 +167,6 @@ config redirect 'sdewan_snat_snat_lan1'
 config redirect 'sdewan_snat_snat'
 	option name 'snat'
 	option target 'SNAT'
-	option src 'lan1'
 	option dest 'wan'
 	list proto 'udp'
 	list proto 'tcp'

@@ -29,7 +29,7 @@ export const ruleCr = (options: object = {}, metadata: object = ofIcn): RuleObje
 
 /** One object of each kind that ICN's REST keeps in the packages where ours are, and the CRs that they were made from. */
 export const configureAll = async (openwrt: TestOpenwrt): Promise<RuleObject[]> => {
-  const snat = { src: 'lan1', src_dip: '10.0.0.1', dest: 'wan', proto: 'tcp' };
+  const snat = { src_ip: '10.1.0.0/16', src_dip: '10.0.0.1', dest: 'wan', proto: 'tcp' };
   const dnat = {
     src: 'lan1',
     src_dport: '22',

@@ -37,7 +37,7 @@ const MADE: readonly Made[] = [
     kind: 'FirewallSNAT',
     path: 'firewall/v1/redirects',
     name: 'out-2',
-    spec: { src: 'lan2', src_dip: '10.0.0.4', dest: 'wan', proto: 'udp' },
+    spec: { src_ip: '10.2.0.0/16', src_dip: '10.0.0.4', dest: 'wan', proto: 'udp' },
   },
   {
     kind: 'Mwan3Policy',
