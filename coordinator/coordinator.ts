@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
+import type { Leadership } from '#shared/kube/leadership.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -24,6 +25,7 @@ import { censusOf, rulesByState } from './rules/census.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
 import { Rules } from './rules/rules.ts';
+import { isSilent } from './verdict/pod-verdict.ts';
 import type { Target } from './cnf/target.ts';
 
 export type CoordinatorOptions = {
@@ -45,6 +47,7 @@ export type CoordinatorOptions = {
   onRule: (uid: string) => void;
   registry: Registry;
   metrics: Metrics;
+  leadership: Leadership;
   clock: Clock;
   log: Logger;
 };
@@ -59,7 +62,7 @@ export type Coordinator = {
   /** The report intake, for a server. */
   fetch: (request: Request) => Response | Promise<Response>;
   sources: Sources;
-  /** Writes an Event in the background. */
+  /** Writes an Event in the background, while this replica leads. */
   record: (event: RecordedEvent) => void;
   /** What is not yet as it should be, one sentence each. */
   notReady: () => readonly string[];
@@ -71,8 +74,8 @@ export type Coordinator = {
 const SILENCE_SWEEP_MS = 1_000;
 
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
-  const { client, clock, instance, kinds, log, metrics, namespace, registry, silentAfterMs } =
-    options;
+  const { client, clock, instance, kinds, leadership, log, metrics, namespace, registry } = options;
+  const { silentAfterMs } = options;
   const recorder = new EventRecorder({
     client,
     component: 'sdewan-coordinator',
@@ -83,6 +86,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const reports = new Reports({ silentAfterMs });
   const awaited = new Awaited();
   const unread = new UnreadPods(reports);
+  const leads = (): boolean => leadership.term() !== undefined;
   const podsKnown = Promise.withResolvers<void>();
 
   const onPod = (change: PodChange): void => {
@@ -99,7 +103,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       unread.forget(before.uid);
     }
     if (now) unread.note(now);
-    if (!before && now && lacksAgent(now)) recorder.record(agentMissing(now));
+    if (!before && now && lacksAgent(now)) record(agentMissing(now));
   };
   const pods = new Pods({
     namespace,
@@ -132,6 +136,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     classicNamespace: options.classicStatusNamespace,
     namespace,
     metrics,
+    leadership,
     clock,
     log,
   });
@@ -139,7 +144,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     if (purpose !== undefined) cnfStatuses.mark({ namespace: where, purpose }, haste);
   };
   const facts = new RuleFacts({ pods, reports, awaited, silentAfterMs, clock });
-  const record = recorder.record.bind(recorder);
+  const record = (event: RecordedEvent): void => {
+    if (leads()) recorder.record(event);
+  };
   const ruleStatuses = new RulesController({
     client,
     rules,
@@ -147,6 +154,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     facts: () => (pods.state.listed ? facts : undefined),
     record,
     metrics,
+    leadership,
     clock,
     log,
   });
@@ -161,6 +169,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     pods,
     reports,
     epoch: randomUUID(),
+    term: leadership.term,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
       const isReadAgain = unread.note(target);
@@ -173,7 +182,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     },
     onInformation: (target) => markStatus(target, false),
     onCommentsLost: (target, packages) => {
-      for (const name of packages) recorder.record(commentsRemoved(target, name));
+      for (const name of packages) record(commentsRemoved(target, name));
     },
     onResult: (result) => metrics.reports.inc({ result }),
     clock,
@@ -181,6 +190,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   });
 
   exposeSources(registry, {
+    leads,
     rules: () => rulesByState(rules),
     pods: () => censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs }),
     queued: () => ruleStatuses.queued,
@@ -202,10 +212,16 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
   };
 
-  /** From the moment at which the pods are known. */
+  /** In each term, from the moment at which the pods are known. A replica that did not lead may not have heard all. */
   const awaitReports = async (signal: AbortSignal): Promise<void> => {
     await Promise.race([podsKnown.promise, aborted(signal)]);
-    const callOff = awaited.begin(pods.all(), {
+    const now = { monotonic: clock.monotonic(), silentAfterMs };
+    const isUnheard = ({ uid }: Target): boolean => {
+      const report = reports.of(uid);
+      return report === undefined || isSilent(report, now);
+    };
+    for (const target of pods.all()) if (lacksAgent(target)) record(agentMissing(target));
+    const callOff = awaited.begin(pods.all().filter(isUnheard), {
       timeMs: silentAfterMs,
       clock,
       onTimeUp: () => ruleStatuses.markAll(),
@@ -226,9 +242,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       await Promise.all([
         pods.run(signal),
         rules.run(signal),
-        recorder.run(signal),
+        leadership.lead((term) => recorder.run(term), signal),
         sweep(signal),
-        awaitReports(signal),
+        leadership.lead(awaitReports, signal),
         ruleStatuses.run(signal),
         cnfStatuses.run(signal),
       ]);

@@ -163,8 +163,16 @@ export const coordinatorEnvSchema = z.object({
     ),
   POD_NAME: envField
     .text()
+    .optional()
+    .describe(
+      "The pod's name, as the source of Events and as the holder of the Lease. A container that restarts in the same pod leads again at once.",
+    ),
+  SDEWAN_LEASE: envField
+    .text()
     .default('sdewan-coordinator')
-    .describe("The pod's name, as the source of Events."),
+    .describe(
+      'Lease in the same namespace; of all coordinators that use it one writes, the others answer webhooks and take reports.',
+    ),
 
   ...kubeEnv,
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),

@@ -1,7 +1,10 @@
 /** The coordinator as a program: environment in, servers up, stops on SIGTERM. */
+import { randomUUID } from 'node:crypto';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { configSourceOf } from '#shared/kube/env.ts';
+import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership.ts';
+import { createLease } from '#shared/kube/lease.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { agentKinds, kinds } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
@@ -25,24 +28,36 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
   const config = await loadKubeConfig(configSourceOf(env));
   const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
+  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
+  const election = createElection({
+    lease: createLease({
+      client,
+      key: { namespace: ownNamespace, name: env.SDEWAN_LEASE },
+      identity: env.POD_NAME ?? randomUUID(),
+      durationMs: LEASE_MS,
+      clock: systemClock,
+    }),
+    clock: systemClock,
+    log,
+  });
   const registry = createMetricsRegistry();
   const metrics = createMetrics(registry);
   const common = {
-    client,
+    client: leadersClient(client, election),
+    leadership: election,
     namespace: env.SDEWAN_WATCH_NAMESPACE,
     registry,
     metrics,
     clock: systemClock,
     log,
   };
-  const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const coordinator = createCoordinator({
     ...common,
     kinds: agentKinds,
     revisionOf,
     tiesOf,
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
-    instance: env.POD_NAME,
+    instance: env.POD_NAME ?? 'sdewan-coordinator',
     onPod: (change) => {
       webhooks.onPod(change);
       generators.onPod(change);
@@ -51,6 +66,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     // One that looks after one namespace does not know all CNFs.
     classicStatusNamespace: env.SDEWAN_WATCH_NAMESPACE === undefined ? ownNamespace : undefined,
   });
+  const electing = election.run(signal);
   const tls = await createTls({ ...common, env, namespace: ownNamespace }, signal);
   const webhooks: Webhooks = createWebhooks({
     ...common,
@@ -98,6 +114,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     webhooks.run(signal),
     generators.run(signal),
     tls.run(signal),
+    electing,
   ]);
   await Promise.all([intake.close(), health.close()]);
   await client.close();

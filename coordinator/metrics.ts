@@ -11,6 +11,8 @@ export type Metrics = RuleMetrics &
   };
 
 export type MetricsSources = {
+  /** Only the replica that leads tells how things are; each of them counts what it does. */
+  leads: () => boolean;
   /** Rules by what their status says. */
   rules: () => Iterable<readonly [{ kind: string; state: string }, number]>;
   pods: () => { live: number; withoutAgent: number; silent: number };
@@ -109,6 +111,7 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
     registers,
     collect: () => {
       rules.reset();
+      if (!sources.leads()) return;
       for (const [labels, count] of sources.rules()) rules.set(labels, count);
     },
   });
@@ -118,6 +121,8 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
     labelNames: ['state'],
     registers,
     collect: () => {
+      pods.reset();
+      if (!sources.leads()) return;
       const { live, withoutAgent, silent } = sources.pods();
       pods.set({ state: 'live' }, live);
       pods.set({ state: 'without_agent' }, withoutAgent);
@@ -132,6 +137,9 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
       collect: () => created.set(read()),
     });
   };
+  gauge('leading', '1 on the replica that writes, 0 on the others.', () =>
+    sources.leads() ? 1 : 0,
+  );
   gauge('queued_rules', 'Rules that wait to be reconciled.', sources.queued);
   gauge('events_dropped', 'Events that were dropped because their object had too many.', () =>
     sources.droppedEvents(),

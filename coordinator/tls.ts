@@ -1,5 +1,6 @@
 /** Where the coordinator's certificate comes from: files that somebody else keeps, or a Secret that it keeps itself. */
 import type { KubeClient } from '#shared/kube/client.ts';
+import type { Leadership } from '#shared/kube/leadership.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -26,6 +27,7 @@ export type TlsOptions = {
   namespace: string;
   registry: Registry;
   metrics: Metrics;
+  leadership: Leadership;
   clock: Clock;
   log: Logger;
 };
@@ -43,7 +45,7 @@ export const createTls = async (options: TlsOptions, signal: AbortSignal): Promi
 };
 
 const createOwnTls = async (
-  { env, client, namespace, registry, metrics, clock, log }: TlsOptions,
+  { env, client, namespace, registry, metrics, leadership, clock, log }: TlsOptions,
   signal: AbortSignal,
 ): Promise<Tls> => {
   const certificates = createCertificates({
@@ -52,6 +54,7 @@ const createOwnTls = async (
     publish: (bundle) => publishWebhookCa(client, env.SDEWAN_WEBHOOK_CONFIGURATION, bundle, signal),
     pollMs: env.SDEWAN_CERTIFICATE_POLL_MS,
     metrics,
+    leadership,
     clock,
     log,
   });

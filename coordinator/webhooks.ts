@@ -6,6 +6,7 @@ import type { InjectOptions } from '#shared/inject/options.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
+import type { Leadership } from '#shared/kube/leadership.ts';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -41,6 +42,7 @@ export type WebhooksOptions = {
   caBundle: (() => string) | undefined;
   registry: Registry;
   metrics: Metrics;
+  leadership: Leadership;
   clock: Clock;
   log: Logger;
 };
@@ -54,6 +56,9 @@ export type Webhooks = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
+/** Bindings have the names of the roles. */
+const AGENT_ROLES: readonly string[] = [AGENT_ROLE, AGENT_KEYS_ROLE];
+
 export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   const { client, clock, inject, kinds, log, metrics, namespace, sources } = options;
   const { pods, rules } = sources;
@@ -63,11 +68,15 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     ...pods.serviceAccounts(name),
     ...workloads.ofNamespace(name).map(({ serviceAccount }) => serviceAccount),
   ];
+  const cnfNamespaces = (): Set<string> =>
+    new Set([...pods.all(), ...workloads.all()].map((one) => one.namespace));
   const bindings = createBindingsController({
     client,
     accounts: () => (pods.state.listed && workloads.hasSynced() ? accountsOf : undefined),
+    namespaces: () => [...cnfNamespaces(), ...cache.boundTo(AGENT_ROLES)],
     caBundle: options.caBundle,
     metrics,
+    leadership: options.leadership,
     clock,
     log,
   });
@@ -92,7 +101,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     },
     isComplete: () => pods.state.listed && workloads.hasSynced() && rules.unknown.size === 0,
     onBinding: ({ name, namespace: bound }) => {
-      if (name === AGENT_ROLE || name === AGENT_KEYS_ROLE) bindings.mark(bound);
+      if (AGENT_ROLES.includes(name)) bindings.mark(bound);
     },
     clock,
     log,
@@ -134,8 +143,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       if (name !== undefined) bindings.mark(name);
     },
     onBundle: () => {
-      const all = [...pods.all(), ...workloads.all()].map((one) => one.namespace);
-      for (const name of new Set(all)) bindings.mark(name);
+      for (const name of cnfNamespaces()) bindings.mark(name);
     },
     run: async (signal) => {
       await Promise.all([workloads.run(signal), cache.run(signal), bindings.run(signal)]);

@@ -42,6 +42,8 @@ export type CachedWorldDeps = {
 export type CachedWorld = {
   /** Undefined until every watch has been listed once. */
   world: () => World | undefined;
+  /** Namespaces that have a RoleBinding of one of these names. */
+  boundTo: (names: readonly string[]) => string[];
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -91,6 +93,10 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
       deps.isComplete() && reflectors.every((reflector) => reflector.hasSynced())
         ? world
         : undefined,
+    boundTo: (names) =>
+      roleBindings.store
+        .list()
+        .flatMap(({ metadata }) => (names.includes(metadata.name) ? [metadata.namespace] : [])),
     run: async (signal) => {
       await Promise.all(reflectors.map((reflector) => reflector.run(signal)));
     },

@@ -24,6 +24,8 @@ export type BindingsDeps = ControllerDeps & {
   client: KubeClient;
   /** Undefined until pods and workloads are known. */
   accounts: () => AccountsOf | undefined;
+  /** Those with CNFs, and those that have what we keep in them. */
+  namespaces: () => Iterable<string>;
   /** PEM of the CAs to publish; undefined when somebody else brings them to the agents: then nothing of theirs is touched. */
   caBundle: (() => string) | undefined;
 };
@@ -91,6 +93,9 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     ...deps,
     name: 'bindings',
     world: deps.accounts,
+    markAll: () => {
+      for (const namespace of deps.namespaces()) controller.mark(namespace);
+    },
     reconcile,
     fieldsOf: (namespace) => ({ namespace }),
     coalesceMs: COALESCE_MS,

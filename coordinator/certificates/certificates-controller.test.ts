@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createCertificates, type Certificates } from './certificates-controller.ts';
 import type { Material } from './material.ts';
@@ -55,6 +55,7 @@ const newReplica = (store: SecretStore, time: { now: number }) => {
     },
     pollMs: HOUR,
     metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
     clock: { now: () => time.now } as Clock,
     log: silentLogger,
   });
@@ -114,6 +115,7 @@ describe('the certificate loop', () => {
       publish: () => Promise.reject(new Error('forbidden')),
       pollMs: HOUR,
       metrics: NO_METRICS,
+      leadership: ALWAYS_LEADING,
       clock: { now: () => time.now } as Clock,
       log: silentLogger,
     });

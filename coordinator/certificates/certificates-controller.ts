@@ -1,8 +1,9 @@
 /**
  * Watches nothing, but looks at the certificate Secret again and again; owns it, and the CAs in the webhook configurations; writes both,
- * one step of the plan at a time. Every replica runs it; the Secret is the one truth, and whatever is served was read back from it.
+ * one step of the plan at a time. The Secret is the one truth, and whatever is served was read back from it: a replica that does not lead
+ * reads it, and writes nothing.
  */
-import { createController, type ControllerDeps } from '#shared/kube/controller.ts';
+import { createController, type Controller, type ControllerDeps } from '#shared/kube/controller.ts';
 import { carryOut } from './carry-out.ts';
 import { bundleOf, type Material } from './material.ts';
 import { nextStep, type CertificatePolicy } from './plan.ts';
@@ -14,12 +15,12 @@ export type CertificatesDeps = ControllerDeps & {
   policy: CertificatePolicy;
   /** Brings the CAs (PEM) to those who must trust us. The plan goes on only after it resolved. */
   publish: (bundle: string, signal: AbortSignal) => Promise<void>;
-  /** How often the Secret is looked at for what other replicas or cert-manager wrote. */
+  /** How often the Secret is looked at for what cert-manager or the replica that leads has written. */
   pollMs: number;
 };
 
 export type Certificates = {
-  /** Takes the first steps until there is something to serve. @throws when the API server refuses or the signal aborts */
+  /** Takes the first steps, or waits for those of another replica, until there is something to serve. @throws when the API server refuses or the signal aborts */
   prepare: (signal: AbortSignal) => Promise<void>;
   /** @throws before `prepare` */
   serving: () => Pair;
@@ -34,11 +35,13 @@ export type Certificates = {
 
 /** More in one go would mean that the plan does not settle. */
 const MAX_STEPS = 8;
+/** Between looks for the first certificate. */
+const AWAITED_AGAIN_MS = 200;
 /** The only key: there is one Secret. */
 const SECRET = 'certificates';
 
 export const createCertificates = (deps: CertificatesDeps): Certificates => {
-  const { store, policy, clock, log } = deps;
+  const { store, policy, leadership, clock, log } = deps;
   const servingListeners: ((pair: Pair) => void)[] = [];
   const bundleListeners: ((bundle: string) => void)[] = [];
   let current: Material | undefined;
@@ -58,11 +61,10 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     const { material, provided } = stored;
     if (provided && material === undefined)
       throw new Error('the certificate Secret holds a tls.crt that no CA in its ca.crt has signed');
-    if (material !== undefined) {
-      adopt(material);
-      // Serving must not wait for it, but no CA may be used before it was published.
-      if (!(await published(material, signal)) || provided) return deps.pollMs;
-    }
+    if (material !== undefined) adopt(material);
+    if (leadership.term() === undefined) return deps.pollMs;
+    // Serving must not wait for it, but no CA may be used before it was published.
+    if (material && (!(await published(material, signal)) || provided)) return deps.pollMs;
     const now = clock.now();
     const plan = nextStep(material, policy, now);
     if (plan.step === 'wait') return Math.min(plan.until - now, deps.pollMs);
@@ -94,23 +96,36 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     throw new Error(`certificates did not settle in ${MAX_STEPS} steps`);
   };
 
+  const isKnown = (): boolean => current !== undefined;
   const known = (): Material => {
     if (current === undefined) throw new Error('no certificate has been prepared');
     return current;
   };
 
-  const controller = createController({
+  const controller: Controller = createController({
     ...deps,
     name: 'certificates',
     world: () => store,
+    markAll: () => controller.mark(SECRET),
     reconcile: async (_key, _store, signal) => ({ againInMs: await settle(signal) }),
     fieldsOf: () => ({}),
     coalesceMs: 0,
   });
 
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await clock.sleep(deps.pollMs, signal).catch(() => undefined);
+      if (signal.aborted || leadership.term() !== undefined) continue;
+      await settle(signal).catch((err: unknown) => {
+        if (!signal.aborted) log.warn({ err }, 'failed to read the certificate Secret');
+      });
+    }
+  };
+
   return {
     prepare: async (signal) => {
-      await settle(signal);
+      for (await settle(signal); !isKnown(); await settle(signal))
+        await clock.sleep(AWAITED_AGAIN_MS, signal);
     },
     serving: () => known().serving,
     bundle: () => bundleOf(known()),
@@ -118,8 +133,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     onBundle: (listener) => bundleListeners.push(listener),
     expiresAt: () => inspect(known().serving.cert).expiresAt,
     run: async (signal) => {
-      controller.mark(SECRET);
-      await controller.run(signal);
+      await Promise.all([controller.run(signal), follow(signal)]);
     },
   };
 };

@@ -4,7 +4,7 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import { NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createChildrenController } from './children-controller.ts';
@@ -54,6 +54,7 @@ it('looks less and less often whether a name that somebody else has is free', as
       }),
     },
     metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
     clock: systemClock,
     log: silentLogger,
   });

@@ -204,6 +204,9 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     sources: [parents],
     // Children that are not known yet would be made twice, or be taken for gone.
     world: () => (deps.rules.unknown.size > 0 ? undefined : all),
+    markAll: () => {
+      for (const uid of parents.uids()) controller.mark(uid);
+    },
     reconcile,
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,

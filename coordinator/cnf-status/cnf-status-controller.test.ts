@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
-import { NO_METRICS } from '#shared/kube/testing/controller.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createCnfStatusController } from './cnf-status-controller.ts';
@@ -49,6 +49,7 @@ it('tries less and less often to write what others keep changing', async () => {
     classicNamespace: undefined,
     namespace: undefined,
     metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
     clock: systemClock,
     log: silentLogger,
   });

@@ -136,8 +136,9 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     if (classicNamespace !== undefined) controller.mark(CLASSIC);
   };
 
-  /** Those of CNFs that went while no coordinator was there. */
-  const markLeftOvers = async (signal: AbortSignal): Promise<void> => {
+  /** Those of CNFs that are there, and of those that went while this replica did not lead. */
+  const markAll = async (signal: AbortSignal): Promise<void> => {
+    for (const pod of deps.pods()?.() ?? []) mark(pod);
     const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
     const selection = { namespace: only, labelSelector: labels, signal };
     try {
@@ -154,8 +155,8 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   const controller = createController({
     ...deps,
     name: 'cnf-status',
-    sources: [{ run: markLeftOvers }],
     world: deps.pods,
+    markAll,
     reconcile,
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,

@@ -23,7 +23,7 @@ export type FollowedPodsDeps = ControllerDeps & {
   kinds: readonly KindDefinition[];
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
-  rules: Pick<Rules, 'get' | 'learn'>;
+  rules: Pick<Rules, 'get' | 'learn' | 'uids'>;
 };
 
 export type FollowedPodsController = {
@@ -47,6 +47,12 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     log,
     onChange: (uid) => controller.mark(uid),
   });
+
+  const onRule = (uid: string): void => {
+    const kind = rules.get(uid)?.object.kind;
+    // What is gone has no kind any more, and may have been followed.
+    if (kind === undefined || following.has(kind)) controller.mark(uid, 0);
+  };
 
   const selectionOf = ({ object, rule }: RuleVersion): PodSelection | undefined => {
     const kind = following.get(object.kind);
@@ -100,6 +106,9 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     name: 'followed-pods',
     sources: [watches],
     world: () => watches,
+    markAll: () => {
+      for (const uid of [...watches.followers(), ...rules.uids()]) onRule(uid);
+    },
     reconcile,
     fieldsOf: (uid) => ({ uid }),
     coalesceMs: COALESCE_MS,
@@ -107,11 +116,7 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
   });
 
   return {
-    onRule: (uid) => {
-      const kind = rules.get(uid)?.object.kind;
-      // What is gone has no kind any more, and may have been followed.
-      if (kind === undefined || following.has(kind)) controller.mark(uid, 0);
-    },
+    onRule,
     run: controller.run,
   };
 };

@@ -70,6 +70,10 @@ export class PodWatches {
     this.#watches.delete(key);
   }
 
+  followers(): IterableIterator<string> {
+    return this.#followed.keys();
+  }
+
   /** Of all pods that run and have addresses, each once, sorted. Undefined while the pods are not known. */
   addressesFor(follower: string): string[] | undefined {
     const watch = this.#watches.get(this.#followed.get(follower) ?? '');

@@ -20,6 +20,7 @@ let informed: string[];
 let commentsLost: string[];
 let results: string[];
 let ready: boolean;
+let term: number | undefined;
 
 const app = () => {
   const deps: IntakeDeps = {
@@ -38,6 +39,7 @@ const app = () => {
     },
     reports: new Reports({ silentAfterMs: 60_000 }),
     epoch: 'epoch-1',
+    term: () => term,
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
     onInformation: ({ name }) => informed.push(name),
@@ -63,13 +65,20 @@ beforeEach(() => {
   commentsLost = [];
   results = [];
   ready = true;
+  term = 3;
 });
 
 it('takes a report, tells of it, and answers with its epoch', async () => {
   const answer = await app()(JSON.stringify(report()));
   expect([answer.status, await answer.json()]).toEqual([
     200,
-    { epoch: 'epoch-1', version: 2, takesInformation: true, takesCommentsLost: true },
+    {
+      epoch: 'epoch-1',
+      version: 2,
+      takesInformation: true,
+      leaseTransitions: 3,
+      takesCommentsLost: true,
+    },
   ]);
   expect(told).toEqual(['news']);
   expect(results).toEqual(['news']);
@@ -87,6 +96,12 @@ it('takes the report of an agent that is newer than itself, without what it does
   const answer = await app()(JSON.stringify(later));
   expect([answer.status, await answer.json()]).toMatchObject([200, { version: 2 }]);
   expect([told, informed]).toEqual([['news'], ['cnf-1-a']]);
+});
+
+it('gives no orders, and does not take what is told once, while another replica leads', async () => {
+  term = undefined;
+  const answer = await app()(JSON.stringify(report()));
+  expect(await answer.json()).toEqual({ epoch: 'epoch-1', version: 2, takesInformation: true });
 });
 
 it('asks for a full report when it does not know what is repeated', async () => {

@@ -19,6 +19,8 @@ export type IntakeDeps = IdentifyDeps & {
   reports: Reports;
   /** Made anew at each start; agents report in full when it changes. */
   epoch: string;
+  /** The number of the term in which this replica leads. */
+  term: () => number | undefined;
   /** Whether the pods are known, so that a report can be told from a spoofed one. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
@@ -80,7 +82,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         epoch,
         version: REPORT_VERSION,
         takesInformation: true,
-        takesCommentsLost: true,
+        ...leadersPart(deps.term()),
         ...(wantsFull && { wantsFull }),
       };
       return context.json(answer);
@@ -105,6 +107,10 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
 
   return app;
 };
+
+/** What is taken once must be taken by the one that writes Events. */
+const leadersPart = (leaseTransitions: number | undefined): Partial<ReportAnswer> =>
+  leaseTransitions === undefined ? {} : { leaseTransitions, takesCommentsLost: true };
 
 /** @throws Refusal */
 const parse = (text: string): Report => {

@@ -1,3 +1,4 @@
+import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -63,6 +64,7 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
     facts: () => facts,
     record: () => undefined,
     metrics: createMetrics(new Registry()),
+    leadership: ALWAYS_LEADING,
     clock: systemClock,
     log: silentLogger,
   });

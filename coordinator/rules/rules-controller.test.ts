@@ -1,3 +1,4 @@
+import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
@@ -83,7 +84,7 @@ beforeEach(() => {
   const rules = {
     get: () => newer ?? versionOf(watched),
     learn: (fresh: RuleObject) => (newer = versionOf(fresh)),
-    uids: () => [watched.metadata.uid].values(),
+    uids: () => [].values(),
     uidsOfPurpose: () => new Set([watched.metadata.uid]),
   };
   reports = new Reports({ silentAfterMs: 60_000 });
@@ -122,6 +123,7 @@ beforeEach(() => {
     facts: () => facts,
     record: ({ reason }) => events.push(reason),
     metrics: createMetrics(new Registry()),
+    leadership: ALWAYS_LEADING,
     clock,
     log: silentLogger,
   });

@@ -63,14 +63,16 @@ export class RulesController {
   readonly #announcer = new Announcer();
 
   constructor(deps: RulesControllerDeps) {
-    const { clock, facts, log, metrics, rules } = deps;
+    const { clock, facts, leadership, log, metrics, rules } = deps;
     this.#deps = deps;
     this.#controller = createController({
       name: 'rules',
       metrics,
+      leadership,
       clock,
       log,
       world: facts,
+      markAll: () => this.markAll(),
       reconcile: (uid, world, signal) => this.#reconcile(uid, world, signal),
       coalesceMs: COALESCE_MS,
       concurrency: CONCURRENCY,

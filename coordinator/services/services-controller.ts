@@ -4,7 +4,12 @@
  * each rule that is not as it should be is reconciled by itself.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
+import {
+  createController,
+  type Controller,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
 import { isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import {
@@ -115,11 +120,12 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     }
   };
 
-  const controller = createController({
+  const controller: Controller = createController({
     ...deps,
     name: 'services',
     sources: [services],
     world: () => (services.hasSynced() && deps.isComplete() ? services.store : undefined),
+    markAll: () => controller.mark(ALL),
     reconcile: async (key, known, signal) => (key === ALL ? recompute(known) : bring(key, signal)),
     coalesceMs: COALESCE_MS,
     concurrency: CONCURRENCY,

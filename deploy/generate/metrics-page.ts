@@ -54,7 +54,13 @@ export const coordinatorMetrics = (): Registry => {
   createMetrics(registry);
   createReviewCounter(registry);
   exposeExpiry(registry, unread);
-  exposeSources(registry, { rules: unread, pods: unread, queued: unread, droppedEvents: unread });
+  exposeSources(registry, {
+    leads: unread,
+    rules: unread,
+    pods: unread,
+    queued: unread,
+    droppedEvents: unread,
+  });
   return registry;
 };
 

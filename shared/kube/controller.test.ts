@@ -9,6 +9,8 @@ import {
   type ControllerOptions,
 } from './controller.ts';
 import { KubeError } from './errors.ts';
+import type { Leadership } from './leadership.ts';
+import { ALWAYS_LEADING } from './testing/controller.ts';
 
 let stop: AbortController;
 let running: Promise<void> | undefined;
@@ -38,6 +40,8 @@ const controllerOf = (options: Partial<ControllerOptions<object>>): Controller =
     },
     fieldsOf: (key) => ({ thing: key }),
     coalesceMs: 100,
+    markAll: () => undefined,
+    leadership: ALWAYS_LEADING,
     metrics: {
       reconciled: (controller, result) => counted.push(`${controller} ${result}`),
       exposeQueue: (_controller, size) => (queueOf = size),
@@ -184,6 +188,78 @@ it('writes an error to the log with the name of the key, and a conflict not', as
       retryInMs: expect.any(Number),
     },
   ]);
+});
+
+describe('while another replica leads', () => {
+  /** Leads for the time in which the signal has not aborted, again and again. */
+  const inTerms = () => {
+    let term: AbortController | undefined;
+    let begin: (() => void) | undefined;
+    const leadership: Leadership = {
+      term: () => (term ? 1 : undefined),
+      lead: async (work, signal) => {
+        while (!signal.aborted) {
+          await new Promise<void>((resolve) => {
+            begin = resolve;
+            signal.addEventListener('abort', () => resolve());
+          });
+          if (term) await work(AbortSignal.any([signal, term.signal]));
+        }
+      },
+    };
+    return {
+      leadership,
+      begin: () => {
+        term = new AbortController();
+        begin?.();
+      },
+      end: () => {
+        term?.abort();
+        term = undefined;
+      },
+    };
+  };
+
+  it('nothing is reconciled, sources run, and each key is reconciled when a term begins', async () => {
+    const terms = inTerms();
+    let sources = 0;
+    const controller: Controller = start({
+      leadership: terms.leadership,
+      markAll: async () => ['a', 'b'].forEach((key) => controller.mark(key)),
+      sources: [{ run: async () => void (sources += 1) }],
+    });
+    controller.mark('a');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([reconciled, sources, controller.queued()]).toEqual([[], 1, 0]);
+    for (let term = 1; term <= 2; term += 1) {
+      terms.begin();
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(reconciled.splice(0)).toEqual(['a', 'b']);
+      terms.end();
+      controller.mark('c');
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect([reconciled, controller.queued()]).toEqual([[], 0]);
+    }
+  });
+
+  it('work in hand is told to stop, and is not tried again', async () => {
+    const terms = inTerms();
+    const controller: Controller = start({
+      leadership: terms.leadership,
+      markAll: () => controller.mark('a'),
+      reconcile: (key, _world, signal) => {
+        reconciled.push(key);
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason));
+        });
+      },
+    });
+    terms.begin();
+    await vi.advanceTimersByTimeAsync(1_000);
+    terms.end();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([reconciled, counted, controller.queued()]).toEqual([['a'], [], 0]);
+  });
 });
 
 it('runs its sources until it is stopped, and ends when they and the work in hand have', async () => {

@@ -1,12 +1,13 @@
 /**
  * What all controllers have in common. Sources mark keys, whatever happened; each marked key is reconciled by itself, on the world as it is
- * known at that moment. Waiting until enough is known, coalescing, backoff, figures, log and shutdown are here and nowhere else. A
- * controller that must run in one replica only would wait for its Lease in `run`.
+ * known at that moment. Waiting until enough is known and this replica leads, coalescing, backoff, figures, log and shutdown are here and
+ * nowhere else.
  */
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isConflict } from './errors.ts';
+import type { Leadership } from './leadership.ts';
 
 /** What came of a look at a key. */
 export type Outcome =
@@ -34,7 +35,12 @@ export type ControllerMetrics = {
   exposeQueue: (controller: string, size: () => number) => void;
 };
 
-export type ControllerDeps = { metrics: ControllerMetrics; clock: Clock; log: Logger };
+export type ControllerDeps = {
+  metrics: ControllerMetrics;
+  leadership: Leadership;
+  clock: Clock;
+  log: Logger;
+};
 
 export type ControllerOptions<World> = ControllerDeps & {
   /** In figures and in the log. */
@@ -43,6 +49,11 @@ export type ControllerOptions<World> = ControllerDeps & {
   sources?: readonly { run: (signal: AbortSignal) => Promise<void> }[];
   /** What is known now; undefined while that is too little to act on, since what is not known would be taken for gone. */
   world: () => World | undefined;
+  /**
+   * Marks every key that there is, and those of which something may be left over. Called when a term begins: whoever led before may have
+   * seen less, or not have come to them.
+   */
+  markAll: (signal: AbortSignal) => void | Promise<void>;
   /** Looks at the key by itself and brings it to what it should be. A conflict that it throws means: again, on what is known then. */
   reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
   /** From a mark to the look, so that what comes together is one look. */
@@ -56,11 +67,11 @@ export type ControllerOptions<World> = ControllerDeps & {
 };
 
 export type Controller = {
-  /** Something about the key has changed. `delayMs` instead of `coalesceMs`. */
+  /** Something about the key has changed. `delayMs` instead of `coalesceMs`. Does nothing while another replica leads. */
   mark: (key: string, delayMs?: number) => void;
   /** Keys that wait or are worked, those to be looked at again at a later time included. */
   queued: () => number;
-  /** Reconciles what is marked until the signal aborts and the work in hand has ended. Marks made before it was called count. */
+  /** Reconciles what is marked, in each term of this replica, until the signal aborts and the work in hand has ended. */
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -68,7 +79,7 @@ export type Controller = {
 const UNKNOWN_AGAIN_MS = 100;
 
 export const createController = <World>(options: ControllerOptions<World>): Controller => {
-  const { clock, log, metrics, name, reconcile, sources = [] } = options;
+  const { clock, coalesceMs, leadership, log, metrics, name, reconcile, sources = [] } = options;
 
   const look = async (key: string, signal: AbortSignal): Promise<number | 'retry' | undefined> => {
     const world = options.world();
@@ -107,11 +118,20 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
       await clock.sleep(UNKNOWN_AGAIN_MS, signal).catch(() => undefined);
   };
 
+  const workTerm = async (signal: AbortSignal): Promise<void> => {
+    await untilKnown(signal);
+    const working = queue.run(signal);
+    await options.markAll(signal);
+    await working;
+  };
+
   return {
-    mark: (key, delayMs = options.coalesceMs) => queue.add(key, delayMs),
+    mark: (key, delayMs = coalesceMs) => {
+      if (leadership.term() !== undefined) queue.add(key, delayMs);
+    },
     queued: () => queue.size,
     run: async (signal) => {
-      const reconciling = untilKnown(signal).then(() => queue.run(signal));
+      const reconciling = leadership.lead(workTerm, signal);
       await Promise.all([reconciling, ...sources.map((source) => source.run(signal))]);
     },
   };

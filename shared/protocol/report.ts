@@ -105,5 +105,7 @@ export const reportAnswerSchema = z.object({
   takesInformation: z.boolean().optional(),
   /** The same. */
   takesCommentsLost: z.boolean().optional(),
+  /** Of the coordinator that leads: the number of its term. Only what the highest one seen says is an order. */
+  leaseTransitions: z.int().min(0).optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

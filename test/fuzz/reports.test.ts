@@ -32,6 +32,7 @@ const app = createIntake({
   },
   reports,
   epoch: 'epoch-1',
+  term: () => 1,
   isReady: () => true,
   onReport: () => {},
   onInformation: () => undefined,

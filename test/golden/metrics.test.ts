@@ -36,7 +36,9 @@ it('a certificate that ends within three days is an alarm', async () => {
 it('what is counted when it is read follows its source, and a kind without rules is not shown', async () => {
   const registry = new Registry();
   let left = 2;
+  let leads = true;
   exposeSources(registry, {
+    leads: () => leads,
     rules: () => (left > 0 ? [[{ kind: 'FirewallRule', state: 'in_sync' }, left]] : []),
     pods: () => ({ live: left, withoutAgent: 1, silent: 0 }),
     queued: () => left + 1,
@@ -55,6 +57,7 @@ it('what is counted when it is read follows its source, and a kind without rules
     ['pods', 'live', 2],
     ['pods', 'without_agent', 1],
     ['pods', 'silent', 0],
+    ['leading', 1],
     ['queued_rules', 3],
     ['events_dropped', 4],
   ]);
@@ -63,6 +66,13 @@ it('what is counted when it is read follows its source, and a kind without rules
     ['pods', 'live', 0],
     ['pods', 'without_agent', 1],
     ['pods', 'silent', 0],
+    ['leading', 1],
+    ['queued_rules', 1],
+    ['events_dropped', 2],
+  ]);
+  leads = false;
+  expect(await values()).toEqual([
+    ['leading', 0],
     ['queued_rules', 1],
     ['events_dropped', 2],
   ]);

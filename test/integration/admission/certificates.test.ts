@@ -1,4 +1,5 @@
 /** Certificates on a real API server: replicas that begin at once serve the same, and what somebody else provides is used as it is. */
+import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { objectSchema } from '#shared/kube/objects.ts';
@@ -45,6 +46,7 @@ const replica = (secret: string): Promise<Tls> =>
       namespace,
       registry: createMetricsRegistry(),
       metrics: createMetrics(createMetricsRegistry()),
+      leadership: ALWAYS_LEADING,
       clock: systemClock,
       log: silentLogger,
     },

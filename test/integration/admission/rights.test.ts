@@ -246,6 +246,15 @@ describe('with the token of the coordinator, nobody can', () => {
       /cannot create resource "secrets"/,
     ],
     [
+      'make another Lease',
+      () => ({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: 'another', namespace: world.systemNamespace },
+      }),
+      /may create no Leases except/,
+    ],
+    [
       'make a pod',
       async () => ({
         ...pod('thief', 'default'),

@@ -4,6 +4,7 @@ import { installed, listOf, SYSTEM_NAMESPACE } from '../../stack/installation.ts
 import { kubeconfigOf } from '../../stack/service-account.ts';
 
 const NAME = 'sdewan-coordinator';
+const LEASE_ROLE = 'sdewan-coordinator-lease';
 
 export type Rights = {
   kubeconfig: string;
@@ -16,6 +17,8 @@ export const createAccount = async (cluster: Cluster, namespace: string): Promis
   const objects = [
     await installed(cluster, 'ServiceAccount', NAME),
     await installed(cluster, 'ClusterRole', NAME),
+    await installed(cluster, 'Role', LEASE_ROLE),
+    await installed(cluster, 'RoleBinding', LEASE_ROLE),
   ];
   const stdin = listOf(objects).replaceAll(SYSTEM_NAMESPACE, namespace);
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin });

@@ -50,6 +50,8 @@ export type CoordinatorProcess = {
   httpUrl: string;
   /** Lines of its log, parsed. */
   log: readonly LogLine[];
+  /** As a signal does that it survives. */
+  send: (signal: NodeJS.Signals) => void;
   stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
@@ -84,6 +86,9 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     startProcess({
       KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
+      POD_NAMESPACE: namespace,
+      // The same pod again, whose container has restarted.
+      POD_NAME: 'coordinator-a',
       SDEWAN_REPORT_HOST: '127.0.0.1',
       SDEWAN_REPORT_PORT: '0',
       SDEWAN_HTTP_HOST: '127.0.0.1',
@@ -141,6 +146,7 @@ const startProcess = async (env: Record<string, string>): Promise<CoordinatorPro
     reportUrl: `https://127.0.0.1:${reportPort}`,
     httpUrl: `http://127.0.0.1:${httpPort}`,
     log,
+    send: (signal) => void child.kill(signal),
     stop: (signal) => {
       child.kill(signal);
       return exited;

@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock, type ManualClock } from '../runtime/manual-clock.ts';
+import { silentLogger } from '../runtime/log.ts';
+import type { KubeClient } from './client.ts';
+import { KubeError } from './errors.ts';
+import { createElection, leadersClient, LEASE_MS, type Election } from './leadership.ts';
+import { createLease, type HeldLease } from './lease.ts';
+import type { ResourceType } from './objects.ts';
+
+const SECOND = 1_000;
+const key = { namespace: 'sdewan-system', name: 'sdewan-coordinator' };
+
+type Stored = { metadata: object & { resourceVersion: string }; spec: Record<string, unknown> };
+
+let clock: ManualClock;
+/** The Lease as the API server keeps it. */
+let stored: Stored | undefined;
+let version: number;
+/** Whose requests are not answered. */
+let cutOff: Set<string>;
+
+beforeEach(() => {
+  clock = createManualClock();
+  [stored, version, cutOff] = [undefined, 0, new Set()];
+});
+
+const failure = (status: number): KubeError =>
+  new KubeError('lease', String(status), { status, reason: 'x' });
+
+const clientOf = (identity: string) => {
+  const answer = (schema: ResourceType['schema'], body: object | undefined) => {
+    if (cutOff.has(identity)) throw failure(0);
+    if (!body) throw failure(404);
+    return schema.parse({ apiVersion: 'v1', kind: 'Lease', ...structuredClone(body) });
+  };
+  const write = (r: ResourceType, body: Stored) => {
+    if (cutOff.has(identity)) throw failure(0);
+    if (body.metadata.resourceVersion !== stored?.metadata.resourceVersion) throw failure(409);
+    version += 1;
+    const metadata = { uid: 'u', creationTimestamp: '', ...body.metadata };
+    stored = { ...body, metadata: { ...metadata, resourceVersion: String(version) } };
+    return answer(r.schema, stored);
+  };
+  const client = {
+    get: async (r: ResourceType) => answer(r.schema, stored),
+    create: async (r: ResourceType, body: Stored) => write(r, body),
+    replace: async (r: ResourceType, body: Stored) => write(r, body),
+  };
+  return client as unknown as KubeClient;
+};
+
+const leaseOf = (identity: string): HeldLease =>
+  createLease({ client: clientOf(identity), key, identity, durationMs: LEASE_MS, clock });
+
+type Replica = Election & { stop: () => Promise<void>; works: () => number };
+
+const start = (identity: string): Replica => {
+  const election = createElection({ lease: leaseOf(identity), clock, log: silentLogger });
+  const stopping = new AbortController();
+  const running = election.run(stopping.signal);
+  let works = 0;
+  void election.lead(async (signal) => {
+    works += 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    works -= 1;
+  }, stopping.signal);
+  return {
+    ...election,
+    works: () => works,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+};
+
+const pass = async (ms: number): Promise<void> => {
+  const end = clock.monotonic() + ms;
+  while (clock.monotonic() < end) {
+    clock.advance(100);
+    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+  }
+};
+
+const leaders = (...replicas: Replica[]): number[] =>
+  replicas.flatMap((replica, index) => (replica.term() === undefined ? [] : [index]));
+
+describe('of two replicas', () => {
+  it('one leads, and goes on; when it stops the other one leads at once, in a later term', async () => {
+    const [a, b] = [start('a'), start('b')];
+    await pass(60 * SECOND);
+    expect(leaders(a, b)).toHaveLength(1);
+    const [leader, other] = a.term() === undefined ? [b, a] : [a, b];
+    expect([leader.term(), leader.works(), other.works()]).toEqual([1, 1, 0]);
+    await leader.stop();
+    expect(stored?.spec['holderIdentity']).toBe('');
+    await pass(3 * SECOND);
+    expect([leader.term(), leader.works(), other.term(), other.works()]).toEqual([
+      undefined,
+      0,
+      2,
+      1,
+    ]);
+    await other.stop();
+  });
+
+  it('never two lead, whatever is cut off from the API server, and one does within 15 s', async () => {
+    const [a, b] = [start('a'), start('b')];
+    const terms = new Map<number, Replica>();
+    let leaderless = 0;
+    for (let second = 0; second < 600; second += 1) {
+      cutOff = new Set([['a'], ['b'], []][Math.floor(second / 20) % 3]);
+      await pass(SECOND);
+      const leading = [a, b].filter((one) => one.term() !== undefined);
+      expect(leading.length).toBeLessThanOrEqual(1);
+      for (const one of leading) {
+        expect(terms.get(one.term() ?? -1) ?? one).toBe(one);
+        terms.set(one.term() ?? -1, one);
+      }
+      if (second % 20 > 15 && leading.length === 0) leaderless += 1;
+    }
+    expect(terms.size).toBeGreaterThan(10);
+    expect(leaderless).toBe(0);
+    cutOff = new Set();
+    await Promise.all([a.stop(), b.stop()]);
+  });
+});
+
+it('a replica that was stopped does not lead when it goes on, before anything has told it', async () => {
+  const a = start('a');
+  await pass(3 * SECOND);
+  expect(a.term()).toBe(1);
+  // Time passes, and no timer of it runs.
+  const { monotonic } = clock;
+  const before = clock.monotonic();
+  clock.monotonic = () => before + 7 * SECOND;
+  expect(a.term()).toBe(undefined);
+  clock.monotonic = monotonic;
+  await a.stop();
+});
+
+it('what was not done while a term had run out is done in a new one', async () => {
+  const a = start('a');
+  await pass(SECOND);
+  let begun = 0;
+  const stopping = new AbortController();
+  const leading = a.lead(async (signal) => {
+    begun += 1;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  }, stopping.signal);
+  cutOff = new Set(['a']);
+  await pass(8 * SECOND);
+  expect([a.term(), begun]).toEqual([undefined, 1]);
+  cutOff = new Set();
+  await pass(3 * SECOND);
+  expect([a.term(), begun]).toEqual([1, 2]);
+  stopping.abort();
+  await leading;
+  await a.stop();
+});
+
+describe('a Lease', () => {
+  it('is its successor’s at once, in a later term, when a process of the same pod has died', async () => {
+    expect(await leaseOf('a').hold({})).toBe(1);
+    expect(await leaseOf('a').hold({})).toBe(2);
+    expect(await leaseOf('b').hold({})).toBe(undefined);
+  });
+
+  it('has a higher number also when somebody has deleted it', async () => {
+    const lease = leaseOf('a');
+    await lease.hold({});
+    stored = { ...stored, spec: { leaseTransitions: 7, holderIdentity: '' } } as Stored;
+    expect(await lease.hold({})).toBe(8);
+    stored = undefined;
+    expect(await lease.hold({})).toBe(9);
+  });
+});
+
+it('a write of a replica that does not lead is refused here; what is read and reviewed is not', async () => {
+  const done: string[] = [];
+  const told = (what: string) => async () => void done.push(what);
+  const all = ['create', 'replace', 'patch', 'delete', 'get', 'list', 'watch'] as const;
+  const client = Object.fromEntries(all.map((name) => [name, told(name)])) as unknown as KubeClient;
+  const terms: number[] = [];
+  const guarded = leadersClient(client, { term: () => terms[0] });
+  const rule = { group: 'g', plural: 'rules' } as ResourceType;
+  const call = async (name: (typeof all)[number], resource = rule): Promise<unknown> =>
+    (guarded[name] as (r: ResourceType) => Promise<unknown>)(resource).catch(
+      (error: KubeError) => error.reason,
+    );
+  const outcomes = () => Promise.all(all.map((name) => call(name)));
+  const refused = 'NotLeading';
+  expect((await outcomes()).slice(0, 4)).toEqual([refused, refused, refused, refused]);
+  expect(done).toEqual(['get', 'list', 'watch']);
+  await call('create', { ...rule, group: 'authentication.k8s.io' });
+  expect(done.splice(0)).toEqual(['get', 'list', 'watch', 'create']);
+  terms.push(1);
+  await outcomes();
+  expect(done).toEqual([...all]);
+});

@@ -1,0 +1,157 @@
+/**
+ * Which of several replicas writes: the holder of a Lease, and it only as long as it has renewed it. Here stands every write of a
+ * program that runs more than once: controllers work in terms (`lead`), and a client made by `leadersClient` starts no write outside of one.
+ * Of our own, since client-node has no election, and those made for it look at no write: a process that was stopped for a minute would go on
+ * where it was. Here the clock is asked before each write, and what was sent before is fenced (fenced.ts, owned.ts).
+ */
+import { aborted } from '../runtime/aborted.ts';
+import { jittered } from '../runtime/backoff.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { messageOf } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/log.ts';
+import type { KubeClient } from './client.ts';
+import { KubeError } from './errors.ts';
+import type { HeldLease } from './lease.ts';
+import { resourceName } from './path.ts';
+
+export type Leadership = {
+  /** The number of the term, which no other replica has; undefined unless this one may write at this very moment. */
+  term: () => number | undefined;
+  /** Runs `work` once in each term; its signal aborts when the term ends. Resolves when `signal` aborts and the work has ended. */
+  lead: (work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
+};
+
+export type ElectionOptions = { lease: HeldLease; clock: Clock; log: Logger };
+
+export type Election = Leadership & {
+  /** Tries to lead until the signal aborts; then waits for the work of the term, and gives the Lease up. */
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+export const LEASE_MS = 10_000;
+/** A term ends so long after its last renewal began; the rest of the Lease is for what is under way. */
+const RENEW_WITHIN_MS = 7_000;
+const RETRY_MS = 2_000;
+const JITTER = 0.1;
+const ATTEMPT_TIMEOUT_MS = 3_000;
+
+type Term = { number: number; until: number; end: AbortController };
+
+export const createElection = ({ lease, clock, log }: ElectionOptions): Election => {
+  let current: Term | undefined;
+  const waiting: ((term: Term | undefined) => void)[] = [];
+  const working = new Set<Promise<void>>();
+  let failing = false;
+
+  const isValid = (term: Term): boolean => clock.monotonic() < term.until;
+
+  const begin = (number: number, until: number): void => {
+    const term: Term = { number, until, end: new AbortController() };
+    current = term;
+    expireInTime(term);
+    log.info({ term: number }, 'this replica leads');
+    for (const resolve of waiting.splice(0)) resolve(term);
+  };
+
+  const end = (why: string): void => {
+    if (!current) return;
+    log.warn({ term: current.number, reason: why }, 'this replica does not lead any more');
+    current.end.abort();
+    current = undefined;
+  };
+
+  const expireInTime = (term: Term): void => {
+    const cancel = clock.after(term.until - clock.monotonic(), () => {
+      if (term !== current) return;
+      if (isValid(term)) expireInTime(term);
+      else end('the Lease was not renewed in time');
+    });
+    term.end.signal.addEventListener('abort', cancel, { once: true });
+  };
+
+  const attempt = async (signal: AbortSignal): Promise<void> => {
+    const until = clock.monotonic() + RENEW_WITHIN_MS;
+    const number = await lease.hold({ signal, timeoutMs: ATTEMPT_TIMEOUT_MS });
+    if (number === undefined) end('another replica holds the Lease');
+    // What was not done while the term had run out would be missing in it.
+    if (current && !isValid(current)) end('the Lease was not renewed in time');
+    if (number === undefined || clock.monotonic() >= until) return;
+    if (current) current.until = until;
+    else begin(number, until);
+  };
+
+  const nextTerm = (signal: AbortSignal): Promise<Term | undefined> =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      void aborted(signal).then(() => resolve(undefined));
+    });
+
+  return {
+    term: () => (current && isValid(current) ? current.number : undefined),
+    lead: async (work, signal) => {
+      while (!signal.aborted) {
+        const term = current ?? (await nextTerm(signal));
+        if (!term) return;
+        const both = AbortSignal.any([signal, term.end.signal]);
+        const task = work(both);
+        working.add(task);
+        await task.finally(() => working.delete(task));
+        await aborted(both);
+      }
+    },
+    run: async (signal) => {
+      while (!signal.aborted) {
+        try {
+          await attempt(signal);
+          failing = false;
+        } catch (error) {
+          if (!failing && !signal.aborted)
+            log.warn({ reason: messageOf(error) }, 'failed to read or write the Lease, retrying');
+          failing = true;
+        }
+        await clock.sleep(jittered(RETRY_MS, JITTER), signal).catch(() => undefined);
+      }
+      await Promise.allSettled(working);
+      current?.end.abort();
+      current = undefined;
+      await lease
+        .release({ timeoutMs: ATTEMPT_TIMEOUT_MS })
+        .catch((error: unknown) =>
+          log.warn({ reason: messageOf(error) }, 'failed to give up the Lease'),
+        );
+    },
+  };
+};
+
+/** A write outside of a term is a KubeError with reason `NotLeading`. Reviews of tokens write nothing, and everybody may ask for them. */
+export const leadersClient = (
+  client: KubeClient,
+  { term }: Pick<Leadership, 'term'>,
+): KubeClient => {
+  const check = (verb: string, resource: Parameters<typeof resourceName>[0]): void => {
+    if (term() !== undefined) return;
+    throw new KubeError(`${verb} ${resourceName(resource)}`, 'this replica does not lead', {
+      status: 0,
+      reason: 'NotLeading',
+    });
+  };
+  return {
+    ...client,
+    create: async (r, ...rest) => {
+      if (r.group !== 'authentication.k8s.io') check('create', r);
+      return client.create(r, ...rest);
+    },
+    replace: async (r, ...rest) => {
+      check('replace', r);
+      return client.replace(r, ...rest);
+    },
+    patch: async (r, ...rest) => {
+      check('patch', r);
+      return client.patch(r, ...rest);
+    },
+    delete: async (r, ...rest) => {
+      check('delete', r);
+      return client.delete(r, ...rest);
+    },
+  };
+};

@@ -1,0 +1,126 @@
+/** Two coordinators at a time: one writes, whatever becomes of it; the other answers, and takes over. */
+import type * as z from 'zod';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { readScrape, valueIn } from '../../judge/prometheus.ts';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import { createRunningPod, setPodState } from './pods.ts';
+import { createRule, firewallRules } from './rules.ts';
+import { eventually, pause } from './eventually.ts';
+import { createWorld, type CoordinatorProcess, type World } from './world.ts';
+
+const PURPOSE = 'cnf-1';
+const RULES = 10;
+const WINDOW_MS = 5_000;
+
+let world: World;
+let coordinators: [CoordinatorProcess, CoordinatorProcess];
+let agent: SimulatedAgent;
+let rules: RuleObject[];
+/** All rules, as the API server tells of them. */
+let watch: Reflector<z.infer<typeof firewallRules.schema>>;
+/** Versions of the rules that the API server has told of. */
+let versions = 0;
+const watching = new AbortController();
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: 60_000 });
+  const first = world.coordinator;
+  await world.startCoordinator({ POD_NAME: 'coordinator-b' });
+  coordinators = [first, world.coordinator];
+  const pod = await createRunningPod(world, { name: 'cnf-1-a', purpose: PURPOSE });
+  agent = await createAgent(world, pod, { purpose: PURPOSE });
+  const names = Array.from({ length: RULES }, (_, index) => `rule-${index}`);
+  rules = await Promise.all(names.map((name) => createRule(world, { name, purpose: PURPOSE })));
+  watch = new Reflector({
+    client: world.client,
+    resource: firewallRules,
+    selection: { namespace: world.namespace },
+    log: silentLogger,
+    onEvent: () => {
+      versions += 1;
+    },
+  });
+  void watch.run(watching.signal);
+});
+afterAll(async () => {
+  watching.abort();
+  await agent.close();
+  await Promise.all(coordinators.map((each) => each.stop('SIGKILL')));
+  await world.close();
+});
+
+const read = async (
+  { httpUrl }: CoordinatorProcess,
+  name: string,
+  labels = {},
+): Promise<number> => {
+  const answer = await fetch(`${httpUrl}/metrics`);
+  return valueIn(readScrape(await answer.text()), `sdewan_coordinator_${name}`, labels) ?? 0;
+};
+const leads = async (one: CoordinatorProcess) => (await read(one, 'leading')) === 1;
+const writesOf = (one: CoordinatorProcess) =>
+  read(one, 'status_writes_total', { result: 'written' });
+
+const roles = async () => {
+  const [a, b] = coordinators;
+  await eventually(async () => Number(await leads(a)) + Number(await leads(b))).toBe(1);
+  return (await leads(a)) ? { leader: a, other: b } : { leader: b, other: a };
+};
+
+const sayTo = async (one: CoordinatorProcess): Promise<void> => {
+  world.coordinator = one;
+  await agent.says(...rules.map((rule) => [rule, 'Applied'] as const));
+};
+const inSync = (): number => watch.store.list().filter(({ status }) => status?.inSync).length;
+
+describe('of two coordinators', () => {
+  it('one writes, also when each has heard something else', async () => {
+    const { leader, other } = await roles();
+    await sayTo(leader);
+    await eventually(inSync).toBe(RULES);
+    const before = { versions, other: await writesOf(other) };
+    await pause(WINDOW_MS);
+    expect(versions).toBe(before.versions);
+    expect(before.other).toBe(0);
+  });
+
+  it('both serve, and only the one that writes says how things are', async () => {
+    const { leader, other } = await roles();
+    for (const one of coordinators) expect((await fetch(`${one.httpUrl}/readyz`)).status).toBe(200);
+    const state = { state: 'live' };
+    expect(await read(leader, 'pods', state)).toBe(1);
+    expect(await read(other, 'pods', state)).toBe(0);
+  });
+
+  it('the other takes over from one that was stopped, and that one writes nothing when it goes on', async () => {
+    const { leader, other } = await roles();
+    await sayTo(other);
+    const before = await writesOf(leader);
+    leader.send('SIGSTOP');
+    await setPodState(world, agent.pod, { ready: false });
+    await eventually(() => leads(other)).toBe(true);
+    await eventually(inSync).toBe(0);
+    const written = versions;
+    leader.send('SIGCONT');
+    await eventually(() => leads(leader)).toBe(false);
+    await setPodState(world, agent.pod, { ready: true });
+    await eventually(inSync).toBe(RULES);
+    await pause(WINDOW_MS);
+    expect(versions - written).toBe(RULES);
+    expect(await writesOf(leader)).toBe(before);
+  });
+
+  it('the other takes over at once from one that stops', async () => {
+    const { leader, other } = await roles();
+    await sayTo(other);
+    const startedAt = performance.now();
+    await leader.stop('SIGTERM');
+    await eventually(() => leads(other)).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    await pause(WINDOW_MS);
+    expect(inSync()).toBe(RULES);
+  });
+});
