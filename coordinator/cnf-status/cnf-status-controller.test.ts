@@ -85,6 +85,7 @@ it('writes at once what has befallen a pod, and paces what its OpenWRT is like',
     classicNamespace: undefined,
     namespace: undefined,
     metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
     clock: systemClock,
     log: silentLogger,
   });

@@ -138,7 +138,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
 
   /** Those of CNFs that are there, and of those that went while this replica did not lead. */
   const markAll = async (signal: AbortSignal): Promise<void> => {
-    for (const pod of deps.pods()?.() ?? []) mark(pod);
+    for (const pod of deps.pods()?.() ?? []) mark(pod, false);
     const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
     const selection = { namespace: only, labelSelector: labels, signal };
     try {
