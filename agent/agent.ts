@@ -23,6 +23,8 @@ import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
 import { openReported } from './report/reported.ts';
 import { createReportClient } from './report/client.ts';
+import { createCoordinators, resolveHost } from './report/coordinators.ts';
+import { createOrders } from './report/asides.ts';
 import { createInformationSource } from './report/information.ts';
 import { createPublisher } from './report/publish.ts';
 import { createStatus } from './report/status.ts';
@@ -96,25 +98,39 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
   });
   const metrics = createAgentMetrics(registry, status);
-  const client = createReportClient({
-    url: env.SDEWAN_COORDINATOR_URL,
-    caFile: env.SDEWAN_COORDINATOR_CA_FILE,
-    serverName: env.SDEWAN_COORDINATOR_SERVER_NAME,
-    tokenFile: env.SDEWAN_COORDINATOR_TOKEN_FILE,
-    namespace: env.SDEWAN_NAMESPACE,
-    pod: env.SDEWAN_POD_NAME,
+  const bootId = randomUUID();
+  const isOrder = createOrders(clock);
+  let sequence = 0;
+  let reporting = Promise.resolve();
+  const publisher = createCoordinators({
+    urls: env.SDEWAN_COORDINATOR_URL,
+    resolve: resolveHost,
+    clientOf: (target) =>
+      createReportClient({
+        target: { ...target, serverName: env.SDEWAN_COORDINATOR_SERVER_NAME ?? target.serverName },
+        caFile: env.SDEWAN_COORDINATOR_CA_FILE,
+        tokenFile: env.SDEWAN_COORDINATOR_TOKEN_FILE,
+        namespace: env.SDEWAN_NAMESPACE,
+        pod: env.SDEWAN_POD_NAME,
+        clock,
+      }),
+    publisherOf: (client, publisherLog) =>
+      createPublisher({
+        snapshot: status.snapshot,
+        client,
+        bootId,
+        startedAt,
+        nextSequence: () => (sequence += 1),
+        purpose: env.SDEWAN_PURPOSE,
+        heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
+        clock,
+        isOrder,
+        onCommentsReported: (packages) =>
+          (reporting = reporting.then(() => reported.add(packages))),
+        onSent: (outcome) => metrics.reports.inc({ outcome }),
+        log: publisherLog,
+      }),
     clock,
-  });
-  const publisher = createPublisher({
-    snapshot: status.snapshot,
-    client,
-    bootId: randomUUID(),
-    startedAt,
-    purpose: env.SDEWAN_PURPOSE,
-    heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
-    clock,
-    onCommentsReported: reported.add,
-    onSent: (outcome) => metrics.reports.inc({ outcome }),
     log,
   });
   const onChange = (): void => {

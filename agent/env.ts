@@ -56,9 +56,9 @@ export const agentEnvSchema = z.object({
     .describe("Name in OpenWRT's certificate, if it is not the host of the URL."),
 
   SDEWAN_COORDINATOR_URL: envField
-    .url()
+    .urls()
     .describe(
-      "The coordinator's URL, as seen from the pod. The agent applies rules also while the coordinator does not answer.",
+      "The coordinator's URL, as seen from the pod, or several, separated by commas. The agent reports to each address of each. It applies rules also while no coordinator answers.",
     ),
   SDEWAN_COORDINATOR_CA_FILE: envField
     .text()
@@ -67,7 +67,7 @@ export const agentEnvSchema = z.object({
   SDEWAN_COORDINATOR_SERVER_NAME: envField
     .text()
     .optional()
-    .describe("Name in the coordinator's certificate, if it is not the host of the URL."),
+    .describe("Name in the coordinators' certificate, if it is not the host of the URL."),
   SDEWAN_COORDINATOR_TOKEN_FILE: envField
     .text()
     .describe("File with the pod's token for the coordinator. Read again when it changes."),

@@ -9,6 +9,9 @@ import type { Snapshot } from './status.ts';
 /** Of what is known, what only later versions take. */
 export type Apart = Pick<Snapshot, 'information' | 'commentsLost' | 'doubt' | 'verified'>;
 
+/** Six heartbeats. */
+const FORGOTTEN_MS = 60_000;
+
 export type Aside = {
   /** Fields for the report that is sent next. */
   fields: (report: Report, apart: Apart) => object;
@@ -36,6 +39,19 @@ export const createVersionAside = (clock: Pick<Clock, 'now'>, startedAt: number)
   };
 };
 
+/** An earlier leader is not obeyed. Where the API server was set back, the numbers of terms begin anew: a number is forgotten in time. */
+export const createOrders = (
+  clock: Pick<Clock, 'monotonic'>,
+): ((answer: ReportAnswer) => boolean) => {
+  let highest = { number: 0, at: 0 };
+  return ({ leaseTransitions: number = 0 }) => {
+    const at = clock.monotonic();
+    const isLate = number < highest.number && at - highest.at < FORGOTTEN_MS;
+    if (!isLate && number > 0) highest = { number, at };
+    return !isLate;
+  };
+};
+
 /** What OpenWRT is like: again to each coordinator, and whenever it changes. */
 export const createInformationAside = (): Aside => {
   /** By the epoch of the coordinator that takes it: the last that it has, as JSON; undefined: none yet. */
@@ -60,6 +76,7 @@ export const createInformationAside = (): Aside => {
 /** Which comments were lost. `onReported`: a coordinator has received it, and none needs it again. */
 export const createCommentsAside = (
   onReported: (packages: readonly string[]) => Promise<void>,
+  isOrder: (answer: ReportAnswer) => boolean,
 ): Aside => {
   let takes = false;
   let unreported: readonly string[] = [];
@@ -72,9 +89,9 @@ export const createCommentsAside = (
       takes = false;
       return sent.length > 0 ? { commentsLost: [...sent] } : {};
     },
-    answered: async ({ takesCommentsLost, wantsFull }) => {
-      takes = takesCommentsLost === true;
-      const isReported = sent.length > 0 && wantsFull !== true;
+    answered: async (answer) => {
+      takes = answer.takesCommentsLost === true && isOrder(answer);
+      const isReported = takes && sent.length > 0 && answer.wantsFull !== true;
       if (isReported) await onReported(sent);
       return takes && !isReported && unreported.length > 0;
     },

@@ -1,16 +1,27 @@
 /** POSTs reports to the coordinator. Token and CA are read again as they are rotated; the token goes nowhere else. */
 import * as z from 'zod';
-import { reportAnswerSchema, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import {
+  OTHERS_HEADER,
+  reportAnswerSchema,
+  type Report,
+  type ReportAnswer,
+} from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
 import { exchange } from '../io/exchange.ts';
 
+/** One coordinator. */
+export type ReportTarget = {
+  url: URL;
+  /** Name in its certificate; undefined: the host of the URL. */
+  serverName: string | undefined;
+  /** To how many other coordinators the agent reports, too. */
+  others: () => number;
+};
+
 export type ReportClientOptions = {
-  /** Base URL of the coordinator. */
-  url: string;
+  target: ReportTarget;
   caFile?: string | undefined;
-  /** Name in the coordinator's certificate; default: the host of the URL. */
-  serverName?: string | undefined;
   tokenFile: string;
   namespace: string;
   pod: string;
@@ -27,9 +38,9 @@ const MAX_ANSWER_BYTES = 65_536;
 const HTTP_UNAUTHORIZED = 401;
 
 export const createReportClient = (options: ReportClientOptions): ReportClient => {
-  const { namespace, pod, clock } = options;
+  const { namespace, pod, clock, target } = options;
   const path = `/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/report`;
-  const endpoint = new URL(path, options.url);
+  const endpoint = new URL(path, target.url);
   const token = createRotatedFile(options.tokenFile, { clock });
   const ca =
     options.caFile === undefined ? undefined : createRotatedFile(options.caFile, { clock });
@@ -39,10 +50,11 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
         method: 'POST',
         url: endpoint,
         ca: await ca?.read(),
-        serverName: options.serverName,
+        serverName: target.serverName,
         headers: {
           authorization: `Bearer ${(await token.read()).trim()}`,
           'content-type': 'application/json',
+          [OTHERS_HEADER]: String(target.others()),
         },
         body: JSON.stringify(report),
         maxBytes: MAX_ANSWER_BYTES,

@@ -8,6 +8,7 @@ import {
 } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { createOrders } from './asides.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 
 const STARTED_AT = 1_000;
@@ -40,6 +41,7 @@ type World = {
 const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
   const outcomes: string[] = [];
+  let sequence = 0;
   const commentsTold: string[] = [];
   const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
   const publisher: Publisher = createPublisher({
@@ -60,6 +62,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     },
     bootId: 'boot-id-1',
     startedAt: STARTED_AT,
+    nextSequence: () => (sequence += 1),
     purpose: 'cnf-1',
     heartbeatMs,
     clock: systemClock,
@@ -67,6 +70,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       commentsTold.push(...packages);
       delete world.commentsLost;
     },
+    isOrder: createOrders(systemClock),
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
   });

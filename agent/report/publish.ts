@@ -24,9 +24,13 @@ export type PublisherDeps = {
   bootId: string;
   /** When this agent started, wall-clock milliseconds. */
   startedAt: number;
+  /** Grows with each call; all publishers of a boot have one. */
+  nextSequence: () => number;
   purpose: string;
   heartbeatMs: number;
   clock: Clock;
+  /** Whether what an answer asks for is to be done. */
+  isOrder: (answer: ReportAnswer) => boolean;
   /** The coordinator has received that these packages have lost their comments. */
   onCommentsReported: (packages: readonly string[]) => Promise<void>;
   onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
@@ -46,13 +50,12 @@ const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 
 export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, bootId, purpose, heartbeatMs, clock, onSent, log } = deps;
-  let sequence = 0;
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
   let received: { sequence: number; epoch: string; rules: string } | undefined;
   const asides = [
     createVersionAside(clock, deps.startedAt),
     createInformationAside(),
-    createCommentsAside(deps.onCommentsReported),
+    createCommentsAside(deps.onCommentsReported, deps.isOrder),
   ];
   let failing = false;
 
@@ -70,7 +73,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
     const { rules, openwrt, unwatchedKinds, ...apart } = snapshot();
     const text = JSON.stringify(rules);
-    sequence += 1;
+    const sequence = deps.nextSequence();
     const head = { version: 1, bootId, sequence, purpose, openwrt, unwatchedKinds } as const;
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.rules === text) {

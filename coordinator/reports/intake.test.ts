@@ -1,3 +1,4 @@
+import { OTHERS_HEADER } from '#shared/protocol/report.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -100,9 +101,26 @@ it('takes the report of an agent that is newer than itself, without what it does
 
 it('gives no orders, and does not take what is told once, while another replica leads', async () => {
   term = undefined;
-  const answer = await app()(JSON.stringify(report()));
+  const reportsToBoth = { authorization: 'Bearer good', [OTHERS_HEADER]: '1' };
+  const answer = await app()(JSON.stringify(report()), reportsToBoth);
   expect(await answer.json()).toEqual({ epoch: 'epoch-1', version: 2, takesInformation: true });
 });
+
+it.each([undefined, '0', 'x'])(
+  'takes no report of an agent that reports to nobody else, while another replica leads (%s)',
+  async (others) => {
+    const headers = { authorization: 'Bearer good', ...(others && { [OTHERS_HEADER]: others }) };
+    term = undefined;
+    const send = app();
+    const answer = await send(JSON.stringify(report()), headers);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: { code: 'not-leading' } },
+    ]);
+    term = 1;
+    expect((await send(JSON.stringify(report()), headers)).status).toBe(200);
+  },
+);
 
 it('asks for a full report when it does not know what is repeated', async () => {
   const answer = await app()(JSON.stringify(report({ repeats: 0 })));

@@ -2,6 +2,7 @@
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import {
+  OTHERS_HEADER,
   REPORT_VERSION,
   reportSchema,
   type Report,
@@ -47,6 +48,8 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
     // Before anything of the body is read: only agents may make us hold a megabyte.
     async (context, next) => {
       if (!deps.isReady()) throw new Refusal('unavailable');
+      const others = Number(context.req.header(OTHERS_HEADER) ?? 0);
+      if (deps.term() === undefined && !(others > 0)) throw new Refusal('not-leading');
       const { namespace, pod } = context.req.param();
       const signal = AbortSignal.any([
         context.req.raw.signal,
@@ -98,7 +101,9 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
     const { code, details, status } = refusal;
     deps.onResult(code);
     const reason = refusal.cause === undefined ? undefined : messageOf(refusal.cause);
-    deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
+    // Only until the agent has come to the one that leads.
+    if (code !== 'not-leading')
+      deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
     // The rest of a refused body is not read, so the connection is of no more use.
     context.header('Connection', 'close');
     if (status === 503) context.header('Retry-After', '2');

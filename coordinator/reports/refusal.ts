@@ -14,6 +14,7 @@ export const refusals = {
   'too-large': [413, 'the body is larger than 1 MiB'],
   'not-json': [400, 'the body is not JSON'],
   'bad-report': [422, 'the report does not have the form that this coordinator understands'],
+  'not-leading': [503, 'another coordinator leads, and this agent reports to one only'],
   unavailable: [503, 'the coordinator cannot check reports now'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 

@@ -11,6 +11,11 @@
 import * as z from 'zod';
 import { informationSchema } from './information.ts';
 
+/**
+ * Header of a report: to how many other coordinators the agent reports. Where there are none, or it is an older agent that knows of one only,
+ * what it says would be lost on a coordinator that does not lead.
+ */
+export const OTHERS_HEADER = 'sdewan-other-coordinators';
 /** 2: fields that are unknown are left out; `clock` and `doubt`. */
 export const REPORT_VERSION = 2;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */

@@ -25,6 +25,8 @@ export const envField = {
   int: (min: number, max: number) => z.coerce.number().int().min(min).max(max),
   port: () => z.coerce.number().int().min(0).max(65_535),
   url: () => z.url({ protocol: /^https?$/ }),
+  /** At least one, separated by commas. */
+  urls: () => envField.list().pipe(z.array(envField.url()).min(1)),
   /** Separated by commas; empty parts are left out. */
   list: () =>
     z.string().transform((text) =>

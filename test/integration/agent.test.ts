@@ -35,10 +35,10 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-const start = async (): Promise<void> => {
+const start = async (coordinatorUrl = coordinator.url): Promise<void> => {
   agent = await startAgent({
     openwrt,
-    coordinatorUrl: coordinator.url,
+    coordinatorUrl,
     kubeconfig: cluster.kubeconfig,
     namespace,
   });
@@ -90,6 +90,21 @@ describe('agent', () => {
 
     await cluster.kubectl(['-n', namespace, 'delete', 'firewallrule', 'reject-80']);
     await expect.poll(names, SOON).toEqual(['sdewan_zone_lan1']);
+  });
+
+  it('reports to each of several coordinators, whatever becomes of the others', async () => {
+    const [other, third] = [await startCoordinator(), await startCoordinator()];
+    await third.stop();
+    await start([coordinator, third, other].map(({ url }) => url).join());
+    await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
+    for (const one of [coordinator, other])
+      await expect.poll(() => one.stateOf('lan1'), SOON).toBe('Applied');
+    coordinator.forget();
+    await expect.poll(() => coordinator.stateOf('lan1'), SOON).toBe('Applied');
+    await coordinator.stop();
+    await apply(cr('FirewallZone', 'lan2', { network: ['ovn-net2'], input: 'ACCEPT' }));
+    await expect.poll(() => other.stateOf('lan2'), SOON).toBe('Applied');
+    await other.stop();
   });
 
   it('tells how OpenWRT is to a coordinator that takes it, and again when that changes', async () => {

@@ -129,7 +129,7 @@ it(
     const agents = pods.map((pod, index) => {
       const tokenFile = tokenFiles[index] ?? '';
       const client = createReportClient({
-        url: world.url,
+        target: { url: new URL(world.url), serverName: undefined, others: () => 0 },
         caFile,
         tokenFile,
         namespace,

@@ -7,6 +7,7 @@ import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
 import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_RULES_PER_PAGE,
+  OTHERS_HEADER,
   type Report,
   type RuleReport,
   type RuleState,
@@ -38,7 +39,13 @@ export type SimulatedAgent = {
   close: () => Promise<void>;
 };
 
-export type PostOptions = { namespace: string; pod: string; token?: string; body: string | Buffer };
+export type PostOptions = {
+  namespace: string;
+  pod: string;
+  token?: string;
+  others?: number;
+  body: string | Buffer;
+};
 
 /** A connection pool that trusts the CA of the test's coordinator. */
 export const connect = ({ ca }: World): Agent => new Agent({ connect: { ca } });
@@ -56,6 +63,7 @@ export const post = async (
       dispatcher,
       headers: {
         'content-type': 'application/json',
+        [OTHERS_HEADER]: String(options.others ?? 1),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       body,

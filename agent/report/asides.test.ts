@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createOrders } from './asides.ts';
+
+it('orders are those of the latest term that was seen, whoever answers first', () => {
+  const clock = createManualClock();
+  const isOrder = createOrders(clock);
+  const of = (leaseTransitions?: number): boolean =>
+    isOrder({ epoch: 'e', ...(leaseTransitions !== undefined && { leaseTransitions }) });
+  expect([of(), of(3), of(2), of(3), of(4), of(3), of()]).toEqual([
+    true,
+    true,
+    false,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  // The API server was set back, and all coordinators count from there.
+  clock.advance(60_000);
+  expect([of(1), of(2), of(1)]).toEqual([true, true, false]);
+});
