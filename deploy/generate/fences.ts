@@ -64,6 +64,13 @@ const notRules = (resources: readonly Resource[], rules: readonly KindDefinition
     : [{ name: 'ties-rules-to-a-cnf', expression: expression.join(' && ') }];
 };
 
+const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
+  const made = rules.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
+  const names = made.map(({ plural }) => `'${plural}'`).join(', ');
+  const expression = `request.resource.resource in [${names}]`;
+  return [{ name: 'isOfAKindThatItMakes', expression }];
+};
+
 /** `rules` are also among `resources`. */
 export const fenceBlocks = (
   resources: readonly Resource[],
@@ -75,5 +82,6 @@ export const fenceBlocks = (
   'rules-changed': requests(rules, ['CREATE', 'UPDATE', 'DELETE']),
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
   'rights-on-resources': coordinatorRights(resources, rules),
+  'made-by-the-coordinator': madeByCoordinator(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });
