@@ -21,6 +21,16 @@ const requests = (resources: readonly Named[], operations: readonly string[]): o
       : [{ apiGroups, apiVersions: ['*'], resources: ['*'], operations, scope }];
   });
 
+/** Requests about these resources alone. */
+const requestsAbout = (resources: readonly Named[], operations: readonly string[]): object[] =>
+  groupsOf(resources).map((group) => ({
+    apiGroups: [group],
+    apiVersions: ['*'],
+    resources: resources.filter((one) => one.group === group).map(({ plural }) => plural),
+    operations,
+    scope: '*',
+  }));
+
 const rightsOn = (
   resources: readonly Named[],
   verbs: readonly string[],
@@ -78,6 +88,10 @@ export const fenceBlocks = (
 ): Blocks => ({
   'rules-created': requests(rules, ['CREATE']),
   'rules-written': requests(rules, ['CREATE', 'UPDATE']),
+  'rules-that-run-programs': requestsAbout(
+    rules.filter(({ runsPrograms }) => runsPrograms),
+    ['CREATE', 'UPDATE'],
+  ),
   'rules-updated': requests(rules, ['UPDATE']),
   'rules-changed': requests(rules, ['CREATE', 'UPDATE', 'DELETE']),
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),

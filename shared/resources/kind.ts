@@ -109,6 +109,8 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
    * says so.
    */
   holdsKeys?: true;
+  /** Its specs name programs that OpenWRT runs: `local_updown` and `remote_updown` of `connections`, which a policy limits. */
+  runsPrograms?: true;
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
   /** What admission warns of and allows; each names the field. */

@@ -13,6 +13,7 @@ import {
   COORDINATOR,
   create,
   dnat,
+  lease,
   MARK,
   OF_THE_TEST,
   OWNER,
@@ -402,7 +403,53 @@ const objects = ({ closed, open }: Places): Case[] => [
       }),
     },
   },
+  {
+    ...POLICY_OF_OBJECTS,
+    message: 'the coordinator may create no Leases except sdewan-coordinator',
+    denied: {
+      'create a Lease of another name': create(lease(SYSTEM, 'kube-scheduler')),
+      'create a Lease elsewhere': create(lease(open, 'mine')),
+    },
+    allowed: { 'create its Lease': create(lease(open, COORDINATOR)) },
+  },
 ];
+
+const programs = ({ closed }: Places): Case[] => {
+  const host = (name: string, updown: object): object =>
+    withMetadata(
+      rule('IpsecHost', name, {
+        remote: '192.0.2.1',
+        authentication_method: 'psk',
+        pre_shared_key: 'key',
+        crypto_proposal: ['p'],
+        connections: [{ name, conn_type: 'tunnel', mode: 'add', ...updown }],
+      }),
+      {
+        namespace: closed,
+        labels: { sdewanPurpose: 'cnf-1' },
+        annotations: { 'sdewan.akraino.org/references': 'off' },
+      },
+    );
+  return [
+    {
+      policy: 'sdewan-programs',
+      message:
+        "spec.connections: local_updown and remote_updown must be one of /etc/updown, /etc/updown_oip; ConfigMap sdewan-programs of the coordinator's namespace lists them",
+      who: 'operator',
+      denied: {
+        'have a shell run': create(host('a', { local_updown: '/bin/sh' })),
+        'have a program run with arguments': create(host('a', { remote_updown: '/etc/updown -x' })),
+        'have one of two programs run': create(
+          host('a', { local_updown: '/etc/updown', remote_updown: '/usr/bin/wget' }),
+        ),
+      },
+      allowed: {
+        'have a program run that is listed': create(host('a', { local_updown: '/etc/updown_oip' })),
+        'create a connection that runs none': create(host('a', { remote_updown: '' })),
+      },
+    },
+  ];
+};
 
 const POLICY_OF_WEBHOOKS = { policy: 'sdewan-coordinator-webhooks', who: 'coordinator' } as const;
 
@@ -471,6 +518,7 @@ const webhooks = (): Case[] => {
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...deletions(places),
+  ...programs(places),
   ...bindings(places),
   ...rules(places),
   ...objects(places),

@@ -65,6 +65,11 @@ export const secret = (namespace: string, name: string, type = 'Opaque'): object
   type,
   metadata: { name, namespace },
 });
+export const lease = (namespace: string, name: string): object => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name, namespace },
+});
 export const dnat = (namespace: string, name: string, labels: object = {}): object => {
   const spec = { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' };
   return withMetadata(rule('FirewallDNAT', name, spec), {

@@ -27,6 +27,7 @@ export const ipsecHost = defineKind({
   shortNames: ['ipsech'],
   description: 'An IPsec remote that the CNF connects to as a host.',
   holdsKeys: true,
+  runsPrograms: true,
   spec: z.strictObject(remoteFields(connection)),
   specRules: remoteRules,
   references: remoteReferences,

@@ -67,14 +67,14 @@ export const connectionFields = () => ({
     .enum(['start', 'add', 'route'])
     .describe('start: connect at once; route: connect on traffic; add: wait for the other side.'),
   local_updown: command().describe(
-    'Program that strongSwan runs when the connection comes up or goes down.',
+    'Program that strongSwan runs when the connection comes up or goes down: one that ConfigMap sdewan-programs lists.',
   ),
   local_firewall: oneOf(['yes', 'no']).describe(
     'Whether strongSwan opens the firewall on this side.',
   ),
   remote_subnet: plainNetworks().describe('Networks of the other side.'),
   remote_sourceip: addressPool().describe('Address or pool that the other side gets.'),
-  remote_updown: command().describe('Program for the other side.'),
+  remote_updown: command().describe('Program for the other side, likewise.'),
   remote_firewall: oneOf(['yes', 'no']).describe('The same on the other side.'),
   crypto_proposal: z
     .array(reference(A_PROPOSAL))

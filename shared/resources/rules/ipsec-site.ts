@@ -29,6 +29,7 @@ export const ipsecSite = defineKind({
   description:
     'An IPsec remote that connects networks behind the CNF with networks behind the remote.',
   holdsKeys: true,
+  runsPrograms: true,
   spec: z.strictObject(remoteFields(connection)),
   specRules: remoteRules,
   references: remoteReferences,

@@ -87,8 +87,8 @@ const moveBinding = (
 ): object => ({
   ...spec,
   policyName: rename(spec.policyName ?? ''),
-  // The others look only at this installation's own user.
-  ...(spec.policyName === 'sdewan-purpose' && {
+  // These look only at this installation's own user.
+  ...(!spec.policyName?.startsWith('sdewan-coordinator') && {
     matchResources: { namespaceSelector: only(installation) },
   }),
 });

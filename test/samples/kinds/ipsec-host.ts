@@ -61,7 +61,7 @@ export const samples: Samples = {
             local_firewall: 'yes',
             remote_subnet: '192.168.1.0/24, 192.168.2.0/24',
             remote_sourceip: '10.9.0.0/24',
-            remote_updown: '/etc/updown -x',
+            remote_updown: '/etc/updown_oip',
             remote_firewall: 'no',
             crypto_proposal: ['aead'],
             mark: 30,
@@ -433,7 +433,7 @@ config tunnel 'rw_1'
 	option local_firewall 'yes'
 	option remote_subnet '192.168.1.0/24,192.168.2.0/24'
 	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown -x'
+	option remote_updown '/etc/updown_oip'
 	option remote_firewall 'no'
 	option mark '30'
 	option if_id '7'

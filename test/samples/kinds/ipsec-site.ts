@@ -107,7 +107,7 @@ export const samples: Samples = {
             local_firewall: 'yes',
             remote_subnet: '192.168.1.0/24',
             remote_sourceip: '10.9.0.0/24',
-            remote_updown: '/etc/updown -x',
+            remote_updown: '/etc/updown_oip',
             remote_firewall: 'no',
             crypto_proposal: ['prop-1'],
             mark: 30,
@@ -244,7 +244,7 @@ config tunnel 'site_a'
 	option local_firewall 'yes'
 	option remote_subnet '192.168.1.0/24'
 	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown -x'
+	option remote_updown '/etc/updown_oip'
 	option remote_firewall 'no'
 	list crypto_proposal 'prop_1'
 	option mark '30'
@@ -520,7 +520,7 @@ config tunnel 'site_a'
 	option local_firewall 'yes'
 	option remote_subnet '192.168.1.0/24'
 	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown -x'
+	option remote_updown '/etc/updown_oip'
 	option remote_firewall 'no'
 	option mark '30'
 	option local_subnet '10.1.0.0/16,10.2.0.0/16'
