@@ -18,7 +18,8 @@ export const CNF_CA_LABEL = 'cnf-cert-secret';
 /** JSON on CNF pods, read by the Nodus CNI: which network is which interface. */
 export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
 
-const PREFIX = 'sdewan.akraino.org';
+/** Of our own labels, annotations and finalizers. */
+export const PREFIX = 'sdewan.akraino.org';
 /** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
 /** `deny`, `warn` or `off`: what admission makes of references of this CR that do not hold, instead of its default. */

@@ -3,7 +3,7 @@
  * only when the API server said so; a watch that is refused, silent or not served takes nothing away.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
+import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -33,9 +33,6 @@ export type RuleSource = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** kubectl's copy of the whole manifest. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
-
 export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
   const { client, namespace, purpose, onChange, log, timings } = deps;
   const leftOut = deps.kinds.map(({ kind }) => kind).filter((kind) => deps.leftOut.includes(kind));
@@ -44,7 +41,7 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
     (resource) =>
       new Reflector({
         client,
-        resource: { ...resource, schema: leanRule },
+        resource: { ...resource, schema: heldRule },
         selection: { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
         onEvent: onChange,
         onState: onChange,
@@ -78,8 +75,5 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
   };
 };
 
-/** A thousand rules are kept in memory: only what the agent looks at. */
-const leanRule = objectSchema.transform(({ apiVersion, kind, metadata, spec }): RuleObject => {
-  if (metadata.annotations) Reflect.deleteProperty(metadata.annotations, LAST_APPLIED);
-  return { apiVersion, kind, metadata, spec };
-});
+/** Agents do not look at statuses. */
+const heldRule = keptRuleSchema.transform(({ status: _, ...rule }): RuleObject => rule);

@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Index } from '#shared/kube/key-index.ts';
-import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
@@ -55,7 +55,7 @@ export class Rules {
           client,
           clock,
           log,
-          resource,
+          resource: { ...resource, schema: keptRuleSchema },
           selection: { namespace },
           onEvent: (event) => this.#onEvent(resource, event),
         }),

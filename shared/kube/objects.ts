@@ -1,5 +1,6 @@
 /** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. What comes from the API server is parsed by them. */
 import * as z from 'zod';
+import { PREFIX } from '../names.ts';
 
 const texts = z.record(z.string(), z.string());
 
@@ -64,6 +65,23 @@ export type RuleObject = KubeObject & {
   spec?: unknown;
   status?: unknown;
 };
+
+/**
+ * What a watch keeps of a rule. Annotations of others, such as kubectl's copy of the whole object, can be larger than all else, and whoever
+ * may write a rule may write them.
+ */
+export const keptRuleSchema = objectSchema.transform(
+  ({ apiVersion, kind, metadata: { annotations, ...metadata }, spec, status }): RuleObject => ({
+    apiVersion,
+    kind,
+    metadata: { ...metadata, ...(annotations && { annotations: oursIn(annotations) }) },
+    ...(spec !== undefined && { spec }),
+    ...(status !== undefined && { status }),
+  }),
+);
+
+const oursIn = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter(([name]) => name.startsWith(PREFIX)));
 
 /** What is needed to address a resource on the API server, and to read its objects. */
 export type ResourceType<T extends object = RuleObject> = {

@@ -57,7 +57,9 @@ export type ReflectorOptions<T extends KubeObject> = {
   random?: () => number;
 };
 
-/** Of a whole list: longer than for other requests, it can be large. */
+/** What is not kept of an object is gone with its page, so that the largest permitted ones fit into a small process. */
+const PAGE_SIZE = 200;
+/** Of a page: longer than for other requests, it can be large. */
 const LIST_TIMEOUT_MS = 60_000;
 /** A watch that ends sooner counts as a failure, so that a server that ends each at once is not asked without pause. */
 const SHORTEST_WATCH_MS = 1_000;
@@ -142,6 +144,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
       ...selection,
       signal,
       timeoutMs: LIST_TIMEOUT_MS,
+      pageSize: PAGE_SIZE,
     });
     this.#emit(this.#store.replace(list.items));
     this.#setState({ ...this.#state, listed: true });

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest';
+import { keptRuleSchema } from './objects.ts';
+
+it('what is kept of a rule has no annotations but ours, and no fields that nobody reads', () => {
+  const metadata = {
+    name: 'a',
+    namespace: 'edge',
+    uid: 'uid-a',
+    resourceVersion: '1',
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    labels: { sdewanPurpose: 'cnf-1' },
+  };
+  const rule = { apiVersion: 'g/v1', kind: 'FirewallRule', spec: { src: 'lan' }, status: {} };
+  const annotations = {
+    'kubectl.kubernetes.io/last-applied-configuration': 'x'.repeat(1_000),
+    'example.org/note': 'y',
+    'sdewan.akraino.org/order': '5',
+  };
+  const read = { ...rule, metadata: { ...metadata, annotations, managedFields: [] }, extra: 'z' };
+  expect(keptRuleSchema.parse(read)).toEqual({
+    ...rule,
+    metadata: { ...metadata, annotations: { 'sdewan.akraino.org/order': '5' } },
+  });
+});
