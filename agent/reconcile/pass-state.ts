@@ -11,6 +11,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import type { ApplyResult, Fingerprint, KernelLook, ReadResult } from '../device/driver.ts';
+import type { Authors } from './authors.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
@@ -154,7 +155,11 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
     stuck: state.stuck,
   });
 
-export const standingIn = (state: PassState, plan: Plan): Standing =>
+export const standingIn = (
+  state: PassState,
+  plan: Plan,
+  authors: Pick<Authors, 'of' | 'wasRemoved'>,
+): Standing =>
   standingOf({
     rules: state.input.rules,
     paused: state.input.paused,
@@ -165,6 +170,7 @@ export const standingIn = (state: PassState, plan: Plan): Standing =>
     unsettled: state.ledger.unsettled,
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
+    authors,
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
   });

@@ -85,7 +85,7 @@ describe('a pass', () => {
     await agent.run([drop('a', DELETING), drop('b')]);
     expect(rulesThere()).toEqual(['of_an_administrator', 'b']);
     expect(saidOf(agent)).toMatchObject({ a: 'unwanted Removing' });
-    expect(agent.standings.at(-1)?.strays).toEqual(new Set());
+    expect(agent.standings.at(-1)?.removed).toEqual(new Set(['FirewallRule-a']));
   });
 
   it('leaves alone what is there for kinds that the API server does not serve', async () => {
@@ -113,7 +113,28 @@ describe('a pass', () => {
     };
     await agent.run([drop('a', DELETING)]);
     expect(openwrt.transactions).toHaveLength(2);
-    expect(agent.standings.at(-1)?.strays).toContain('firewall');
+    expect(agent.standings.at(-1)?.removed).toEqual(new Set());
+  });
+
+  it('a deleted rule is gone from the pass that removed it on, however many others are deleted meanwhile', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    await agent.run(names.map((name) => drop(name)));
+    for (const [at] of names.entries()) {
+      agent.standings.length = 0;
+      await agent.run(names.map((name, index) => drop(name, index <= at ? DELETING : {})));
+      const gone = agent.standings.map(({ removed }) => removed.size);
+      expect(gone).toEqual([at, at + 1]);
+    }
+  });
+
+  it('after a restart a deleted rule is not gone before all is gone of which nobody knows whose it was', async () => {
+    await agent.run([drop('a'), drop('b')]);
+    await agent.run([drop('a'), drop('b', DELETING)]);
+    await restart();
+    put('firewall', ...openwrt.sections('firewall'), namedSection('rule', 'sdewan_rule_x'));
+    agent.standings.length = 0;
+    await agent.run([drop('a'), drop('b', DELETING)]);
+    expect(agent.standings.map(({ removed }) => removed.size)).toEqual([0, 1]);
   });
 });
 
@@ -130,7 +151,7 @@ describe('a pass of a pod that is paused', () => {
     expect(openwrt.transactions).toHaveLength(1);
     expect(agent.drifts).toEqual([]);
     const standing = agent.standings.at(-1);
-    expect(standing).toMatchObject({ paused: true, strays: new Set(['firewall']) });
+    expect(standing).toMatchObject({ paused: true, removed: new Set() });
     expect(standing?.inForce).toEqual(new Set());
     expect([...(standing?.lacking.values() ?? [])]).toEqual(['its table']);
     expect(saidOf(agent)).toMatchObject({ b: 'unwanted Removing' });
@@ -373,7 +394,7 @@ describe('what ICN made', () => {
     withMade(made('a'));
     await agent.run([drop('a', { ...ICN, ...DELETING })], { paused: true });
     expect(openwrt.renames).toEqual([]);
-    expect(agent.standings.at(-1)?.strays).toContain('firewall');
+    expect(agent.standings.at(-1)?.removed).toEqual(new Set());
   });
 
   it('gets our name in its place before anything else is written, and nothing more when it is as the rule says', async () => {

@@ -14,6 +14,7 @@ import {
   type Driver,
   type Fingerprint,
 } from '../device/driver.ts';
+import { createAuthors, type Authors } from './authors.ts';
 import { blame, refuseWarned } from './blame.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
@@ -60,36 +61,47 @@ export const createPass = (deps: PassDeps): Pass => {
   /** What each package was brought to by this process. */
   let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
   const patience = createPatience(deps.clock);
+  const authors = createAuthors();
+  const within = { ...deps, authors };
+  const tell = (standing: Standing): void => {
+    authors.settle(standing.removed);
+    deps.onStanding(standing);
+  };
 
   return async (input, signal) => {
     const read = await driver.read(signal);
     refusals.review(input.rules, read.incarnation);
     const found = afterRead(deps.kinds, input, read, ledger.record());
     if (input.paused) {
-      deps.onStanding(standingIn(found, planNow(deps, found)));
+      tell(standingIn(found, planNow(within, found), authors));
       return found.fingerprint;
     }
     const looked = kernelDrift.found(patience(found));
     const state = await takeOver(deps, looked.state, signal);
-    const plan = planNow(deps, state);
+    const plan = planNow(within, state);
     const drifted = [...new Set([...driftIn(plan, reached), ...looked.drifted])];
     if (drifted.length > 0) deps.onDrift(drifted);
-    if (plan.deltas.length > 0) deps.onStanding(standingIn(state, plan));
+    if (plan.deltas.length > 0) tell(standingIn(state, plan, authors));
 
-    const end = await bringAbout(deps, { state, plan }, signal);
+    const end = await bringAbout(within, { state, plan }, signal);
 
-    const standing = standingIn(end.state, end.plan);
+    const standing = standingIn(end.state, end.plan, authors);
     await lastGood.replace(nextLastGood(lastGood.current(), standing));
     reached = end.plan.desired;
     kernelDrift.left(standing);
-    deps.onStanding(standing);
+    tell(standing);
     return end.state.fingerprint;
   };
 };
 
 type Look = { state: PassState; plan: Plan };
+type Within = PassDeps & { authors: Authors };
 
-const planNow = ({ lastGood, refusals }: PassDeps, state: PassState, search?: Search): Plan => {
+const planNow = (
+  { lastGood, refusals, authors }: Within,
+  state: PassState,
+  search?: Search,
+): Plan => {
   const held = new Set(search?.held());
   const heldBack = state.input.rules
     .filter(({ metadata }) => held.has(metadata.uid))
@@ -102,10 +114,12 @@ const planNow = ({ lastGood, refusals }: PassDeps, state: PassState, search?: Se
       },
     ]);
   const refused = new Map([...heldBack, ...refusals.current()]);
-  return planOf(state, { lastGood: lastGood.current(), refused });
+  const plan = planOf(state, { lastGood: lastGood.current(), refused });
+  authors.note(plan.verdicts);
+  return plan;
 };
 
-const bringAbout = async (deps: PassDeps, first: Look, signal: AbortSignal): Promise<Look> => {
+const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promise<Look> => {
   const search = createSearch();
   let { state, plan } = first;
   for (let tries = 1; ; tries += 1) {
@@ -126,7 +140,7 @@ const bringAbout = async (deps: PassDeps, first: Look, signal: AbortSignal): Pro
 
 /** One write, with what the ledger says before and after it, and with what it tells of the rules. */
 const carryOut = async (
-  deps: PassDeps,
+  deps: Within,
   { state, plan }: Look,
   search: Search,
   signal: AbortSignal,
@@ -138,7 +152,7 @@ const carryOut = async (
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);
   deps.onTransaction(result.outcome);
-  if (isDone) refuseWarned(deps, standingIn(next, plan));
+  if (isDone) refuseWarned(deps, standingIn(next, plan, deps.authors));
   else await blame(deps, { search, plan }, result);
   return next;
 };

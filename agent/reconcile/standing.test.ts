@@ -25,6 +25,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     unsettled: new Set(),
     untaken: new Set(),
     lacking: new Map(),
+    authors: { of: () => undefined, wasRemoved: () => false },
     warningOf: () => undefined,
     ...change,
   });
@@ -55,47 +56,94 @@ describe('a section is in force', () => {
   });
 });
 
-describe('a package holds, or may hold, something of ours that no rule wants', () => {
-  const cases: Record<string, { change: Partial<StandingInput>; expected: string[] }> = {
-    'not when all of ours is wanted': { change: {}, expected: [] },
-    'when such a section was read': {
-      change: { observed: new Map([packageOf('firewall', ours, stray)]) },
-      expected: ['firewall'],
+const deleted = (name: string, kind = 'FirewallRule'): Verdict => ({
+  rule: ruleOf(kind, name, {}),
+  revision: '',
+  generationInForce: 1,
+  verdict: 'unwanted',
+  reason: 'Removing',
+  message: '',
+  sections: [],
+});
+const uidOf = ({ rule }: Verdict): string => rule.metadata.uid;
+
+describe('a deleted rule is gone', () => {
+  const old = deleted('old');
+  const other = deleted('other');
+  const plan: StandingInput['plan'] = {
+    verdicts: [old],
+    deltas: [],
+    differing: new Set(),
+    desired: new Map([['firewall', [ours]]]),
+  };
+  const there = new Map([packageOf('firewall', ours, stray)]);
+  const by = (verdict: Verdict, removed: readonly Verdict[] = []): StandingInput['authors'] => ({
+    of: (key) => (key === `firewall.${stray.name}` ? uidOf(verdict) : undefined),
+    wasRemoved: (uid) => removed.some((each) => uidOf(each) === uid),
+  });
+  const unsettled = new Set(['firewall']);
+  const cases: Record<string, { change: Partial<StandingInput>; gone: boolean }> = {
+    'when all of ours is wanted': { change: {}, gone: true },
+    'not while a section that was made for it is there': {
+      change: { observed: there, authors: by(old) },
+      gone: false,
     },
-    'not when it is of a kind that the API server does not serve': {
+    'not while that is there again, although it was gone before': {
+      change: { observed: there, authors: by(old, [old]) },
+      gone: false,
+    },
+    'whatever is there that was made for another': {
+      change: { observed: there, authors: by(other) },
+      gone: true,
+    },
+    'not while a section of its package is there of which nobody knows for whom it was made': {
+      change: { observed: there },
+      gone: false,
+    },
+    'still, when it was gone before such a section came': {
+      change: { observed: there, authors: { of: () => undefined, wasRemoved: () => true } },
+      gone: true,
+    },
+    'whatever is there of a kind that the API server does not serve': {
       change: {
-        observed: new Map([packageOf('firewall', ours, stray)]),
+        observed: there,
         ownership: { kinds, ledger: new Map(), unserved: ['FirewallRule'] },
       },
-      expected: [],
+      gone: true,
     },
-    'when its service may not have been reloaded since it was written': {
-      change: { unsettled: new Set(['firewall']) },
-      expected: ['firewall'],
+    'not while its service may not have been reloaded since the file was written': {
+      change: { unsettled },
+      gone: false,
     },
-    'when it cannot be read': {
+    'still, when the file of its package is written for others': {
+      change: { unsettled, authors: by(other, [old]) },
+      gone: true,
+    },
+    'not while its package cannot be read': {
       change: { observed: new Map(), unusable: new Map([['firewall', 'does not parse']]) },
-      expected: ['firewall'],
+      gone: false,
     },
   };
-  it.each(Object.entries(cases))('%s', (_what, { change, expected }) => {
-    expect([...look(change).strays]).toEqual(expected);
+  it.each(Object.entries(cases))('%s', (_what, { change, gone }) => {
+    expect(look({ plan, ...change }).removed.has(uidOf(old))).toBe(gone);
   });
 
-  it('when it refers to a file that no rule wants, or whose files are hidden now', () => {
+  it('not while its package refers to a file that no rule wants, or whose files are hidden now', () => {
+    const site = deleted('site', 'IpsecSite');
+    const isGone = (change: Partial<StandingInput>): boolean => {
+      const desired = new Map([[deviceFiles.name, []]]);
+      return look({ plan: { ...plan, verdicts: [site], desired }, ...change }).removed.has(
+        uidOf(site),
+      );
+    };
     const file = fileSection('/etc/ipsec.d/private/sdewan-1.pem', 'a key');
-    const desired = new Map([[deviceFiles.name, []]]);
     const ledger = new Map([[`${deviceFiles.name}.${file.name}`, 'IpsecSite']]);
     const ownership = { kinds, ledger, unserved: [] };
     const ipsec = packageOf('ipsec');
-    const left = look({ observed: new Map([ipsec, packageOf(deviceFiles.name, file)]) }, desired);
-    expect([...left.strays]).toContain('ipsec');
-    const hidden = look({ observed: new Map([ipsec]), ownership }, desired);
-    expect([...hidden.strays]).toContain('ipsec');
-    const gone = look({ observed: new Map(), ownership }, desired);
-    expect([...gone.strays]).toEqual([]);
-    const clean = look({ observed: new Map([ipsec, packageOf(deviceFiles.name)]) }, desired);
-    expect([...clean.strays]).toEqual([]);
+    expect(isGone({ observed: new Map([ipsec, packageOf(deviceFiles.name, file)]) })).toBe(false);
+    expect(isGone({ observed: new Map([ipsec]), ownership })).toBe(false);
+    expect(isGone({ observed: new Map(), ownership })).toBe(true);
+    expect(isGone({ observed: new Map([ipsec, packageOf(deviceFiles.name)]) })).toBe(true);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
+import type { Authors } from './authors.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
 
@@ -20,8 +21,8 @@ export type Standing = {
   paused: boolean;
   /** Why nobody has looked into the kernel; undefined when somebody has. */
   kernelUnread?: string | undefined;
-  /** Packages that hold, or may hold, something of ours that no rule wants. */
-  strays: ReadonlySet<string>;
+  /** Uids of rules that are to be away, and of which nothing is left. */
+  removed: ReadonlySet<string>;
   /** `package.section` -> what OpenWRT said of it. */
   warnings: ReadonlyMap<string, string>;
   /** Packages that OpenWRT has, and that cannot be read or written to; why. */
@@ -37,7 +38,7 @@ export const NOTHING_KNOWN: Standing = {
   inForce: new Set(),
   lacking: new Map(),
   paused: false,
-  strays: new Set(),
+  removed: new Set(),
   warnings: new Map(),
   unusable: new Map(),
   packages: new Map(),
@@ -56,21 +57,17 @@ export type StandingInput = {
   untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
   kernelUnread?: string | undefined;
+  authors: Pick<Authors, 'of' | 'wasRemoved'>;
   warningOf: (uciPackage: string, section: string) => string | undefined;
 };
 
 export const standingOf = (input: StandingInput): Standing => {
-  const { rules, plan, observed, unusable, ownership, unsettled, untaken, lacking, warningOf } =
-    input;
+  const { rules, plan, observed, unusable, ownership, unsettled, lacking, warningOf } = input;
   const inForce = new Set<string>();
-  const strays = new Set([...unsettled, ...unusable.keys(), ...untaken]);
   const warnings = new Map<string, string>();
   for (const [name, desired] of plan.desired) {
     const sections = observed.get(name)?.sections ?? [];
     const there = new Map(sections.map((section) => [section.name, section]));
-    const wanted = new Set(desired.map((section) => section.name));
-    const isOurs = isOursIn(name, ownership);
-    if (sections.some((section) => !wanted.has(section.name) && isOurs(section))) strays.add(name);
     for (const section of desired) {
       const found = there.get(section.name);
       if (unsettled.has(name) || found === undefined || !sectionsEqual(found, section)) continue;
@@ -80,7 +77,6 @@ export const standingOf = (input: StandingInput): Standing => {
       if (warning !== undefined) warnings.set(key, warning);
     }
   }
-  for (const name of usersOfStrays(input, strays)) strays.add(name);
   const packages = new Map(
     ownership.kinds.flatMap(({ kind, uci }): [string, string][] =>
       uci ? [[kind, uci.package]] : [],
@@ -97,12 +93,52 @@ export const standingOf = (input: StandingInput): Standing => {
     lacking,
     paused,
     kernelUnread,
-    strays,
+    removed: removedIn(input, packages),
     warnings,
     unusable,
     packages,
     leftOvers,
   };
+};
+
+/** One that was gone before is so while none of its sections is there, whatever is under way in their package. */
+const removedIn = (
+  input: StandingInput,
+  packages: ReadonlyMap<string, string>,
+): ReadonlySet<string> => {
+  const { authors, plan } = input;
+  const { strays, left } = straysIn(input);
+  const isSettled = ({ kind }: RuleObject): boolean => !strays.has(packages.get(kind) ?? '');
+  return new Set(
+    plan.verdicts
+      .filter(({ verdict }) => verdict === 'unwanted')
+      .map(({ rule }) => rule)
+      .filter((rule) => !left.has(rule.metadata.uid))
+      .filter((rule) => authors.wasRemoved(rule.metadata.uid) || isSettled(rule))
+      .map(({ metadata }) => metadata.uid),
+  );
+};
+
+/**
+ * `left`: uids of rules of which a section is there that no rule wants. `strays`: packages that hold such a section of nobody known, or
+ * may hold something.
+ */
+const straysIn = (input: StandingInput): { strays: Set<string>; left: Set<string> } => {
+  const { plan, observed, unusable, ownership, unsettled, untaken, authors } = input;
+  const strays = new Set([...unsettled, ...unusable.keys(), ...untaken]);
+  const left = new Set<string>();
+  for (const [name, desired] of plan.desired) {
+    const wanted = new Set(desired.map((section) => section.name));
+    const isOurs = isOursIn(name, ownership);
+    for (const section of observed.get(name)?.sections ?? []) {
+      if (wanted.has(section.name) || !isOurs(section)) continue;
+      const author = authors.of(ledgerKey(name, section.name));
+      if (author === undefined) strays.add(name);
+      else left.add(author);
+    }
+  }
+  for (const name of usersOfStrays(input, strays)) strays.add(name);
+  return { strays, left };
 };
 
 /** What is left in a part beside the packages stands with the packages whose sections refer to it. */

@@ -106,7 +106,7 @@ describe('what is said of a rule', () => {
     },
     'not Removed while the pod is paused and holds something of it': {
       input: {
-        standing: standing({ paused: true, verdicts: [unwanted], strays: new Set(['firewall']) }),
+        standing: standing({ paused: true, verdicts: [unwanted] }),
       },
       expected: [
         'Pending',
@@ -149,16 +149,19 @@ describe('what is said of a rule', () => {
       },
       expected: ['Failed', 'InvalidSpec', 'spec.src'],
     },
-    'Removed when nothing of ours that is not wanted was read back': {
-      input: { standing: standing({ verdicts: [unwanted] }) },
+    'Removed when nothing of it was read back': {
+      input: { standing: standing({ verdicts: [unwanted], removed: new Set(['uid-a']) }) },
       expected: ['Removed', 'Removed', ''],
     },
-    'not Removed while its package holds something of ours that no rule wants': {
-      input: { standing: standing({ verdicts: [unwanted], strays: new Set(['firewall']) }) },
+    'not Removed while something of it is, or may be, left': {
+      input: { standing: standing({ verdicts: [unwanted] }) },
       expected: ['Pending', 'Removing', ''],
     },
     'not Removed while OpenWRT does not answer': {
-      input: { standing: standing({ verdicts: [unwanted] }), told: 'silent' },
+      input: {
+        standing: standing({ verdicts: [unwanted], removed: new Set(['uid-a']) }),
+        told: 'silent',
+      },
       expected: ['Pending', 'OpenwrtUnreachable', ''],
     },
     'not Removed while its package cannot be read': {

@@ -59,14 +59,12 @@ const pausedWith = (what: string): Outcome => ({
   message: `${sentenceOf('Paused')}: ${what}`,
 });
 
-/** A package that OpenWRT does not have holds nothing of ours. */
-const removedOrNot = ({ rule }: Verdict, input: BuildInput): Outcome => {
-  const { packages, strays, paused } = input.standing;
-  const name = packages.get(rule.kind);
-  if (name === undefined || !strays.has(name))
+const removedOrNot = ({ rule }: Verdict, { standing, hindrance }: BuildInput): Outcome => {
+  if (standing.removed.has(rule.metadata.uid))
     return { state: 'Removed', reason: 'Removed', message: '' };
-  if (paused) return pausedWith('it removes the rule when the annotation is removed from the pod');
-  return { state: 'Pending', reason: 'Removing', message: input.hindrance };
+  if (standing.paused)
+    return pausedWith('it removes the rule when the annotation is removed from the pod');
+  return { state: 'Pending', reason: 'Removing', message: hindrance };
 };
 
 /** What keeps anything from being said of the rule now, whatever was read before. */
