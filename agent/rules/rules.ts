@@ -76,4 +76,9 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
 };
 
 /** Agents do not look at statuses. */
-const heldRule = keptRuleSchema.transform(({ status: _, ...rule }): RuleObject => rule);
+const heldRule = keptRuleSchema.transform(({ apiVersion, kind, metadata, spec }): RuleObject => ({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+}));
