@@ -53,7 +53,7 @@ const judge = async (mutant: Mutant, tree: Tree, { prove }: CampaignDeps): Promi
       proved.push({ proof, outcome: await prove(proof, tree.root) });
     return verdictOf(proved);
   } finally {
-    tree.revert(mutant.patch);
+    tree.revert();
   }
 };
 

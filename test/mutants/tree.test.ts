@@ -68,8 +68,21 @@ describe('a tree', () => {
     expect(tree.apply(patch)).toBe(true);
     expect(readFileSync(workspace, 'utf8')).toBe('bug\n');
     expect(readFileSync(path.join(checkout, 'tools/tool.ts'), 'utf8')).toBe('tool\n');
-    tree.revert(patch);
+    tree.revert();
     expect(readFileSync(workspace, 'utf8')).toBe('tool\n');
+  });
+
+  it('is clean after a bug whose place looks like another', () => {
+    const checkout = checkoutWith();
+    const text = 'undo\n}\n\nundo\ncheck\n}\n';
+    writeFileSync(path.join(checkout, 'a.ts'), text);
+    using tree = copyTree(checkout);
+    const patch =
+      'diff --git a/a.ts b/a.ts\n--- a/a.ts\n+++ b/a.ts\n@@ -2,3 +2,2 @@\n undo\n-check\n }\n';
+    expect(tree.apply(patch)).toBe(true);
+    expect(readFileSync(path.join(tree.root, 'a.ts'), 'utf8')).not.toContain('check');
+    tree.revert();
+    expect(readFileSync(path.join(tree.root, 'a.ts'), 'utf8')).toBe(text);
   });
 
   it('says that a patch does not apply', () => {

@@ -2,13 +2,16 @@
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -17,8 +20,11 @@ export type Tree = {
   root: string;
   /** False: the patch does not apply, and nothing is changed. */
   apply: (patch: string) => boolean;
-  /** Takes back what `apply` did. @throws where a test has changed the same lines */
-  revert: (patch: string) => void;
+  /**
+   * Gives the files of the last patch that was applied their text from before. Not the patch in reverse: without the lines of the bug,
+   * its place may not be the only one that fits.
+   */
+  revert: () => void;
 } & Disposable;
 
 export const copyTree = (checkout: string): Tree => {
@@ -34,19 +40,22 @@ export const copyTree = (checkout: string): Tree => {
     remove();
     throw error;
   }
-  const git = (patch: string, ...args: string[]): void => {
+  const git = (patch: string): void => {
     // In a repository git would look for the files from its top.
     const env = { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(root) };
-    execFileSync('git', ['apply', '--whitespace=nowarn', ...args, '-'], {
+    execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
       cwd: root,
       env,
       input: patch,
       stdio: ['pipe', 'ignore', 'pipe'],
     });
   };
+  let before: readonly (readonly [file: string, bytes: Buffer | undefined])[] = [];
   return {
     root,
     apply: (patch) => {
+      const files = [...patch.matchAll(/^diff --git a\/(\S+) /gm)].map(([, file = '']) => file);
+      before = files.map((file) => [file, bytesOf(path.join(root, file))]);
       try {
         git(patch);
         return true;
@@ -54,10 +63,17 @@ export const copyTree = (checkout: string): Tree => {
         return false;
       }
     },
-    revert: (patch) => git(patch, '--reverse'),
+    revert: () => {
+      for (const [file, bytes] of before)
+        if (bytes === undefined) rmSync(path.join(root, file), { force: true });
+        else writeFileSync(path.join(root, file), bytes);
+    },
     [Symbol.dispose]: remove,
   };
 };
+
+const bytesOf = (file: string): Buffer | undefined =>
+  existsSync(file) ? readFileSync(file) : undefined;
 
 /** Those that git knows and new ones, not what it ignores. */
 const filesOf = (checkout: string): string[] =>
