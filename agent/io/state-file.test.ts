@@ -7,13 +7,14 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { openStateFile } from './state-file.ts';
+import { StateFileError, openStateFile } from './state-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -63,6 +64,16 @@ describe('a state file', () => {
     rmSync(folder, { recursive: true });
     await expect(file.write({ version: 1, count: 2 })).rejects.toThrow('ENOENT');
     expect(file.value().count).toBe(1);
+  });
+
+  it('names itself and the cause when the folder is full', async () => {
+    const file = await open();
+    symlinkSync('/dev/full', join(folder, 'x.json.new'));
+    await expect(file.write({ version: 1, count: 1 })).rejects.toThrow(
+      'the agent cannot write x.json in its state folder: ENOSPC: no space left on device',
+    );
+    await expect(file.write({ version: 1, count: 1 })).rejects.toThrow(StateFileError);
+    expect(file.value().count).toBe(0);
   });
 
   it.each([

@@ -3,14 +3,15 @@
  * it holds either the old or the new value. Each says its version; the one place where versions are converted, or refused, is here.
  */
 import { open, readFile, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import * as z from 'zod';
+import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type StateFile<T> = {
   /** The value of the last `write`, or of the file as it was found. */
   value: () => T;
-  /** Resolves when the value is on disk. Calls must not overlap. */
+  /** Resolves when the value is on disk. Calls must not overlap. @throws StateFileError */
   write: (value: T) => Promise<void>;
 };
 
@@ -27,6 +28,15 @@ export type StateFileOptions<T> = {
   log: Logger;
 };
 
+/** The folder is full, read-only or gone: nothing is written to OpenWRT meanwhile, since nobody would know what is ours. */
+export class StateFileError extends Error {
+  override name = 'StateFileError';
+  constructor(path: string, cause: unknown) {
+    const why = messageOf(cause);
+    super(`the agent cannot write ${basename(path)} in its state folder: ${why}`, { cause });
+  }
+}
+
 const OWNER_ONLY = 0o600;
 const versionedSchema = z.looseObject({ version: z.int().min(1) });
 
@@ -39,19 +49,27 @@ export const openStateFile = async <T extends object>(
   return {
     value: () => current,
     write: async (value) => {
-      const temporary = `${path}.new`;
-      const file = await open(temporary, 'w', OWNER_ONLY);
       try {
-        await file.writeFile(JSON.stringify(value));
-        await file.sync();
-      } finally {
-        await file.close();
+        await replaceWhole(path, JSON.stringify(value));
+      } catch (error) {
+        throw new StateFileError(path, error);
       }
-      await rename(temporary, path);
-      await syncFolder(dirname(path));
       current = value;
     },
   };
+};
+
+const replaceWhole = async (path: string, text: string): Promise<void> => {
+  const temporary = `${path}.new`;
+  const file = await open(temporary, 'w', OWNER_ONLY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+  await syncFolder(dirname(path));
 };
 
 const load = async <T extends object>(options: StateFileOptions<T>): Promise<T> => {

@@ -7,6 +7,7 @@ import {
   OpenwrtUnreachableError,
   type Driver,
 } from '../device/driver.ts';
+import { StateFileError } from '../io/state-file.ts';
 import { createLoop, type Attempt } from './loop.ts';
 
 const stopping: AbortController[] = [];
@@ -223,12 +224,14 @@ describe('a pass runs', () => {
 describe('a pass that fails', () => {
   const blocked = new OpenwrtBlockedError('uci apply', 'pending');
   const silent = new OpenwrtUnreachableError('read', 'refused');
+  const full = new StateFileError('/state/ledger.json', new Error('ENOSPC'));
 
   it.each<[string, Error, Partial<Attempt>]>([
     ['somebody is in its way', blocked, { outcome: 'hindered', message: blocked.message }],
     ['OpenWRT does not do it', new OpenwrtError('uci apply', 'code 9'), { outcome: 'hindered' }],
     ['OpenWRT does not answer', silent, { outcome: 'unanswered', message: silent.message }],
-    ['its state cannot be written', new Error('ENOSPC'), { outcome: 'passed' }],
+    ['its state cannot be written', full, { outcome: 'hindered', message: full.message }],
+    ['nobody knows why', new Error('a bug'), { outcome: 'passed' }],
   ])('is repeated until it gets through when %s', async (_what, error, attempt) => {
     const { world, attempts, loop, next } = await start();
     world.pass = failing(error);

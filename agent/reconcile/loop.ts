@@ -14,6 +14,7 @@ import {
   type Driver,
   type Fingerprint,
 } from '../device/driver.ts';
+import { StateFileError } from '../io/state-file.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import type { SecretSource } from '../rules/secrets.ts';
 import type { KernelDrift } from './kernel-drift.ts';
@@ -48,7 +49,7 @@ export type Attempt =
   | { outcome: 'differs' }
   /** A pass came to its end. */
   | { outcome: 'passed' }
-  /** It answers, but a pass did not get through. */
+  /** It answers, but a pass did not get through, or the agent cannot keep what it has to know of it. */
   | { outcome: 'hindered'; message: string }
   /** `look`: not a pass, which may have gone on for long. */
   | { outcome: 'unanswered'; message: string; look: boolean };
@@ -146,10 +147,10 @@ export const createLoop = (deps: LoopDeps): Loop => {
         answeredAt = clock.monotonic();
         return soon();
       } catch (error) {
-        if (!(error instanceof OpenwrtError)) throw error;
+        const isKnown = error instanceof OpenwrtError || error instanceof StateFileError;
+        if (!isKnown) throw error;
         const message = messageOf(error);
-        const answers = !(error instanceof OpenwrtUnreachableError);
-        if (answers) {
+        if (!(error instanceof OpenwrtUnreachableError)) {
           onAttempt({ outcome: 'hindered', message }, begun);
           throw error;
         }
