@@ -41,8 +41,10 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
   };
   const shared = { client, now, onError, signal: stopping.signal };
   const events = createEventRecorder({ ...shared, nodeName: NODE_NAME });
+  const addresses = createAddressPool();
   const services = await startServices({
     ...shared,
+    addresses,
     onUnserved: (service, port, error) => {
       const subject = { ...service, kind: 'Service' };
       events.record(subject, 'Warning', 'NotServed', `port ${port}: ${error.message}`);
@@ -55,7 +57,7 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     podsDirectory: join(options.directory, 'pods'),
     logsDirectory: options.logsDirectory,
     images: options.images,
-    addresses: createAddressPool(),
+    addresses,
     services,
     events,
     nodeName: NODE_NAME,

@@ -1,7 +1,8 @@
 /**
  * What kube-proxy and the cluster's DNS are on a real node. ClusterIPs are loopback addresses on this control plane (see
  * SERVICE_RANGE), so a listener on each one forwards to a ready pod behind the Service, and the API server reaches
- * webhooks by their Services. Names of Services in URLs of a container's environment become their ClusterIPs.
+ * webhooks by their Services. Names of Services in URLs of a container's environment become their ClusterIPs. A headless Service gets
+ * two addresses, each for one of its pods at a time, and a URL with its name becomes two URLs: whoever wants all of its pods must take a list.
  */
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
@@ -9,15 +10,22 @@ import type { KubeClient } from '../kube/client.ts';
 import type { KubeObject, Pod } from '../kube/objects.ts';
 import { watchList } from '../kube/watch.ts';
 import { findPort } from './pod-ports.ts';
+import type { AddressPool } from './addresses.ts';
 import type { PortMap } from './loopback.ts';
 
 type ServicePort = { name?: string; protocol?: string; port: number; targetPort: number | string };
 export type Service = KubeObject & {
-  spec: { clusterIP?: string; selector?: Record<string, string>; ports?: ServicePort[] };
+  spec: {
+    clusterIP?: string;
+    selector?: Record<string, string>;
+    ports?: ServicePort[];
+    publishNotReadyAddresses?: boolean;
+  };
 };
 
 export type ServicesDeps = {
   client: KubeClient;
+  addresses: AddressPool;
   portsOf: (pod: Pod) => PortMap;
   onError: (error: unknown) => void;
   /** Nothing listens on the Service's port. */
@@ -36,43 +44,73 @@ const SERVICE_HOST =
 /** What is forwarded is small and waited for: with Nagle's algorithm each answer of a webhook would take up to 40 ms more. */
 const NO_DELAY = { noDelay: true };
 
+const HEADLESS_URL =
+  /\b(https?):\/\/([a-z0-9-]+)\.([a-z0-9-]+)\.svc(?:\.cluster\.local)?(:\d+)?([^\s,;"']*)/g;
+const SEATS = 2;
+
+/** An address of a headless Service, and the pod behind it. */
+type Seat = { address: string; pod: string | undefined };
+
 /** Resolves after the first list of Services; runs until `signal`. */
 export const startServices = async (deps: ServicesDeps): Promise<Services> => {
   const services = new Map<string, Service>();
   const pods = new Map<string, Pod>();
   const servers = new Map<string, Server>();
+  const seats = new Map<string, readonly Seat[]>();
   let turn = 0;
 
   const onService = (service: Service) => {
-    services.set(service.metadata.uid, service);
+    const { uid } = service.metadata;
+    services.set(uid, service);
+    if (isHeadless(service) && !seats.has(uid))
+      seats.set(
+        uid,
+        Array.from({ length: SEATS }, () => ({ address: deps.addresses.take(), pod: undefined })),
+      );
     for (const port of service.spec.ports ?? []) {
-      const key = keyOf(service, port);
-      if (key !== undefined && !servers.has(key)) servers.set(key, listen(service, port));
+      for (const host of hostsOf(service)) {
+        const key = `${host}:${port.port}`;
+        if (serves(port) && !servers.has(key)) servers.set(key, listen(service, port, host));
+      }
     }
   };
   const onServiceGone = (service: Service) => {
     services.delete(service.metadata.uid);
-    for (const port of service.spec.ports ?? []) {
-      const key = keyOf(service, port) ?? '';
-      servers.get(key)?.close();
-      servers.delete(key);
-    }
+    for (const host of hostsOf(service))
+      for (const { port } of service.spec.ports ?? []) {
+        servers.get(`${host}:${port}`)?.close();
+        servers.delete(`${host}:${port}`);
+      }
+    for (const { address } of seats.get(service.metadata.uid) ?? []) deps.addresses.give(address);
+    seats.delete(service.metadata.uid);
   };
 
-  const listen = ({ metadata, spec }: Service, { port }: ServicePort): Server => {
-    const server = createServer(NO_DELAY, (socket) => forward(socket, metadata.uid, port));
+  /** None for what nothing here can serve: without selector (the API server's own), or of an existing cluster. */
+  const hostsOf = (service: Service): readonly string[] => {
+    if (!service.spec.selector) return [];
+    const clusterIP = loopbackAddress(service);
+    if (clusterIP !== undefined) return [clusterIP];
+    return (seats.get(service.metadata.uid) ?? []).map(({ address }) => address);
+  };
+
+  const listen = ({ metadata, spec }: Service, { port }: ServicePort, host: string): Server => {
+    const server = createServer(NO_DELAY, (socket) =>
+      forward(socket, { uid: metadata.uid, port, host }),
+    );
     server.on('error', (error) => deps.onUnserved({ metadata, spec }, port, error));
-    server.listen(port, spec.clusterIP);
+    server.listen(port, host);
     server.unref();
     return server;
   };
 
   /** The Service is looked up at each connection: its selector and target may have changed since. */
-  const forward = (incoming: Socket, uid: string, port: number) => {
+  const forward = (
+    incoming: Socket,
+    { uid, port, host }: { uid: string; port: number; host: string },
+  ) => {
     const service = services.get(uid);
     const target = service?.spec.ports?.find((each) => each.port === port)?.targetPort;
-    const ready = service ? [...pods.values()].filter((pod) => serves(pod, service)) : [];
-    const pod = ready[turn++ % Math.max(1, ready.length)];
+    const pod = service && podFor(service, host);
     const local = pod && target !== undefined ? portOf(pod, target, deps.portsOf(pod)) : undefined;
     if (!pod?.status?.podIP || local === undefined) {
       incoming.resetAndDestroy(); // as a Service without endpoints refuses
@@ -87,6 +125,17 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
       one.on('close', () => other.destroy());
       one.pipe(other);
     }
+  };
+
+  const podFor = (service: Service, host: string): Pod | undefined => {
+    const behind = [...pods.values()].filter((pod) => isBehind(pod, service));
+    const all = seats.get(service.metadata.uid);
+    const seat = all?.find(({ address }) => address === host);
+    if (!all || !seat) return behind[turn++ % Math.max(1, behind.length)];
+    const isFree = ({ metadata }: Pod) => all.every((one) => one.pod !== metadata.uid);
+    const found = behind.find(({ metadata }) => metadata.uid === seat.pod) ?? behind.find(isFree);
+    seat.pod = found?.metadata.uid;
+    return found;
   };
 
   await Promise.all([
@@ -104,14 +153,27 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
     for (const server of servers.values()) server.close();
   });
 
+  const named = (name: string, namespace: string): Service | undefined =>
+    [...services.values()].find(
+      ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+    );
+
+  const rewriteHeadless = (
+    ...[url, scheme, name, namespace, port = '', rest = '']: readonly string[]
+  ): string => {
+    const service = named(name ?? '', namespace ?? '');
+    const all = service && seats.get(service.metadata.uid);
+    return all?.map(({ address }) => `${scheme}://${address}${port}${rest}`).join(',') ?? url ?? '';
+  };
+
   return {
     rewriteUrls: (text) =>
-      text.replaceAll(SERVICE_HOST, (host, name: string, namespace: string) => {
-        const found = [...services.values()].find(
-          ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
-        );
-        return (found && loopbackAddress(found)) ?? host;
-      }),
+      text
+        .replaceAll(HEADLESS_URL, (...parts: string[]) => rewriteHeadless(...parts.slice(0, 6)))
+        .replaceAll(SERVICE_HOST, (host, name: string, namespace: string) => {
+          const found = named(name, namespace);
+          return (found && loopbackAddress(found)) ?? host;
+        }),
   };
 };
 
@@ -119,16 +181,16 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
 const loopbackAddress = ({ spec }: Service): string | undefined =>
   spec.clusterIP?.startsWith('127.') ? spec.clusterIP : undefined;
 
-/** `undefined` for ports that nothing here can serve: headless, UDP, without selector (the API server's own). */
-const keyOf = (service: Service, { port, protocol = 'TCP' }: ServicePort): string | undefined =>
-  loopbackAddress(service) !== undefined && protocol === 'TCP' && service.spec.selector
-    ? `${service.metadata.uid}:${port}`
-    : undefined;
+const isHeadless = ({ spec }: Service): boolean =>
+  spec.clusterIP === 'None' && spec.selector !== undefined;
 
-const serves = ({ metadata, status }: Pod, service: Service): boolean =>
+const serves = ({ protocol = 'TCP' }: ServicePort): boolean => protocol === 'TCP';
+
+const isBehind = ({ metadata, status }: Pod, service: Service): boolean =>
   metadata.namespace === service.metadata.namespace &&
   metadata.deletionTimestamp === undefined &&
-  (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True') &&
+  (service.spec.publishNotReadyAddresses === true ||
+    (status?.conditions ?? []).some((each) => each.type === 'Ready' && each.status === 'True')) &&
   Object.entries(service.spec.selector ?? {}).every(
     ([name, value]) => metadata.labels?.[name] === value,
   );
