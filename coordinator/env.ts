@@ -83,10 +83,10 @@ export const coordinatorEnvSchema = z.object({
     .default('sdewan-agent:dev')
     .describe('Image of injected agents.'),
   SDEWAN_AGENT_COORDINATOR_URL: envField
-    .url()
+    .urls()
     .optional()
     .describe(
-      "URL that injected agents report to; default: the Service `sdewan-coordinator` in the coordinator's namespace, port 8443.",
+      "URLs that injected agents report to, separated by commas; default: the headless Service `sdewan-coordinator-reports` in the coordinator's namespace, port 8443, with the name of Service `sdewan-coordinator` in the certificate.",
     ),
   SDEWAN_AGENT_OPENWRT_URL: envField
     .url()
@@ -161,6 +161,12 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       "The coordinator's namespace, where the certificate Secret is; default: that of the service account.",
     ),
+  SDEWAN_DRAIN_MS: envField
+    .int(0, 60_000)
+    .default(5_000)
+    .describe(
+      'How long the coordinator still serves after SIGTERM, because calls come until every node knows that it goes.',
+    ),
   POD_NAME: envField
     .text()
     .optional()
@@ -215,7 +221,11 @@ export const certificatePolicyOf = (env: CoordinatorEnv, namespace: string): Cer
 export const injectOptionsOf = (env: CoordinatorEnv, namespace: string): InjectOptions => ({
   image: env.SDEWAN_AGENT_IMAGE,
   coordinatorUrl:
-    env.SDEWAN_AGENT_COORDINATOR_URL ?? `https://${SERVICE}.${namespace}.svc:${SERVICE_PORT}`,
+    env.SDEWAN_AGENT_COORDINATOR_URL?.join() ??
+    `https://${SERVICE}-reports.${namespace}.svc:${SERVICE_PORT}`,
+  ...(!env.SDEWAN_AGENT_COORDINATOR_URL && {
+    coordinatorServerName: `${SERVICE}.${namespace}.svc`,
+  }),
   coordinatorCaConfigMap: COORDINATOR_CA_CONFIG_MAP,
   openwrtUrl: env.SDEWAN_AGENT_OPENWRT_URL,
   driver: env.SDEWAN_AGENT_DRIVER,

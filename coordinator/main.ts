@@ -20,8 +20,12 @@ import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } 
 import { createGenerators, type Generators } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
+import { createNudge } from './nudge/nudge.ts';
 import { createTls } from './tls.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
+
+/** With the time for which it still serves. */
+const GRACE_MS = 15_000;
 
 const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
@@ -88,6 +92,11 @@ const main = async (signal: AbortSignal): Promise<void> => {
     record: coordinator.record,
   });
 
+  const nudge = createNudge({
+    ...common,
+    isReady: () => coordinator.notReady().length === 0,
+  });
+
   const health = await serveApp({
     fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
     hostname: env.SDEWAN_HTTP_HOST,
@@ -113,12 +122,14 @@ const main = async (signal: AbortSignal): Promise<void> => {
     coordinator.run(signal),
     webhooks.run(signal),
     generators.run(signal),
+    nudge.run(signal),
     tls.run(signal),
     electing,
   ]);
+  await systemClock.sleep(env.SDEWAN_DRAIN_MS);
   await Promise.all([intake.close(), health.close()]);
   await client.close();
   log.info('coordinator stopped');
 };
 
-await runProgram({ name: 'sdewan-coordinator', main });
+await runProgram({ name: 'sdewan-coordinator', main, graceMs: GRACE_MS });

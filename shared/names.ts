@@ -22,6 +22,8 @@ export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
 export const PREFIX = 'sdewan.akraino.org';
 /** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
+/** On owners of CNF pods: when the coordinator made them try again. */
+export const NUDGE_ANNOTATION = `${PREFIX}/nudge`;
 /** `deny`, `warn` or `off`: what admission makes of references of this CR that do not hold, instead of its default. */
 export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
 /**

@@ -61,7 +61,7 @@ describe('sdewan inject', () => {
     const lines = new Set(out.split('\n'));
     expect(DEPLOYMENT.split('\n').filter((line) => !lines.has(line))).toEqual([]);
     expect(out).toContain('- name: sdewan-agent');
-    expect(out).toContain('https://sdewan-coordinator.sdewan-system.svc:8443');
+    expect(out).toContain('https://sdewan-coordinator-reports.sdewan-system.svc:8443');
     await expect(out).toMatchFileSnapshot('../../test/golden/inject/deployment.yaml');
   });
 

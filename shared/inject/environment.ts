@@ -24,7 +24,10 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   ...optional(OWN_LOGIN_DIRECTORY_ENV, options.ownLogin ? OWN_LOGIN_DIRECTORY : undefined),
   { name: 'SDEWAN_COORDINATOR_URL', value: options.coordinatorUrl },
   // Named apart from the URL, so that the certificate is checked for it wherever the URL leads.
-  { name: 'SDEWAN_COORDINATOR_SERVER_NAME', value: new URL(options.coordinatorUrl).hostname },
+  {
+    name: 'SDEWAN_COORDINATOR_SERVER_NAME',
+    value: options.coordinatorServerName ?? hostOfFirst(options.coordinatorUrl),
+  },
   { name: 'SDEWAN_COORDINATOR_CA_FILE', value: `${MOUNTS.identity}/coordinator-ca.crt` },
   { name: 'SDEWAN_COORDINATOR_TOKEN_FILE', value: `${MOUNTS.identity}/token` },
   { name: 'SDEWAN_NETWORKS_FILE', value: `${MOUNTS.identity}/nfn-network` },
@@ -34,6 +37,8 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   { name: 'SDEWAN_LOG_LEVEL', value: options.logLevel },
   ...optional(WITHOUT_KINDS_ENV, options.withoutKinds?.join(',') || undefined),
 ];
+
+const hostOfFirst = (urls: string): string => new URL(urls.split(',')[0] ?? '').hostname;
 
 const field = (name: string, fieldPath: string): EnvVar => ({
   name,

@@ -6,8 +6,10 @@ export type LogLevel = (typeof logLevels)[number];
 
 export type InjectOptions = {
   image: string;
-  /** Base URL of the coordinator's report intake, https. */
+  /** Base URLs of coordinators' report intakes, https, separated by commas. */
   coordinatorUrl: string;
+  /** Name in their certificate; default: the host of the first URL. */
+  coordinatorServerName?: string | undefined;
   /** ConfigMap in the pod's namespace whose `ca.crt` signs the coordinator's certificate. */
   coordinatorCaConfigMap: string;
   /** OpenWRT as seen from the pod, e.g. `http://127.0.0.1:80`. */

@@ -2,7 +2,7 @@
  * What the installed policies deny, and what stands right beside it and is allowed: a case for each validation, in their order. The
  * message is the one that kubectl shows; `denied` and `allowed` are what `who` tries.
  */
-import { ORDER_ANNOTATION } from '#shared/names.ts';
+import { NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
 import {
   account,
@@ -406,11 +406,10 @@ const objects = ({ closed, open }: Places): Case[] => [
   {
     ...POLICY_OF_OBJECTS,
     message: 'the coordinator may create no Leases except sdewan-coordinator',
-    denied: {
-      'create a Lease of another name': create(lease(SYSTEM, 'kube-scheduler')),
-      'create a Lease elsewhere': create(lease(open, 'mine')),
+    denied: { 'create another Lease': create(lease('another')) },
+    allowed: {
+      'renew its own': patch(['lease', 'sdewan-coordinator', '-n', SYSTEM], { spec: {} }),
     },
-    allowed: { 'create its Lease': create(lease(open, COORDINATOR)) },
   },
 ];
 
@@ -515,6 +514,38 @@ const webhooks = (): Case[] => {
   ];
 };
 
+const nudges = ({ closed }: Places): Case[] => {
+  const change = (name: string, body: object): Attempt =>
+    patch(['daemonset', name, '-n', closed], body);
+  const annotated = (annotations: object) => ({ metadata: { annotations } });
+  const nudge = annotated({ [NUDGE_ANNOTATION]: 'now' });
+  const common = { policy: 'sdewan-coordinator-nudges', who: 'coordinator' } as const;
+  return [
+    {
+      ...common,
+      message:
+        'the coordinator may change only the annotation sdewan.akraino.org/nudge of the owners of pods',
+      denied: {
+        'change the spec of a DaemonSet': change('cnf', { spec: { minReadySeconds: 5 } }),
+        'change its labels': change('cnf', { metadata: { labels: { more: 'x' } } }),
+        'give it a finalizer': change('cnf', { metadata: { finalizers: ['example.org/a'] } }),
+        'give it another annotation': change('cnf', annotated({ more: 'x' })),
+        'change an annotation of it': change('cnf', annotated({ theirs: 'y' })),
+        'take an annotation from it': change('cnf', annotated({ theirs: null })),
+        'delete it': remove('daemonset', 'cnf', '-n', closed),
+      },
+      allowed: { 'nudge a DaemonSet of a CNF': change('cnf', nudge) },
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may change only the owners of CNF pods, by their label sdewanPurpose',
+      denied: { 'nudge a DaemonSet that is of no CNF': change('another', nudge) },
+      allowed: { 'nudge it again': change('cnf', annotated({ [NUDGE_ANNOTATION]: null })) },
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...deletions(places),
@@ -523,4 +554,5 @@ export const casesOf = (places: Places): Case[] => [
   ...rules(places),
   ...objects(places),
   ...webhooks(),
+  ...nudges(places),
 ];

@@ -65,11 +65,6 @@ export const secret = (namespace: string, name: string, type = 'Opaque'): object
   type,
   metadata: { name, namespace },
 });
-export const lease = (namespace: string, name: string): object => ({
-  apiVersion: 'coordination.k8s.io/v1',
-  kind: 'Lease',
-  metadata: { name, namespace },
-});
 export const dnat = (namespace: string, name: string, labels: object = {}): object => {
   const spec = { src: 'wan', proto: 'tcp', src_dport: '22', dest_ip: '10.0.0.1' };
   return withMetadata(rule('FirewallDNAT', name, spec), {
@@ -120,6 +115,30 @@ export const tenantsRights = (namespace: string): object[] => [
   binding(namespace, 'tenant', [account(namespace, 'tenant')], { kind: 'Role' }),
 ];
 
+export const lease = (name: string): object => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name, namespace: SYSTEM },
+});
+
+/** Without pods, for want of a node. */
+const daemonSet = (namespace: string, name: string, labels: object): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name, namespace, labels, annotations: { theirs: 'x' } },
+  spec: {
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name, ...labels } },
+      spec: {
+        serviceAccountName: 'cnf',
+        nodeSelector: { none: 'x' },
+        containers: [{ name: 'openwrt', image: 'none' }],
+      },
+    },
+  },
+});
+
 /** What the coordinator makes for it. */
 export const KEPT = [
   'rolebinding/sdewan-agent',
@@ -156,6 +175,8 @@ export const SILENT_STATUS = {
  */
 export const given = ({ closed }: Places): object[] => [
   cnf(closed),
+  daemonSet(closed, 'cnf', { sdewanPurpose: 'cnf-9' }),
+  daemonSet(closed, 'another', {}),
   role('ClusterRole', OF_THE_TEST),
   binding(closed, 'somebody-elses', [account(closed)], { name: 'view' }),
   configMap(closed, 'somebody-elses', CA),

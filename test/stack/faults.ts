@@ -3,6 +3,8 @@ import type { Cluster } from 'kind-test-harness';
 import { observePods, until } from './observe.ts';
 
 const SYSTEM = 'sdewan-system';
+/** As deploy/ has them. */
+const COORDINATORS = 2;
 const WAIT_MS = 120_000;
 
 export type Restore = () => Promise<void>;
@@ -32,7 +34,7 @@ export const coordinatorDown = async (cluster: Cluster): Promise<Restore> => {
     return stdout.trim() === '' ? true : undefined;
   });
   return async () => {
-    await scale(1);
+    await scale(COORDINATORS);
     await coordinatorReady(cluster);
   };
 };

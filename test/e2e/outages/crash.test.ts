@@ -30,7 +30,7 @@ describe('killed -9 in the middle of 100 creates and deletes', async () => {
     await waitInSync(cluster, namespace, [lan, ...rules.slice(0, half)]);
   });
 
-  const killCoordinator = async (): Promise<void> => {
+  const killCoordinators = async (): Promise<void> => {
     const { stdout } = await cluster.kubectl([
       'get',
       'pods',
@@ -39,12 +39,13 @@ describe('killed -9 in the middle of 100 creates and deletes', async () => {
       '-l',
       'app=sdewan-coordinator',
       '-o',
-      'jsonpath={.items[0].metadata.name}',
+      'jsonpath={.items[*].metadata.name}',
     ]);
-    await cluster.killContainer(
-      { namespace: 'sdewan-system', pod: stdout, container: 'coordinator' },
-      'SIGKILL',
-    );
+    for (const pod of stdout.split(' '))
+      await cluster.killContainer(
+        { namespace: 'sdewan-system', pod, container: 'coordinator' },
+        'SIGKILL',
+      );
   };
 
   const killAgents = async (): Promise<void> => {
@@ -77,7 +78,7 @@ describe('killed -9 in the middle of 100 creates and deletes', async () => {
   };
 
   it.each([
-    ['the coordinator', killCoordinator, rules.slice(0, half), rules.slice(half)],
+    ['both coordinators', killCoordinators, rules.slice(0, half), rules.slice(half)],
     ['the agents', killAgents, rules.slice(half), rules.slice(0, half)],
   ])('%s', async (_who, kill, deleted, created) => {
     await Promise.all([

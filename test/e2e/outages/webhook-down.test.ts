@@ -1,6 +1,7 @@
 /** What the webhooks hold up when nobody answers them, what they never hold up, and that all of it catches up. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
+import { NUDGE_ANNOTATION } from '#shared/names.ts';
 import { coordinatorDown, webhooksDown, type Restore } from '../../stack/faults.ts';
 import { CNF_IMAGE } from '../../stack/images.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -8,6 +9,7 @@ import { apply, remove, waitGone, waitInSync } from '../../stack/operator.ts';
 import { zone } from '../../stack/rules.ts';
 import { e2eCluster } from '../cluster.ts';
 
+const OUTAGE_MS = 30_000;
 const WAIT_MS = 60_000;
 const lan = zone('lan1', 'ovn-net1');
 
@@ -117,6 +119,27 @@ describe('with the coordinator down, too', async () => {
     });
   });
 
+  it('a CNF that has lost its pods has them again within ten seconds of a coordinator being there', async () => {
+    const namespace = await cluster.createNamespace('emptied');
+    await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 2 });
+    const restore = await coordinatorDown(cluster);
+    const pods = () => observePods(cluster, namespace, 'cnf-1');
+    try {
+      await cluster.kubectl(['delete', 'pods', '-n', namespace, '-l', 'sdewanPurpose=cnf-1']);
+      // Each refused try makes the ReplicaSet controller wait twice as long for the next: half a minute by then.
+      await pause(OUTAGE_MS);
+      expect(await pods()).toEqual([]);
+    } finally {
+      await restore();
+    }
+    await until('the pods are there again', 10_000, async () =>
+      (await pods()).length === 2 ? true : undefined,
+    );
+    const { stdout } = await cluster.kubectl(['get', 'replicasets', '-n', namespace, '-o', 'yaml']);
+    expect(stdout).toContain(NUDGE_ANNOTATION);
+    await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+  });
+
   const waitForZones = async (
     namespace: string,
     holds: (zones: readonly unknown[]) => boolean,
@@ -129,6 +152,12 @@ describe('with the coordinator down, too', async () => {
     });
   };
 });
+
+/** For an outage that lasts. */
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** Stands for whatever else runs in a cluster. */
 const otherPod = (name: string): object => ({

@@ -127,6 +127,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
           SDEWAN_REPORT_PORT: String(port),
           SDEWAN_HTTP_HOST: '127.0.0.1',
           SDEWAN_HTTP_PORT: '0',
+          SDEWAN_DRAIN_MS: '0',
           SDEWAN_CERTIFICATE_NAMES: '127.0.0.1',
           SDEWAN_WEBHOOK_CONFIGURATION: webhookConfigurationOf(systemNamespace),
           SDEWAN_AGENT_COORDINATOR_URL: url,

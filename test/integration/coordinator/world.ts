@@ -93,6 +93,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
       SDEWAN_REPORT_PORT: '0',
       SDEWAN_HTTP_HOST: '127.0.0.1',
       SDEWAN_HTTP_PORT: '0',
+      SDEWAN_DRAIN_MS: '0',
       SDEWAN_TLS_CERT_FILE: files.cert,
       SDEWAN_TLS_KEY_FILE: files.key,
       SDEWAN_SILENT_AFTER_MS: String(options.silentAfterMs ?? 60_000),

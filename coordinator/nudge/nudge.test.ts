@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
+import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createNudge } from './nudge.ts';
+
+const owner = (kind: string, name: string, spec: object, status: object, metadata = {}) => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace: 'edge', uid: `uid-${name}`, creationTimestamp: '', ...metadata },
+  spec,
+  status,
+});
+
+const all = [
+  owner('ReplicaSet', 'empty', { replicas: 2 }, { replicas: 0 }),
+  owner('ReplicaSet', 'whole', { replicas: 2 }, { replicas: 2 }),
+  owner('ReplicaSet', 'old', { replicas: 0 }, { replicas: 0 }),
+  owner('ReplicaSet', 'going', { replicas: 2 }, {}, { deletionTimestamp: 'now' }),
+  owner('StatefulSet', 'one-of-default', {}, {}),
+  owner('DaemonSet', 'some', {}, { desiredNumberScheduled: 3, currentNumberScheduled: 1 }),
+  owner('DaemonSet', 'nowhere', {}, { desiredNumberScheduled: 0, currentNumberScheduled: 0 }),
+];
+
+const start = () => {
+  const clock = createManualClock();
+  const stop = new AbortController();
+  const patched: { name: string; body: unknown }[] = [];
+  const state = { ready: true, gone: new Set<string>() };
+  const client = {
+    list: async ({ kind, schema }: ResourceType, { labelSelector }: { labelSelector: string }) => {
+      expect(labelSelector).toBe('sdewanPurpose');
+      return { items: all.filter((one) => one.kind === kind).map((one) => schema.parse(one)) };
+    },
+    patch: async (
+      _resource: ResourceType,
+      { name }: { name: string },
+      { patch }: { patch: { body: unknown } },
+    ) => {
+      if (state.gone.has(name)) throw new KubeError('patch', 'x', { status: 409, reason: 'x' });
+      patched.push({ name, body: patch.body });
+    },
+  } as unknown as KubeClient;
+  const running = createNudge({
+    client,
+    leadership: ALWAYS_LEADING,
+    namespace: undefined,
+    isReady: () => state.ready,
+    clock,
+    log: silentLogger,
+  }).run(stop.signal);
+  const pass = async (seconds: number): Promise<string[]> => {
+    for (let second = 0; second < seconds; second += 1) {
+      for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
+      clock.advance(1_000);
+    }
+    return patched.splice(0).map(({ name }) => name);
+  };
+  return { state, patched, pass, end: async () => (stop.abort(), running) };
+};
+
+const lacking = ['empty', 'one-of-default', 'some'];
+
+it('each owner that lacks pods is nudged by its uid, with one annotation, for half a minute', async () => {
+  const { patched, pass, end } = start();
+  await pass(0);
+  expect((await pass(1)).slice(0, 3)).toEqual(lacking);
+  await pass(2);
+  patched.length = 0;
+  expect(await pass(60)).toHaveLength((15 - 2) * lacking.length);
+  expect(await pass(600)).toEqual([]);
+  await end();
+});
+
+it('what is patched is the annotation alone', async () => {
+  const { patched, end } = start();
+  await expect.poll(() => patched.length).toBe(3);
+  expect(patched[0]?.body).toEqual({
+    metadata: {
+      uid: 'uid-empty',
+      annotations: { 'sdewan.akraino.org/nudge': '1970-01-01T00:00:00.000Z' },
+    },
+  });
+  await end();
+});
+
+it('nobody is nudged before the webhooks are answered, and one that has gone holds up no other', async () => {
+  const { state, pass, end } = start();
+  state.ready = false;
+  await pass(2);
+  expect(await pass(60)).toEqual([]);
+  state.gone.add('empty');
+  state.ready = true;
+  expect((await pass(3)).slice(0, 2)).toEqual(['one-of-default', 'some']);
+  await end();
+});
