@@ -21,14 +21,14 @@ const requests = (resources: readonly Named[], operations: readonly string[]): o
       : [{ apiGroups, apiVersions: ['*'], resources: ['*'], operations, scope }];
   });
 
-/** Requests about these resources alone. */
+/** Requests about these resources and no others of a namespace, in any version. */
 const requestsAbout = (resources: readonly Named[], operations: readonly string[]): object[] =>
   groupsOf(resources).map((group) => ({
     apiGroups: [group],
     apiVersions: ['*'],
     resources: resources.filter((one) => one.group === group).map(({ plural }) => plural),
     operations,
-    scope: '*',
+    scope: 'Namespaced',
   }));
 
 const rightsOn = (
@@ -87,6 +87,10 @@ export const fenceBlocks = (
   rules: readonly KindDefinition[],
 ): Blocks => ({
   'rules-created': requests(rules, ['CREATE']),
+  'rules-held': requestsAbout(
+    rules.filter(({ uci }) => uci),
+    ['CREATE'],
+  ),
   'rules-written': requests(rules, ['CREATE', 'UPDATE']),
   'rules-that-run-programs': requestsAbout(
     rules.filter(({ runsPrograms }) => runsPrograms),

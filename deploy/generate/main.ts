@@ -53,7 +53,7 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
 
 const manifestsWithBlocks = (): [string, string][] => {
   const blocks = fenceBlocks(resources, kinds);
-  return globSync('deploy/{rbac,webhooks,policies}/*.yaml', { cwd: root })
+  return globSync('deploy/{rbac,webhooks,policies,1.36}/*.yaml', { cwd: root })
     .map((name): [string, string] => [join(root, name), readFileSync(join(root, name), 'utf8')])
     .filter(([, text]) => text.includes('# begin generated'))
     .map(([path, text]) => [path, withBlocks(text, blocks)]);

@@ -38,6 +38,9 @@ const rbac = (plural: string, kind: string): ResourceType =>
 const webhooks = [
   admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
   admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
+  // That of deploy/1.36: a rule that is made from now on would wait for agents that nobody hears.
+  admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
+  admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
 ];
 const deployments = [resource('apps', 'deployments', 'Deployment')];
 const leftInNamespaces = [

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorDown } from '../../stack/faults.ts';
-import { crdList } from '../../stack/installation.ts';
+import { crdList, DEPLOY } from '../../stack/installation.ts';
 import { installProduct } from '../../stack/install.ts';
 import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
@@ -23,6 +23,7 @@ describe('uninstalling', async () => {
 
   beforeAll(async () => {
     namespace = await cluster.createNamespace('uninstall');
+    await cluster.kubectl(['apply', '-k', path.join(DEPLOY, '1.36')]);
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
     await waitInSync(cluster, namespace, seedRules);
@@ -77,7 +78,7 @@ describe('uninstalling', async () => {
     expect([code, said]).toEqual([0, expect.stringContaining(`rollout restart -n ${namespace}`)]);
     expect(await names('crd')).not.toContain('sdewan');
     const ofTheCluster =
-      'validatingwebhookconfiguration,mutatingwebhookconfiguration,validatingadmissionpolicy,validatingadmissionpolicybinding,clusterrole,clusterrolebinding,namespace';
+      'validatingwebhookconfiguration,mutatingwebhookconfiguration,validatingadmissionpolicy,validatingadmissionpolicybinding,mutatingadmissionpolicy,mutatingadmissionpolicybinding,clusterrole,clusterrolebinding,namespace';
     expect(await names(ofTheCluster)).not.toMatch(/\/sdewan/);
     expect(await names('rolebinding,configmap', '-n', namespace)).not.toContain('/sdewan');
     for (const { name } of before) expect(await seedRulesOn(name)).toEqual([]);
