@@ -23,7 +23,7 @@ const stages: Stage[] = [
   { projects: [{ name: 'guides' }] },
   { projects: [{ name: 'harness' }] },
   { projects: [{ name: 'e2e' }] },
-  { projects: [{ name: 'e2e-outages' }] },
+  { projects: [{ name: 'e2e-outages', env: many }] },
   ...(isRoot ? await onRealNode('the suite on a real node', NODE_PROJECTS) : []),
   { script: 'test:mutants' },
   { script: 'test:stryker' },
