@@ -97,7 +97,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onChange: () => onChange(),
     clock,
   });
-  const metrics = createAgentMetrics(registry, status);
+  const metrics = createAgentMetrics(registry, {
+    ...status,
+    firewallWays: () => driver.firewallWays?.(),
+  });
   const bootId = randomUUID();
   const isOrder = createOrders(clock);
   let sequence = 0;

@@ -1,6 +1,7 @@
 /** The agent's own figures for Prometheus; `/metrics` shows them. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
+import type { Driver } from './device/driver.ts';
 import type { AgentStatus } from './report/status.ts';
 
 export type AgentMetrics = {
@@ -16,7 +17,12 @@ const PASS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export const createAgentMetrics = (
   registry: Registry,
-  { snapshot, leftOvers, isPaused }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'>,
+  {
+    snapshot,
+    leftOvers,
+    isPaused,
+    firewallWays = () => undefined,
+  }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'> & Pick<Driver, 'firewallWays'>,
 ): AgentMetrics => {
   const registers = [registry];
   const counter = <Label extends string>(
@@ -55,6 +61,16 @@ export const createAgentMetrics = (
     registers,
     collect: () => {
       for (const [name, count] of leftOvers()) left.set({ package: name }, count);
+    },
+  });
+  const firewall: Counter = new Counter({
+    name: 'sdewan_agent_firewall_changes_total',
+    help: 'Changes of the firewall, by way: amended (without a reload), reloaded; different counts amended tables that a reload would have made otherwise.',
+    labelNames: ['way'],
+    registers,
+    collect: () => {
+      firewall.reset();
+      for (const [way, count] of Object.entries(firewallWays() ?? {})) firewall.inc({ way }, count);
     },
   });
   return {

@@ -83,6 +83,12 @@ export type RenameResult =
   /** The login may not; nothing was tried. */
   | { outcome: 'refused'; message: string };
 
+/**
+ * How many changes of the firewall came into force without a reload and with one; how often the ruleset was found to differ from that
+ * of a reload.
+ */
+export type FirewallWays = Readonly<Record<'amended' | 'reloaded' | 'different', number>>;
+
 export type Driver = {
   readonly name: DriverChoice;
   /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
@@ -106,6 +112,8 @@ export type Driver = {
    * @throws OpenwrtError
    */
   information: (signal: AbortSignal) => Promise<Information | undefined>;
+  /** Absent: every change is a reload. */
+  firewallWays?: () => FirewallWays | undefined;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };

@@ -40,12 +40,15 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 /** The suite of drivers reads ICN's files on the simulator only. */
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
+/** ICN's firewall3 knows none. */
+const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
+
 /** What can be seen with what is given. */
 const files = (): string[] => {
   if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`];
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
-  return values.icn ? seen : [DRIVER, ...seen];
+  return values.icn ? seen : [DRIVER, ...seen, ...(inside === undefined ? [] : [AMENDMENTS])];
 };
 
 const passwordOfDevice = (): string => {

@@ -5,9 +5,9 @@ import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { OpenwrtBlockedError } from '../driver.ts';
 import { ACCESS_DENIED, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import { executable, type Grants } from '../ubus/login/grants.ts';
+import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
-import { KERNEL_FILE, VERBS, type Verb } from './helper.ts';
+import { EXCERPT_FILES, KERNEL_FILE, STEPS_FILE, VERBS, type Verb } from './helper.ts';
 
 export const KERNEL_RIGHTS: Grants = {
   read: {
@@ -16,7 +16,10 @@ export const KERNEL_RIGHTS: Grants = {
       ...blockCommands(KERNEL_FILE),
     ]),
   },
-  write: { ubus: { file: ['exec'] } },
+  write: {
+    ubus: { file: ['exec', 'write'] },
+    file: granted([...Object.values(EXCERPT_FILES), STEPS_FILE], ['write']),
+  },
 };
 
 /** A thousand routes are as many programs; rpcd ends what takes 30 s. */

@@ -25,13 +25,16 @@ export const nftRulesIn = (text: string): NftRules => {
   return rules;
 };
 
+export const goneRules = (before: NftRules, now: NftRules): readonly [string, number][] =>
+  [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
+
 /** Section -> the first of its rules that is gone. What no section can be made out of is nobody's. */
 export const lackingRules = (
   sections: readonly UciSection[],
   before: NftRules | undefined = new Map(),
   now: NftRules,
 ): ReadonlyMap<string, string> => {
-  const gone = [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
+  const gone = goneRules(before, now);
   if (gone.length === 0) return new Map();
   const owners = ownersIn(sections);
   const lacking = new Map<string, string>();

@@ -1,7 +1,7 @@
 /**
- * The program of ours on OpenWRT that looks into its kernel: BusyBox' shell, started over ubus with one of its verbs as the only word, so
- * that the rights name them exactly. It hashes there, since rpcd passes on at most 256 KiB of what a program prints; what is longer is
- * left in a file, which is read in blocks.
+ * The program of ours on OpenWRT that looks into its kernel, and amends fw4's table: BusyBox' shell, started over ubus with one of its
+ * verbs as the only word, so that the rights name them exactly. It hashes there, since rpcd passes on at most 256 KiB of what a program
+ * prints; what is longer is left in a file, which is read in blocks.
  *
  * Measured: without `-s` nft prints counters, which change with every packet. `ip route show table all` lists both families. `ip rule add`
  * of a rule that is there is refused and changes nothing. What is put back in this way is removed by netifd as if it were its own.
@@ -10,11 +10,18 @@
 /** Where the last verb left what it found: in a folder that only root can write to. */
 export const KERNEL_FILE = '/tmp/sdewan-kernel/found';
 
-export const VERBS = ['state', 'dump', 'restore-routes'] as const;
+/** What two of the verbs read: excerpts of a package, and steps. The folder is made by any verb that leaves something. */
+export const EXCERPT_FILES = {
+  before: '/tmp/sdewan-kernel/before/firewall',
+  after: '/tmp/sdewan-kernel/after/firewall',
+} as const;
+export const STEPS_FILE = '/tmp/sdewan-kernel/steps';
+
+export const VERBS = ['state', 'dump', 'restore-routes', 'render', 'amend', 'compare'] as const;
 export type Verb = (typeof VERBS)[number];
 
 export const HELPER_SCRIPT = `#!/bin/sh
-# Of the SD-EWAN agent: tells what the kernel holds, and brings routes and rules of package network back.
+# Of the SD-EWAN agent: tells what the kernel holds, brings routes and rules of package network back, and amends fw4's table.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C
 umask 077
@@ -24,6 +31,7 @@ prepare() {
 	folder=\${FOUND%/*}
 	[ -d "$folder" ] || mkdir -m 700 "$folder" || exit 1
 	[ -O "$folder" ] && [ ! -L "$folder" ] || exit 1
+	mkdir -p "$folder/before" "$folder/after"
 }
 
 # Anybody's static routes and rules.
@@ -61,6 +69,45 @@ restore_rule() {
 	ip "$family" rule add "$@" prio "$priority"
 }
 
+# What fw4 makes of /etc/config/firewall, or of the one in a folder.
+made() {
+	FROM=$1 ACTION=print utpl -S -T -e '{%
+		let uci = require("uci"), cursor = uci.cursor, from = getenv("FROM");
+		if (from) uci.cursor = () => cursor(from, from + "/none");
+		include("/usr/share/firewall4/main.uc");
+	%}'
+}
+
+# The same as a table of another name, which no packet comes to: nft prints it in the words in which it prints what is loaded.
+as_table() {
+	sed "s/^table inet fw4$/table inet $1/
+		s/^flush table inet fw4$/delete table inet $1/
+		s/^table inet fw4 {$/table inet $1 { flags dormant;/"
+}
+
+listed() {
+	nft -a -s -t list table inet "$1"
+}
+
+# Each rule with its place in its chain, without what a reload leaves of chains that nothing asks for any more.
+in_order() {
+	awk '$1 == "chain" { chain = $2; place = 0; next }
+		$0 ~ /^\t}/ { chain = "" }
+		chain != "" && NF { sub(/ # handle [0-9]+$/, ""); print chain, ++place, $0 }'
+}
+
+# The steps as commands of nft: which rules of fw4's own making go behind or before which, and which go.
+commands() {
+	awk 'NR == FNR { if ($1 == "chain") { chain = $2; place = 0 }
+			else if (/^\t\t/ && $1 != "type") rule[chain, ++place] = $0
+			next }
+		$2 !~ /^[A-Za-z0-9_.-]+$/ || $3 !~ /^[0-9]+$/ { exit 1 }
+		$1 == "delete" && NF == 3 { print "delete rule inet fw4", $2, "handle", $3; next }
+		($1 == "add" || $1 == "insert") && NF == 4 && ($2, $4) in rule {
+			print $1, "rule inet fw4", $2, "handle", $3, rule[$2, $4]; next }
+		{ exit 1 }' "$folder/after/made" -
+}
+
 case $1 in
 state)
 	nft list chains | grep -e '^table inet fw4 ' -e 'chain mwan3_hook '
@@ -74,6 +121,48 @@ dump)
 	prepare
 	nft -s -t list table inet fw4 >"$FOUND" 2>/dev/null
 	md5sum "$FOUND"
+	;;
+render)
+	prepare
+	for view in before after; do
+		made "$folder/$view" >"$folder/$view/made" 2>"$folder/$view/said" &
+	done
+	wait
+	{
+		echo '== fw4'
+		cat /usr/share/ucode/fw4.uc /usr/share/firewall4/main.uc /usr/share/firewall4/templates/*.uc | md5sum
+		echo '== included'
+		cat /etc/nftables.d/*.nft /usr/share/nftables.d/*/*.nft /usr/share/nftables.d/*/*/*.nft |
+			grep -v -e '^[[:space:]]*#' -e '^[[:space:]]*$'
+		echo '== said'
+		cat "$folder/before/said" "$folder/after/said"
+		for view in before after; do as_table "sdewan_$view" <"$folder/$view/made"; done | nft -f - 2>&1
+		echo '== tables'
+		nft -a -s -t list ruleset inet
+	} >"$FOUND"
+	nft 'delete table inet sdewan_before; delete table inet sdewan_after'
+	md5sum "$FOUND"
+	;;
+amend)
+	prepare
+	exec 9>/var/run/fw4.lock
+	flock -x 9
+	# Handles mean the same rules only while the table is the one that they were read of.
+	[ "$(listed fw4 | md5sum)" = "$(head -n 1 "$folder/steps")  -" ] || exit 3
+	tail -n +2 "$folder/steps" | commands >"$folder/commands" && [ -s "$folder/commands" ] || exit 4
+	nft -f "$folder/commands" || exit 5
+	listed fw4 >"$FOUND"
+	md5sum "$FOUND"
+	;;
+compare)
+	prepare
+	made '' | as_table sdewan_whole | nft -f - || exit 3
+	listed sdewan_whole >"$folder/whole"
+	nft delete table inet sdewan_whole
+	in_order <"$folder/whole" | sort >"$folder/wanted"
+	listed fw4 | in_order | sort >"$folder/held"
+	[ -s "$folder/wanted" ] || exit 4
+	sort "$folder/wanted" "$folder/held" | uniq -u | head -n 5
 	;;
 restore-routes)
 	. /lib/functions.sh

@@ -39,6 +39,8 @@ export type Kernel = {
    * has taken away come back. @throws OpenwrtError
    */
   reloaded: (look: Look, packages: readonly string[]) => Promise<KernelLook>;
+  /** As the firewall's last reload by us has left them, or as they were first seen; undefined where nobody looks. */
+  nftRules: () => NftRules | undefined;
   /** Differs when what is lacking does. */
   version: () => string;
 };
@@ -144,6 +146,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
       await runVerb(at.session, 'restore-routes', at.signal);
       return look(at);
     },
+    nftRules: () => (unread === undefined ? expected : undefined),
     version: () => JSON.stringify([...lacking].map(([name, sections]) => [name, ...sections])),
   };
 };

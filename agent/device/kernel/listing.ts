@@ -11,6 +11,8 @@ export type Listing = { chains: ReadonlyMap<string, Chain>; others: ReadonlySet<
 const HANDLE = / # handle (\d+)$/;
 const CHAIN = /^chain (\S+) \{$/;
 
+export const withoutHandles = (text: string): string => text.replaceAll(/ # handle \d+$/gm, '');
+
 export const listingIn = (text: string): Listing => {
   const chains = new Map<string, Chain>();
   const others = new Set<string>();

@@ -11,7 +11,7 @@ import { OpenwrtError } from '../driver.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import type { Grants } from '../ubus/login/grants.ts';
 import type { Timing, TransactionResult } from '../ubus/write/transaction.ts';
-import type { Base, PackageState, WritePath } from '../ubus/write/write-path.ts';
+import type { Base, PackageState, Transaction, WritePath } from '../ubus/write/write-path.ts';
 
 /** An OpenWRT as it is in this session. */
 export type DeviceNow = {
@@ -28,6 +28,7 @@ export type DeviceNow = {
 
 export type Change = Pick<DeviceNow, 'session' | 'path' | 'held'> & {
   timing: Timing;
+  amender?: Transaction['amender'];
   deltas: readonly UciDelta[];
   signal: AbortSignal;
 };

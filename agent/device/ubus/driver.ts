@@ -12,6 +12,7 @@ import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, type Driver, type Fingerprint } from '../driver.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { baseOf, type DeviceNow } from '../parts/part.ts';
+import { createAmender } from '../kernel/amender.ts';
 import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
 import { fastPath } from './write/fast.ts';
@@ -55,6 +56,8 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     },
   });
   const kernel = createKernel(clock);
+  const { nftRules } = kernel;
+  const amender = createAmender({ clock, log, nftRules });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
@@ -66,7 +69,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
   /** A restart of OpenWRT ends all sessions. */
   const compose = (versions: readonly string[]): Fingerprint =>
-    [sessions.count(), ...versions, kernel.version()].join('/');
+    [sessions.count(), ...versions, kernel.version(), amender.isDoubtful()].join('/');
   const heldFingerprint = (): Fingerprint =>
     compose(names.map((name) => stateVersion(held.get(name))));
   const now = (session: UbusSession): DeviceNow => ({
@@ -125,6 +128,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           }
         }
         if (kernel.isDue()) await kernel.look(lookOf(session, signal));
+        await amender.check({ session, signal }, versions.get('firewall'));
         return compose(names.map((name) => versions.get(name) ?? 'absent'));
       }, signal),
 
@@ -143,6 +147,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           incarnation: String(sessions.count()),
           capabilities,
           kernel: look,
+          ...(amender.isDoubtful() && { doubtful: new Set(['firewall']) }),
         };
       }, signal),
 
@@ -164,7 +169,15 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         await settleNow(session, signal);
         for (const delta of deltas) baseOf(held, delta.package);
         unsettled = true;
-        const result = await applyParts(parts, { session, path, held, timing, deltas, signal });
+        const result = await applyParts(parts, {
+          session,
+          path,
+          held,
+          timing,
+          amender: capabilities.firewall === 'fw4' && path === fastPath ? amender : undefined,
+          deltas,
+          signal,
+        });
         unsettled = false;
         if (result.outcome === 'rejected') return result;
         const observed = hold(result.states);
@@ -184,6 +197,8 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       const sections = state?.state === 'read' ? state.content.sections : [];
       return session && readInformation(session, { capabilities, sections }, signal);
     },
+
+    firewallWays: amender.ways,
 
     close: sessions.close,
   };

@@ -23,6 +23,8 @@ export type LoadedFirewall = {
   sections: readonly string[];
 };
 
+type Judged = { package: UciPackage; judgement: Judgement };
+
 export type Fw4Deps = {
   root: DeviceRoot;
   store: UciStore;
@@ -76,6 +78,19 @@ export class Fw4 {
     return complained(0, stderr);
   };
 
+  /** `fw4 print` of a package, as a table beside the loaded one; absent: of the one in /etc/config. */
+  made(uciPackage = this.#read()): { table: Ruleset; warnings: readonly string[] } {
+    const { judgement } = this.#judge(uciPackage);
+    const table = new Ruleset();
+    table.load(judgement.taken);
+    return { table, warnings: judgement.warnings };
+  }
+
+  /** Somebody has brought the loaded table to what the package is now. */
+  amended(): void {
+    this.#loaded = this.#inForce(this.#judge(this.#read()));
+  }
+
   #stop(): ProgramResult {
     this.#isStopped = true;
     this.nft.flush();
@@ -93,7 +108,7 @@ export class Fw4 {
     };
   }
 
-  #judge(uciPackage: UciPackage): { package: UciPackage; judgement: Judgement } {
+  #judge(uciPackage: UciPackage): Judged {
     const networks = this.#deps.store.list().includes('network')
       ? this.#tryLoad('network').sections.filter(({ type }) => type === 'interface')
       : [];
@@ -106,13 +121,17 @@ export class Fw4 {
     return { package: uciPackage, judgement: judgeFirewall(uciPackage, new Map(subnets)) };
   }
 
-  #load({ package: uciPackage, judgement }: { package: UciPackage; judgement: Judgement }): void {
-    this.nft.load(judgement.taken);
+  #load(judged: Judged): void {
+    this.nft.load(judged.judgement.taken);
+    this.#loaded = this.#inForce(judged);
+  }
+
+  #inForce({ package: uciPackage, judgement }: Judged): LoadedFirewall {
     const taken = new Set(judgement.taken.map(({ section }) => section));
     const defaults = judgement.taken.find(({ section }) => section.type === 'defaults');
     const policy = (option: string): string =>
       (defaults && firstOf(defaults.values, option)) ?? 'drop';
-    this.#loaded = {
+    return {
       policies: { input: policy('input'), output: policy('output'), forward: policy('forward') },
       sections: uciPackage.sections.filter((one) => taken.has(one)).map(({ name }) => name),
     };

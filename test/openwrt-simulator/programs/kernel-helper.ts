@@ -1,10 +1,13 @@
 /** The agent's program that looks into the kernel (`agent/device/kernel/helper.ts`), where it is mounted: the same verbs, files and words. */
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeBytes } from '../bytes.ts';
 import type { DeviceRoot } from '../root.ts';
+import type { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
+import { parsePackage } from '../uci/text.ts';
+import { Ruleset, type NftStep } from './firewall/ruleset.ts';
 import type { Fw4 } from './fw4.ts';
 import type { Netifd } from './netifd.ts';
 import { complained, printed, type Program, type ProgramResult } from './runner.ts';
@@ -13,14 +16,52 @@ import { complained, printed, type Program, type ProgramResult } from './runner.
 export const KERNEL_HELPER_PATH = '/usr/share/rpcd/sdewan-kernel.sh';
 const FOUND = '/tmp/sdewan-kernel/found';
 
+/** What the helper says of firewall4 b6e5157, whose ways the simulator has. */
+const FIREWALL4 = '9e770e36feede41536725bcf812103a8';
+
+const md5 = (text: string): string => createHash('md5').update(text, 'latin1').digest('hex');
+
+const stepIn = (line: string): NftStep => {
+  const [verb, chain = '', handle, place] = line.split(' ');
+  if (verb !== 'add' && verb !== 'insert' && verb !== 'delete') throw new Error(`step ${line}`);
+  return { verb, chain, handle: Number(handle), place: Number(place) };
+};
+
 type Deps = { root: DeviceRoot; store: UciStore; fw4: Fw4; netifd: Netifd };
 
 export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program => {
   const leave = (text: string, before = ''): ProgramResult => {
-    mkdirSync(dirname(root.path(FOUND)), { recursive: true });
+    for (const view of ['before', 'after'])
+      mkdirSync(`${dirname(root.path(FOUND))}/${view}`, { recursive: true });
     writeBytes(root.path(FOUND), text);
-    const hash = createHash('md5').update(text, 'latin1').digest('hex');
-    return printed(`${before}${hash}  ${FOUND}\n`);
+    return printed(`${before}${md5(text)}  ${FOUND}\n`);
+  };
+  const readText = (file: string): string =>
+    readFileSync(root.path(`${dirname(FOUND)}/${file}`), 'latin1');
+  const excerpt = (view: string): UciPackage =>
+    parsePackage('firewall', readText(`${view}/firewall`));
+  /** What fw4 made of the last excerpt. */
+  let made = new Ruleset();
+  const render = (): ProgramResult => {
+    const before = fw4.made(excerpt('before'));
+    const after = fw4.made(excerpt('after'));
+    made = after.table;
+    const tables = [
+      fw4.nft.listed({ handles: true }),
+      before.table.listed({ table: 'sdewan_before', handles: true }),
+      after.table.listed({ table: 'sdewan_after', handles: true }),
+    ];
+    const said = [...before.warnings, ...after.warnings].join('');
+    return leave(
+      `== fw4\n${FIREWALL4}  -\n== included\n== said\n${said}== tables\n${tables.join('\n')}`,
+    );
+  };
+  const amend = (): ProgramResult => {
+    const [seen, ...lines] = readText('steps').trimEnd().split('\n');
+    if (seen !== md5(fw4.nft.listed({ handles: true }))) return complained(3, '');
+    if (!fw4.nft.carryOut(lines.map(stepIn), made)) return complained(5, '');
+    fw4.amended();
+    return leave(fw4.nft.listed({ handles: true }));
   };
   return ({ params }) => {
     switch (params.join(' ')) {
@@ -31,6 +72,12 @@ export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program 
       }
       case 'dump':
         return leave(fw4.nft.listed());
+      case 'render':
+        return render();
+      case 'amend':
+        return amend();
+      case 'compare':
+        return printed(fw4.made().table.listed() === fw4.nft.listed() ? '' : 'another rule\n');
       case 'restore-routes':
         netifd.restore();
         return printed('');

@@ -228,16 +228,14 @@ const othersEqual = (
 
 const reload = async (
   path: WritePath,
-  { session, deltas, limits, signal }: Transaction,
+  transaction: Transaction,
   written: ReadonlyMap<string, Base>,
-  { clock, times }: Timing,
+  timing: Timing,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
+  const { deltas } = transaction;
   const warnings = new Map<string, ReadonlyMap<string, string>>();
-  for (const [name, { content }] of written) {
-    const begin = clock.monotonic();
-    const verdict = await path
-      .reload(session, content, signal, limits.waitMs)
-      .finally(() => times.add(content, clock.monotonic() - begin));
+  for (const [name, after] of written) {
+    const verdict = await putIntoForce(path, transaction, after, timing);
     if (verdict.refusal !== undefined) {
       return rejected(name, verdict.refusal.message, verdict.refusal.sections);
     }
@@ -246,6 +244,24 @@ const reload = async (
     warnings.set(name, verdict.warnings);
   }
   return warnings;
+};
+
+const putIntoForce = async (
+  path: WritePath,
+  { session, bases, limits, amender, signal }: Transaction,
+  after: Base,
+  { clock, times }: Timing,
+): Promise<ReloadVerdict> => {
+  const { content } = after;
+  const before = bases.get(content.name) ?? after;
+  const amended = await amender?.amend({ session, before, after, signal });
+  if (amended !== undefined) return amended;
+  const begin = clock.monotonic();
+  const verdict = await path
+    .reload(session, content, signal, limits.waitMs)
+    .finally(() => times.add(content, clock.monotonic() - begin));
+  amender?.reloaded({ before, after }, verdict);
+  return verdict;
 };
 
 /** What we have just put into force for more packets than it is for must not stay. */

@@ -4,6 +4,7 @@
  */
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import type { UciRename } from '../../driver.ts';
+import type { Amender } from '../../kernel/amender.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import type { UbusSession } from '../client/session.ts';
 import type { ReloadLimits } from './reload-times.ts';
@@ -25,6 +26,8 @@ export type Transaction = {
   deltas: readonly UciDelta[];
   bases: ReadonlyMap<string, Base>;
   limits: ReloadLimits;
+  /** What may spare the firewall a reload. */
+  amender?: Pick<Amender, 'amend' | 'reloaded'> | undefined;
   /** Made permanent before its services have taken it, since they take long. */
   isKept?: true;
   signal: AbortSignal;

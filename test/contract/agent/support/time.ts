@@ -28,5 +28,6 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
   rename: (renames, signal) => until(driver.rename(renames, signal)),
   apply: (deltas, signal) => until(driver.apply(deltas, signal)),
   information: (signal) => until(driver.information(signal)),
+  firewallWays: () => driver.firewallWays?.(),
   close: () => until(driver.close()),
 });
