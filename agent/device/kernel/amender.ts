@@ -38,7 +38,7 @@ export type Amender = {
 export type AmenderOptions = {
   clock: Pick<Clock, 'monotonic'>;
   log: Logger;
-  /** What the table is to hold at least; undefined where nobody looks. */
+  /** What the table holds unless somebody else has changed it; undefined where nobody looks. */
   nftRules: () => NftRules | undefined;
 };
 
@@ -65,8 +65,9 @@ export const createAmender = ({ clock, log, nftRules }: AmenderOptions): Amender
     await put(device, EXCERPT_FILES.after, formatPackage(excerpt.after));
     const seen = partsOf(await look(device, 'render'));
     const loaded = FW4_TABLE.exec(seen.tables)?.[0] ?? '';
-    const gone = goneRules(held, nftRulesIn(withoutHandles(loaded)));
-    if (!isTrusted(seen) || gone.length > 0) return undefined;
+    const now = nftRulesIn(withoutHandles(loaded));
+    const isTouched = goneRules(held, now).length > 0 || goneRules(now, held).length > 0;
+    if (!isTrusted(seen) || isTouched) return undefined;
     const amendment = amendmentOf({
       excerpt,
       after: after.content,

@@ -80,6 +80,7 @@ describe('with a reload', () => {
   const changed = [web('a', '81'), web('b'), web('c')];
   it.each<[string, () => unknown]>([
     ['when a rule of the table has gone', () => nft().deleteRule('Allow-Ping')],
+    ['when somebody has added a rule to the table', () => nft().addRule('counter drop')],
     ['when the table has been made anew', () => nft().flush()],
     ['when the helper makes no rules', () => refuse('render')],
     ['when the commands fail', () => refuse('amend')],

@@ -162,6 +162,26 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(amended()).toBe(before);
   });
 
+  it('by a reload: a change beside text in /etc/nftables.d', async () => {
+    await bring(...base);
+    const before = amended();
+    run("echo 'chain sdewan_test { counter; }' >/etc/nftables.d/sdewan-test.nft\n");
+    await bring(...withChanged(rule('a', { dest_port: '81' })));
+    run('rm /etc/nftables.d/sdewan-test.nft; fw4 -q reload\n');
+    expect(amended()).toBe(before);
+  });
+
+  it('the helper finds a table that is not as a reload makes it', async () => {
+    const compare = (): string => run(`${KERNEL_HELPER_PATH} compare\n`);
+    await bring(...base);
+    await bring(...without('c'));
+    expect(compare()).toBe('');
+    run('nft insert rule inet fw4 input_lan tcp dport 9 drop\n');
+    expect(compare()).toContain('tcp dport 9 drop');
+    run('fw4 -q reload\n');
+    expect(compare()).toBe('');
+  });
+
   it('whatever changes at random', async () => {
     const names = Array.from({ length: 12 }, (_, at) => `r${at}`);
     const options = fc.record({
