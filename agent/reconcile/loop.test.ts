@@ -24,16 +24,22 @@ const MANY_LOOKS = 1_000;
 const notAsked = () => Promise.reject(new Error('not asked in this test'));
 
 /** A loop that runs, around a pass and an OpenWRT of which the test decides what they do. */
-const start = async (changes: { unknownKinds?: string[]; unknownSecrets?: string[] } = {}) => {
+const start = async (
+  changes: { unknownKinds?: string[]; unknownSecrets?: string[]; away?: boolean } = {},
+) => {
   const clock = createManualClock();
   const world = {
     unknownKinds: [] as string[],
     unknownSecrets: [] as string[],
     followSecrets: (): void => undefined,
+    away: false,
     ...changes,
     fingerprint: 'one',
     pass: async (_signal: AbortSignal): Promise<string> => world.fingerprint,
-    probe: async (): Promise<string> => world.fingerprint,
+    probe: async (): Promise<string> => {
+      if (world.away) throw new OpenwrtUnreachableError('look', 'refused');
+      return world.fingerprint;
+    },
     passes: 0,
     running: 0,
     mostRunning: 0,
@@ -269,10 +275,20 @@ describe('a pass that fails', () => {
     const { clock, world, next } = await start();
     world.probe = failing(new OpenwrtUnreachableError('look', 'refused'));
     const begin = clock.monotonic();
-    while (clock.monotonic() - begin <= 35_000) await next();
+    while (clock.monotonic() - begin <= 60_000) await next();
     const waits = [await next(), await next(), await next()];
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
     expect(Math.max(...waits)).toBeLessThanOrEqual(1.25 * PROBE_MS);
+  });
+
+  it('is tried more often while OpenWRT starts, but not for ever', async () => {
+    const { world, clock, next } = await start({ unknownKinds: ['a'], away: true });
+    expect(await next()).toBeLessThanOrEqual(250);
+    expect(await next()).toBeLessThanOrEqual(250);
+    clock.advance(60_000);
+    await next();
+    expect(await next()).toBeGreaterThanOrEqual(0.75 * PROBE_MS);
+    expect(world.passes).toBe(0);
   });
 
   it('follows a look that fails, too', async () => {

@@ -70,9 +70,10 @@ export type Loop = {
 const COALESCE_MS = 10;
 const JITTER = 0.25;
 const BACKOFF = { baseMs: 500, maxMs: 10_000 };
-/** Between looks for an OpenWRT that has just stopped answering, which costs next to nothing: what comes back empty is noticed at once. */
-const RETURNING_MS = 250;
-const RETURNING_FOR_MS = 30_000;
+/** Between looks for an OpenWRT that starts or has just stopped answering, which cost next to nothing: what comes back empty is noticed at once. */
+const RETURNING_MS = 200;
+/** No start takes longer. */
+const RETURNING_FOR_MS = 60_000;
 /** A sidecar can get as little as two seconds after SIGTERM. */
 const LAST_MOMENT_MS = 1_500;
 
@@ -84,7 +85,8 @@ export const createLoop = (deps: LoopDeps): Loop => {
   let fullPassAt = 0;
   const lastMoment = new AbortController();
 
-  let answeredAt = -Infinity;
+  // As if it had answered when the agent starts: both start at the same time.
+  let answeredAt = clock.monotonic();
 
   const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
   const untilBack = (): number =>
@@ -151,6 +153,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
         if (!isKnown) throw error;
         const message = messageOf(error);
         if (!(error instanceof OpenwrtUnreachableError)) {
+          answeredAt = clock.monotonic();
           onAttempt({ outcome: 'hindered', message }, begun);
           throw error;
         }

@@ -22,8 +22,8 @@ export const KERNEL_RIGHTS: Grants = {
   },
 };
 
-/** A thousand routes are as many programs; rpcd ends what takes 30 s. */
-const TIMEOUT_MS = 35_000;
+/** A thousand routes are as many programs. rpcd waits 600 s with a login of our own, and uhttpd 60 s for rpcd. */
+const TIMEOUT_MS = 65_000;
 
 const execSchema = z.object({ code: z.int(), stdout: z.string().default('') });
 

@@ -55,6 +55,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   /** Why nobody looks. */
   let unread: string | undefined = 'the agent has not looked yet';
   let lookedAt = -Infinity;
+  /** What `begin` was told, for the first look of the session. */
+  let ahead: Answer | undefined;
   let seen = { hash: '', routing: '', hasFw4: false, hooks: 0 };
   /** As they were after mwan3's last reload by us, or first seen. */
   let expectedHooks: number | undefined;
@@ -70,7 +72,9 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     { session, signal }: Look,
     verb: 'state' | 'dump',
   ): Promise<{ hash: string; lines: readonly string[] } | undefined> => {
-    const answer = await runVerb(session, verb, signal);
+    const told = verb === 'state' ? ahead : undefined;
+    ahead = undefined;
+    const answer = told ?? (await runVerb(session, verb, signal));
     if ('whyNot' in answer) {
       unread = answer.whyNot;
       return undefined;
@@ -130,7 +134,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
 
   return {
     begin: async (session, signal) => {
-      unread = await whyNot(session, signal);
+      ahead = await firstAnswer(session, signal);
+      unread = 'whyNot' in ahead ? ahead.whyNot : undefined;
       lookedAt = -Infinity;
     },
     isDue: () => unread === undefined && clock.monotonic() - lookedAt >= LOOK_MS,
@@ -151,14 +156,15 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   };
 };
 
+type Answer = Awaited<ReturnType<typeof runVerb>>;
+
 /** A login that may not start anything is answered as if its session had ended. */
-const whyNot = async (session: UbusSession, signal: AbortSignal): Promise<string | undefined> => {
+const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<Answer> => {
   try {
-    const answer = await runVerb(session, 'state', signal);
-    return 'whyNot' in answer ? answer.whyNot : undefined;
+    return await runVerb(session, 'state', signal);
   } catch (error) {
     if (!(error instanceof UbusError) || error.code !== ACCESS_DENIED) throw error;
-    return 'the login on OpenWRT may not run programs';
+    return { whyNot: 'the login on OpenWRT may not run programs' };
   }
 };
 
