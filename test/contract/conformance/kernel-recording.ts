@@ -21,7 +21,6 @@ const walk = z.strictObject({
   changes: z.int(),
   agreed: z.int(),
   wrong: z.array(z.string()),
-  known: z.record(z.string(), z.int()),
 });
 const recording = z.strictObject({
   /** What answered, and when. */

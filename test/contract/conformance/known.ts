@@ -77,12 +77,3 @@ export const KNOWN_PACKETS: Readonly<
 
 export const knownPackets = (path: Path, scene: string): object =>
   KNOWN_PACKETS[path]?.[scene]?.becomes ?? {};
-
-/** What is not as it must be on a walk at random, and is known. */
-export const KNOWN_WALK: readonly { says: RegExp; because: string }[] = [
-  {
-    says: /^(CNFRoute|CNFHubSite) not in the kernel: \^route /,
-    because:
-      "a route of table 40 is missing, as after mwan3's flush (the walk makes single passes, which bring none back)",
-  },
-];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
+import { aclFor } from '../../../agent/device/ubus/login/acl.ts';
 import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
 import { kernelLines, LOOK } from '../../judge/kernel.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
@@ -33,6 +34,9 @@ export type Stage = {
   leave: () => Promise<void>;
 };
 
+/** Of the login `sdewan`: those of drivers.md, which a login of somebody's making has. */
+const RIGHTS = '/usr/share/rpcd/acl.d/sdewan-fast.json';
+
 const FILES = [...new Set([...PACKAGES, ...ICN_PACKAGES])].sort();
 
 const linesOf = (file: string, sections: readonly JudgedSection[]): string[] =>
@@ -59,10 +63,16 @@ const filesIn = (output: string): string[] =>
 export const onDevice = async (device: NamedDevice): Promise<Stage> => {
   const { url, user, passwordFile, api, inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
-  // A pod mounts it there, for the agent's own login alone.
-  if (recordedPath(device) === 'ubus-fast')
+  const isOwnLogin = recordedPath(device) === 'ubus-fast';
+  // A pod mounts both there, for the agent's own login alone.
+  if (isOwnLogin)
     inside(
-      `cat >${KERNEL_HELPER_PATH} <<'HELPER'\n${HELPER_SCRIPT}\nHELPER\nchmod 755 ${KERNEL_HELPER_PATH}\n`,
+      [
+        `cat >${KERNEL_HELPER_PATH} <<'HELPER'\n${HELPER_SCRIPT}\nHELPER`,
+        `chmod 755 ${KERNEL_HELPER_PATH}`,
+        `cp ${RIGHTS} ${RIGHTS}.before`,
+        `cat >${RIGHTS} <<'RIGHTS'\n${JSON.stringify(aclFor(PACKAGES))}\nRIGHTS\n`,
+      ].join('\n'),
     );
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-device-'));
   const usernameFile = join(folder, 'username');
@@ -80,7 +90,7 @@ export const onDevice = async (device: NamedDevice): Promise<Stage> => {
     kernel: () => kernelLines(inside(LOOK)),
     leave: async () => {
       await pass.driver.close();
-      inside(`rm -f ${KERNEL_HELPER_PATH}\n`);
+      if (isOwnLogin) inside(`rm -f ${KERNEL_HELPER_PATH}; mv ${RIGHTS}.before ${RIGHTS}\n`);
       rmSync(folder, { recursive: true });
     },
   };

@@ -3,6 +3,26 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createLoop, type LoopDeps } from '../../../../agent/reconcile/loop.ts';
 import type { TestClock } from './time.ts';
 
+/** What a loop needs of its agent, whoever runs it. */
+export type LoopParts = Omit<LoopDeps, 'onAttempt' | 'timings' | 'clock' | 'log'>;
+
+/** The agent's own loop, which goes on by itself until it is stopped. */
+export type Following = { mark: () => void; stop: () => Promise<void> };
+
+export const follow = (deps: LoopParts, { agent: clock }: TestClock): Following => {
+  const over = new AbortController();
+  const onAttempt = (): void => undefined;
+  const loop = createLoop({ ...deps, onAttempt, timings: TIMINGS, clock, log: silentLogger });
+  const ended = loop.run(over.signal);
+  return {
+    mark: loop.mark,
+    stop: async () => {
+      over.abort();
+      await ended;
+    },
+  };
+};
+
 export type Effort = { tries: number; ms: number };
 
 /** As agents have them by default. */
@@ -14,7 +34,7 @@ export const AFTER_ONE_FAILURE: Effort = { tries: 2, ms: 1_450 };
 
 /** @throws Error that tells the tries when they, or the time that they took, are more than `most` */
 export const converge = async (
-  deps: Omit<LoopDeps, 'onAttempt' | 'timings' | 'clock' | 'log'>,
+  deps: LoopParts,
   { agent: clock, until }: TestClock,
   most = AT_ONCE,
 ): Promise<Effort> => {

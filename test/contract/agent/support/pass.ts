@@ -15,7 +15,7 @@ import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
 import { buildReports } from '../../../../agent/report/build.ts';
-import { converge, type Effort } from './converge.ts';
+import { converge, follow, type Effort, type Following, type LoopParts } from './converge.ts';
 import type { TestOpenwrt } from './openwrt.ts';
 import { timed } from './time.ts';
 
@@ -27,6 +27,8 @@ export type TestPass = {
   run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
   /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
   converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
+  /** Runs the agent's loop beside the test, for what OpenWRT does by itself. */
+  follow: (rules: () => readonly RuleObject[]) => Following;
   reports: () => RuleReport[];
   /** `Applied`, `Failed: NameTaken` … by name of the rule. */
   states: () => Record<string, string>;
@@ -109,6 +111,17 @@ export const openPass = async (
         signal,
       ),
     );
+  const loopParts = (rules: () => readonly RuleObject[]): LoopParts => ({
+    driver,
+    pass,
+    refusals,
+    kernelDrift,
+    source: { rules: () => [...rules()], unknownKinds: () => [], unservedKinds: () => [] },
+    secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
+    networks: () => networks,
+    devices: () => DEVICES,
+    paused: () => false,
+  });
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
@@ -120,20 +133,11 @@ export const openPass = async (
     run,
     converge: (rules, most) =>
       converge(
-        {
-          driver,
-          pass,
-          refusals,
-          kernelDrift,
-          source: { rules: () => [...rules], unknownKinds: () => [], unservedKinds: () => [] },
-          secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
-          networks: () => networks,
-          devices: () => DEVICES,
-          paused: () => false,
-        },
+        loopParts(() => rules),
         clock,
         most,
       ),
+    follow: (rules) => follow(loopParts(rules), clock),
     reports,
     states: () =>
       Object.fromEntries(
