@@ -15,6 +15,7 @@ const reload = (ms: number, ok = true, service = 'firewall'): JournalEntry => ({
   ok,
   by: { call: 'file exec' },
 });
+const amend = (ms: number, ok: boolean): JournalEntry => ({ ...reload(ms, ok), event: 'amend' });
 const isLan = (options: Record<string, unknown>) => options['name'] === 'lan';
 const withLan = [write(1, ['lan'], 'factory'), write(2, []), reload(3)];
 
@@ -27,6 +28,11 @@ describe('a section is gone', () => {
       'not by the reload of another service',
       [...withLan.slice(0, 2), reload(3, true, 'mwan3')],
       undefined,
+    ],
+    [
+      'when its table was brought to the same',
+      [...withLan.slice(0, 2), amend(3, false), amend(4, true)],
+      4,
     ],
     ['since the first of several reloads', [...withLan, reload(9)], 3],
     ['no more when it is back', [...withLan, write(4, ['lan']), reload(5)], undefined],

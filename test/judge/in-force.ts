@@ -41,7 +41,7 @@ export const createDevice = (): Device => {
   };
 };
 
-/** The service of a package has its file after a reload, and that which a device writes at its start. */
+/** The service of a package has its file after a reload, when its table was brought to the same, and that which a device writes at its start. */
 const takenBy = ({
   event,
   package: written,
@@ -50,7 +50,7 @@ const takenBy = ({
   by,
 }: JournalEntry): string | undefined => {
   if (event === 'write' && by?.call === 'factory') return written;
-  return event === 'reload' && ok === true ? service : undefined;
+  return (event === 'reload' || event === 'amend') && ok === true ? service : undefined;
 };
 
 /**

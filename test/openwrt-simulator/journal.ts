@@ -22,6 +22,8 @@ export type JournalEvent =
       text?: string;
     }
   | { event: 'reload'; service: string; action: string; by: Cause; ok: boolean; stderr: string }
+  /** Somebody has changed the loaded table; `ok`: it is now what the service makes of its file. */
+  | { event: 'amend'; service: string; by: Cause; ok: boolean }
   | { event: 'rpcd died'; why: string }
   | { event: 'fault'; call: string; action: string };
 

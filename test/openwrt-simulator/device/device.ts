@@ -125,7 +125,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, netifd, clock },
+        { root, store, writer, services, fw4, netifd, clock, journal },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -194,7 +194,10 @@ const openJournal = ({ clock, journalTexts }: DeviceOptions, stateDirectory: str
 };
 
 const deviceProgramsOf = (
-  deps: Pick<Device, 'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'clock'>,
+  deps: Pick<
+    Device,
+    'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'clock' | 'journal'
+  >,
   scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({
   ...Object.fromEntries(

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeBytes } from '../bytes.ts';
+import type { Cause, Journal } from '../journal.ts';
 import type { DeviceRoot } from '../root.ts';
 import type { UciPackage } from '../uci/package.ts';
 import type { UciStore } from '../uci/store.ts';
@@ -27,9 +28,15 @@ const stepIn = (line: string): NftStep => {
   return { verb, chain, handle: Number(handle), place: Number(place) };
 };
 
-type Deps = { root: DeviceRoot; store: UciStore; fw4: Fw4; netifd: Netifd };
+type Deps = {
+  root: DeviceRoot;
+  store: UciStore;
+  fw4: Fw4;
+  netifd: Netifd;
+  journal: Journal;
+};
 
-export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program => {
+export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps): Program => {
   const leave = (text: string, before = ''): ProgramResult => {
     for (const view of ['before', 'after'])
       mkdirSync(`${dirname(root.path(FOUND))}/${view}`, { recursive: true });
@@ -56,14 +63,16 @@ export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program 
       `== fw4\n${FIREWALL4}  -\n== included\n== said\n${said}== tables\n${tables.join('\n')}`,
     );
   };
-  const amend = (): ProgramResult => {
+  const isWhole = (): boolean => fw4.made().table.listed() === fw4.nft.listed();
+  const amend = (by: Cause): ProgramResult => {
     const [seen, ...lines] = readText('steps').trimEnd().split('\n');
     if (seen !== md5(fw4.nft.listed({ handles: true }))) return complained(3, '');
     if (!fw4.nft.carryOut(lines.map(stepIn), made)) return complained(5, '');
     fw4.amended();
+    journal.add({ event: 'amend', service: 'firewall', by, ok: isWhole() });
     return leave(fw4.nft.listed({ handles: true }));
   };
-  return ({ params }) => {
+  return ({ params, by }) => {
     switch (params.join(' ')) {
       case 'state': {
         const table = fw4.nft.isLoaded ? 'table inet fw4 {\n' : '';
@@ -75,9 +84,9 @@ export const createKernelHelper = ({ root, store, fw4, netifd }: Deps): Program 
       case 'render':
         return render();
       case 'amend':
-        return amend();
+        return amend(by);
       case 'compare':
-        return printed(fw4.made().table.listed() === fw4.nft.listed() ? '' : 'another rule\n');
+        return printed(isWhole() ? '' : 'another rule\n');
       case 'restore-routes':
         netifd.restore();
         return printed('');
