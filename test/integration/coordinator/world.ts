@@ -75,7 +75,9 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     key: join(directory, 'tls.key'),
     kubeconfig: join(directory, 'kubeconfig'),
   };
-  const rights = await createAccount(cluster, namespace);
+  // Its own, with its Lease: Services there are not exposed with all others.
+  const home = await cluster.createNamespace('coordinator-home');
+  const rights = await createAccount(cluster, home);
   await writeFile(files.kubeconfig, rights.kubeconfig, { mode: 0o600 });
   const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
   const ca = await createCa('test', validity);
@@ -86,7 +88,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     startProcess({
       KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
-      POD_NAMESPACE: namespace,
+      POD_NAMESPACE: home,
       // The same pod again, whose container has restarted.
       POD_NAME: 'coordinator-a',
       SDEWAN_REPORT_HOST: '127.0.0.1',
