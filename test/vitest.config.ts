@@ -76,7 +76,7 @@ export default defineConfig({
       inOneRow(
         project(
           'device',
-          ['test/contract/conformance/{driver,kernel,packets,ipsec,walk}.test.ts'],
+          ['test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments}.test.ts'],
           60_000,
         ),
       ),
