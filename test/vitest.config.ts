@@ -16,6 +16,7 @@ const project = (
     testTimeout: timeoutMs,
     hookTimeout: 4 * timeoutMs,
     globalSetup,
+    setupFiles: [] as string[],
     expect: { poll: { timeout: timeoutMs / 2 } },
     root: `${import.meta.dirname}/..`,
   },
@@ -31,6 +32,11 @@ const inOneRow = ({ test }: Project, groupOrder = 0) => ({
 /** vitest leaves a core to itself, and so runs one file at a time on two. Half of the time our files wait. */
 const inParallel = ({ test }: Project) => ({ test: { ...test, maxWorkers: 2 } });
 
+/** Files of integration tests would meet on one control plane, so each worker has its own. They wait more than they compute. */
+const inLanes = ({ test }: Project) => ({
+  test: { ...test, maxWorkers: 3, setupFiles: ['test/run/worker-cluster.ts'] },
+});
+
 /** Modules are loaded once: half the time. What a file sets beyond itself (environment, clocks) it sets back. */
 const inOneWorker = ({ test }: Project) => ({ test: { ...test, isolate: false } });
 
@@ -38,7 +44,7 @@ const inOneWorker = ({ test }: Project) => ({ test: { ...test, isolate: false } 
 const withRandomCases = ({ test }: Project) => ({
   test: {
     ...test,
-    setupFiles: ['test/run/properties.ts'],
+    setupFiles: [...test.setupFiles, 'test/run/properties.ts'],
     testTimeout: caseCount(test.testTimeout),
   },
 });
@@ -84,11 +90,13 @@ export default defineConfig({
         inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
       ),
       withRandomCases(
-        inOneWorker(
-          project('integration', ['test/{integration,attacks}/**/*.test.ts'], 60_000, {
-            globalSetup: [PROGRAMS, ...globalSetup],
-            exclude: [...NODE_TESTS, ...HARNESS_TESTS],
-          }),
+        inLanes(
+          inOneWorker(
+            project('integration', ['test/{integration,attacks}/**/*.test.ts'], 60_000, {
+              globalSetup: [PROGRAMS, ...globalSetup],
+              exclude: [...NODE_TESTS, ...HARNESS_TESTS],
+            }),
+          ),
         ),
       ),
       // Each follows a guide in a copy of the project, with a control plane of its own.

@@ -11,13 +11,6 @@ process.exitCode = await runStages([
   { script: 'generate:check' },
   { projects: [{ name: 'unit' }] },
   { projects: [{ name: 'contract' }] },
-  {
-    // Files of integration tests would meet on one control plane: they look at all namespaces, or change what is there once.
-    projects: [
-      { name: 'integration', shard: '1/2' },
-      { name: 'integration', shard: '2/2' },
-      { name: 'e2e' },
-    ],
-  },
+  { projects: [{ name: 'integration' }, { name: 'e2e' }] },
 ]);
 await removePrograms();

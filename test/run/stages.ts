@@ -18,8 +18,6 @@ export type Project = {
   name: string;
   /** Filters of its test files; none: all. */
   files?: readonly string[];
-  /** The part of its files that runs, e.g. `1/2`; each part starts what it needs by itself. */
-  shard?: string;
   env?: Readonly<Record<string, string>>;
 };
 
@@ -82,14 +80,13 @@ const runScript = (script: string): Tally => {
 
 /** `isAlone`: nobody else prints, so that it may move the cursor and break lines. */
 const runVitest = async (
-  { name, files = [], shard, env = {} }: Project,
+  { name, files = [], env = {} }: Project,
   { config, isAlone }: { config: string; isAlone: boolean },
 ): Promise<Tally> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
   const output = path.join(folder, 'report.json');
   const stdio = isAlone ? 'inherit' : 'pipe';
-  const parts = shard === undefined ? [] : [`--shard=${shard}`];
-  const args = ['run', `--config=${config}`, `--project=${name}`, ...parts, ...files];
+  const args = ['run', `--config=${config}`, `--project=${name}`, ...files];
   const child = spawn('vitest', args, {
     cwd: root,
     env: { ...process.env, ...COMPILE_CACHE, ...env, [REPORT_VARIABLE]: output },
