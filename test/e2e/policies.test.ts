@@ -99,13 +99,13 @@ describe('the installed policies', async () => {
   const deniedBy = ({ policy, message }: Case): string =>
     `ValidatingAdmissionPolicy '${policy}' with binding '${policy}' denied request: ${message}`;
 
-  it.each(tried('denied'))('$who cannot $what', async ({ attempt: one, ...each }) => {
+  it.concurrent.each(tried('denied'))('$who cannot $what', async ({ attempt: one, ...each }) => {
     const { code, stderr } = await attempt(each.who, one);
     expect(stderr).toContain(deniedBy(each));
     expect(code).not.toBe(0);
   });
 
-  it.each(tried('denied').filter(({ who }) => who === 'coordinator'))(
+  it.concurrent.each(tried('denied').filter(({ who }) => who === 'coordinator'))(
     'an operator with the same rights can $what',
     async ({ attempt: one }) => {
       const { stderr } = await attempt('operator', one);
@@ -114,7 +114,7 @@ describe('the installed policies', async () => {
     },
   );
 
-  it.each(tried('allowed'))('$who can $what', async ({ who, attempt: one }) => {
+  it.concurrent.each(tried('allowed'))('$who can $what', async ({ who, attempt: one }) => {
     expect(await attempt(who, one)).toMatchObject({ code: 0, stderr: '' });
   });
 
