@@ -1,5 +1,4 @@
 /** The agent put together: which part tells which. Everything from outside comes as options, so that tests run several. */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
@@ -23,6 +22,7 @@ import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
 import { openReported } from './report/reported.ts';
 import { createReportClient } from './report/client.ts';
+import { createBoot } from './report/boot.ts';
 import { createCoordinators, resolveHost } from './report/coordinators.ts';
 import { createOrders } from './report/asides.ts';
 import { createInformationSource } from './report/information.ts';
@@ -101,7 +101,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     ...status,
     firewallWays: () => driver.firewallWays?.(),
   });
-  const bootId = randomUUID();
+  const boot = createBoot();
   const isOrder = createOrders(clock);
   let sequence = 0;
   let reporting = Promise.resolve();
@@ -121,7 +121,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       createPublisher({
         snapshot: status.snapshot,
         client,
-        bootId,
+        boot,
         startedAt,
         nextSequence: () => (sequence += 1),
         purpose: env.SDEWAN_PURPOSE,

@@ -28,8 +28,22 @@ export type ReportClientOptions = {
   clock: Clock;
 };
 
+/** The coordinator's answer is not 200. */
+export class ReportRefused extends Error {
+  override name = 'ReportRefused';
+  /** What the coordinator calls it; undefined when the answer is none of its own. */
+  readonly code: string | undefined;
+
+  constructor(status: number, text: string) {
+    super(`the coordinator answers ${status}: ${text.slice(0, 200)}`);
+    this.code = refusalSchema.safeParse(parseJson(text)).data?.error.code;
+  }
+}
+
+const refusalSchema = z.object({ error: z.object({ code: z.string() }) });
+
 export type ReportClient = {
-  /** @throws Error when the coordinator is not reached, or does not accept the report */
+  /** @throws ReportRefused @throws Error when the coordinator is not reached, or its answer is not understood */
   post: (report: Report, signal: AbortSignal) => Promise<ReportAnswer>;
 };
 
@@ -64,9 +78,7 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
       });
       const text = body.toString('utf8');
       if (status === HTTP_UNAUTHORIZED) token.expire();
-      if (status !== 200) {
-        throw new Error(`the coordinator answers ${status}: ${text.slice(0, 200)}`);
-      }
+      if (status !== 200) throw new ReportRefused(status, text);
       const answer = reportAnswerSchema.safeParse(parseJson(text));
       if (!answer.success) {
         throw new Error(`the coordinator's answer: ${z.prettifyError(answer.error)}`);

@@ -9,6 +9,8 @@ import {
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createOrders } from './asides.ts';
+import { createBoot } from './boot.ts';
+import { ReportRefused } from './client.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 
 const STARTED_AT = 1_000;
@@ -60,7 +62,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
         return world.answer(report);
       },
     },
-    bootId: 'boot-id-1',
+    boot: createBoot(),
     startedAt: STARTED_AT,
     nextSequence: () => (sequence += 1),
     purpose: 'cnf-1',
@@ -219,6 +221,38 @@ describe('publisher', () => {
       [2, 1],
     ]);
   });
+
+  it('begins a new boot, in full, when somebody else has reported in its place, and stays with it', async () => {
+    const { sent, outcomes, world, publisher } = start();
+    await expect.poll(() => outcomes).toEqual(['full']);
+    const [first] = sent;
+    world.answer = ({ bootId }) => {
+      if (bootId === first?.bootId)
+        throw new ReportRefused(409, '{"error":{"code":"old-boot","message":"later"}}');
+      return { epoch: 'one' };
+    };
+    publisher.mark();
+    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    publisher.mark();
+    await expect.poll(() => outcomes.at(-1)).toBe('heartbeat');
+    expect(new Set(sent.slice(2).map(({ bootId }) => bootId)).size).toBe(1);
+  });
+
+  it.each([['not a word of its own'], ['{"error":{"code":"pod-gone"}}']])(
+    'keeps its boot when it is refused for another reason: %s',
+    async (text) => {
+      let refused = false;
+      const { sent, outcomes } = start({
+        answer: () => {
+          if (refused) return { epoch: 'one' };
+          refused = true;
+          throw new ReportRefused(409, text);
+        },
+      });
+      await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['failed', 'full']);
+      expect(new Set(sent.map(({ bootId }) => bootId)).size).toBe(1);
+    },
+  );
 
   it('goes on trying while the coordinator is down', async () => {
     let failures = 2;

@@ -14,14 +14,15 @@ import {
   createVersionAside,
   type Apart,
 } from './asides.ts';
-import type { ReportClient } from './client.ts';
+import type { Boot } from './boot.ts';
+import { ReportRefused, type ReportClient } from './client.ts';
 import { pagesOf } from './pages.ts';
 import type { Snapshot } from './status.ts';
 
 export type PublisherDeps = {
   snapshot: () => Snapshot;
   client: ReportClient;
-  bootId: string;
+  boot: Boot;
   /** When this agent started, wall-clock milliseconds. */
   startedAt: number;
   /** Grows with each call; all publishers of a boot have one. */
@@ -46,12 +47,14 @@ export type Publisher = {
 /** A pass changes what is reported twice, before and after it writes: most passes are over within this time, and become one report. */
 const COALESCE_MS = 50;
 const JITTER = 0.25;
+/** The coordinator's code for a report of a boot that is over. */
+const OLD_BOOT = 'old-boot';
 const BACKOFF = { baseMs: 500, maxMs: 15_000 };
 
 export const createPublisher = (deps: PublisherDeps): Publisher => {
-  const { snapshot, client, bootId, purpose, heartbeatMs, clock, onSent, log } = deps;
+  const { snapshot, client, boot, purpose, heartbeatMs, clock, onSent, log } = deps;
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
-  let received: { sequence: number; epoch: string; rules: string } | undefined;
+  let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
   const asides = [
     createVersionAside(clock, deps.startedAt),
     createInformationAside(),
@@ -65,7 +68,14 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     signal: AbortSignal,
   ): Promise<ReportAnswer> => {
     const fields = asides.map((aside) => aside.fields(report, apart));
-    const answer = await client.post(Object.assign({}, report, ...fields), signal);
+    const answer = await client
+      .post(Object.assign({}, report, ...fields), signal)
+      .catch((error: unknown) => {
+        // There is one agent in a pod, and this is it: somebody who has a token of the pod has reported in its place.
+        if (error instanceof ReportRefused && error.code === OLD_BOOT)
+          boot.supersede(report.bootId);
+        throw error;
+      });
     for (const aside of asides) if (await aside.answered(answer)) trigger.mark();
     return answer;
   };
@@ -73,10 +83,11 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
     const { rules, openwrt, unwatchedKinds, ...apart } = snapshot();
     const text = JSON.stringify(rules);
+    const bootId = boot.id();
     const sequence = deps.nextSequence();
     const head = { version: 1, bootId, sequence, purpose, openwrt, unwatchedKinds } as const;
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
-    if (received?.rules === text) {
+    if (received?.bootId === bootId && received.rules === text) {
       const heartbeat: Report = {
         ...head,
         page: 0,
@@ -98,7 +109,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const [epoch, ...others] = epochs;
     // It restarted between two pages, and has only some of them.
     if (epoch === undefined || others.length > 0) return send(signal);
-    received = { sequence: head.sequence, epoch, rules: text };
+    received = { bootId, sequence: head.sequence, epoch, rules: text };
     return 'full';
   };
 

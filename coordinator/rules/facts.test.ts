@@ -33,7 +33,7 @@ const says = (state: RuleState): void => {
           name: 'reject-80',
           uid: 'rule-1',
           generation: 1,
-          revision: 'r1',
+          revision: 'r2',
           state,
           reason: state,
           message: '',

@@ -1,7 +1,7 @@
 /** Gathers what is known of a rule at one moment and hands it to the pure functions that judge it. */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { decide, type Decision } from '../verdict/decide.ts';
+import { confirms, decide, type Decision } from '../verdict/decide.ts';
 import type { RollupContext } from '../verdict/pod-verdict.ts';
 import { rollup } from '../verdict/rollup.ts';
 import type { PodReport } from '../verdict/pod-report.ts';
@@ -51,7 +51,7 @@ export class RuleFacts {
   #mayHold(rule: Rule, target: Target): boolean {
     if (rule.purpose !== undefined && target.purpose === rule.purpose) return true;
     const word = this.#deps.reports.of(target.uid)?.rules.get(rule.uid);
-    return word !== undefined && word.state !== 'Removed';
+    return word !== undefined && !confirms(word, rule);
   }
 
   #reportsOf(targets: readonly Target[]): ReadonlyMap<string, PodReport> {

@@ -86,6 +86,11 @@ describe('a rule that is being deleted stays', () => {
       pod: { report: report([word({ uid: 'rule-0', state: 'Removed', reason: 'Removed' })]) },
       reason: 'NotConfirmed',
     },
+    'while another version of it is said to be gone': {
+      pod: { report: report([word({ revision: 'r1', state: 'Removed', reason: 'Removed' })]) },
+      reason: 'NotConfirmed',
+      says: 'the agent has confirmed another version of the rule',
+    },
     'while a pod has never reported': {
       pod: {},
       reason: 'AgentStarting',
@@ -180,7 +185,9 @@ describe('whatever is known', () => {
   const check = (property: (pods: PodFacts[]) => void): void =>
     fc.assert(fc.property(podFacts, property), { numRuns: caseCount(2_000) });
   const confirmed = ({ target: pod, report: said }: PodFacts): boolean =>
-    said?.rules.get(deleted.uid)?.state === 'Removed' && !isOfEarlierRun(said, pod.agent);
+    said?.rules.get(deleted.uid)?.state === 'Removed' &&
+    said.rules.get(deleted.uid)?.revision === deleted.revision &&
+    !isOfEarlierRun(said, pod.agent);
   const harmless = ({ target: pod, report: said }: PodFacts): boolean =>
     pod.finished || pod.agent.state === 'missing' || (pod.agent.state === 'never-started' && !said);
 

@@ -5,7 +5,7 @@
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import { isOfEarlierRun } from './earlier-run.ts';
 import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
-import type { PodReport } from './pod-report.ts';
+import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import { keysLeftOut } from '../cnf/keys.ts';
 import type { Target } from '../cnf/target.ts';
@@ -55,6 +55,12 @@ export const decide = (
   };
 };
 
+/** Of exactly this rule: a spec does not change while the rule is being deleted, so an agent that knows of it knows its revision. */
+export const confirms = (
+  word: RuleWord | undefined,
+  { revision }: Pick<Rule, 'revision'>,
+): boolean => word?.state === 'Removed' && word.revision === revision;
+
 const canHold = (
   { finished, agent }: Target,
   report: PodReport | undefined,
@@ -78,7 +84,7 @@ const blockerOf = (
   if (!report) return because('AgentStarting');
   if (isOfEarlierRun(report, target.agent)) return because('AgentRestarted');
   const word = report.rules.get(rule.uid);
-  if (word?.state === 'Removed') return undefined;
+  if (confirms(word, rule)) return undefined;
   if (isSilent(report, context)) return because('AgentSilent', silence(report));
   if (!word)
     return report.unwatchedKinds.includes(rule.kind)
@@ -90,5 +96,7 @@ const blockerOf = (
         )
       : because('NotConfirmed');
   if (word.state === 'Applied') return because('Removing');
+  if (word.state === 'Removed')
+    return because('NotConfirmed', 'the agent has confirmed another version of the rule');
   return { pod: target.name, reason: word.reason, message: word.message };
 };

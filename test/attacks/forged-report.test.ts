@@ -1,0 +1,111 @@
+/**
+ * Who may make tokens of service accounts (`create` on serviceaccounts/token) reports in the place of a CNF's agent. Beside it runs the agent's own
+ * reporting, as in a pod.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import type { RuleReport, RuleState } from '#shared/protocol/report.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createBoot } from '../../agent/report/boot.ts';
+import { createReportClient } from '../../agent/report/client.ts';
+import { createPublisher, type Publisher } from '../../agent/report/publish.ts';
+import { createAgent, ruleReport } from '../integration/coordinator/agent.ts';
+import { eventually, pause } from '../integration/coordinator/eventually.ts';
+import { createRunningPod, tokenFor } from '../integration/coordinator/pods.ts';
+import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
+import { createWorld, type World } from '../integration/coordinator/world.ts';
+
+let world: World;
+let victim: KubeObject;
+let rule: RuleObject;
+let directory: string;
+let publisher: Publisher;
+/** What the agent found on its OpenWRT. */
+let state: RuleState = 'Applied';
+const stopping = new AbortController();
+let reporting: Promise<void>;
+
+const rulesOnIt = (): RuleReport[] => [ruleReport(rule, state)];
+
+const found = (next: RuleState): void => {
+  state = next;
+  publisher.mark();
+};
+
+beforeAll(async () => {
+  world = await createWorld();
+  directory = await mkdtemp(join(tmpdir(), 'forged-'));
+  victim = await createRunningPod(world, { name: 'victim' });
+  rule = await createRule(world, { name: 'target' });
+  const files = { ca: join(directory, 'ca.crt'), token: join(directory, 'token') };
+  await writeFile(files.ca, world.ca);
+  await writeFile(files.token, await tokenFor(world, victim));
+  let sequence = 0;
+  const url = new URL(world.coordinator.reportUrl);
+  publisher = createPublisher({
+    snapshot: () => ({
+      openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
+      unwatchedKinds: [],
+      rules: rulesOnIt(),
+      doubt: '',
+      verified: undefined,
+      information: undefined,
+    }),
+    client: createReportClient({
+      target: { url, serverName: undefined, others: () => 1 },
+      caFile: files.ca,
+      tokenFile: files.token,
+      namespace: world.namespace,
+      pod: 'victim',
+      clock: systemClock,
+    }),
+    boot: createBoot(),
+    startedAt: Date.now(),
+    nextSequence: () => (sequence += 1),
+    purpose: 'cnf-1',
+    heartbeatMs: 500,
+    clock: systemClock,
+    isOrder: () => true,
+    onCommentsReported: async () => undefined,
+    onSent: () => undefined,
+    log: silentLogger,
+  });
+  reporting = publisher.run(stopping.signal);
+});
+afterAll(async () => {
+  stopping.abort();
+  await reporting;
+  await world.close();
+  await rm(directory, { recursive: true });
+});
+
+it('does not silence the agent: what it says counts again', async () => {
+  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
+  const forger = await createAgent(world, victim);
+  await forger.says([rule, 'Failed', { reason: 'RefusedByOpenwrt', message: 'forged' }]);
+  await eventually(() => forger.beats()).toMatchObject({
+    status: 409,
+    body: { error: { code: 'old-boot' } },
+  });
+  found('Pending');
+  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: false });
+  found('Applied');
+  await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
+  await forger.close();
+});
+
+it('does not let a rule go by confirming another version of it', async () => {
+  await deleteRule(world, 'target');
+  await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
+  const forger = await createAgent(world, victim);
+  await forger.says([rule, 'Removed', { revision: 'of-nothing' }]);
+  await pause(1_500);
+  expect(await readRule(world, 'target')).toBeDefined();
+  await forger.close();
+  found('Removed');
+  await eventually(() => readRule(world, 'target')).toBeUndefined();
+});
