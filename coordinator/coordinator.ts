@@ -172,13 +172,16 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     term: leadership.term,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
-      const isReadAgain = unread.note(target);
-      if (acceptance.outcome !== 'news' && !isReadAgain) return;
+      const countsAgain = unread.note(target);
+      const isNews = acceptance.outcome === 'news';
+      if (!isNews && !countsAgain) return;
       awaited.settle(target.uid);
-      if (acceptance.outcome !== 'news' || acceptance.whole) {
+      if (isNews) ruleStatuses.markRules(acceptance.rules);
+      // Of rules that the report says nothing new of, too.
+      if (countsAgain || (isNews && acceptance.whole)) {
         ruleStatuses.markPod(target);
         markStatus(target);
-      } else ruleStatuses.markRules(acceptance.rules);
+      }
     },
     onInformation: (target) => markStatus(target, false),
     onCommentsLost: (target, packages) => {

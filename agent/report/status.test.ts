@@ -132,6 +132,18 @@ describe('agent status', () => {
     ]);
   });
 
+  it('calls back when looks come to the next two seconds, which tell the coordinator that they followed the start of a container', () => {
+    const { add, clock, world } = start();
+    add({ outcome: 'passed' });
+    const { changes } = world;
+    const seen = Array.from({ length: 8 }, () => {
+      clock.advance(500);
+      add({ outcome: 'unchanged' });
+      return world.changes - changes;
+    });
+    expect(seen).toEqual([0, 1, 1, 2, 2, 2, 2, 2]);
+  });
+
   it('calls back for changes only', () => {
     const { add, world } = start();
     add({ outcome: 'passed' });

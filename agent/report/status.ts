@@ -57,6 +57,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     told: trust.told(),
     doubt: trust.doubt(),
     since: trust.verified()?.since,
+    secondsSeen: trust.secondsSeen(),
     reachable: trust.reachable(),
     hindrance,
     passed,

@@ -27,12 +27,19 @@ export type Trust = {
   /** Whether OpenWRT counts as answering, for readiness. */
   reachable: () => boolean;
   verified: () => Verified | undefined;
+  /** How many of the seconds that began after `since` a look has come to, of those that matter to the coordinator. */
+  secondsSeen: () => number;
 };
 
 /** Without an answer, from the begin of the look; a pass takes as long as its reloads, and counts from its end. */
 export const SILENCE_MS = 5_000;
 /** From an answer with other content until that was read. */
 export const UNREAD_MS = 1_000;
+/**
+ * The kubelet tells the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
+ * that is told at once (`coordinator/verdict/unread.ts`).
+ */
+const SECONDS_SEEN = 2;
 export const CHANGED =
   'it has restarted, or somebody has changed it, and the agent has not finished with it since';
 
@@ -96,5 +103,11 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
     told: () => told,
     reachable: () => reachable,
     verified: () => verified,
+    secondsSeen: () =>
+      verified === undefined
+        ? 0
+        : Math.min(SECONDS_SEEN, secondOf(verified.last) - secondOf(verified.since)),
   };
 };
+
+const secondOf = (ms: number): number => Math.floor(ms / 1_000);

@@ -23,3 +23,13 @@ it('tells nothing of a pod that is gone', () => {
   said = verified(NOW + 2_000);
   expect(pods.note(restarted)).toBe(false);
 });
+
+it('tells once that a report is of the run of the agent that the pod shows', () => {
+  const sent = (sentAt: number) => report([], { clock: { startedAt: NOW - 300, sentAt } });
+  let said = sent(NOW + 500);
+  const pods = new UnreadPods({ of: () => said });
+  const started = target('a', { agent: { state: 'started', startedAt: NOW } });
+  expect(pods.note(started)).toBe(false);
+  said = sent(NOW + 1_000);
+  expect([pods.note(started), pods.note(started)]).toEqual([true, false]);
+});

@@ -1,6 +1,10 @@
-/** The pods of which a container has started since their agents looked at OpenWRT: a heartbeat that says that they have is news of all their rules. */
+/**
+ * The pods whose reports do not count: a container has started since their agents looked at OpenWRT, or since they were sent. A report that
+ * counts after one that did not is news of all rules of the pod, whatever else it says.
+ */
 import type { Target } from '../cnf/target.ts';
 import type { Reports } from '../reports/reports.ts';
+import { isOfEarlierRun } from '../verdict/earlier-run.ts';
 import { unreadSince } from '../verdict/unread.ts';
 
 export class UnreadPods {
@@ -11,11 +15,13 @@ export class UnreadPods {
     this.#reports = reports;
   }
 
-  /** The pod has changed, or its agent has reported. True when the agent has looked by now, and had not before. */
+  /** The pod has changed, or its agent has reported. True when what it says counts by now, and did not before. */
   note(target: Target): boolean {
     const report = this.#reports.of(target.uid);
-    if (report === undefined || unreadSince(report, target) === undefined)
-      return this.#uids.delete(target.uid);
+    const counts =
+      report === undefined ||
+      (unreadSince(report, target) === undefined && !isOfEarlierRun(report, target.agent));
+    if (counts) return this.#uids.delete(target.uid);
     this.#uids.add(target.uid);
     return false;
   }

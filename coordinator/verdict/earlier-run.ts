@@ -10,6 +10,8 @@ import type { AgentContainer } from '../cnf/target.ts';
 import type { PodReport } from './pod-report.ts';
 
 const SECOND_MS = 1_000;
+/** An agent gives up a report after that time. One without a clock may have been under way for so long. */
+const UNDER_WAY_MS = 10_000;
 
 export const isOfEarlierRun = (
   { clock, receivedAt }: Pick<PodReport, 'clock' | 'receivedAt'>,
@@ -17,5 +19,5 @@ export const isOfEarlierRun = (
 ): boolean => {
   if (agent.state !== 'started' || agent.startedAt === undefined) return false;
   if (clock && clock.startedAt >= agent.startedAt) return false;
-  return (clock?.sentAt ?? receivedAt.wall) < agent.startedAt + SECOND_MS;
+  return (clock?.sentAt ?? receivedAt.wall - UNDER_WAY_MS) < agent.startedAt + SECOND_MS;
 };

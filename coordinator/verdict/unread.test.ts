@@ -10,7 +10,7 @@ it.each<[string, { since: number; last: number } | undefined, boolean]>([
     { since: -60_000, last: 1_000 },
     false,
   ],
-  ['anew since then', { since: 0, last: 0 }, false],
+  ['anew in the same second, and perhaps before it', { since: 10, last: 10 }, true],
   ['by an agent that does not tell', undefined, false],
 ])('OpenWRT was looked at %s', (_name, at, unread) => {
   const verified = at && { since: NOW + at.since, last: NOW + at.last };

@@ -1,7 +1,7 @@
 /**
  * Whether a container of the pod, of which one is OpenWRT's, has started since the agent looked at OpenWRT: what is said of it was so before.
- * The kubelet gives whole seconds of the clock that the agent has, too. An agent that has noticed begins anew (`since`); one that has not
- * must have found all as it was after that second (`last`), as when another container has restarted.
+ * The kubelet gives whole seconds of the clock that the agent has, too: only what was found after that second was found after the start.
+ * The agent reports when its looks come to such a second (`agent/report/trust.ts`), so nobody waits for a heartbeat.
  */
 import type { Target } from '../cnf/target.ts';
 import type { PodReport } from './pod-report.ts';
@@ -15,8 +15,7 @@ export const unreadSince = (
 ): string | undefined => {
   const verified = clock?.verified;
   if (!verified || othersStartedAt === undefined) return undefined;
-  const isRead = verified.since >= othersStartedAt || verified.last >= othersStartedAt + SECOND_MS;
-  return isRead
+  return verified.last >= othersStartedAt + SECOND_MS
     ? undefined
     : 'a container of the pod has started since the agent last looked at OpenWRT';
 };
