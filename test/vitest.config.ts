@@ -101,6 +101,10 @@ export default defineConfig({
       ),
       // Each follows a guide in a copy of the project, with a control plane of its own.
       project('guides', ['test/guides/*.test.ts'], 60_000),
+      // Today's product and that of test/versions/baseline, on a control plane of their own.
+      inOneRow(
+        project('versions', ['test/versions/*.test.ts'], 240_000, { globalSetup: [PROGRAMS] }),
+      ),
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.

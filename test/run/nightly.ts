@@ -21,6 +21,7 @@ const stages: Stage[] = [
   { projects: [{ name: 'contract', env: many }] },
   { projects: [{ name: 'integration' }] },
   { projects: [{ name: 'guides' }] },
+  { projects: [{ name: 'versions' }] },
   { projects: [{ name: 'harness' }] },
   { projects: [{ name: 'e2e' }] },
   { projects: [{ name: 'e2e-outages', env: many }] },

@@ -1,6 +1,6 @@
 /**
- * `npm run test:slow`: what waits for minutes. The end-to-end tests in which programs of the product or what it stands on fail, and the
- * guides for developers, followed in a copy of the project. `--node` (root on Linux): with the tests that only a real node can run.
+ * `npm run test:slow`: what waits for minutes. The end-to-end tests in which programs of the product or what it stands on fail, the
+ * guides for developers, followed in a copy of the project, and the way to another version and back. `--node` (root on Linux): with the tests that only a real node can run.
  */
 import { parseArgs } from 'node:util';
 import { NODE_ALONE, whyNoRealNode } from './real-node.ts';
@@ -8,17 +8,22 @@ import { runStages, type Stage } from './stages.ts';
 
 const OUTAGES = { name: 'e2e-outages' };
 const GUIDES = { name: 'guides' };
+const VERSIONS = { name: 'versions' };
 
 const { values } = parseArgs({ options: { node: { type: 'boolean', default: false } } });
 
 const withNode = async (): Promise<Stage[]> => {
   const because = await whyNoRealNode();
   if (because !== undefined)
-    return [{ projects: [OUTAGES, GUIDES] }, { cannotRun: 'the tests of a real node', because }];
+    return [
+      { projects: [OUTAGES, GUIDES] },
+      { projects: [VERSIONS] },
+      { cannotRun: 'the tests of a real node', because },
+    ];
   const { harness, endToEnd } = NODE_ALONE;
-  return [{ projects: [OUTAGES, endToEnd] }, { projects: [GUIDES, harness] }];
+  return [{ projects: [OUTAGES, endToEnd] }, { projects: [GUIDES, VERSIONS, harness] }];
 };
 
 process.exitCode = await runStages(
-  values.node ? await withNode() : [{ projects: [OUTAGES, GUIDES] }],
+  values.node ? await withNode() : [{ projects: [OUTAGES, GUIDES] }, { projects: [VERSIONS] }],
 );
