@@ -46,6 +46,7 @@ const start = async (
     dueRefusal: false,
     kernelLacks: false,
     paused: false,
+    quiet: true,
   };
   const attempts: Attempt[] = [];
   const driver: Driver = {
@@ -59,8 +60,9 @@ const start = async (
   };
   const loop = createLoop({
     driver,
-    pass: async (_input, signal) => {
+    pass: async ({ quiet }, signal) => {
       world.passes += 1;
+      world.quiet = quiet;
       world.running += 1;
       world.mostRunning = Math.max(world.mostRunning, world.running);
       try {
@@ -161,8 +163,10 @@ describe('a pass runs', () => {
     const { clock, world, next } = await start();
     for (let pass = 2; pass <= 4; pass += 1) {
       const before = clock.monotonic();
+      expect(world.quiet).toBe(pass > 2);
       for (let look = 0; world.passes < pass && look < MANY_LOOKS; look += 1) await next();
       expect(world.passes).toBe(pass);
+      expect(world.quiet).toBe(true);
       const waited = clock.monotonic() - before;
       expect(waited).toBeGreaterThanOrEqual(0.75 * FULL_PASS_MS - 2 * PROBE_MS);
       expect(waited).toBeLessThanOrEqual(1.25 * FULL_PASS_MS + 2 * PROBE_MS);

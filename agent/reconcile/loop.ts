@@ -111,6 +111,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
   };
 
   const runPass = async (signal: AbortSignal): Promise<void> => {
+    const quiet = !dirty && clock.monotonic() >= fullPassAt;
     dirty = false;
     try {
       left = await pass(
@@ -121,6 +122,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
           devices: deps.devices(),
           unservedKinds: source.unservedKinds(),
           paused: deps.paused(),
+          quiet,
         },
         signal,
       );

@@ -35,7 +35,7 @@ const P = ['mwan3.p', 'Mwan3Policy'] as const;
 const inputWith = (rules: readonly RuleObject[]): PassInput => {
   const { networks, devices } = inputOf([]);
   const known = { defaultRoute: undefined, byAddress: new Map(), ...devices };
-  const usual = { secrets: new Map(), unservedKinds: [], paused: false };
+  const usual = { secrets: new Map(), unservedKinds: [], paused: false, quiet: false };
   return { rules, networks, devices: known, ...usual };
 };
 const readOf = (change: Partial<ReadResult> = {}): ReadResult => ({

@@ -29,6 +29,8 @@ export type PassInput = {
   unservedKinds: readonly string[];
   /** Nothing may be written to OpenWRT. */
   paused: boolean;
+  /** It runs without cause: nothing waits for it. */
+  quiet: boolean;
 };
 
 export type PassState = {
@@ -49,6 +51,8 @@ export type PassState = {
   /** `package.section` of what OpenWRT does not let go. */
   stuck: ReadonlySet<string>;
   ledger: LedgerRecord;
+  /** Nothing waits for what is written next; so for the first write at most. */
+  quiet: boolean;
 };
 
 export type Done = Extract<ApplyResult, { outcome: 'done' }>;
@@ -80,6 +84,7 @@ export const afterRead = (
     kernel: read.kernel,
     stuck: new Set(),
     ledger: { ...record, takenOver, comments },
+    quiet: input.quiet,
   };
 };
 
@@ -106,6 +111,7 @@ export const afterApplied = (before: PassState, plan: Plan, result: Done): PassS
     doubtful: untouchedOf(before.doubtful, plan),
     kernel: result.kernel ?? before.kernel,
     stuck: new Set([...before.stuck, ...keysOf(result.stuck)]),
+    quiet: false,
   };
   return withSettlement(state, plan, {
     packages: touchedBy(plan),
@@ -118,7 +124,7 @@ export const afterApplied = (before: PassState, plan: Plan, result: Done): PassS
 export const afterRejected = (before: PassState, plan: Plan, { partly }: Rejected): PassState => {
   const ledger = beforeApply(before, plan);
   const doubts = new Set([...ledger.unsettled, ...(partly?.unsettled ?? [])]);
-  const state = { ...before, ledger: { ...ledger, unsettled: doubts } };
+  const state = { ...before, ledger: { ...ledger, unsettled: doubts }, quiet: false };
   const now = partly
     ? {
         ...state,
@@ -153,6 +159,7 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
     ownership: ownershipIn(state),
     unsettled: new Set([...state.ledger.unsettled, ...state.doubtful]),
     stuck: state.stuck,
+    quiet: state.quiet,
   });
 
 export const standingIn = (

@@ -37,6 +37,8 @@ export type PlanInput = {
   unsettled: ReadonlySet<string>;
   /** `package.section` of what OpenWRT does not let go. */
   stuck: ReadonlySet<string>;
+  /** Nothing waits for this pass. */
+  quiet: boolean;
 };
 
 export type Plan = CompileResult & {
@@ -49,7 +51,7 @@ export type Plan = CompileResult & {
 const deltasIn = { uci: (name: string) => partOf(name).delta, icn: () => icnDeltaOf } as const;
 
 export const makePlan = (input: PlanInput): Plan => {
-  const { observed, takenOver, ownership, unsettled, capabilities, stuck } = input;
+  const { observed, takenOver, ownership, unsettled, capabilities, stuck, quiet } = input;
   const ledger = new Set(ownership.ledger.keys());
   const compiled = compile({ ...input, ledger });
   const deltas: UciDelta[] = [];
@@ -66,7 +68,10 @@ export const makePlan = (input: PlanInput): Plan => {
     const delta = difference(changes);
     if (!isEmptyDelta(delta)) differing.add(name);
     if (unsettled.has(name)) deltas.push(difference({ ...changes, anew: true }));
-    else if (!isEmptyDelta(delta)) deltas.push(delta);
+    else {
+      const change = quiet ? difference({ ...changes, quiet }) : delta;
+      if (!isEmptyDelta(change)) deltas.push(change);
+    }
   }
   return { ...compiled, deltas, differing };
 };

@@ -145,7 +145,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
     onTransaction: (outcome) => outcomes.push(outcome),
   });
   const { networks, devices, secrets = new Map() } = inputOf([]);
-  const usual = { networks, secrets, unservedKinds: [], paused: false };
+  const usual = { networks, secrets, unservedKinds: [], paused: false, quiet: false };
   const known = { defaultRoute: undefined, byAddress: new Map(), ...devices };
   return {
     run: (rules, input = {}) =>

@@ -15,6 +15,8 @@ export type DeltaInput = {
   pinned?: ReadonlySet<string> | undefined;
   /** The package's service may not have what the file holds. Here reloading it is enough, so it changes nothing. */
   anew?: boolean;
+  /** Nothing waits for this pass: what stands in no wrong place may move as well. Here nothing does. */
+  quiet?: boolean;
 };
 
 /**

@@ -39,6 +39,8 @@ export const remote: IcnFieldTable = {
   special: {
     name: nothing,
     remote: (value) => ({ gateway: value }),
+    // Any other means what none means, and would take from those that are what the API sets for them.
+    type: (value) => (value === 'VTI-based' ? { type: value } : {}),
     pre_shared_key_from: () => ({ pre_shared_key: 'from-the-secret' }),
     crypto_proposal: (value) => ({ crypto_proposal: list(value).map(mapped) }),
     connections: (value) =>

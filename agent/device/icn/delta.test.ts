@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
-import { icnDeltaOf } from './delta.ts';
+import { icnDeltaOf, TIDIED_AT_ONCE } from './delta.ts';
 import { isOrderFree } from './overlap.ts';
 
 const RULES = 'firewall/rules';
@@ -19,8 +19,9 @@ const carriedOut = (
   observed: UciPackage,
   desired: readonly UciSection[],
   isOurs: (s: UciSection) => boolean,
+  quiet = false,
 ) => {
-  const { remove, append } = icnDeltaOf({ observed, desired, isOurs });
+  const { remove, append } = icnDeltaOf({ observed, desired, isOurs, quiet });
   const gone = new Set(remove);
   return content(...observed.sections.filter(({ name }) => !gone.has(name)), ...append);
 };
@@ -142,6 +143,50 @@ describe('what is written', () => {
         });
       }),
     );
+  });
+
+  it('comes to the order that is wanted in quiet passes, and matters in none of them', () => {
+    fc.assert(
+      fc.property(anyPackage, anyPackage, (there, wanted) => {
+        const desired = wanted.filter(isOurs);
+        const names = desired.map(({ name }) => name);
+        let observed = carriedOut(content(...there), desired, isOurs);
+        for (let pass = 0; pass < 3; pass += 1) {
+          observed = carriedOut(observed, desired, isOurs, true);
+          const delta = icnDeltaOf({ observed, desired, isOurs });
+          expect(delta).toMatchObject({ remove: [], append: [] });
+        }
+        expect(observed.sections.filter(isOurs).map(({ name }) => name)).toEqual(names);
+      }),
+    );
+  });
+
+  it('is some at a time in a quiet pass, until all stand in order', () => {
+    const desired = Array.from({ length: 2 * TIDIED_AT_ONCE + 10 }, (_, at) =>
+      rule(`r-${at}`, { src: 'lan', proto: 'tcp', dest_port: String(at), target: 'DROP' }),
+    );
+    const [first, ...others] = desired;
+    let observed = content(...others, first!);
+    const moved: number[] = [];
+    for (let pass = 0; pass < 4; pass += 1) {
+      moved.push(icnDeltaOf({ observed, desired, isOurs: everything, quiet: true }).append.length);
+      observed = carriedOut(observed, desired, everything, true);
+    }
+    expect(moved).toEqual([TIDIED_AT_ONCE, TIDIED_AT_ONCE, 9, 0]);
+    expect(observed.sections).toEqual(desired);
+  });
+
+  it('restarts mwan3 for no order alone', () => {
+    const [a, b] = ['1', '2'].map((port) => rule(port, { dest_port: port, proto: 'tcp' }));
+    const observed = { name: 'mwan3/rules', sections: [b!, a!] };
+    const input = { observed, isOurs: everything, quiet: true };
+    expect(icnDeltaOf({ ...input, desired: [a!, b!] }).append).toEqual([]);
+    const changed = rule('2', { dest_port: '3', proto: 'tcp' });
+    const third = rule('4', { dest_port: '4', proto: 'tcp' });
+    expect(icnDeltaOf({ ...input, desired: [a!, changed, third] }).append).toEqual([
+      changed,
+      third,
+    ]);
   });
 
   it('is all of a collection in iptables when that is in doubt, and nothing of the others', () => {

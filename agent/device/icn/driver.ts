@@ -59,7 +59,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
 
   const writeAll = async (deltas: readonly UciDelta[], signal: AbortSignal): Promise<Outcome> => {
     const stuck = new Map<string, Set<string>>();
-    const writes = writesOf(deltas, state.section);
+    const writes = writesOf(deltas, state.sections);
     let mustFlush = state.isFirewallDoubtful() && deltas.some(isInIptables);
     for (const [at, write] of writes.entries()) {
       const { collection } = write;

@@ -1,6 +1,7 @@
 /** Between the API's objects and sections: what is written and what is read back compare equal when they mean the same. */
 import * as z from 'zod';
 import { objectText } from '#shared/resources/icn.ts';
+import { VTI_BASED } from '#shared/resources/rules/ipsec-remote-fields.ts';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
 import type { Collection } from './collections.ts';
 
@@ -67,9 +68,11 @@ const RESOLVED = '_val';
 const resolved = (value: unknown, found: unknown): unknown =>
   typeof value === 'string' && value.startsWith('#') && found !== undefined ? found : value;
 
-/** What the API adds by itself. */
+/** What the API adds by itself, or what means nothing. */
 const isMade = ({ key }: Collection, field: string, value: unknown): boolean =>
-  field.endsWith(RESOLVED) || (key === 'remotes' && field === 'enabled' && value === '1');
+  field.endsWith(RESOLVED) ||
+  (key === 'remotes' &&
+    ((field === 'enabled' && value === '1') || (field === 'type' && value !== VTI_BASED)));
 
 const valueOf = (value: unknown): UciValue => {
   if (Array.isArray(value)) return value.map((item: unknown) => itemOf(item));
@@ -97,9 +100,14 @@ const itemOf = (item: unknown): string => {
   );
 };
 
-export const bodyOf = (collection: Collection, { name, options }: UciSection): string =>
+export const bodyOf = (
+  collection: Collection,
+  { name, options }: UciSection,
+  also: Readonly<Record<string, string>> = {},
+): string =>
   JSON.stringify({
     name,
+    ...also,
     ...Object.fromEntries(
       Object.entries(options)
         .filter(([field]) => !field.startsWith('#'))

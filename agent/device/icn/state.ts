@@ -22,7 +22,7 @@ export type IcnState = {
   packages: () => ReadonlyMap<string, UciPackage>;
   /** Collections that could not be listed, and why. */
   unusable: () => ReadonlyMap<string, string>;
-  section: (packageName: string, name: string) => UciSection | undefined;
+  sections: (packageName: string) => readonly UciSection[];
   /** We have put something there: whether it still is tells of a restart. */
   watch: (packageName: string) => void;
   /** We remove it. */
@@ -129,8 +129,7 @@ export const createIcnState = (client: RestClient): IcnState => {
           each?.why === undefined ? [] : [[name, each.why]],
         ),
       ),
-    section: (packageName, name) =>
-      listed.get(packageName)?.content.sections.find((section) => section.name === name),
+    sections: (packageName) => listed.get(packageName)?.content.sections ?? [],
     watch: (packageName) => {
       watched = packageName;
     },

@@ -134,7 +134,7 @@ it('what is not there is posted, and what is there replaced, references first', 
     { package: 'firewall/rules', remove: ['gone', 'web'], set: [], append: [rule] },
     { package: 'firewall/zones', remove: ['old'], set: [], append: [zone] },
   ];
-  const there = (_package: string, name: string) => (name === 'web' ? rule : undefined);
+  const there = (name: string) => (name === 'firewall/rules' ? [rule] : []);
   const told = writesOf(deltas, there).map((write) =>
     write.verb === 'DELETE' ? `DELETE ${write.name}` : `${write.verb} ${write.section.name}`,
   );

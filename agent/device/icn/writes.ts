@@ -17,10 +17,19 @@ import {
   type RestClient,
 } from './client.ts';
 import { bodyOf, sectionOf } from './objects.ts';
+import { REMOTES, withoutVti } from './vti.ts';
 
 export type Write =
-  | { verb: 'POST' | 'PUT'; collection: Collection; section: UciSection; before?: UciSection }
-  | { verb: 'DELETE'; collection: Collection; name: string };
+  | {
+      verb: 'POST' | 'PUT';
+      collection: Collection;
+      section: UciSection;
+      before?: UciSection;
+      /** Fields that the API acts on, and that are not the object's. */
+      also?: Readonly<Record<string, string>>;
+    }
+  /** `first`: what the object is replaced by before it goes. */
+  | { verb: 'DELETE'; collection: Collection; name: string; first?: UciSection };
 
 /**
  * First what nobody refers to goes, then all that is wanted comes, what others refer to first, then what nobody refers to any
@@ -28,7 +37,7 @@ export type Write =
  */
 export const writesOf = (
   deltas: readonly UciDelta[],
-  there: (packageName: string, name: string) => UciSection | undefined,
+  there: (packageName: string) => readonly UciSection[],
 ): readonly Write[] => {
   const byPackage = new Map(deltas.map((delta) => [delta.package, delta]));
   const inOrder = COLLECTIONS.flatMap((collection) => {
@@ -41,21 +50,25 @@ export const writesOf = (
       .filter((name) => !kept.has(name))
       .map((name): Write => ({ verb: 'DELETE', collection, name }));
   });
-  const puts = inOrder.flatMap(({ collection, delta }) =>
-    delta.append.map((section): Write => {
-      const before = there(collection.package, section.name);
+  const puts = inOrder.flatMap(({ collection, delta }) => {
+    const byName = new Map(there(collection.package).map((each) => [each.name, each]));
+    return delta.append.map((section): Write => {
+      const before = byName.get(section.name);
       // Never PUT what is not there: by the name it could find, and replace, a section with that id.
       return before === undefined
         ? { verb: 'POST', collection, section }
         : { verb: 'PUT', collection, section, before };
-    }),
-  );
+    });
+  });
   const isReferredTo = ({ collection }: Write): boolean => collection.isReferredTo === true;
-  return [
-    ...removals.filter((write) => !isReferredTo(write)),
-    ...puts,
-    ...removals.filter(isReferredTo).reverse(),
-  ];
+  return withoutVti(
+    [
+      ...removals.filter((write) => !isReferredTo(write)),
+      ...puts,
+      ...removals.filter(isReferredTo).reverse(),
+    ],
+    there(REMOTES),
+  );
 };
 
 /** Undefined: done. A DELETE that is refused leaves the object: `stuck`. */
@@ -94,6 +107,13 @@ const tryOut = async (client: RestClient, write: Write, signal: AbortSignal): Pr
   const { collection } = write;
   if (write.verb === 'DELETE') {
     const path = `${collection.path}/${write.name}`;
+    if (write.first) {
+      const body = bodyOf(collection, write.first);
+      const answer = await client.call({ method: 'PUT', path, body }, signal);
+      // A refusal keeps nothing from being removed.
+      if (isOfTheMoment(answer))
+        return { answer, refusal: { message: told(collection, answer), stuck: true } };
+    }
     const answer = await client.call({ method: 'DELETE', path }, signal);
     const isGone = answer.status === 200 || answer.status === 404;
     return {
@@ -104,7 +124,7 @@ const tryOut = async (client: RestClient, write: Write, signal: AbortSignal): Pr
   const { section } = write;
   const isNew = write.verb === 'POST';
   const path = isNew ? collection.path : `${collection.path}/${section.name}`;
-  const call = { method: write.verb, path, body: bodyOf(collection, section) };
+  const call = { method: write.verb, path, body: bodyOf(collection, section, write.also) };
   const answer = await client.call(call, signal);
   const message = whyNot(collection, section, answer, isNew ? 201 : 200);
   return { answer, refusal: message === undefined ? undefined : { message, stuck: false } };

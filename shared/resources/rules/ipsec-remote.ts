@@ -213,7 +213,7 @@ const swanctlConnection = (
 const joined = (networks: string | undefined): string | undefined =>
   networks && parts(networks).join(',');
 
-/** With `type` the API sets the switch for routes, which is one for all remotes, by itself. */
+/** With any `type` the API sets options that are one for all remotes; one that is not VTI-based means what none means. */
 export const remoteResource = icnResource<Remote>({
   collection: 'ipsec/remotes',
   limits: {},
@@ -234,7 +234,7 @@ export const remoteResource = icnResource<Remote>({
     ),
   ],
   object: (remote, context) => ({
-    type: remote.type,
+    type: remote.type === VTI_BASED ? remote.type : undefined,
     gateway: remote.remote,
     authentication_method: remote.authentication_method,
     pre_shared_key: keyOf(remote, context),

@@ -51,6 +51,11 @@ const namesIn = (uciPackage: string, type: string): unknown[] =>
     .sections(uciPackage)
     .filter((section) => section.type === type)
     .map(({ options }) => options['name']);
+const namesOf = (uciPackage: string, type: string): unknown[] =>
+  openwrt
+    .sections(uciPackage)
+    .filter((section) => section.type === type)
+    .map(({ name }) => name);
 const applied = (rules: readonly RuleObject[]): Record<string, string> =>
   Object.fromEntries(rules.map(({ metadata }) => [metadata.name, 'Applied']));
 
@@ -198,6 +203,35 @@ describe('order', () => {
     expect(writesIn(untouched)).toEqual([]);
   });
 
+  it('is that of the rules, also where it does not matter, after a pass without cause', async () => {
+    const policy = cr('Mwan3Policy', 'balance1', {
+      members: [{ network: 'ovn-net1', metric: 1, weight: 2 }],
+    });
+    const [a, b, c] = [8001, 8002, 8003].map((dest_port, at) =>
+      deny(`r-${at}`, String(at), { dest_port: String(dest_port) }),
+    );
+    const routed = ['m-0', 'm-1'].map((name, at) =>
+      cr(
+        'Mwan3Rule',
+        name,
+        { policy: 'balance1', proto: 'tcp', dest_port: String(at + 80) },
+        { annotations: { 'sdewan.akraino.org/order': String(at) } },
+      ),
+    );
+    const wanted = [...rules, policy, a!, b!, c!, ...routed];
+    // As a pod has them that met the first ones last.
+    await agent.run([...rules, policy, c!, routed[1]!]);
+    await agent.run(wanted);
+    expect(namesIn('firewall', 'rule').slice(-3)).toEqual(['r_2', 'r_0', 'r_1']);
+    expect(namesOf('mwan3', 'rule').slice(-2)).toEqual(['m_0', 'm_1']);
+    const drift = agent.driftRepairs();
+    await agent.runQuietly(wanted);
+    expect(namesIn('firewall', 'rule').slice(-3)).toEqual(['r_0', 'r_1', 'r_2']);
+    expect(agent.states()).toEqual(applied(wanted));
+    expect(agent.driftRepairs()).toBe(drift);
+    expect(writesIn(await callsOf(() => agent.runQuietly(wanted)))).toEqual([]);
+  });
+
   it('of rules in iptables is that of the rules after every action of the firewall', async () => {
     const [first, second] = [
       networkRule('n-1', { dest_port: 22, target: 'ACCEPT' }),
@@ -300,6 +334,44 @@ describe('routes and policy rules', () => {
     const told = agent.reports().find(({ name }) => name === 'nowhere')?.message;
     expect(told).toContain('its kernel refused it');
     expect(namesIn('route-cnf', 'route')).toEqual(['to_hub']);
+  });
+});
+
+describe('what a VTI-based remote sets for all', () => {
+  const proposal = cr('IpsecProposal', 'prop-1', {
+    encryption_algorithm: 'aes128',
+    hash_algorithm: 'sha256',
+  });
+  const site = (name: string, type: string): RuleObject =>
+    cr('IpsecSite', name, {
+      remote: '203.0.113.1',
+      ...psk,
+      type,
+      connections: [{ name: `of-${name}`, conn_type: 'tunnel', mode: 'start' }],
+    });
+  const hasVirtualIps = (): boolean =>
+    openwrt.sections('ipsec').find(({ type }) => type === 'ipsec')?.options['vip_enabled'] !== '0';
+
+  it.each([
+    ['is removed', [proposal]],
+    ['is removed with its proposals', []],
+    ['is one no more', [proposal, site('a', 'policy-based')]],
+  ])('does not stay behind when the last one %s', async (_what, rules) => {
+    await agent.run([proposal, site('a', 'VTI-based')]);
+    expect(hasVirtualIps()).toBe(false);
+    await agent.run(rules);
+    expect(hasVirtualIps()).toBe(true);
+    expect(agent.states()).toMatchObject(applied(rules));
+  });
+
+  it('is not taken from it by another remote', async () => {
+    await agent.run([proposal, site('a', 'VTI-based')]);
+    const both = [proposal, site('a', 'VTI-based'), site('b', 'policy-based')];
+    await agent.run(both);
+    expect(agent.states()).toEqual(applied(both));
+    expect(hasVirtualIps()).toBe(false);
+    await agent.run([proposal, site('b', 'policy-based')]);
+    expect(hasVirtualIps()).toBe(true);
   });
 });
 

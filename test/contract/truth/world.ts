@@ -128,7 +128,7 @@ export const startWorld = async (
       rules = now;
       const networks = parseNetworks(NETWORKS);
       const known = { networks, devices: DEVICES, secrets: new Map(), unservedKinds };
-      const input = { rules, ...known, paused: false };
+      const input = { rules, ...known, paused: false, quiet: false };
       return runPass(input, NEVER);
     };
     return {

@@ -183,7 +183,7 @@ package ipsec
 config ipsec 'ipsec'
 	option debug '0'
 	option rtinstall_enabled '0'
-	option vip_enabled '1'
+	option vip_enabled '0'
 
 config proposal 'proposal1'
 	option encryption_algorithm 'aes128'
@@ -232,7 +232,6 @@ config tunnel 'fs'
 	option mode 'route'
 
 config remote 'host_1'
-	option type 'policy-based'
 	option gateway '%any'
 	option enabled '1'
 	option authentication_method 'psk'

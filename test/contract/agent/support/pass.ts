@@ -25,6 +25,8 @@ export type TestPass = {
   /** As the pass has it; each call lets time pass until it is done. */
   driver: Driver;
   run: (rules: readonly RuleObject[], signal?: AbortSignal) => Promise<string>;
+  /** A pass without cause, for which nothing waits. */
+  runQuietly: (rules: readonly RuleObject[]) => Promise<string>;
   /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
   converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
   /** Runs the agent's loop beside the test, for what OpenWRT does by itself. */
@@ -104,13 +106,11 @@ export const openPass = async (
   });
   const networks = parseNetworks(options.networks ?? SEED_NETWORKS);
   const { secrets = NO_SECRETS } = options;
+  const known = { networks, devices: DEVICES, secrets, unservedKinds: [], paused: false };
   const run = (rules: readonly RuleObject[], signal = NEVER): Promise<string> =>
-    clock.until(
-      pass(
-        { rules, networks, devices: DEVICES, secrets, unservedKinds: [], paused: false },
-        signal,
-      ),
-    );
+    clock.until(pass({ ...known, rules, quiet: false }, signal));
+  const runQuietly = (rules: readonly RuleObject[]): Promise<string> =>
+    clock.until(pass({ ...known, rules, quiet: true }, NEVER));
   const loopParts = (rules: () => readonly RuleObject[]): LoopParts => ({
     driver,
     pass,
@@ -131,6 +131,7 @@ export const openPass = async (
   return {
     driver: timed(driver, clock),
     run,
+    runQuietly,
     converge: (rules, most) =>
       converge(
         loopParts(() => rules),
