@@ -82,7 +82,9 @@ export default defineConfig({
       inOneRow(
         project(
           'device',
-          ['test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments}.test.ts'],
+          [
+            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover}.test.ts',
+          ],
           60_000,
         ),
       ),

@@ -40,6 +40,9 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 /** The suite of drivers reads ICN's files on the simulator only. */
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
+/** ICN's device alone has what ICN's controller talks to. */
+const TAKEOVER = `${FOLDER}/takeover.test.ts`;
+
 /** ICN's firewall3 knows none. */
 const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 
@@ -48,7 +51,8 @@ const files = (): string[] => {
   if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`];
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
-  return values.icn ? seen : [DRIVER, ...seen, ...(inside === undefined ? [] : [AMENDMENTS])];
+  const [icns, others] = inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS]];
+  return values.icn ? [...seen, ...icns] : [DRIVER, ...seen, ...others];
 };
 
 const passwordOfDevice = (): string => {
