@@ -17,6 +17,7 @@ import { createKernelDrift } from './reconcile/kernel-drift.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop, type Attempt } from './reconcile/loop.ts';
+import { createPace } from './reconcile/pace.ts';
 import { createPass } from './reconcile/pass.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
@@ -147,6 +148,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const logLeftOvers = leftOverLogger(log);
   const refusals = createRefusals(clock, revisionOf);
   const kernelDrift = createKernelDrift(clock);
+  const pace = createPace(clock);
   const pass = createPass({
     driver,
     kinds,
@@ -154,6 +156,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     lastGood,
     refusals,
     kernelDrift,
+    pace,
     clock,
     onStanding: (standing) => {
       status.setStanding(standing);
@@ -176,6 +179,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     },
     refusals,
     kernelDrift,
+    pace,
     source,
     secrets,
     networks,

@@ -45,6 +45,7 @@ const start = async (
     mostRunning: 0,
     dueRefusal: false,
     kernelLacks: false,
+    pacedUntil: 0,
     paused: false,
     quiet: true,
   };
@@ -77,6 +78,7 @@ const start = async (
       unknown: () => world.unknownSecrets,
     },
     kernelDrift: { isDue: () => world.kernelLacks },
+    pace: { waitMs: () => Math.max(0, world.pacedUntil - clock.monotonic()) },
     refusals: {
       current: () => new Map(),
       add: () => undefined,
@@ -222,6 +224,39 @@ describe('a pass runs', () => {
       expect(world.passes).toBe(1);
     },
   );
+
+  it('for a change when it is time for the next one, however many marks come before', async () => {
+    const { clock, world, loop, next } = await start();
+    world.pacedUntil = 5_000;
+    const begin = clock.monotonic();
+    while (world.passes === 1) {
+      loop.mark();
+      await next();
+    }
+    expect(clock.monotonic() - begin).toBe(5_000);
+    loop.mark();
+    expect(await next()).toBe(10);
+    expect(world.passes).toBe(3);
+  });
+
+  it('after a look that has come a little too early for the next change, too', async () => {
+    const { clock, world, loop, next } = await start();
+    loop.mark();
+    world.pacedUntil = clock.monotonic() + 35;
+    expect(await next()).toBe(10);
+    expect(world.passes).toBe(1);
+    expect(await next()).toBe(25);
+    expect(world.passes).toBe(2);
+  });
+
+  it('at once when OpenWRT is not as it was left, whatever it paces', async () => {
+    const { world, loop, next } = await start();
+    world.pacedUntil = 60_000;
+    loop.mark();
+    world.fingerprint = 'two';
+    await next();
+    expect(world.passes).toBe(2);
+  });
 
   it('when it is time to try refused rules again', async () => {
     const { world, next } = await start();

@@ -18,6 +18,7 @@ import { StateFileError } from '../io/state-file.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import type { SecretSource } from '../rules/secrets.ts';
 import type { KernelDrift } from './kernel-drift.ts';
+import type { Pace } from './pace.ts';
 import type { Pass } from './pass.ts';
 import type { Refusals } from './refusals.ts';
 
@@ -26,6 +27,8 @@ export type LoopDeps = {
   pass: Pass;
   refusals: Refusals;
   kernelDrift: Pick<KernelDrift, 'isDue'>;
+  /** Of passes for what has changed, not of those for an OpenWRT that is not as it was left. */
+  pace: Pick<Pace, 'waitMs'>;
   source: Pick<RuleSource, 'rules' | 'unknownKinds' | 'unservedKinds'>;
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
@@ -78,8 +81,8 @@ const RETURNING_FOR_MS = 60_000;
 const LAST_MOMENT_MS = 1_500;
 
 export const createLoop = (deps: LoopDeps): Loop => {
-  const { driver, pass, refusals, kernelDrift, source, secrets, onAttempt, timings, clock, log } =
-    deps;
+  const { driver, pass, pace, refusals, kernelDrift, source, secrets } = deps;
+  const { onAttempt, timings, clock, log } = deps;
   let dirty = true;
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
@@ -93,6 +96,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
     clock.monotonic() - answeredAt > RETURNING_FOR_MS
       ? soon()
       : Math.min(soon(), jittered(RETURNING_MS, JITTER));
+  const untilNextChange = (): number => Math.max(COALESCE_MS, pace.waitMs());
   const momentNow = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
   const look = async (
@@ -104,7 +108,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
       clock.monotonic() >= fullPassAt ||
       refusals.releaseDue() ||
       (!deps.paused() && kernelDrift.isDue());
-    if (known && (dirty || isDue())) return 'due';
+    if (known && ((dirty && pace.waitMs() === 0) || isDue())) return 'due';
     const found = await driver.fingerprint(signal);
     if (!known) return 'answered';
     return found === left ? 'unchanged' : 'differs';
@@ -149,7 +153,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
           onAttempt({ outcome: 'passed' }, begun);
         }
         answeredAt = clock.monotonic();
-        return soon();
+        return dirty && found !== 'answered' ? Math.min(soon(), untilNextChange()) : soon();
       } catch (error) {
         const isKnown = error instanceof OpenwrtError || error instanceof StateFileError;
         if (!isKnown) throw error;
@@ -171,7 +175,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
   return {
     mark: () => {
       dirty = true;
-      trigger.mark();
+      trigger.mark(untilNextChange());
     },
     run: async (signal) => {
       const onAbort = (): void => {

@@ -46,6 +46,16 @@ const put = (name: string, ...sections: UciSection[]): void => {
 };
 
 describe('a pass', () => {
+  it('keeps the next change waiting for as long as its own took, at least', async () => {
+    openwrt.onApply = () => openwrt.clock.advance(300);
+    await agent.run([drop('a')]);
+    expect(agent.pace.waitMs()).toBeGreaterThanOrEqual(300);
+    expect(agent.pace.waitMs()).toBeLessThanOrEqual(600);
+    openwrt.clock.advance(600);
+    await agent.run([drop('a')]);
+    expect(agent.pace.waitMs()).toBe(0);
+  });
+
   it('brings OpenWRT to the rules in one transaction, and writes nothing when it is there', async () => {
     const rules = [drop('a'), policy('p'), drop('b')];
     await agent.run(rules);

@@ -20,6 +20,7 @@ import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
 import { createPatience, takeOver } from './naming.ts';
 import type { Ledger } from './ledger.ts';
+import type { Pace } from './pace.ts';
 import {
   afterApplied,
   afterRead,
@@ -41,6 +42,7 @@ export type PassDeps = {
   lastGood: LastGoodStore;
   refusals: Refusals;
   kernelDrift: KernelDrift;
+  pace: Pick<Pace, 'applied'>;
   driver: Driver;
   clock: Pick<Clock, 'monotonic'>;
   /** Told before the first write and at the end; what it says of a rule may be sent at once. */
@@ -145,9 +147,11 @@ const carryOut = async (
   search: Search,
   signal: AbortSignal,
 ): Promise<PassState> => {
-  const { driver, ledger } = deps;
+  const { clock, driver, ledger, pace } = deps;
   await ledger.write(beforeApply(state, plan));
+  const begun = clock.monotonic();
   const result = await driver.apply(plan.deltas, signal);
+  pace.applied(clock.monotonic() - begun);
   const isDone = result.outcome === 'done';
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);

@@ -15,6 +15,7 @@ import type { ApplyResult, Driver, ReadResult, UciRename } from '../device/drive
 import { createKernelDrift } from './kernel-drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
+import { createPace, type Pace } from './pace.ts';
 import { createPass } from './pass.ts';
 import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type Standing } from './standing.ts';
@@ -124,6 +125,7 @@ export type TestAgent = {
   /** Packages of each drift. */
   drifts: (readonly string[])[];
   outcomes: string[];
+  pace: Pace;
 };
 
 /** A second one on the same folder is the agent after a restart. */
@@ -132,6 +134,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
   const standings: Standing[] = [];
   const drifts: (readonly string[])[] = [];
   const outcomes: string[] = [];
+  const pace = createPace(openwrt.clock);
   const pass = createPass({
     driver: driverOf(openwrt),
     kinds,
@@ -139,6 +142,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),
     refusals: createRefusals(openwrt.clock, revisionOf),
     kernelDrift: createKernelDrift(openwrt.clock),
+    pace,
     clock: openwrt.clock,
     onStanding: (standing) => standings.push(standing),
     onDrift: (packages) => drifts.push(packages),
@@ -154,6 +158,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
     standings,
     drifts,
     outcomes,
+    pace,
   };
 };
 

@@ -168,6 +168,16 @@ it('waits for what passes by itself before it says so', async () => {
   expect(writes).toEqual(['status rule-1@1']);
 });
 
+it('says three times at once how a rule is that changes all the time, and then waits', async () => {
+  stored = ruleObject();
+  for (let generation = 2; generation <= 5; generation += 1) {
+    newer = undefined;
+    await work({ ...stored, metadata: { ...stored.metadata, generation } });
+  }
+  expect(writes).toHaveLength(4);
+  expect(waits.map((ms) => ms > 100)).toEqual([false, false, false, false, true]);
+});
+
 it('writes a status once, and not again while nothing changes', async () => {
   await work(ruleObject());
   expect(writes).toEqual(['status rule-1@1']);

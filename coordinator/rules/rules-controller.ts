@@ -24,6 +24,7 @@ import type { Rules, RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 import { Announcer } from './announce.ts';
 import { Progress } from './progress.ts';
+import { StatusPace } from './status-pace.ts';
 import type { RuleFacts } from './facts.ts';
 
 export type RuleMetrics = {
@@ -60,6 +61,7 @@ export class RulesController {
   /** The reason that was last given for a blocked deletion, by the rule's uid. */
   readonly #blockedTold = new Map<string, string>();
   readonly #progress = new Progress();
+  readonly #pace = new StatusPace();
   readonly #announcer = new Announcer();
 
   constructor(deps: RulesControllerDeps) {
@@ -121,6 +123,7 @@ export class RulesController {
       if (!version) {
         this.#blockedTold.delete(uid);
         this.#progress.settle(uid);
+        this.#pace.forget(uid);
         this.#announcer.forget(uid);
         return 'done';
       }
@@ -205,7 +208,10 @@ export class RulesController {
     const status = facts.status(rule, targets);
     const isNew = !isDeepStrictEqual(status, object.status);
     const change = { before: rule.status, now: status };
-    const waitMs = isNew ? this.#progress.waitMs(rule.uid, change, clock.monotonic()) : 0;
+    const waits = [this.#progress, this.#pace].map((part) =>
+      isNew ? part.waitMs(rule.uid, change, clock.monotonic()) : 0,
+    );
+    const waitMs = Math.max(...waits);
     if (waitMs > 0) return waitMs;
     this.#progress.settle(rule.uid);
     if (!isNew) return undefined;
@@ -218,6 +224,7 @@ export class RulesController {
       metrics.statusWrites.inc({ result: isConflict(error) ? 'conflict' : 'error' });
       throw error;
     }
+    this.#pace.written(rule.uid, clock.monotonic());
     metrics.statusWrites.inc({ result: 'written' });
     this.#announce(version, status);
     return undefined;

@@ -17,6 +17,7 @@ import { openLedger } from '../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../agent/reconcile/kernel-drift.ts';
+import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN } from '../../../agent/reconcile/standing.ts';
@@ -116,6 +117,7 @@ export const startWorld = async (
       lastGood: await openLastGood(inFolder('last-good.json'), silentLogger),
       refusals: createRefusals(agentClock, revisionOf),
       kernelDrift: createKernelDrift(agentClock),
+      pace: createPace(agentClock),
       clock: agentClock,
       onStanding: (next) => {
         standing = next;

@@ -11,6 +11,7 @@ import { openLedger } from '../../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
+import { createPace } from '../../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN, type Standing } from '../../../../agent/reconcile/standing.ts';
@@ -85,6 +86,7 @@ export const openPass = async (
     });
   const refusals = createRefusals(clock.agent, revisionOf);
   const kernelDrift = createKernelDrift(clock.agent);
+  const pace = createPace(clock.agent);
   let standing: Standing = NOTHING_KNOWN;
   let drift = 0;
   const transactions: string[] = [];
@@ -95,6 +97,7 @@ export const openPass = async (
     lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
     refusals,
     kernelDrift,
+    pace,
     clock: clock.agent,
     onStanding: (next) => {
       standing = next;
@@ -116,6 +119,7 @@ export const openPass = async (
     pass,
     refusals,
     kernelDrift,
+    pace,
     source: { rules: () => [...rules()], unknownKinds: () => [], unservedKinds: () => [] },
     secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
     networks: () => networks,

@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { StatusPace } from './status-pace.ts';
+
+const good = { state: 'In Sync', inSync: true } as const;
+const bad = { state: 'Trying to apply', inSync: false } as const;
+const raised = { before: bad, now: good };
+
+it('a status is written three times at once, then once a second, and at once again after a while', () => {
+  const pace = new StatusPace();
+  const writeAt = (ms: number): number => {
+    const wait = pace.waitMs('a', raised, ms);
+    if (wait === 0) pace.written('a', ms);
+    return wait;
+  };
+  expect([writeAt(0), writeAt(10), writeAt(20), writeAt(30)]).toEqual([0, 0, 0, 970]);
+  expect([writeAt(1_000), writeAt(1_100), writeAt(2_000)]).toEqual([0, 900, 0]);
+  expect([writeAt(9_000), writeAt(9_000), writeAt(9_000)]).toEqual([0, 0, 0]);
+  expect(pace.waitMs('another', raised, 9_000)).toBe(0);
+  pace.forget('a');
+  expect(pace.waitMs('a', raised, 9_000)).toBe(0);
+});
+
+it('that a rule is in sync no more is written at once', () => {
+  const pace = new StatusPace();
+  for (let write = 0; write < 9; write += 1) pace.written('a', 0);
+  expect(pace.waitMs('a', { before: good, now: bad }, 0)).toBe(0);
+  expect(pace.waitMs('a', { before: bad, now: bad }, 0)).toBe(7_000);
+});
