@@ -71,6 +71,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       loop.mark();
       onChange();
     },
+    clock,
     log,
     ...(options.reflectorTimings && { timings: options.reflectorTimings }),
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { FakeApiServer, fakeResource } from '#shared/kube/testing/fake-api-server.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createRuleSource, type RuleSource } from './rules.ts';
 
@@ -37,6 +38,7 @@ const start = (): void => {
     namespace: 'default',
     purpose: 'cnf-1',
     onChange: () => tell(),
+    clock: systemClock,
     log: silentLogger,
     timings: AT_ONCE,
   });

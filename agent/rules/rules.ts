@@ -6,6 +6,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type RuleSourceDeps = {
@@ -17,6 +18,7 @@ export type RuleSourceDeps = {
   purpose: string;
   /** Called when rules, or what is known of them, have changed. Must return at once. */
   onChange: () => void;
+  clock: Clock;
   log: Logger;
   timings?: Partial<ReflectorTimings>;
 };
@@ -34,7 +36,7 @@ export type RuleSource = {
 };
 
 export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
-  const { client, namespace, purpose, onChange, log, timings } = deps;
+  const { client, namespace, purpose, onChange, clock, log, timings } = deps;
   const leftOut = deps.kinds.map(({ kind }) => kind).filter((kind) => deps.leftOut.includes(kind));
   const watched = deps.kinds.filter(({ kind }) => !leftOut.includes(kind));
   const reflectors = watched.map(
@@ -46,6 +48,7 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
         onEvent: onChange,
         onState: onChange,
         ignoreStatusUpdates: true,
+        clock,
         log,
         ...(timings !== undefined && { timings }),
       }),
