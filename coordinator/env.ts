@@ -137,6 +137,12 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'Ports of CNFs that no Service gets, separated by commas: those by which CNFs are managed, and those of IKE.',
     ),
+  SDEWAN_SELECT_PODS_WITHOUT_CONSENT: envField
+    .flag()
+    .default(false)
+    .describe(
+      'Whether an SdewanApplication selects pods of any namespace, as with ICN. Whoever may write one then sees the addresses of all pods, and leads their packets. Otherwise it selects those of its own namespace, and of namespaces whose annotation `sdewan.akraino.org/accepts-services-from` names its own.',
+    ),
   SDEWAN_DNS_SERVERS: envField
     .list()
     .default([])

@@ -31,6 +31,8 @@ export type GeneratorsOptions = ControllerDeps & {
     minTtlMs: number;
     maxTtlMs: number;
   };
+  /** Whether SdewanApplications select pods of namespaces that do not accept it. */
+  selectsWithoutConsent: boolean;
   sources: Sources;
   record: (event: RecordedEvent) => void;
 };
@@ -55,7 +57,10 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   const lookup = createLookup({ resolver, ...readResolvConf() });
   const addresses = new AddressBook({ ...dns, lookup, clock: options.clock });
 
-  const followedPods = createFollowedPodsController(common);
+  const followedPods = createFollowedPodsController({
+    ...common,
+    withoutConsent: options.selectsWithoutConsent,
+  });
   const children = createChildrenController({ ...common, addresses });
   const services =
     expose &&

@@ -88,6 +88,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     kinds,
     expose: exposeOptionsOf(env, ownNamespace),
     dns: dnsOptionsOf(env),
+    selectsWithoutConsent: env.SDEWAN_SELECT_PODS_WITHOUT_CONSENT,
     sources: coordinator.sources,
     record: coordinator.record,
   });

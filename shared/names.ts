@@ -37,7 +37,10 @@ export const POD_ADDRESSES_ANNOTATION = `${PREFIX}/pod-addresses`;
  */
 export const EXPOSE_ANNOTATION = `${PREFIX}/expose`;
 export const EXPOSE_ZONE_ANNOTATION = `${PREFIX}/expose-zone`;
-/** On the pod template of a CNF: namespaces beside its own whose Services it exposes, separated by commas. */
+/**
+ * On the pod template of a CNF: namespaces beside its own whose Services it exposes, separated by commas. On a Namespace: those whose
+ * SdewanApplications may select its pods.
+ */
 export const ACCEPTS_ANNOTATION = `${PREFIX}/accepts-services-from`;
 /** On FirewallDNATs that were made for a Service: which one. */
 export const SERVICE_NAMESPACE_LABEL = `${PREFIX}/service-namespace`;

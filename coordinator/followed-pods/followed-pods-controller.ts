@@ -14,8 +14,10 @@ import {
 } from '#shared/kube/controller.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isOvertaken, keep, type Kept } from '#shared/kube/owned.ts';
-import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
+import { ACCEPTS_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Rules, RuleVersion } from '../rules/rules.ts';
+import { Consents, type Accepts } from './consents.ts';
 import { PodWatches } from './watches.ts';
 
 export type FollowedPodsDeps = ControllerDeps & {
@@ -24,6 +26,9 @@ export type FollowedPodsDeps = ControllerDeps & {
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   rules: Pick<Rules, 'get' | 'learn' | 'uids'>;
+  /** Whether rules select pods of any namespace, as ICN's controller did. */
+  withoutConsent: boolean;
+  record: (event: RecordedEvent) => void;
 };
 
 export type FollowedPodsController = {
@@ -47,6 +52,15 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     log,
     onChange: (uid) => controller.mark(uid),
   });
+  const consents = new Consents({
+    client,
+    clock,
+    log,
+    onChange: () => {
+      for (const uid of watches.followers()) controller.mark(uid);
+    },
+  });
+  const accepts: Accepts = deps.withoutConsent ? () => true : consents.accepts;
 
   const onRule = (uid: string): void => {
     const kind = rules.get(uid)?.object.kind;
@@ -75,8 +89,11 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
       return 'done';
     }
     pods.follow(uid, selection);
-    const addresses = pods.addressesFor(uid);
+    const { namespace: own } = version.rule;
+    const addresses = pods.addressesFor(uid, (namespace) => accepts(namespace, own));
     if (addresses === undefined) return 'done';
+    if (selection.namespace !== undefined && accepts(selection.namespace, own) === false)
+      deps.record(notAccepted(version, selection.namespace));
     // One more than can be applied says that there are too many.
     const value = addresses.slice(0, MAX_POD_ADDRESSES + 1).join(',');
     const { outcome, object } = await annotate(version, value, signal);
@@ -104,7 +121,7 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
   const controller = createController({
     ...deps,
     name: 'followed-pods',
-    sources: [watches],
+    sources: deps.withoutConsent ? [watches] : [watches, consents],
     world: () => watches,
     markAll: () => {
       for (const uid of [...watches.followers(), ...rules.uids()]) onRule(uid);
@@ -120,3 +137,12 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
     run: controller.run,
   };
 };
+
+/** The same whether or not there is such a namespace, and whatever is in it. */
+const notAccepted = ({ object, rule }: RuleVersion, namespace: string): RecordedEvent => ({
+  object,
+  type: 'Warning',
+  reason: 'NotAccepted',
+  message: `spec.appNamespace: namespace ${namespace} does not let rules of namespace ${rule.namespace} select its pods: it needs annotation ${ACCEPTS_ANNOTATION}: ${rule.namespace}`,
+  once: true,
+});

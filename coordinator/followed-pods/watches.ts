@@ -74,11 +74,22 @@ export class PodWatches {
     return this.#followed.keys();
   }
 
-  /** Of all pods that run and have addresses, each once, sorted. Undefined while the pods are not known. */
-  addressesFor(follower: string): string[] | undefined {
+  /**
+   * Of all pods that run and have addresses, in namespaces that may be looked into, each once, sorted. Undefined while the pods are not known,
+   * or whether they may be looked at.
+   */
+  addressesFor(
+    follower: string,
+    isAccepted: (namespace: string) => boolean | undefined,
+  ): string[] | undefined {
     const watch = this.#watches.get(this.#followed.get(follower) ?? '');
     if (!watch?.reflector.hasSynced()) return undefined;
-    return [...new Set(watch.reflector.store.list().flatMap(({ addresses }) => addresses))].sort();
+    const pods = watch.reflector.store.list();
+    const namespaces = [...new Set(pods.map(({ metadata }) => metadata.namespace))];
+    const accepted = new Map(namespaces.map((name) => [name, isAccepted(name)]));
+    if ([...accepted.values()].includes(undefined)) return undefined;
+    const shown = pods.filter(({ metadata }) => accepted.get(metadata.namespace));
+    return [...new Set(shown.flatMap(({ addresses }) => addresses))].sort();
   }
 
   /** Ends all watches when the signal aborts; resolves when they have come to their end. */

@@ -34,7 +34,9 @@ const spec = z.strictObject({
     must: 'must be the name of a namespace',
     maxLength: 63,
     pattern: '[a-z0-9]([a-z0-9-]*[a-z0-9])?',
-  }).describe('Namespace of the pods. Absent: all namespaces.'),
+  }).describe(
+    'Namespace of the pods, which has to accept it, if it is another one. Absent: all that do, and its own.',
+  ),
   servicePort: unusedPort(),
   cnfPort: unusedPort(),
 });
