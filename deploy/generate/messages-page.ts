@@ -50,6 +50,7 @@ const isForPrograms: readonly Holds[] = [
     'shared/uci/format.ts',
     'agent/device/ubus/login/acl.ts',
     'agent/device/parts/package-rights.ts',
+    'agent/device/kernel/helper.ts',
   ),
 ];
 
