@@ -1,5 +1,6 @@
-/** Logs: one JSON object per line on stdout, constant messages with fixed keys, secrets replaced wherever they could slip in. */
+/** Logs: one JSON object per line on stdout, constant messages with fixed keys, secrets replaced wherever they could slip in, bounded (`log-lines.ts`). */
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { boundedLines } from './log-lines.ts';
 
 export type Logger = PinoLogger;
 
@@ -39,7 +40,7 @@ export const createLogger = ({ name, level, destination }: LogOptions): Logger =
         censor: '[redacted]',
       },
     },
-    destination ?? pino.destination({ dest: 1, sync: true }),
+    boundedLines(destination ?? pino.destination({ dest: 1, sync: true })),
   );
 
 /** For tests and callers that want no logs. */
