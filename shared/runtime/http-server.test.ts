@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTcp } from 'node:net';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serveApp, type RunningServer } from './http-server.ts';
@@ -100,4 +101,65 @@ it('does not start with a certificate that cannot be used', async () => {
   await writeFile(certFile, 'x');
   await writeFile(keyFile, 'y');
   await expect(serveApp({ ...base, tls: { certFile, keyFile } })).rejects.toThrow('PEM');
+});
+
+/** An open connection and whether the server has closed it. */
+const open = async (
+  port: number,
+  send = '',
+): Promise<{ isOpen: () => boolean; end: () => void }> => {
+  const socket = connectTcp({ host: '127.0.0.1', port });
+  let closed = false;
+  socket.on('close', () => {
+    closed = true;
+  });
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => {
+    socket.once('connect', resolve);
+  });
+  if (send !== '') {
+    socket.write(send);
+    await new Promise((resolve) => {
+      socket.once('data', resolve);
+    });
+  }
+  return { isOpen: () => !closed, end: () => socket.destroy() };
+};
+
+/** One after the other. */
+const openMany = async (port: number, count: number): Promise<Awaited<ReturnType<typeof open>>[]> =>
+  count === 0 ? [] : [...(await openMany(port, count - 1)), await open(port)];
+
+it('closes the oldest connections of strangers, and none of those who were answered', async () => {
+  server = await serveApp(base);
+  const { port } = server;
+  const known = await open(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+  const strangers = await openMany(port, 400);
+  await vi.waitFor(() =>
+    expect(strangers.filter(({ isOpen }) => isOpen()).length).toBeLessThanOrEqual(256),
+  );
+  expect([known.isOpen(), strangers[0]?.isOpen(), strangers[399]?.isOpen()]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('hello');
+  for (const { end } of [known, ...strangers]) end();
+});
+
+it('a request that is refused does not make a stranger known', async () => {
+  server = await serveApp(base);
+  const { port } = server;
+  const refused = await open(port, 'GET /none HTTP/1.1\r\nHost: a\r\n\r\n');
+  const strangers = await openMany(port, 300);
+  await vi.waitFor(() => expect(refused.isOpen()).toBe(false));
+  for (const { end } of strangers) end();
+});
+
+it('takes no headers that are longer than any client of ours sends', async () => {
+  server = await serveApp(base);
+  const answer = await fetch(`http://127.0.0.1:${server.port}/`, {
+    headers: { authorization: 'x'.repeat(20_000) },
+  });
+  expect(answer.status).toBe(431);
 });

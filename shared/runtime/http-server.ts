@@ -10,6 +10,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Logger } from './log.ts';
 import { watchFiles } from './rotated-file.ts';
@@ -44,6 +45,12 @@ export type RunningServer = {
 
 /** Clients that send their request this slowly are cut off. */
 const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 5_000;
+/** In all; headers with a token of a service account have 2 KiB. */
+const MAX_HEADER_BYTES = 16_384;
+/** Of connections on which nothing was asked that was answered well: from strangers, and from those who have just come. The oldest goes. */
+const MAX_UNPROVEN = 256;
+const MAX_CONNECTIONS = 4_096;
 
 /** Resolves when it listens. @throws when the address is taken or the certificate cannot be used */
 export const serveApp = async (options: ServeOptions): Promise<RunningServer> => {
@@ -71,12 +78,27 @@ const createServer = async (
   { fetch, tls, log }: ServeOptions,
   signal: AbortSignal,
 ): Promise<Server | HttpsServer> => {
-  const limits = { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS };
+  const limits = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: HEADERS_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  };
+  const unproven = new Unproven();
   const listener = getRequestListener(fetch);
-  const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+  const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    outgoing.once('finish', () => {
+      if (outgoing.statusCode < 400) unproven.prove(incoming.socket);
+    });
     void listener(incoming, outgoing);
-  if (!tls) return createHttpServer(limits, handle);
-  const server = createHttpsServer(limits, handle);
+  };
+  const bounded = <S extends Server>(server: S): S => {
+    server.maxConnections = MAX_CONNECTIONS;
+    return server.on('connection', (socket: Socket) => unproven.add(socket));
+  };
+  if (!tls) return bounded(createHttpServer(limits, handle));
+  const server = bounded(createHttpsServer(limits, handle));
   const use = (pair: ServingPair): void => {
     // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS itself takes an empty file
     // for no certificate at all, and would then serve nobody.
@@ -113,3 +135,30 @@ const createServer = async (
   }
   return server;
 };
+
+/**
+ * Connections that have not proven themselves, by their other end: a request of TLS does not have the socket that came in. However many a
+ * stranger opens, they take no room from those who are known, and who is new has time for one request.
+ */
+class Unproven {
+  readonly #sockets = new Map<string, Socket>();
+
+  add(socket: Socket): void {
+    const key = endOf(socket);
+    this.#sockets.set(key, socket);
+    socket.once('close', () => {
+      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
+    });
+    if (this.#sockets.size <= MAX_UNPROVEN) return;
+    const [oldest] = this.#sockets.values();
+    oldest?.destroy();
+    this.#sockets.delete(oldest === undefined ? '' : endOf(oldest));
+  }
+
+  prove(socket: Socket): void {
+    this.#sockets.delete(endOf(socket));
+  }
+}
+
+const endOf = ({ remoteAddress = '', remotePort = 0 }: Socket): string =>
+  `${remoteAddress} ${remotePort}`;
