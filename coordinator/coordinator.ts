@@ -9,6 +9,7 @@ import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
+import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
@@ -70,6 +71,8 @@ export type Coordinator = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
+/** At pods that report before the watch has told of them; those that come at once try again. */
+const LOOKS = { perSecond: 10, atOnce: 50 };
 /** Between looks for agents that have fallen silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
@@ -167,6 +170,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const intake = createIntake({
     reviewer,
     pods,
+    looks: new Rate({ ...LOOKS, clock }),
     reports,
     epoch: randomUUID(),
     term: leadership.term,

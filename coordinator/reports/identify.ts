@@ -1,44 +1,56 @@
 /**
  * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which anybody's word counts here. The pod
- * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change.
+ * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change. The API
+ * server is asked only about a token that names such a pod; who cannot read pods cannot write one.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
+import type { Rate } from '#shared/runtime/rate.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Target } from '../cnf/target.ts';
 import { Refusal } from './refusal.ts';
-import type { TokenClaims, TokenReviewer } from './token-reviewer.ts';
+import { claimedBy, type TokenClaims } from './token-claims.ts';
+import type { TokenReviewer } from './token-reviewer.ts';
 
 export type Reporter = { target: Target; purpose: string };
 
-export type IdentifyDeps = { reviewer: TokenReviewer; pods: Pick<Pods, 'byName' | 'lookAt'> };
+export type IdentifyDeps = {
+  reviewer: TokenReviewer;
+  pods: Pick<Pods, 'byName' | 'lookAt'>;
+  /** Of pods that the watch has not told of: anybody can make us ask. */
+  looks: Pick<Rate, 'take'>;
+};
 
 const BEARER = /^Bearer +(\S+)$/i;
 
 /** @throws Refusal */
 export const identify = async (
-  { reviewer, pods }: IdentifyDeps,
+  { reviewer, ...deps }: IdentifyDeps,
   authorization: string | undefined,
   path: { namespace: string; pod: string },
   signal: AbortSignal,
 ): Promise<Reporter> => {
   const token = BEARER.exec(authorization ?? '')?.[1];
   if (!token) throw new Refusal('no-token');
-  const claims = await reviewer.review(token);
-  if (claims.namespace !== path.namespace) throw new Refusal('other-namespace');
-  if (claims.pod !== path.pod) throw new Refusal('other-pod');
-  const target = await livePod(pods, claims, signal);
+  const claimed = claimedBy(token);
+  if (claimed.namespace !== path.namespace) throw new Refusal('other-namespace');
+  if (claimed.pod !== path.pod) throw new Refusal('other-pod');
+  const target = await livePod(deps, claimed, signal);
+  const proven = await reviewer.review(token);
+  if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
   const { serves } = target;
   if (serves === undefined) throw new Refusal('no-agent');
   return { target, purpose: serves };
 };
 
 const livePod = async (
-  pods: IdentifyDeps['pods'],
+  { pods, looks }: Pick<IdentifyDeps, 'pods' | 'looks'>,
   { namespace, pod, podUid }: TokenClaims,
   signal: AbortSignal,
 ): Promise<Target> => {
   const known = pods.byName(namespace, pod);
   if (known?.uid === podUid) return known;
+  if (!looks.take()) throw new Refusal('unavailable');
   try {
     // A pod can report before the watch tells of it.
     const target = await pods.lookAt(namespace, pod, signal);

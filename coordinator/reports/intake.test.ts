@@ -6,16 +6,19 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { sentReport as report, target, word } from '../testing/facts.ts';
+import { sentReport as report, target, tokenSaying, word } from '../testing/facts.ts';
 import { createIntake, MAX_REPORT_BYTES, type IntakeDeps } from './intake.ts';
 import { Refusal } from './refusal.ts';
 
 const pod = target('cnf-1-a');
+const GOOD = tokenSaying(pod);
 const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
 
 let known: Target | undefined;
 let live: () => Promise<Target>;
 let looks: number;
+let mayLook: boolean;
+let asked: number;
 let told: string[];
 let informed: string[];
 let commentsLost: string[];
@@ -27,7 +30,8 @@ const app = () => {
   const deps: IntakeDeps = {
     reviewer: {
       review: async (token) => {
-        if (token !== 'good') throw new Refusal('bad-token');
+        asked += 1;
+        if (token !== GOOD) throw new Refusal('bad-token');
         return { namespace: 'edge', pod: 'cnf-1-a', podUid: pod.uid };
       },
     },
@@ -38,6 +42,7 @@ const app = () => {
         return live();
       },
     },
+    looks: { take: () => mayLook },
     reports: new Reports({ silentAfterMs: 60_000 }),
     epoch: 'epoch-1',
     term: () => term,
@@ -52,7 +57,7 @@ const app = () => {
   const intake = createIntake(deps);
   return (
     body: string,
-    headers: Record<string, string> = { authorization: 'Bearer good' },
+    headers: Record<string, string> = { authorization: `Bearer ${GOOD}` },
     to = path,
   ) => intake.request(to, { method: 'POST', headers, body });
 };
@@ -61,6 +66,8 @@ beforeEach(() => {
   known = pod;
   live = async () => pod;
   looks = 0;
+  mayLook = true;
+  asked = 0;
   told = [];
   informed = [];
   commentsLost = [];
@@ -101,7 +108,7 @@ it('takes the report of an agent that is newer than itself, without what it does
 
 it('gives no orders, and does not take what is told once, while another replica leads', async () => {
   term = undefined;
-  const reportsToBoth = { authorization: 'Bearer good', [OTHERS_HEADER]: '1' };
+  const reportsToBoth = { authorization: `Bearer ${GOOD}`, [OTHERS_HEADER]: '1' };
   const answer = await app()(JSON.stringify(report()), reportsToBoth);
   expect(await answer.json()).toEqual({ epoch: 'epoch-1', version: 2, takesInformation: true });
 });
@@ -109,7 +116,7 @@ it('gives no orders, and does not take what is told once, while another replica 
 it.each([undefined, '0', 'x'])(
   'takes no report of an agent that reports to nobody else, while another replica leads (%s)',
   async (others) => {
-    const headers = { authorization: 'Bearer good', ...(others && { [OTHERS_HEADER]: others }) };
+    const headers = { authorization: `Bearer ${GOOD}`, ...(others && { [OTHERS_HEADER]: others }) };
     term = undefined;
     const send = app();
     const answer = await send(JSON.stringify(report()), headers);
@@ -248,7 +255,42 @@ describe('refusals', () => {
     const body = ' '.repeat(MAX_REPORT_BYTES + 1);
     expect((await app()(body, { authorization: 'Bearer bad' })).status).toBe(401);
     expect((await app()(body, {})).status).toBe(401);
-    expect((await app()(body, { authorization: 'Basic good' })).status).toBe(401);
+    expect((await app()(body, { authorization: `Basic ${GOOD}` })).status).toBe(401);
+  });
+
+  const claims = (body: object): string =>
+    `h.${Buffer.from(JSON.stringify(body)).toString('base64url')}.s`;
+  it.each([
+    ['no token', 'garbage', 'bad-token'],
+    ['a payload that is no JSON', 'h.e30x.s', 'bad-token'],
+    ['no signature', GOOD.slice(0, -1), 'bad-token'],
+    ['too much', `${GOOD}${'x'.repeat(9_000)}`, 'bad-token'],
+    ['another audience', claims({ aud: ['vault'] }), 'bad-token'],
+    ['no pod', claims({ aud: 'sdewan-coordinator' }), 'unbound-token'],
+    ['another namespace', tokenSaying({ ...pod, namespace: 'core' }), 'other-namespace'],
+    ['another pod', tokenSaying({ ...pod, name: 'cnf-1-b' }), 'other-pod'],
+    ['a pod that is gone', tokenSaying({ ...pod, uid: 'another' }), 'pod-gone'],
+  ])('the API server is not asked about what says it is %s', async (_, token, code) => {
+    const answer = await app()(JSON.stringify(report()), { authorization: `Bearer ${token}` });
+    expect(await answer.json()).toMatchObject({ error: { code } });
+    expect(asked).toBe(0);
+  });
+
+  it('what a token says of itself does not count when the API server says something else', async () => {
+    const other = { ...pod, uid: 'another' };
+    known = other;
+    const answer = await app()(JSON.stringify(report()), {
+      authorization: `Bearer ${tokenSaying(other)}`,
+    });
+    expect(answer.status).toBe(401);
+    expect(told).toEqual([]);
+  });
+
+  it('pods that nobody knows are looked for only so often', async () => {
+    known = undefined;
+    mayLook = false;
+    expect((await app()(JSON.stringify(report()))).status).toBe(503);
+    expect([looks, asked]).toEqual([0, 0]);
   });
 
   it('everybody while the pods are not known', async () => {

@@ -9,9 +9,7 @@ import type { ResourceType } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
-
-/** The pod that a token is bound to. Whether it still lives is another question. */
-export type TokenClaims = { namespace: string; pod: string; podUid: string };
+import type { TokenClaims } from './token-claims.ts';
 
 export type TokenReviewer = {
   /** @throws Refusal */

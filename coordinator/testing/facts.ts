@@ -167,3 +167,12 @@ export const factsOf = (
   reports: reportsOf(pods.map((pod) => [pod.target, pod.report])),
   awaited: new Set(pods.filter((pod) => pod.awaited).map((pod) => pod.target.uid)),
 });
+
+/** Not signed: what a token for reports says of itself. */
+export const tokenSaying = (pod: Pick<Target, 'namespace' | 'name' | 'uid'>): string => {
+  const claims = {
+    aud: ['sdewan-coordinator'],
+    'kubernetes.io': { namespace: pod.namespace, pod: { name: pod.name, uid: pod.uid } },
+  };
+  return `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+};

@@ -7,7 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Refusal } from '../../coordinator/reports/refusal.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
-import { sentReport, target } from '../../coordinator/testing/facts.ts';
+import { sentReport, target, tokenSaying } from '../../coordinator/testing/facts.ts';
 import type { Random } from '../run/random.ts';
 import { mutated } from './mutate.ts';
 import { CASES, count, grows, runRounds, TIMEOUT_MS, type Counts } from './rounds.ts';
@@ -19,7 +19,7 @@ const reports = new Reports({ silentAfterMs: 60_000 });
 const app = createIntake({
   reviewer: {
     review: async (token) => {
-      const pod = pods.find(({ name }) => name === token);
+      const pod = pods.find((one) => tokenSaying(one) === token);
       if (!pod) throw new Refusal('bad-token');
       return { namespace: pod.namespace, pod: pod.name, podUid: pod.uid };
     },
@@ -30,6 +30,7 @@ const app = createIntake({
       throw new Error('the API server is not reached');
     },
   },
+  looks: { take: () => true },
   reports,
   epoch: 'epoch-1',
   term: () => 1,
@@ -70,12 +71,15 @@ const seedOf = (random: Random, index: number): Report => {
 const donors = [report({}), report({ pages: 2 }), report({ repeats: 1, rules: [] })];
 
 const once = async (random: Random, index: number): Promise<string | undefined> => {
-  const pod = pods[index % PODS]?.name ?? '';
+  const of = pods[index % PODS] ?? target('none');
+  const pod = of.name;
   const body = mutated(seedOf(random, index), donors, random);
   const inPath =
     random.next() < 0.98 ? pod : random.pick(['%2e%2e', 'x'.repeat(300), '%00', 'a/b']);
   const token =
-    random.next() < 0.98 ? `Bearer ${pod}` : random.pick(['', 'Bearer', 'Basic x', 'Bearer y']);
+    random.next() < 0.98
+      ? `Bearer ${tokenSaying(of)}`
+      : random.pick(['', 'Bearer', 'Basic x', 'Bearer y']);
   const answer = await app.request(`/v1/namespaces/edge/pods/${inPath}/report`, {
     method: 'POST',
     headers: { authorization: token, 'content-type': 'application/json' },

@@ -1,0 +1,42 @@
+/**
+ * What a token says of itself, which anybody could have written: good for refusing without a question to the API server what it would refuse,
+ * and for nothing else.
+ */
+import * as z from 'zod';
+import { REPORT_AUDIENCE } from '#shared/names.ts';
+import { Refusal } from './refusal.ts';
+
+/** The pod that a token is bound to. Whether it still lives is another question. */
+export type TokenClaims = { namespace: string; pod: string; podUid: string };
+
+/** Of a service account with long names and several audiences: 2 KiB. */
+const MAX_TOKEN_LENGTH = 8_192;
+
+const payloadSchema = z.object({
+  aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
+  'kubernetes.io': z
+    .object({
+      namespace: z.string(),
+      pod: z.object({ name: z.string(), uid: z.string() }).optional(),
+    })
+    .optional(),
+});
+
+/** @throws Refusal when no token for us can say this */
+export const claimedBy = (token: string): TokenClaims => {
+  const { aud, 'kubernetes.io': bound } = payloadOf(token);
+  if (!aud.includes(REPORT_AUDIENCE)) throw new Refusal('bad-token');
+  if (bound?.pod === undefined) throw new Refusal('unbound-token');
+  return { namespace: bound.namespace, pod: bound.pod.name, podUid: bound.pod.uid };
+};
+
+const payloadOf = (token: string): z.infer<typeof payloadSchema> => {
+  if (token.length > MAX_TOKEN_LENGTH) throw new Refusal('bad-token');
+  const [, payload = '', signature, ...more] = token.split('.');
+  if (!signature || more.length > 0) throw new Refusal('bad-token');
+  try {
+    return payloadSchema.parse(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')));
+  } catch {
+    throw new Refusal('bad-token');
+  }
+};
