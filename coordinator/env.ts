@@ -33,11 +33,17 @@ export const coordinatorEnvSchema = z.object({
       'PEM file with its certificate, read again when it changes. If you set it together with the key file, you distribute certificate and CA yourself; otherwise the coordinator does.',
     ),
   SDEWAN_TLS_KEY_FILE: envField.text().optional().describe('PEM file with its key.'),
+  SDEWAN_WEBHOOK_TOKEN_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File with the 32 hex digits that paths of webhooks end in, read again when it changes; only with the two files above. The paths in the webhook configurations are then yours to write. Without it the coordinator answers no webhook.',
+    ),
   SDEWAN_CERTIFICATE_SECRET: envField
     .text()
     .default('sdewan-coordinator-tls')
     .describe(
-      'Secret with CA and certificate. If somebody else, such as cert-manager, writes it (`ca.crt`, `tls.crt`, `tls.key`), the coordinator uses it as it is.',
+      'Secret with CA, certificate and the ends of the webhooks’ paths. If somebody else, such as cert-manager, writes it (`ca.crt`, `tls.crt`, `tls.key`), the coordinator uses it as it is.',
     ),
   SDEWAN_CERTIFICATE_NAMES: envField
     .list()
@@ -66,7 +72,7 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .default('sdewan-coordinator')
     .describe(
-      'Name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration whose caBundle the coordinator maintains.',
+      'Name of the ValidatingWebhookConfiguration and the MutatingWebhookConfiguration whose caBundle and paths the coordinator maintains.',
     ),
   SDEWAN_REFERENCE_CHECKS: z
     .enum(referenceModes)

@@ -22,6 +22,7 @@ import { createHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
 import { createNudge } from './nudge/nudge.ts';
 import { createTls } from './tls.ts';
+import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
 /** With the time for which it still serves. */
@@ -81,6 +82,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     inject: injectOptionsOf(env, ownNamespace),
     sources: coordinator.sources,
     caBundle: tls.bundle,
+    isGoodToken: tls.isGoodToken,
   });
   tls.onBundle(webhooks.onBundle);
   const generators: Generators = createGenerators({
@@ -106,7 +108,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   });
   const intake = await serveApp({
     fetch: (request) =>
-      new URL(request.url).pathname.startsWith('/admission/')
+      new URL(request.url).pathname.startsWith(ADMISSION_PATH)
         ? webhooks.fetch(request)
         : coordinator.fetch(request),
     hostname: env.SDEWAN_REPORT_HOST,

@@ -6,8 +6,10 @@ import type { TlsFiles, TlsSource } from '#shared/runtime/http-server.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createCertificates } from './certificates/certificates-controller.ts';
+import { isGoodToken, withNewToken } from './certificates/path-tokens.ts';
 import { createSecretStore } from './certificates/secret-store.ts';
-import { publishWebhookCa } from './certificates/webhook-ca.ts';
+import { publishWebhooks } from './certificates/webhook-configurations.ts';
+import { watchFiles } from '#shared/runtime/rotated-file.ts';
 import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
 import { exposeExpiry, type Metrics } from './metrics.ts';
 
@@ -17,6 +19,8 @@ export type Tls = {
   /** PEM of the CAs that agents and the API server must trust; undefined where that is somebody else's business. */
   bundle: (() => string) | undefined;
   onBundle: (listener: () => void) => void;
+  /** Whether the API server was told to call paths that end in it. */
+  isGoodToken: (token: string) => boolean;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -40,8 +44,29 @@ export const createTls = async (options: TlsOptions, signal: AbortSignal): Promi
     source: { certFile, keyFile },
     bundle: undefined,
     onBundle: () => undefined,
+    isGoodToken: await tokenFile(options, signal),
     run: async () => undefined,
   };
+};
+
+/** Nobody may call the webhooks where no file says who. */
+const tokenFile = async (
+  { env, clock, log }: TlsOptions,
+  signal: AbortSignal,
+): Promise<Tls['isGoodToken']> => {
+  const { SDEWAN_WEBHOOK_TOKEN_FILE: path } = env;
+  if (path === undefined) return () => false;
+  const first = await watchFiles({
+    paths: [path],
+    signal,
+    clock,
+    onError: (err) => log.warn({ err }, 'the new token of the webhooks cannot be read'),
+    onChange: ([text = '']) => {
+      tokens = withNewToken(tokens, clock.now(), text.trim());
+    },
+  });
+  let tokens = withNewToken([], clock.now(), first.join('').trim());
+  return (token) => isGoodToken(tokens, token, clock.now(), 0);
 };
 
 const createOwnTls = async (
@@ -51,7 +76,8 @@ const createOwnTls = async (
   const certificates = createCertificates({
     store: createSecretStore(client, { namespace, name: env.SDEWAN_CERTIFICATE_SECRET }),
     policy: certificatePolicyOf(env, namespace),
-    publish: (bundle) => publishWebhookCa(client, env.SDEWAN_WEBHOOK_CONFIGURATION, bundle, signal),
+    publish: (published) =>
+      publishWebhooks(client, env.SDEWAN_WEBHOOK_CONFIGURATION, published, signal),
     pollMs: env.SDEWAN_CERTIFICATE_POLL_MS,
     metrics,
     leadership,
@@ -64,6 +90,7 @@ const createOwnTls = async (
     source: certificates,
     bundle: certificates.bundle,
     onBundle: certificates.onBundle,
+    isGoodToken: certificates.isGoodToken,
     run: certificates.run,
   };
 };

@@ -40,6 +40,8 @@ export type WebhooksOptions = {
   sources: Sources;
   /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
   caBundle: (() => string) | undefined;
+  /** Whether the API server was told to call paths that end in it. */
+  isGoodToken: (token: string) => boolean;
   registry: Registry;
   metrics: Metrics;
   leadership: Leadership;
@@ -132,6 +134,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       workloads: createWorkloadWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
       'workload-labels': labelTemplate,
     },
+    isGoodToken: options.isGoodToken,
     onResult: (webhook, result) => reviews.inc({ webhook, result }),
     log,
   });

@@ -6,14 +6,17 @@ import { caseCount } from '#shared/runtime/testing.ts';
 import { createAdmissionApp, type Webhook } from './app.ts';
 import { requestOf, zone } from './testing/changes.ts';
 
+const TOKEN = 'f'.repeat(32);
+
 const setUp = (webhook: Webhook) => {
   const results: string[] = [];
   const app = createAdmissionApp({
     webhooks: { rules: webhook },
+    isGoodToken: (token) => token === TOKEN,
     onResult: (name, result) => results.push(`${name} ${result}`),
     log: silentLogger,
   });
-  const post = (body: string, path = '/admission/rules') =>
+  const post = (body: string, path = `/admission/rules/${TOKEN}`) =>
     app.request(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
   return { post, results };
 };
@@ -108,6 +111,35 @@ describe('the webhooks over HTTP', () => {
 
   it('know no other paths', async () => {
     const { post } = setUp(() => ({ allowed: true, warnings: [] }));
-    expect((await post(review(), '/admission/other')).status).toBe(404);
+    expect((await post(review(), `/admission/other/${TOKEN}`)).status).toBe(404);
+  });
+
+  it.each([
+    ['no token', '/admission/rules'],
+    ['an empty token', '/admission/rules/'],
+    ['another token', `/admission/rules/${'e'.repeat(32)}`],
+    ['something behind the token', `/admission/rules/${TOKEN}/more`],
+  ])('do nothing for a request with %s, not even read it', async (_, path) => {
+    const { post, results } = setUp(() => {
+      throw new Error('asked');
+    });
+    const answer = await post('x'.repeat(5 * 1_048_576), path);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([404, 'close']);
+    expect(results).toEqual([]);
+  });
+
+  it.each([
+    ['a namespace that is no DNS label', { namespace: 'Kube-System' }],
+    ['a namespace that is too long', { namespace: 'n'.repeat(64) }],
+    ['no namespace', { namespace: undefined }],
+    ['a name that is too long', { name: 'n'.repeat(254) }],
+  ])('ask nobody about a review with %s', async (_, fields) => {
+    const { post, results } = setUp(() => {
+      throw new Error('asked');
+    });
+    const request = { ...requestOf(undefined, zone('lan1')), ...fields };
+    const body = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request };
+    expect((await post(JSON.stringify(body))).status).toBe(400);
+    expect(results).toEqual(['rules malformed']);
   });
 });

@@ -1,13 +1,16 @@
 /**
- * The webhooks over HTTP. Whatever is sent gets an answer: one that is no AdmissionReview a 400, a failure of ours a 500, which
- * the API server then treats by the webhook's failurePolicy.
+ * The webhooks over HTTP, for who knows the end of their paths: the API server. Nobody else gets more than a 404, and nothing of what they
+ * send is read, kept or logged. Whatever the API server sends gets an answer: one that is no AdmissionReview a 400, a failure of ours a
+ * 500, which the API server then treats by the webhook's failurePolicy.
  */
-import { Hono, type Context } from 'hono';
+import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
 import { denied } from './decide.ts';
+import { createGate } from './gate.ts';
 import {
   admissionReviewSchema,
   answerOf,
@@ -21,28 +24,57 @@ export type Webhook = (
 ) => ReviewVerdict | Promise<ReviewVerdict>;
 
 export type AdmissionAppDeps = {
-  /** By path below `/admission/`. */
+  /** By path below `/admission/`, without the token behind it. */
   webhooks: Readonly<Record<string, Webhook>>;
+  isGoodToken: (token: string) => boolean;
   /** `result`: allowed, warned, denied, malformed or failed. */
   onResult: (webhook: string, result: string) => void;
   log: Logger;
 };
 
-/** An object of etcd's limit of 1.5 MiB, twice, with room for the envelope. */
+/** An object that etcd has (1.5 MiB), and what shall take its place, with room for the envelope. */
 export const MAX_REVIEW_BYTES = 4 * 1_048_576;
+/** Of bodies that are in memory: with what is made of them about ten times as much. */
+const MAX_BYTES_AT_ONCE = 8 * 1_048_576;
+const MAX_WAITING = 1_000;
+/** The API server gives up after two seconds. */
+const MAX_WAIT_MS = 1_500;
 /** Below the webhooks' timeoutSeconds, so that the API server hears why. */
 const TIMEOUT_MS = 4_000;
 
 export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   const app = new Hono();
   const tooLarge = (context: Context): Response => context.text('the review is too large\n', 413);
+  const gate = createGate({
+    bytes: MAX_BYTES_AT_ONCE,
+    waiting: MAX_WAITING,
+    timeoutMs: MAX_WAIT_MS,
+  });
+  const strangersOut: MiddlewareHandler = async (context, next) =>
+    deps.isGoodToken(context.req.param('token') ?? '') ? next() : context.notFound();
+  const oneAfterTheOther: MiddlewareHandler = async (context, next) => {
+    const length = Number(context.req.header('content-length') ?? MAX_REVIEW_BYTES);
+    const leave = await gate.enter(Math.min(length, MAX_REVIEW_BYTES));
+    if (leave === undefined) return context.text('too many reviews at once\n', 503);
+    try {
+      return await next();
+    } finally {
+      leave();
+    }
+  };
   for (const [name, webhook] of Object.entries(deps.webhooks))
     app.post(
-      `/admission/${name}`,
+      `${ADMISSION_PATH}${name}/:token`,
+      strangersOut,
+      oneAfterTheOther,
       bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge }),
       (context) => answer(context, { ...deps, name, webhook }),
     );
-  app.notFound((context) => context.text('no such webhook\n', 404));
+  app.notFound((context) => {
+    // What is left of the body is not read, so the connection is of no more use.
+    context.header('Connection', 'close');
+    return context.text('no such webhook\n', 404);
+  });
   return app;
 };
 

@@ -44,11 +44,16 @@ const groupVersionResource = z.object({
 export const operations = ['CREATE', 'UPDATE', 'DELETE'] as const;
 export type Operation = (typeof operations)[number];
 
+/** A DNS label, as the API server has checked. Ours are all asked about namespaced objects. */
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const MAX_NAME_LENGTH = 253;
+
 const requestSchema = z.object({
   uid: z.string().min(1),
   resource: groupVersionResource,
-  name: z.string().default(''),
-  namespace: z.string().default(''),
+  /** Mutating webhooks are asked before the API server looks at it. One that is too long is refused in any case. */
+  name: z.string().max(MAX_NAME_LENGTH).default(''),
+  namespace: z.string().regex(NAMESPACE),
   operation: z.enum(operations),
   userInfo: z.object({
     username: z.string().default(''),

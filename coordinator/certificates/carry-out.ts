@@ -1,5 +1,6 @@
 /** Carries out a step of the plan on the material. Makes keys, writes nothing. */
 import type { Material } from './material.ts';
+import { withNewToken } from './path-tokens.ts';
 import type { CertificatePolicy, Step } from './plan.ts';
 import { createCa, issueServing, type Pair } from './x509.ts';
 
@@ -15,10 +16,12 @@ export const carryOut = async (
     createCa(CA_NAME, { issuedAt: now, lifetimeMs: policy.caLifetimeMs });
   const newServing = (ca: Pair): Promise<Pair> =>
     issueServing(ca, policy.names, { issuedAt: now, lifetimeMs: policy.servingLifetimeMs });
+  const tokens = withNewToken(material?.tokens ?? [], now);
 
   if (step === 'bootstrap' || material?.signing === undefined) {
     const ca = await newCa();
-    return { signing: ca, next: undefined, trusted: [ca.cert], serving: await newServing(ca) };
+    const serving = await newServing(ca);
+    return { signing: ca, next: undefined, trusted: [ca.cert], serving, tokens };
   }
   const { signing, next = signing } = material;
   if (step === 'announce-ca') {
@@ -31,7 +34,9 @@ export const carryOut = async (
       next: undefined,
       trusted: [...new Set([next.cert, signing.cert])],
       serving: await newServing(next),
+      tokens,
     };
   if (step === 'drop-old-ca') return { ...material, trusted: [signing.cert] };
-  return { ...material, serving: await newServing(signing) };
+  if (step === 'make-token') return { ...material, tokens };
+  return { ...material, serving: await newServing(signing), tokens };
 };

@@ -45,21 +45,25 @@ const newSecret = () => {
   return { state, store };
 };
 
+const POLL_MS = 60_000;
+
 const newReplica = (store: SecretStore, time: { now: number }) => {
   const published: string[] = [];
+  const tokens: string[] = [];
   const replica: Certificates = createCertificates({
     store,
     policy,
-    publish: async (bundle) => {
+    publish: async ({ bundle, token }) => {
       published.push(bundle);
+      tokens.push(token);
     },
-    pollMs: HOUR,
+    pollMs: POLL_MS,
     metrics: NO_METRICS,
     leadership: ALWAYS_LEADING,
     clock: { now: () => time.now } as Clock,
     log: silentLogger,
   });
-  return { replica, published };
+  return { replica, published, tokens };
 };
 
 const { signal } = new AbortController();
@@ -102,6 +106,55 @@ describe('the certificates of several replicas', () => {
     await replica.prepare(signal);
     expect([pairs.length, bundles.length]).toEqual([2, 1]);
     expect(pairs[1]).toBe(replica.serving().cert);
+  });
+});
+
+describe('the paths of the webhooks', () => {
+  it('have one end for all replicas, renewed with the certificate and used when all know it', async () => {
+    const { store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    const [leader, other] = [newReplica(store, time), newReplica(store, time)];
+    await leader.replica.prepare(signal);
+    const [old = ''] = leader.tokens;
+    await other.replica.prepare(signal);
+    expect([other.replica.isGoodToken(old), other.tokens.at(-1)]).toEqual([true, old]);
+
+    time.now += 21 * HOUR;
+    await leader.replica.prepare(signal);
+    expect(leader.tokens.at(-1)).toBe(old);
+    time.now += 3 * POLL_MS;
+    await leader.replica.prepare(signal);
+    const renewed = leader.tokens.at(-1) ?? '';
+    expect(renewed).not.toBe(old);
+    await other.replica.prepare(signal);
+    for (const { replica } of [leader, other])
+      expect([replica.isGoodToken(renewed), replica.isGoodToken(old)]).toEqual([true, true]);
+    time.now += HOUR;
+    for (const { replica } of [leader, other])
+      expect([replica.isGoodToken(renewed), replica.isGoodToken(old)]).toEqual([true, false]);
+  });
+
+  it('are made for a Secret of a version that had none', async () => {
+    const { state, store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    await newReplica(store, time).replica.prepare(signal);
+    if (state.material) state.material = { ...state.material, tokens: [] };
+    const { replica, tokens } = newReplica(store, time);
+    await replica.prepare(signal);
+    expect(tokens.at(-1)).toMatch(/^[0-9a-f]{32}$/);
+    expect(replica.isGoodToken(tokens.at(-1) ?? '')).toBe(true);
+  });
+
+  it('come from the key where the Secret is somebody else’s, so they are the same for all replicas', async () => {
+    const { state, store } = newSecret();
+    const time = { now: Date.UTC(2026, 0, 1) };
+    await newReplica(store, time).replica.prepare(signal);
+    Object.assign(state, { provided: true });
+    const [one, other] = [newReplica(store, time), newReplica(store, time)];
+    await one.replica.prepare(signal);
+    await other.replica.prepare(signal);
+    expect(one.tokens).toEqual(other.tokens);
+    expect(other.replica.isGoodToken(one.tokens[0] ?? '')).toBe(true);
   });
 });
 

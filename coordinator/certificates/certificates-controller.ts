@@ -1,11 +1,18 @@
 /**
- * Watches nothing, but looks at the certificate Secret again and again; owns it, and the CAs in the webhook configurations; writes both,
+ * Watches nothing, but looks at the certificate Secret again and again; owns it, and CAs and paths in the webhook configurations; writes both,
  * one step of the plan at a time. The Secret is the one truth, and whatever is served was read back from it: a replica that does not lead
  * reads it, and writes nothing.
  */
 import { createController, type Controller, type ControllerDeps } from '#shared/kube/controller.ts';
 import { carryOut } from './carry-out.ts';
 import { bundleOf, type Material } from './material.ts';
+import {
+  isGoodToken,
+  tokenInUse,
+  tokenOfKey,
+  withNewToken,
+  type PathToken,
+} from './path-tokens.ts';
 import { nextStep, type CertificatePolicy } from './plan.ts';
 import type { SecretStore } from './secret-store.ts';
 import { inspect, type Pair } from './x509.ts';
@@ -13,11 +20,14 @@ import { inspect, type Pair } from './x509.ts';
 export type CertificatesDeps = ControllerDeps & {
   store: SecretStore;
   policy: CertificatePolicy;
-  /** Brings the CAs (PEM) to those who must trust us. The plan goes on only after it resolved. */
-  publish: (bundle: string, signal: AbortSignal) => Promise<void>;
+  /** Tells the API server which CAs it must trust and which paths to call. The plan goes on only after it resolved. */
+  publish: (published: Published, signal: AbortSignal) => Promise<void>;
   /** How often the Secret is looked at for what cert-manager or the replica that leads has written. */
   pollMs: number;
 };
+
+/** `bundle`: PEM. `token`: what paths of webhooks end in. */
+export type Published = { bundle: string; token: string };
 
 export type Certificates = {
   /** Takes the first steps, or waits for those of another replica, until there is something to serve. @throws when the API server refuses or the signal aborts */
@@ -28,6 +38,8 @@ export type Certificates = {
   bundle: () => string;
   onServing: (listener: (pair: Pair) => void) => void;
   onBundle: (listener: (bundle: string) => void) => void;
+  /** Whether a path of a webhook that ends in it was told to the API server by us. */
+  isGoodToken: (token: string) => boolean;
   /** When the served certificate ends, milliseconds since 1970: for the metric that people should alert on. */
   expiresAt: () => number;
   run: (signal: AbortSignal) => Promise<void>;
@@ -35,6 +47,8 @@ export type Certificates = {
 
 /** More in one go would mean that the plan does not settle. */
 const MAX_STEPS = 8;
+/** Replicas look at the Secret once in `pollMs`; in so many of them each has read it, though one look failed. */
+const LOOKS = 3;
 /** Between looks for the first certificate. */
 const AWAITED_AGAIN_MS = 200;
 /** The only key: there is one Secret. */
@@ -45,10 +59,15 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const servingListeners: ((pair: Pair) => void)[] = [];
   const bundleListeners: ((bundle: string) => void)[] = [];
   let current: Material | undefined;
+  let tokens: readonly PathToken[] = [];
+  const spreadMs = LOOKS * deps.pollMs;
 
-  const adopt = (material: Material): void => {
+  const adopt = (material: Material, provided: boolean): void => {
     const before = current;
     current = material;
+    tokens = provided
+      ? withNewToken(tokens, clock.now(), tokenOfKey(material.serving.key))
+      : material.tokens;
     if (before?.serving.cert !== material.serving.cert)
       for (const listener of servingListeners) listener(material.serving);
     if (before === undefined || bundleOf(before) !== bundleOf(material))
@@ -61,7 +80,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     const { material, provided } = stored;
     if (provided && material === undefined)
       throw new Error('the certificate Secret holds a tls.crt that no CA in its ca.crt has signed');
-    if (material !== undefined) adopt(material);
+    if (material !== undefined) adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
     // Serving must not wait for it, but no CA may be used before it was published.
     if (material && (!(await published(material, signal)) || provided)) return deps.pollMs;
@@ -79,11 +98,13 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
 
   const published = async (material: Material, signal: AbortSignal): Promise<boolean> => {
     try {
-      await deps.publish(bundleOf(material), signal);
+      const token = tokenInUse(tokens, clock.now(), spreadMs);
+      // Without one the next step of the plan makes it.
+      if (token !== undefined) await deps.publish({ bundle: bundleOf(material), token }, signal);
       return true;
     } catch (err) {
       signal.throwIfAborted();
-      log.error({ err }, 'failed to publish the CA');
+      log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
       return false;
     }
   };
@@ -131,6 +152,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     bundle: () => bundleOf(known()),
     onServing: (listener) => servingListeners.push(listener),
     onBundle: (listener) => bundleListeners.push(listener),
+    isGoodToken: (token) => isGoodToken(tokens, token, clock.now(), spreadMs),
     expiresAt: () => inspect(known().serving.cert).expiresAt,
     run: async (signal) => {
       await Promise.all([controller.run(signal), follow(signal)]);

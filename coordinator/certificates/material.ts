@@ -2,6 +2,7 @@
  * What the certificate Secret holds. `tls.crt`, `tls.key` and `ca.crt` are named as in every TLS Secret, so one that
  * cert-manager or a person made reads the same; the other keys are there only when the coordinator is its own CA.
  */
+import { readTokens, writeTokens, type PathToken } from './path-tokens.ts';
 import { isSignedBy, splitBundle, type Pair } from './x509.ts';
 
 export type Material = {
@@ -12,6 +13,8 @@ export type Material = {
   signing: Pair | undefined;
   /** Is trusted already and will sign when every client has it. */
   next: Pair | undefined;
+  /** Ends of the paths of our webhooks, newest first. None in a Secret that somebody else provides. */
+  tokens: readonly PathToken[];
 };
 
 /** Base64 values, as in a Secret's `data`. */
@@ -25,6 +28,7 @@ const KEYS = {
   signingKey: 'ca-signing.key',
   nextCert: 'ca-next.crt',
   nextKey: 'ca-next.key',
+  tokens: 'webhook-tokens',
 } as const;
 
 /** Undefined when it is empty, incomplete or garbage: there is nothing to serve with. */
@@ -40,6 +44,7 @@ export const readMaterial = (data: SecretData | undefined): Material | undefined
     trusted,
     signing: pair(KEYS.signingCert, KEYS.signingKey),
     next: pair(KEYS.nextCert, KEYS.nextKey),
+    tokens: readTokens(text(KEYS.tokens)),
   };
   return isUsable(material) ? material : undefined;
 };
@@ -60,6 +65,7 @@ export const writeMaterial = (material: Material, data: SecretData = {}): Secret
     [KEYS.signingKey]: encode(material.signing?.key),
     [KEYS.nextCert]: encode(material.next?.cert),
     [KEYS.nextKey]: encode(material.next?.key),
+    [KEYS.tokens]: encode(writeTokens(material.tokens)),
   };
   const entries = Object.entries<string | undefined>({ ...data, ...ours });
   return Object.fromEntries(

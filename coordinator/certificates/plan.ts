@@ -22,11 +22,13 @@ export type Step =
   | { step: 'switch-ca' }
   | { step: 'drop-old-ca' }
   | { step: 'renew-serving' }
+  /** The Secret is of a version that had none. */
+  | { step: 'make-token' }
   /** Look again at that time, milliseconds since 1970. */
   | { step: 'wait'; until: number };
 
 /** `at`: when it is due, milliseconds since 1970. */
-type DatedStep = { step: Exclude<Step['step'], 'wait' | 'bootstrap'>; at: number };
+type DatedStep = { step: Exclude<Step['step'], 'wait' | 'bootstrap' | 'make-token'>; at: number };
 
 /** Renewal begins when this part of a certificate's life is over: the rest is for trouble to be noticed and mended. */
 const RENEW_AFTER = 2 / 3;
@@ -43,6 +45,7 @@ export const nextStep = (
   // A CA in its last hours would sign ever shorter lives.
   if (now >= inspect(signing.cert).expiresAt - policy.servingLifetimeMs * LAST_HOURS)
     return { step: next === undefined ? 'bootstrap' : 'switch-ca' };
+  if (material.tokens.length === 0) return { step: 'make-token' };
   const steps = [renewServing(material, signing, policy), ...changeCa(material, signing, policy)];
   const due = steps.find(({ at }) => now >= at);
   return due ?? { step: 'wait', until: Math.min(...steps.map(({ at }) => at)) };

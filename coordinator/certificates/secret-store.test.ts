@@ -11,6 +11,7 @@ import {
 import { createSecretStore } from './secret-store.ts';
 import { createCa, issueServing } from './x509.ts';
 
+const tokens = [{ token: 'a'.repeat(32), since: 1 }];
 const validity = { issuedAt: Date.now(), lifetimeMs: 86_400_000 };
 const { signal } = new AbortController();
 
@@ -51,7 +52,7 @@ beforeEach(async () => {
   stored = undefined;
   const ca = await createCa('a', validity);
   const serving = await issueServing(ca, ['localhost'], validity);
-  material = { serving, trusted: [ca.cert], signing: ca, next: undefined };
+  material = { serving, trusted: [ca.cert], signing: ca, next: undefined, tokens };
 });
 
 describe('the certificate Secret', () => {

@@ -452,6 +452,12 @@ const programs = ({ closed }: Places): Case[] => {
 
 const POLICY_OF_WEBHOOKS = { policy: 'sdewan-coordinator-webhooks', who: 'coordinator' } as const;
 
+const PATH = '/webhooks/0/clientConfig/service/path';
+const TOKEN = '0123456789abcdef'.repeat(2);
+/** Of the first webhook of each. */
+const pathOf = (of: string): string =>
+  `/admission/${of.startsWith('mutating') ? 'pods' : 'rules'}/${TOKEN}`;
+
 const webhooks = (): Case[] => {
   const kinds = ['validatingwebhookconfiguration', 'mutatingwebhookconfiguration'] as const;
   const onEach = (attempts: (of: string) => Attempts): Attempts =>
@@ -472,7 +478,8 @@ const webhooks = (): Case[] => {
     },
     {
       ...POLICY_OF_WEBHOOKS,
-      message: 'the coordinator may change nothing of webhook configurations except each caBundle',
+      message:
+        'the coordinator may change nothing of webhook configurations except each caBundle and path',
       denied: onEach((of) => ({
         'give its webhooks an owner that does not exist': ours(of, '/metadata/ownerReferences', [
           OWNER,
@@ -483,7 +490,8 @@ const webhooks = (): Case[] => {
     },
     {
       ...POLICY_OF_WEBHOOKS,
-      message: 'the coordinator may change nothing of a webhook except its caBundle',
+      message:
+        'the coordinator may change nothing of a webhook except its caBundle and the end of its path',
       denied: onEach((of) => ({
         'read all Secrets by a webhook': ours(of, '/webhooks/0/rules/0', {
           apiGroups: [''],
@@ -492,7 +500,23 @@ const webhooks = (): Case[] => {
           operations: ['*'],
         }),
         'send requests elsewhere': ours(of, '/webhooks/0/clientConfig/service/namespace', 'eve'),
-        'send requests to another path': ours(of, '/webhooks/0/clientConfig/service/path', '/'),
+        'send requests to another path': ours(of, PATH, '/'),
+        'send requests to the path of another webhook': ours(
+          of,
+          PATH,
+          `/admission/rule-finalizers-and-more/${TOKEN}`,
+        ),
+        'send requests to a path with more behind it': ours(of, PATH, `${pathOf(of)}/more`),
+        'send requests to a path that anybody could guess': ours(
+          of,
+          PATH,
+          pathOf(of).slice(0, -32),
+        ),
+        'send requests to another server': ours(of, '/webhooks/0/clientConfig', {
+          url: `https://127.0.0.1:1${pathOf(of)}`,
+          caBundle: 'LS0t',
+        }),
+        'send requests to another port': ours(of, '/webhooks/0/clientConfig/service/port', 1),
         'be asked about no namespace': ours(of, '/webhooks/0/namespaceSelector', {
           matchLabels: { a: 'b' },
         }),
@@ -509,6 +533,7 @@ const webhooks = (): Case[] => {
       })),
       allowed: onEach((of) => ({
         'renew the CA': ours(of, '/webhooks/0/clientConfig/caBundle', 'LS0t'),
+        'renew the end of a path': ours(of, PATH, pathOf(of)),
       })),
     },
   ];

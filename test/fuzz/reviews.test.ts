@@ -86,6 +86,7 @@ const app = createAdmissionApp({
     workloads: createWorkloadWebhook({ ...common, keyKinds: ['IpsecSite'] }),
     'workload-labels': labelTemplate,
   },
+  isGoodToken: (token) => token === 'token',
   onResult: (webhook, result) => count(counts, `webhook ${webhook}: ${result}`),
   log: silentLogger,
 });
@@ -165,7 +166,7 @@ const answerSchema = z.object({
 const once = async (random: Random): Promise<string | undefined> => {
   const [path, seed] = random.pick(seeds);
   const body = mutated(seed, donors, random);
-  const answer = await app.request(`/admission/${path}`, { method: 'POST', body });
+  const answer = await app.request(`/admission/${path}/token`, { method: 'POST', body });
   const text = await answer.text();
   if (answer.status === 400) return undefined;
   const parsed = answer.status === 200 && answerSchema.safeParse(JSON.parse(text)).success;

@@ -2,11 +2,12 @@
  * Everything that `kubectl apply -k deploy` installs, by kind and name, with what hangs on a name inside: webhooks, and who is bound
  * to what. An object that falls out of the kustomization is a line less in the golden file. `UPDATE=1` rewrites it.
  */
-import { writeFileSync, readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connectCluster } from 'kind-test-harness';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { installedObjects, type Manifest } from '../stack/installation.ts';
+import { installedObjects, render, type Manifest } from '../stack/installation.ts';
 
 const GOLDEN = new URL('../golden/installation.txt', import.meta.url).pathname;
 
@@ -16,7 +17,6 @@ const partsSchema = z.object({
       z.object({
         name: z.string(),
         failurePolicy: z.string(),
-        clientConfig: z.object({ service: z.object({ path: z.string() }) }),
       }),
     )
     .default([]),
@@ -38,10 +38,7 @@ const linesOf = (object: Manifest): string[] => {
   const { webhooks, roleRef, subjects, spec } = partsSchema.parse(object);
   return [
     `${object.kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
-    ...webhooks.map(
-      (webhook) =>
-        `  ${webhook.name} ${webhook.clientConfig.service.path} ${webhook.failurePolicy}`,
-    ),
+    ...webhooks.map(({ name: webhook, failurePolicy }) => `  ${webhook} ${failurePolicy}`),
     ...(roleRef ? [`  ${roleRef.kind} ${roleRef.name}`] : []),
     ...subjects.map((subject) => `  ${subject.kind} ${subject.namespace}/${subject.name}`),
     ...(spec.policyName === undefined
@@ -63,4 +60,46 @@ it('labels everything that it installs, so that uninstalling finds it', async ()
   const label = { 'app.kubernetes.io/part-of': 'sdewan' };
   for (const { kind, metadata } of objects)
     expect({ kind, ...metadata }).toMatchObject({ kind, labels: label });
+});
+
+it('has a NetworkPolicy that an overlay can add, with the addresses of API servers to be patched', async () => {
+  const dist = join(import.meta.dirname, '../../dist');
+  mkdirSync(dist, { recursive: true });
+  const overlay = mkdtempSync(join(dist, 'network-policy-'));
+  const from = [{ ipBlock: { cidr: '10.0.0.10/32' } }];
+  const kustomization = {
+    resources: ['../../deploy'],
+    components: ['../../deploy/network-policy'],
+    patches: [
+      {
+        target: { kind: 'NetworkPolicy', name: 'sdewan-coordinator' },
+        patch: JSON.stringify([{ op: 'replace', path: '/spec/ingress/0/from', value: from }]),
+      },
+    ],
+  };
+  try {
+    writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const cluster = await connectCluster();
+    const objects = await render(cluster, overlay);
+    const added = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+    expect(added).toMatchObject([
+      {
+        metadata: { namespace: 'sdewan-system' },
+        spec: {
+          podSelector: { matchLabels: { app: 'sdewan-coordinator' } },
+          ingress: [{ from }, { ports: [{ port: 'https' }] }, { ports: [{ port: 'health' }] }],
+        },
+      },
+    ]);
+    expect(objects).toHaveLength((await installedObjects(cluster)).length + 1);
+    const dryRun = ['create', '--dry-run=server', '--namespace=default', '-f', '-'];
+    const [policy] = added;
+    const stdin = JSON.stringify({
+      ...policy,
+      metadata: { ...policy?.metadata, namespace: 'default' },
+    });
+    expect(await cluster.kubectl(dryRun, { stdin })).toMatchObject({ code: 0 });
+  } finally {
+    rmSync(overlay, { recursive: true });
+  }
 });

@@ -20,7 +20,6 @@ export type Installation = {
 
 const selectorSchema = z.looseObject({ matchExpressions: z.array(z.unknown()).default([]) });
 const webhookSchema = z.looseObject({
-  clientConfig: z.object({ service: z.looseObject({ path: z.string() }) }),
   namespaceSelector: selectorSchema.default({ matchExpressions: [] }),
 });
 const manifestSchema = z.looseObject({
@@ -94,11 +93,11 @@ const moveBinding = (
 });
 
 const moveWebhook = (
-  { clientConfig, namespaceSelector, ...webhook }: z.infer<typeof webhookSchema>,
+  { namespaceSelector, ...webhook }: z.infer<typeof webhookSchema>,
   installation: Installation,
 ): object => ({
   ...webhook,
-  clientConfig: { url: installation.url + clientConfig.service.path },
+  clientConfig: { url: installation.url },
   namespaceSelector: {
     matchExpressions: [
       ...namespaceSelector.matchExpressions,

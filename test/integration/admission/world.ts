@@ -41,6 +41,8 @@ export type World = {
   /** `https://127.0.0.1:port` */
   url: string;
   httpUrl: () => string;
+  /** Of the coordinator's process. */
+  pid: () => number;
   /** Lines of the coordinator's log, parsed; of all its lives. */
   log: Record<string, unknown>[];
   /** A namespace that the webhooks look at. */
@@ -93,6 +95,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
     systemNamespace,
     url,
     httpUrl: () => process?.httpUrl ?? '',
+    pid: () => process?.pid ?? 0,
     log,
     createNamespace: async (annotations = {}) => {
       const name = `cnf-${randomBytes(4).toString('hex')}`;
@@ -156,7 +159,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
 
 const lineSchema = z.record(z.string(), z.unknown());
 
-type CoordinatorProcess = { httpUrl: string; stop: () => Promise<void> };
+type CoordinatorProcess = { httpUrl: string; pid: number; stop: () => Promise<void> };
 
 const startProcess = async (
   env: Record<string, string>,
@@ -184,6 +187,7 @@ const startProcess = async (
   const { httpPort } = await started.promise.finally(() => clearTimeout(timeout));
   return {
     httpUrl: `http://127.0.0.1:${String(httpPort)}`,
+    pid: child.pid ?? 0,
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createGate } from './gate.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const gate = () => createGate({ bytes: 10, waiting: 2, timeoutMs: 100 });
+const isIn = async (entry: Promise<unknown>): Promise<boolean> => {
+  const waits = Symbol('waits');
+  return (await Promise.race([entry, Promise.resolve(waits)])) !== waits;
+};
+
+it('lets no more in than fits, in the order in which it came', async () => {
+  const { enter } = gate();
+  const leave = await enter(6);
+  const large = enter(6);
+  const small = enter(1);
+  expect([await isIn(large), await isIn(small)]).toEqual([false, false]);
+  leave?.();
+  expect(await large).toBeTypeOf('function');
+  expect(await small).toBeTypeOf('function');
+});
+
+it('lets one that is larger in when it is alone', async () => {
+  const { enter } = gate();
+  const leave = await enter(11);
+  const next = enter(1);
+  expect(await isIn(next)).toBe(false);
+  leave?.();
+  expect(await next).toBeTypeOf('function');
+});
+
+it('lets wait for a time, and not too many', async () => {
+  const { enter } = gate();
+  const leave = await enter(10);
+  const waiting = [enter(1), enter(1)];
+  expect(await enter(1)).toBeUndefined();
+  vi.advanceTimersByTime(100);
+  expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
+  leave?.();
+  expect(await enter(10)).toBeTypeOf('function');
+});
