@@ -7,7 +7,7 @@ import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
-import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -25,13 +25,13 @@ import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
-import { Rules } from './rules/rules.ts';
+import { Rules, type WatchedKind } from './rules/rules.ts';
 import { isSilent } from './verdict/pod-verdict.ts';
 import type { Target } from './cnf/target.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;
-  kinds: readonly ResourceType[];
+  kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are looked up. */
   tiesOf: (object: RuleObject) => readonly string[];

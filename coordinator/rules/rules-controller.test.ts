@@ -1,9 +1,12 @@
 import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
+import { ruleStatusSchema } from '#shared/protocol/status.ts';
+import type { Resource } from '#shared/resources/resource.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
@@ -25,7 +28,7 @@ let watched: RuleObject;
 let writes: string[];
 let newer: RuleVersion | undefined;
 /** Of the rule's kind. */
-let coalesceMs: number | undefined;
+let kind: Pick<Resource, 'coalesceMs' | 'status'>;
 let watchedPods: Target[];
 let livePods: Target[];
 let looks: number;
@@ -45,7 +48,7 @@ const conflict = () => new KubeError('write', 'changed', { status: 409, reason: 
 const notFound = () => new KubeError('get', 'gone', { status: 404, reason: 'NotFound' });
 
 const versionOf = (from: RuleObject): RuleVersion => ({
-  resource: { ...ruleResource, ...(coalesceMs !== undefined && { coalesceMs }) },
+  resource: { ...ruleResource, ...kind },
   object: from,
   rule: ruleOf(from, 'r1'),
 });
@@ -79,7 +82,7 @@ const client = {
 
 beforeEach(() => {
   [writes, watchedPods, livePods, looks, newer] = [[], [], [], 0, undefined];
-  coalesceMs = undefined;
+  kind = {};
   [events, waits, reads, passedMs] = [[], [], 0, 0];
   const rules = {
     get: () => newer ?? versionOf(watched),
@@ -156,9 +159,18 @@ it('holds a rule at once, and waits a little with what it says', async () => {
 });
 
 it('collects changes for as long as the kind of the rule says', async () => {
-  coalesceMs = 30_000;
+  kind = { coalesceMs: 30_000 };
   await work(ruleObject());
   expect(waits.map(Math.round)).toEqual([30_000]);
+});
+
+it('leaves the fields of a status that only the kind of the rule has as they are', async () => {
+  kind = { status: ruleStatusSchema.extend({ entries: z.int() }) };
+  await work({ ...ruleObject(), status: { entries: 3, inSync: true, unknown: 'x' } });
+  expect(stored?.status).toMatchObject({ entries: 3, inSync: false });
+  expect(stored?.status).not.toHaveProperty('unknown');
+  await work(stored!);
+  expect(writes).toHaveLength(1);
 });
 
 it('waits for what passes by itself before it says so', async () => {

@@ -23,6 +23,7 @@ import type { Rule } from '../verdict/rule.ts';
 import type { Rules, RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 import { Announcer } from './announce.ts';
+import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
 import { StatusPace } from './status-pace.ts';
 import type { RuleFacts } from './facts.ts';
@@ -205,7 +206,7 @@ export class RulesController {
   ): Promise<number | undefined> {
     const { client, clock, metrics, rules } = this.#deps;
     const { resource, object, rule } = version;
-    const status = facts.status(rule, targets);
+    const status = { ...ownFieldsOf(version), ...facts.status(rule, targets) };
     const isNew = !isDeepStrictEqual(status, object.status);
     const change = { before: rule.status, now: status };
     const waits = [this.#progress, this.#pace].map((part) =>

@@ -14,7 +14,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
 
-export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs'>;
+export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs' | 'status'>;
 
 /** A version of a rule CR, and what we make of it. */
 export type RuleVersion = { resource: WatchedKind; object: RuleObject; rule: Rule };

@@ -171,6 +171,15 @@ describe('a real API server', () => {
     expect(await kubectl('explain', 'firewallset.spec.timeout')).toContain('For how many seconds');
   });
 
+  it('gives a rule a status with a field of its kind beside those of all rules', async () => {
+    const status = { entries: 1, inSync: true, pods: { live: 1, applied: 1, summary: '1/1' } };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    await kubectl('-n', 'default', 'patch', 'fwset', 'bad-guys', ...patch);
+    const shown = ['-o', 'jsonpath={.status.entries} {.status.inSync}'];
+    expect(await kubectl('-n', 'default', 'get', 'fwset', 'bad-guys', ...shown)).toBe('1 true');
+    expect(await kubectl('explain', 'firewallset.status.entries')).toContain('How many addresses');
+  });
+
   it('refuses what they say that they are not', async () => {
     const wrong = { ...quota, metadata: { name: 'wrong' }, spec: { rules: 5 } };
     await expect(create(wrong)).rejects.toThrow('is required');
