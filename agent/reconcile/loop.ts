@@ -169,7 +169,10 @@ export const createLoop = (deps: LoopDeps): Loop => {
       }
     },
     onError: (error, retryInMs) =>
-      log.warn({ err: error, retryInMs: Math.round(retryInMs) }, 'pass failed, retrying'),
+      log.warn(
+        { err: error, retryInMs: Math.round(retryInMs) },
+        'failed to apply the rules to OpenWRT, retrying',
+      ),
   });
 
   return {

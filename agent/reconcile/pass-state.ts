@@ -182,7 +182,7 @@ export const standingIn = (
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
   });
 
-const NO_LOOK = 'the API of this OpenWRT does not tell';
+const NO_LOOK = 'the API of this OpenWRT does not show it';
 
 /** `package.section` of ours -> what of it the kernel lacks. */
 export const lackingIn = (state: PassState): ReadonlyMap<string, string> => {

@@ -112,7 +112,7 @@ const planNow = (
       {
         revision: revisionOf(rule),
         message:
-          'OpenWRT refuses these rules together; the agent is searching for the one to blame',
+          'OpenWRT refuses these rules together; the agent is searching for the one that it refuses',
       },
     ]);
   const refused = new Map([...heldBack, ...refusals.current()]);

@@ -79,7 +79,9 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     const stored = await store.read(signal);
     const { material, provided } = stored;
     if (provided && material === undefined)
-      throw new Error('the certificate Secret holds a tls.crt that no CA in its ca.crt has signed');
+      throw new Error(
+        'the certificate Secret contains a tls.crt that no CA in its ca.crt has signed',
+      );
     if (material !== undefined) adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
     // Serving must not wait for it, but no CA may be used before it was published.

@@ -68,7 +68,10 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
     const patch = { type: 'merge', body: { metadata: { uid, annotations } } } as const;
     try {
       await client.patch(resource, { namespace: where, name }, { patch, signal });
-      log.info({ owner: `${kind} ${where}/${name}` }, 'nudged: it lacks pods of a CNF');
+      log.info(
+        { owner: `${kind} ${where}/${name}` },
+        'asked the controller of a CNF for its missing pods',
+      );
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
@@ -88,7 +91,8 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
     for (let rounds = 0; rounds < ROUNDS && !signal.aborted; rounds += deps.isReady() ? 1 : 0) {
       if (deps.isReady())
         await round(signal).catch((err: unknown) => {
-          if (!signal.aborted) log.warn({ err }, 'failed to nudge the owners of CNF pods');
+          if (!signal.aborted)
+            log.warn({ err }, 'failed to ask the controllers of CNFs for missing pods');
         });
       await clock.sleep(INTERVAL_MS, signal).catch(() => undefined);
     }

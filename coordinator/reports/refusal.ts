@@ -7,7 +7,7 @@ export const refusals = {
   'other-namespace': [403, 'the token belongs to a pod of another namespace'],
   'other-pod': [403, 'the token belongs to another pod'],
   'pod-gone': [403, 'the pod that the token is bound to does not exist any more'],
-  'no-agent': [403, 'the pod has no agent with a literal purpose'],
+  'no-agent': [403, 'the pod has no agent container with a literal value of SDEWAN_PURPOSE'],
   'other-purpose': [403, 'the pod serves another purpose'],
   'not-found': [404, 'there is nothing at this path'],
   'old-boot': [409, 'a later start of this agent has reported since'],

@@ -67,7 +67,7 @@ const takenProblem = (
     section && {
       verdict: 'failed',
       reason: 'NameTaken',
-      message: `metadata.name: OpenWRT already has a ${section.type} of that name in package ${kind.uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
+      message: `metadata.name: OpenWRT already has a section of type ${section.type} with that name in package ${kind.uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
     }
   );
 };

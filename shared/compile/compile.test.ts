@@ -165,7 +165,7 @@ describe('compile', () => {
         verdict: 'failed',
         reason: 'NameTaken',
         message:
-          'metadata.name: OpenWRT already has a zone of that name in package firewall, which the agent did not make (section wan)',
+          'metadata.name: OpenWRT already has a section of type zone with that name in package firewall, which the agent did not make (section wan)',
       },
     },
     {

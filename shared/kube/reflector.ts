@@ -72,7 +72,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
   readonly #random: () => number;
   readonly #backoff: Backoff;
   readonly #store: Store<T>;
-  #state: WatchState = { phase: 'Syncing', message: 'no list yet', listed: false };
+  #state: WatchState = { phase: 'Syncing', message: 'not listed yet', listed: false };
   /** Where the watch goes on; undefined: a list is needed first. */
   #resourceVersion: string | undefined;
   /** Ends what is in hand, so that a new list is taken. */

@@ -68,7 +68,8 @@ const supervise = (socket: Socket, sockets: Set<Socket>, pingIntervalMs: number)
   const look = (): void => {
     silentIntervals = socket.bytesRead === bytesSeen ? silentIntervals + 1 : 0;
     bytesSeen = socket.bytesRead;
-    if (silentIntervals >= 3) socket.destroy(new Error('connection to the API server is silent'));
+    if (silentIntervals >= 3)
+      socket.destroy(new Error('the API server does not answer on this connection'));
   };
   const pinged = socket instanceof TLSSocket && socket.alpnProtocol === 'h2';
   const timer = pinged ? setInterval(look, pingIntervalMs).unref() : undefined;

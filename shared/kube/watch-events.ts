@@ -31,7 +31,7 @@ export async function* watchEvents<T extends KubeObject>(
 ): AsyncGenerator<WatchEvent<T>> {
   const { client, resource, silenceMs, onOpen, clock, signal, ...watch } = options;
   const watchdog = new AbortController();
-  const bark = (): void => watchdog.abort(new WatchSilence(`nothing heard for ${silenceMs} ms`));
+  const bark = (): void => watchdog.abort(new WatchSilence(`no data received for ${silenceMs} ms`));
   let calm = clock.after(silenceMs, bark);
   async function* heard(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {

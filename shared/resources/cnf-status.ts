@@ -1,5 +1,5 @@
 /**
- * CNFStatus: how the pods of a CNF are, as their agents tell it. One object per purpose, named like it, and ICN's
+ * CNFStatus: how the pods of a CNF are, as their agents report it. One object per purpose, named like it, and ICN's
  * `sdewan-system/cnf-status` for all. The coordinator writes it; its spec is empty and nothing reads it to decide anything.
  */
 import * as z from 'zod';
@@ -34,7 +34,7 @@ const podSchema = z.object({
   ),
   ready: z.boolean().optional().describe('The pod is ready.'),
   message: text(1_024).optional().describe('Why nothing newer is known of it.'),
-  observedTime: moment().optional().describe('When what follows was first told.'),
+  observedTime: moment().optional().describe('When what follows was first reported.'),
   interfaces: z.array(interfaceSchema).max(64).optional().describe('Interfaces of OpenWRT.'),
   wans: z.array(wanSchema).max(64).optional().describe('Interfaces that mwan3 tracks.'),
   tunnels: z.array(tunnelSchema).max(128).optional().describe('IPsec tunnels.'),
@@ -84,7 +84,7 @@ export const cnfStatusResource = {
   plural: 'cnfstatuses',
   singular: 'cnfstatus',
   shortNames: ['cnfst'],
-  description: 'How the pods of a CNF are, as their agents tell it.',
+  description: 'How the pods of a CNF are, as their agents report it.',
   spec: z.strictObject({}).describe('Empty.'),
   status: cnfStatusSchema,
   columns: [

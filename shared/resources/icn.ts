@@ -84,7 +84,7 @@ const limitLacks = (
 const holding =
   (holds: (value: string) => boolean, what: string): Limit =>
   (value) =>
-    holds(value) ? undefined : `holds ${what} here`;
+    holds(value) ? undefined : `takes ${what} here`;
 
 const NETWORK = /^\d+\.\d+\.\d+\.\d+(\/\d{1,2})?$/;
 

@@ -125,7 +125,7 @@ export const createAmender = ({ clock, log, nftRules }: AmenderOptions): Amender
       isDoubtful = true;
       log.warn(
         { difference },
-        'nft holds other rules than firewall4 makes of its package: it is reloaded, and the agent changes no more rules without a reload until it restarts',
+        'the rules in nft are not those that firewall4 makes of its package: reloading it; until the agent restarts, each change of the firewall is a reload',
       );
       ways.different += 1;
     },

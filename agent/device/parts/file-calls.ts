@@ -140,7 +140,8 @@ const attempt = async (
     if (call) throw new UbusError(call, ACCESS_DENIED);
     answers.push(...more);
   }
-  if (answers.length !== calls.length) throw new OpenwrtError('use files', 'answers are missing');
+  if (answers.length !== calls.length)
+    throw new OpenwrtError('read or write files', 'OpenWRT did not answer each call');
   return answers;
 };
 

@@ -181,7 +181,7 @@ export const cnfNat = defineKind({
       dest_port: onePort,
       proto: (proto) =>
         oneProtocol(proto) ??
-        (protocolOf(proto) === 'tcpudp' ? 'holds tcp or udp here, not both' : undefined),
+        (protocolOf(proto) === 'tcpudp' ? 'takes tcp or udp here, not both' : undefined),
     },
     // Devices by name: what the API makes of #default is wrong while there is no default route, and once it has moved. No
     // index: iptables refuses one behind the end of the chain without a word.

@@ -81,7 +81,7 @@ export const cnfRouteRule = defineKind({
     limits: {
       src: oneNetwork,
       dst: oneNetwork,
-      fwmark: (mark) => (mark.includes('/') ? 'holds no mask of a mark' : undefined),
+      fwmark: (mark) => (mark.includes('/') ? 'takes no mask with a mark' : undefined),
     },
     object: ({ src, dst, not, prio, fwmark, table }) => ({
       src,

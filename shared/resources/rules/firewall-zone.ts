@@ -102,8 +102,8 @@ export const firewallZone = defineKind({
       masq_dest: negatableNetworkItem,
       subnet: oneNetwork,
       // It takes etra_dest and stores it under that name, which no firewall reads.
-      extra_dest: nothing('loses it'),
-      etra_dest: nothing('loses it'),
+      extra_dest: nothing('ignores it'),
+      etra_dest: nothing('ignores it'),
     },
     nameOf: ({ name }) => name,
     object: ({ network, etra_dest: _etra, extra_dest: _extra, ...options }, { interfaceOf }) => ({

@@ -230,7 +230,7 @@ export const remoteResource = icnResource<Remote>({
         ]
       : []),
     ...remote.connections.flatMap(({ if_id: id }, index) =>
-      id === undefined ? [] : [unsupported(`spec.connections[${index}].if_id`, 'loses it')],
+      id === undefined ? [] : [unsupported(`spec.connections[${index}].if_id`, 'ignores it')],
     ),
   ],
   object: (remote, context) => ({

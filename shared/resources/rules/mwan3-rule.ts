@@ -75,7 +75,7 @@ export const mwan3Rule = defineKind({
       proto: (proto) =>
         ['tcp', 'udp', 'icmp', 'all'].includes(proto)
           ? undefined
-          : 'holds tcp, udp, icmp or all here',
+          : 'takes tcp, udp, icmp or all here',
     },
     nameOf: ({ name }) => name,
     identities: ({ name }) => inNameSpace('mwan3', [name]),

@@ -156,7 +156,7 @@ export const networkFirewallRule = defineKind({
       proto: oneProtocol,
       icmp_type: icmpType,
       mark: plainMark,
-      target: (target) => (target === 'NOTRACK' ? 'never carries it out' : undefined),
+      target: (target) => (target === 'NOTRACK' ? 'does not apply it' : undefined),
       family: ipv4Only,
       extra: nothing('leaves it out'),
     },

@@ -62,7 +62,7 @@ const icnApplication = icnResource<z.infer<typeof spec>>({
       ? [
           unsupported(
             'spec.podSelector',
-            'holds IPv4 addresses only, and selected pods have others',
+            'takes IPv4 addresses only, and selected pods have others',
           ),
         ]
       : lacksOf(addresses);

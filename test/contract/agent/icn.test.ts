@@ -173,8 +173,8 @@ describe('all kinds', () => {
       xfrm: 'Failed: UnsupportedByDriver',
     });
     const messages = agent.reports().map(({ message }) => message);
-    expect(messages).toContain("spec.dest_port: ICN's REST API holds one port here");
-    expect(messages).toContain("spec.connections[0].if_id: ICN's REST API loses it");
+    expect(messages).toContain("spec.dest_port: ICN's REST API takes one port here");
+    expect(messages).toContain("spec.connections[0].if_id: ICN's REST API ignores it");
   });
 });
 

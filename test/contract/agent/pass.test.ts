@@ -189,7 +189,7 @@ describe('a set that OpenWRT refuses', () => {
     fw4Says = () => 'Error: an administrator did it\n';
     const before = openwrt.text('firewall');
     await expect(agent.run([zone('lan1', 'ovn-net1'), firewallRule('a')])).rejects.toThrow(
-      /also without this change/,
+      /even without this change/,
     );
     expect(openwrt.text('firewall')).toBe(before);
     expect(agent.states()).toEqual({ lan1: 'Pending: Applying', a: 'Pending: Applying' });

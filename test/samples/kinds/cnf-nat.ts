@@ -175,8 +175,8 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# CNFNAT/snat: UnsupportedByDriver: spec.src_port: ICN's REST API holds one port here
-# CNFNAT/dnat: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# CNFNAT/snat: UnsupportedByDriver: spec.src_port: ICN's REST API takes one port here
+# CNFNAT/dnat: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall-nat
 

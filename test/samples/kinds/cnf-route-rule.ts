@@ -87,7 +87,7 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# CNFRouteRule/v6: UnsupportedByDriver: spec.dst: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# CNFRouteRule/v6: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
 
 package rule-cnf
 

@@ -59,7 +59,7 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# CNFRoute/on-link: UnsupportedByDriver: spec.dst: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# CNFRoute/on-link: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
 
 package route-cnf
 

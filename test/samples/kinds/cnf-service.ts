@@ -54,8 +54,8 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# CNFNAT/service1nat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here
-# CNFNAT/webnat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# CNFNAT/service1nat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API takes one IPv4 address or network here
+# CNFNAT/webnat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall-nat
 

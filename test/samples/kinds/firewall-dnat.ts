@@ -129,8 +129,8 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# FirewallDNAT/dnat: UnsupportedByDriver: spec.src_port: ICN's REST API holds one port here
-# FirewallDNAT/dnat-v6: UnsupportedByDriver: spec.src_dip: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# FirewallDNAT/dnat: UnsupportedByDriver: spec.src_port: ICN's REST API takes one port here
+# FirewallDNAT/dnat-v6: UnsupportedByDriver: spec.src_dip: ICN's REST API takes one IPv4 address or network here
 
 package firewall
 

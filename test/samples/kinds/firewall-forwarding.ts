@@ -55,7 +55,7 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# FirewallForwarding/anywhere: UnsupportedByDriver: spec.src: ICN's REST API holds one zone here
+    icn: String.raw`# FirewallForwarding/anywhere: UnsupportedByDriver: spec.src: ICN's REST API takes one zone here
 
 package firewall
 

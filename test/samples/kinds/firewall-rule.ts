@@ -207,8 +207,8 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# FirewallRule/all.fields: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here
-# FirewallRule/ipv6: UnsupportedByDriver: spec.src: ICN's REST API holds one zone here
+    icn: String.raw`# FirewallRule/all.fields: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
+# FirewallRule/ipv6: UnsupportedByDriver: spec.src: ICN's REST API takes one zone here
 
 package firewall
 

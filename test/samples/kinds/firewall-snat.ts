@@ -99,7 +99,7 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# FirewallSNAT/snat: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here
+    icn: String.raw`# FirewallSNAT/snat: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall
 

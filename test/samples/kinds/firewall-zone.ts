@@ -153,8 +153,8 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# FirewallZone/full-zone: UnsupportedByDriver: spec.masq_dest: ICN's REST API holds IPv4 addresses and networks here
-# FirewallZone/icn: UnsupportedByDriver: spec.etra_dest: ICN's REST API loses it
+    icn: String.raw`# FirewallZone/full-zone: UnsupportedByDriver: spec.masq_dest: ICN's REST API takes IPv4 addresses and networks here
+# FirewallZone/icn: UnsupportedByDriver: spec.etra_dest: ICN's REST API ignores it
 
 package firewall
 

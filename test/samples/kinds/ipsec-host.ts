@@ -175,7 +175,7 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# IpsecHost/roadwarrior: UnsupportedByDriver: spec.connections[0].if_id: ICN's REST API loses it
+    icn: String.raw`# IpsecHost/roadwarrior: UnsupportedByDriver: spec.connections[0].if_id: ICN's REST API ignores it
 # IpsecHost/by-cert-from: UnsupportedByDriver: spec.authentication_method: ICN's REST API shows certificates in a form that cannot be compared
 
 package ipsec

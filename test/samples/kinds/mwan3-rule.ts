@@ -127,7 +127,7 @@ export const samples: Samples = {
     },
   ],
   texts: {
-    icn: String.raw`# Mwan3Rule/every.field: UnsupportedByDriver: spec.src_port: ICN's REST API holds one port here
+    icn: String.raw`# Mwan3Rule/every.field: UnsupportedByDriver: spec.src_port: ICN's REST API takes one port here
 # Mwan3Rule/built.in: UnsupportedByDriver: spec.policy: ICN's REST API does not know the policies that are built in
 
 package mwan3

@@ -127,8 +127,8 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# NetworkFirewallRule/all-fields: UnsupportedByDriver: spec.src_ip: ICN's REST API holds one IPv4 address or network here
-# NetworkFirewallRule/same-device: UnsupportedByDriver: spec.target: ICN's REST API never carries it out
+    icn: String.raw`# NetworkFirewallRule/all-fields: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
+# NetworkFirewallRule/same-device: UnsupportedByDriver: spec.target: ICN's REST API does not apply it
 
 package firewall-rule
 

@@ -95,7 +95,7 @@ export const samples: Samples = {
     },
   },
   texts: {
-    icn: String.raw`# SdewanApplication/my-app-2: UnsupportedByDriver: spec.podSelector: ICN's REST API holds IPv4 addresses only, and selected pods have others
+    icn: String.raw`# SdewanApplication/my-app-2: UnsupportedByDriver: spec.podSelector: ICN's REST API takes IPv4 addresses only, and selected pods have others
 
 package app-cnf
 

@@ -37,5 +37,8 @@ export const assertRestored = (
   if (now?.state !== 'read' || base === undefined) throw unreadable(delta.package, now);
   const lost = sectionsDiffering(now.content, base, delta);
   if (lost.length === 0) return;
-  throw new OpenwrtError(`undo ${delta.package}`, `not as they were: ${lost.join(', ')}`);
+  throw new OpenwrtError(
+    `undo ${delta.package}`,
+    `these sections are not as before: ${lost.join(', ')}`,
+  );
 };

@@ -37,7 +37,7 @@ export const runRename = async (
   await renamer.undo(renaming);
   throw new OpenwrtBlockedError(
     `name sections of ${wrong.join(', ')}`,
-    'OpenWRT shows them otherwise than before, so their names were taken back',
+    'OpenWRT shows other contents than before, so the new names were undone',
   );
 };
 

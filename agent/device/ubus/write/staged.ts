@@ -87,7 +87,11 @@ const assertNothingPending = async (session: UbusSession, signal: AbortSignal): 
   if (answer?.code === UBUS_STATUS.permissionDenied) {
     throw new OpenwrtBlockedError('uci apply', 'the apply of another session is pending');
   }
-  throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData, 'something was staged already');
+  throw new UbusError(
+    call,
+    answer?.code ?? UBUS_STATUS.noData,
+    'other changes were already staged',
+  );
 };
 
 const writeSteps = async (transaction: Transaction, delta: UciDelta): Promise<void> => {

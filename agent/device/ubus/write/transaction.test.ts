@@ -200,7 +200,7 @@ describe('a change is undone, and the service has what was before,', () => {
 
   it('and it is a hindrance when the service refuses that, too', async () => {
     const verdicts = [refusing('sdewan_rule_new'), refusing()];
-    await expect(run({ verdicts })).rejects.toThrow('also without this change');
+    await expect(run({ verdicts })).rejects.toThrow('even without this change');
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
   });
 

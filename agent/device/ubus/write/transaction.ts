@@ -318,7 +318,7 @@ const undo = async (
     if (refusal !== undefined) {
       throw new OpenwrtBlockedError(
         `reload ${delta.package}`,
-        `OpenWRT refuses its configuration also without this change: ${refusal.message}`,
+        `OpenWRT refuses its configuration even without this change: ${refusal.message}`,
       );
     }
   }
