@@ -13,7 +13,7 @@ const before = [rule('stays', '1'), rule('changes', '2'), rule('goes', '3')];
 const after = [rule('stays', '1'), rule('changes', '20'), rule('bad', '4')];
 const REFUSAL = 'x: Error: no such thing\n\tcomment "!fw4: bad"\n';
 /** Calls of the way back, and of it alone; and what is said when it was not gone. */
-const NOT_RESTORED = 'undo firewall: not as they were';
+const NOT_RESTORED = 'undo firewall: these sections are not as before';
 const FAST: readonly [string, string, string][] = [
   ['rollback', '', 'somebody else has changed it'],
 ];
