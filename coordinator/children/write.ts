@@ -11,13 +11,12 @@ import {
   type WriteOutcome,
 } from '#shared/kube/owned.ts';
 import {
-  AGENTS_FINALIZER,
   BUCKET_TYPE_LABEL,
   ICN_FINALIZERS,
   ORDER_ANNOTATION,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
-import { MANAGED_BY } from '../bindings/managed-by.ts';
+import { generatedMetadata } from '../rules/generated.ts';
 import type { RuleVersion } from '../rules/rules.ts';
 import type { Plan, Wanted } from './plan.ts';
 
@@ -68,14 +67,12 @@ const objectOf = (parent: RuleObject, { name, spec }: Wanted): Desired => {
   const { namespace, labels = {}, annotations } = parent.metadata;
   return {
     metadata: {
-      namespace,
-      name,
-      finalizers: [AGENTS_FINALIZER],
-      labels: {
-        ...MANAGED_BY,
-        [PURPOSE_LABEL]: labels[PURPOSE_LABEL],
-        [BUCKET_TYPE_LABEL]: labels[BUCKET_TYPE_LABEL],
-      },
+      ...generatedMetadata({
+        namespace,
+        name,
+        purpose: labels[PURPOSE_LABEL],
+        bucketType: labels[BUCKET_TYPE_LABEL],
+      }),
       annotations: { [ORDER_ANNOTATION]: annotations?.[ORDER_ANNOTATION] },
       ownerReferences: [ownerOf(parent)],
     },

@@ -4,7 +4,6 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { find, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
 import {
-  AGENTS_FINALIZER,
   BUCKET_TYPE_LABEL,
   PURPOSE_LABEL,
   SERVICE_BUCKET,
@@ -13,6 +12,7 @@ import {
   SERVICE_UID_LABEL,
 } from '#shared/names.ts';
 import { MANAGED_BY } from '../bindings/managed-by.ts';
+import { generatedMetadata } from '../rules/generated.ts';
 import type { WantedRule } from './claims.ts';
 
 /** Whether it was made here, for whichever Service. */
@@ -42,19 +42,13 @@ export const bringRule = async (
 const isOfAnotherCnf = (present: RuleObject | undefined, { purpose }: WantedRule): boolean =>
   present !== undefined && present.metadata.labels?.[PURPOSE_LABEL] !== purpose;
 
-const objectOf = ({ namespace, name, purpose, service, spec }: WantedRule): Desired => ({
-  metadata: {
-    namespace,
-    name,
-    finalizers: [AGENTS_FINALIZER],
-    labels: {
-      ...MANAGED_BY,
-      [PURPOSE_LABEL]: purpose,
-      [BUCKET_TYPE_LABEL]: SERVICE_BUCKET,
-      [SERVICE_NAMESPACE_LABEL]: service.namespace,
-      [SERVICE_NAME_LABEL]: service.name,
-      [SERVICE_UID_LABEL]: service.uid,
-    },
-  },
-  fields: { spec },
-});
+const objectOf = ({ service, spec, ...rule }: WantedRule): Desired => {
+  const metadata = generatedMetadata({ ...rule, bucketType: SERVICE_BUCKET });
+  const labels = {
+    ...metadata.labels,
+    [SERVICE_NAMESPACE_LABEL]: service.namespace,
+    [SERVICE_NAME_LABEL]: service.name,
+    [SERVICE_UID_LABEL]: service.uid,
+  };
+  return { metadata: { ...metadata, labels }, fields: { spec } };
+};

@@ -12,10 +12,9 @@ import {
   icnRedirect,
   icnRedirectLimits,
   redirectFields,
-  redirectReferences,
   renderRedirect,
 } from './firewall-redirect.ts';
-import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import { negatedProtocol } from './left-out.ts';
@@ -41,7 +40,7 @@ export const firewallDnat = defineKind({
   isMadeByCoordinator: true,
   spec,
   specRules: [portsNeedProtocol(['src_port', 'src_dport', 'dest_port'])],
-  references: redirectReferences,
+  references: zoneReferences,
   uci: {
     package: 'firewall',
     ownership: 'prefix',

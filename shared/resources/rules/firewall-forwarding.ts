@@ -1,10 +1,10 @@
 /** FirewallForwarding: lets packets of one zone go to another. */
 import * as z from 'zod';
 import { ignored, referenceOrAny } from '../fields.ts';
-import { A_ZONE, family, icnAnonymous, zoneName } from './firewall.ts';
+import { A_ZONE, family, icnAnonymous, zoneName, zoneReferences } from './firewall.ts';
 import { icnResource, isSectionId, oneZone } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { label, referenceTo, ruleResource, section } from '../render.ts';
+import { label, ruleResource, section } from '../render.ts';
 
 const spec = z.strictObject({
   name: ignored(),
@@ -21,10 +21,7 @@ export const firewallForwarding = defineKind({
   shortNames: ['fwf'],
   description: 'Allows connections from one firewall zone to another.',
   spec,
-  references: ({ src, dest }) => [
-    ...referenceTo('FirewallZone', 'spec.src', src),
-    ...referenceTo('FirewallZone', 'spec.dest', dest),
-  ],
+  references: zoneReferences,
   uci: {
     package: 'firewall',
     ownership: 'prefix',

@@ -3,8 +3,8 @@ import type { UciSection, UciValue } from '../../uci/model.ts';
 import { ignored, macs, markMatch, negatableNetwork, negatablePort, protocols } from '../fields.ts';
 import { family, zoneName } from './firewall.ts';
 import { oneMac, oneNetwork, onePort, oneProtocol, oneZone, protocolOf } from '../icn.ts';
-import type { Reference, RenderContext } from '../kind.ts';
-import { label, referenceTo, section, several } from '../render.ts';
+import type { RenderContext } from '../kind.ts';
+import { label, section, several } from '../render.ts';
 
 /** Fields that mean the same to both. */
 export const redirectFields = () => ({
@@ -25,11 +25,6 @@ type Redirect = {
   proto?: string | undefined;
   [option: string]: string | undefined;
 };
-
-export const redirectReferences = ({ src, dest }: Redirect): Reference[] => [
-  ...referenceTo('FirewallZone', 'spec.src', src),
-  ...referenceTo('FirewallZone', 'spec.dest', dest),
-];
 
 export const renderRedirect = (
   target: 'SNAT' | 'DNAT',

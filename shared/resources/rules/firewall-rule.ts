@@ -1,33 +1,20 @@
 /** FirewallRule: a traffic rule of OpenWRT's firewall between zones. */
 import * as z from 'zod';
-import { all, any, given, is, not, specRule, when } from '../conditions.ts';
+import { all, given, is, not, specRule, when } from '../conditions.ts';
+import { ignored, optionalReferenceOrAny } from '../fields.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneName, zoneReferences } from './firewall.ts';
 import {
-  MAX_ITEMS,
-  freeText,
-  ignored,
-  macs,
-  mark,
-  markMatch,
-  networks,
-  optionalReferenceOrAny,
-  ports,
-  protocols,
-} from '../fields.ts';
-import { A_ZONE, family, icnAnonymous, portsNeedProtocol, zoneName } from './firewall.ts';
-import { icmpTypeItem } from './icmp.ts';
+  destinationFields,
+  icnPacketLimits,
+  markFields,
+  markNeedsValue,
+  protocolFields,
+  sourceFields,
+} from './packet-fields.ts';
 import { icmpOptions, icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
-import {
-  icmpType,
-  icnResource,
-  oneMac,
-  oneNetwork,
-  onePort,
-  oneProtocol,
-  oneZone,
-  protocolOf,
-} from '../icn.ts';
+import { icnResource, oneZone, protocolOf } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { label, referenceTo, ruleResource, section, several } from '../render.ts';
+import { label, ruleResource, section, several } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
 const spec = z.strictObject({
@@ -35,28 +22,16 @@ const spec = z.strictObject({
   src: optionalReferenceOrAny(A_ZONE).describe(
     'Zone from which packets come, * for any. Absent: packets from the CNF itself.',
   ),
-  src_ip: networks().describe('Source addresses.'),
-  src_mac: macs().describe('Source MAC addresses.'),
-  src_port: ports().describe('Source ports; tcp and udp only.'),
-  proto: protocols().describe('Protocols. Default: tcp and udp.'),
-  icmp_type: z
-    .array(icmpTypeItem())
-    .max(MAX_ITEMS)
-    .optional()
-    .describe('ICMP types, by name or as type or type/code.'),
+  ...sourceFields(),
+  ...protocolFields('tcp and udp'),
   dest: optionalReferenceOrAny(A_ZONE).describe(
     'Zone to which packets go, * for any. Absent: packets to the CNF itself.',
   ),
-  dest_ip: networks().describe('Destination addresses.'),
-  dest_port: ports().describe('Destination ports; tcp and udp only.'),
-  mark: markMatch().describe('Mark of the packet.'),
+  ...destinationFields(),
   target: oneOf(['ACCEPT', 'REJECT', 'DROP', 'MARK', 'NOTRACK']).describe(
     'What to do with the packet.',
   ),
-  set_mark: mark().describe('For target MARK: the mark to set; bits outside its mask are kept.'),
-  set_xmark: mark().describe('For target MARK: the mark to set by exclusive or.'),
-  family: family(),
-  extra: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
+  ...markFields(),
 });
 
 export const firewallRule = defineKind({
@@ -68,11 +43,7 @@ export const firewallRule = defineKind({
   description: 'A firewall rule for packets from, to or between zones.',
   spec,
   specRules: [
-    specRule(
-      'target',
-      when(is('target', 'MARK'), any(given('set_mark'), given('set_xmark'))),
-      'MARK needs set_mark or set_xmark',
-    ),
+    markNeedsValue,
     specRule(
       'target',
       when(is('target', 'NOTRACK'), all(given('src'), not(is('src', '*')))),
@@ -80,10 +51,7 @@ export const firewallRule = defineKind({
     ),
     portsNeedProtocol(['src_port', 'dest_port']),
   ],
-  references: ({ src, dest }) => [
-    ...referenceTo('FirewallZone', 'spec.src', src),
-    ...referenceTo('FirewallZone', 'spec.dest', dest),
-  ],
+  references: zoneReferences,
   uci: {
     package: 'firewall',
     ownership: 'prefix',
@@ -121,13 +89,7 @@ export const firewallRule = defineKind({
     limits: {
       src: oneZone,
       dest: oneZone,
-      src_ip: oneNetwork,
-      dest_ip: oneNetwork,
-      src_mac: oneMac,
-      src_port: onePort,
-      dest_port: onePort,
-      proto: oneProtocol,
-      icmp_type: icmpType,
+      ...icnPacketLimits,
     },
     object: ({ name: _name, src, dest, proto, ...options }, { uciNameOf }) => ({
       ...options,

@@ -13,10 +13,9 @@ import {
   icnRedirect,
   icnRedirectLimits,
   redirectFields,
-  redirectReferences,
   renderRedirect,
 } from './firewall-redirect.ts';
-import { A_ZONE, icnAnonymous, portsNeedProtocol } from './firewall.ts';
+import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind, type Lack } from '../kind.ts';
 import { leftOut, negatedProtocol } from './left-out.ts';
@@ -62,7 +61,7 @@ export const firewallSnat = defineKind({
     ),
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
   ],
-  references: redirectReferences,
+  references: zoneReferences,
   cautions: ({ src, src_ip }) =>
     src === undefined
       ? []

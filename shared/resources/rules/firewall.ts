@@ -1,6 +1,7 @@
 /** What the kinds of OpenWRT's firewall share. */
 import { absent, all, any, matchesAsText, specRule } from '../conditions.ts';
-import type { IcnSections } from '../kind.ts';
+import type { IcnSections, Reference } from '../kind.ts';
+import { referenceTo } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
 export const A_ZONE = 'a FirewallZone';
@@ -22,6 +23,14 @@ export const zoneName = (
   uciNameOf: (reference: string) => string,
 ): string | undefined =>
   zoneReference === undefined || zoneReference === '*' ? zoneReference : uciNameOf(zoneReference);
+
+/** Of a spec that names zones in `src` and `dest`. */
+export const zoneReferences = ({ src, dest }: Between): Reference[] => [
+  ...referenceTo('FirewallZone', 'spec.src', src),
+  ...referenceTo('FirewallZone', 'spec.dest', dest),
+];
+
+type Between = { src?: string | undefined; dest?: string | undefined };
 
 export const family = () =>
   oneOf(['ipv4', 'ipv6', 'any']).describe('Address family. Default: that of the addresses.');

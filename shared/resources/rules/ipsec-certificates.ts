@@ -36,6 +36,14 @@ const MAX_KEY_LENGTH = 65_536;
 export const certificateSecrets = ({ local_private_cert_from: from }: Certificates): SecretUse[] =>
   from ? [{ path: 'spec.local_private_cert_from', ...from }] : [];
 
+/** `must`: what the key has to be. */
+export const wrongKey = (path: string, must: string): Lack => ({
+  path,
+  reason: 'InvalidSpec',
+  message: `the key in the Secret ${must}`,
+  isOfSecret: true,
+});
+
 export const certificateLacks = (spec: Certificates, context: RenderContext): Lack[] => {
   if (spec.authentication_method !== 'pubkey') return [];
   const { noCertificates } = context.capabilities.ipsec;
@@ -48,12 +56,7 @@ export const certificateLacks = (spec: Certificates, context: RenderContext): La
     });
   }
   if (spec.local_private_cert_from && keyOf(spec, context) === undefined) {
-    lacks.push({
-      path: 'spec.local_private_cert_from',
-      reason: 'InvalidSpec',
-      message: `the key in the Secret ${PRIVATE_KEY_MUST}`,
-      isOfSecret: true,
-    });
+    lacks.push(wrongKey('spec.local_private_cert_from', PRIVATE_KEY_MUST));
   }
   return lacks;
 };

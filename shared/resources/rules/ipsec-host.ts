@@ -1,18 +1,8 @@
 /** IpsecHost: an IPsec remote that this CNF connects to as a host. */
 import * as z from 'zod';
-import { certificateFiles } from './ipsec-certificates.ts';
 import { connectionFields, remoteFields, virtualAddress } from './ipsec-remote-fields.ts';
-import {
-  icnRemote,
-  remoteLacks,
-  remoteReferences,
-  remoteResource,
-  remoteRules,
-  remoteSecrets,
-  renderRemote,
-} from './ipsec-remote.ts';
+import { remoteKind } from './ipsec-remote.ts';
 import { defineKind } from '../kind.ts';
-import { ruleResource } from '../render.ts';
 
 const connection = z.strictObject({
   ...connectionFields(),
@@ -20,26 +10,11 @@ const connection = z.strictObject({
 });
 
 export const ipsecHost = defineKind({
-  ...ruleResource,
+  ...remoteKind,
   kind: 'IpsecHost',
   plural: 'ipsechosts',
   singular: 'ipsechost',
   shortNames: ['ipsech'],
   description: 'An IPsec remote that the CNF connects to as a host.',
-  holdsKeys: true,
-  runsPrograms: true,
   spec: z.strictObject(remoteFields(connection)),
-  specRules: remoteRules,
-  references: remoteReferences,
-  secrets: remoteSecrets,
-  uci: {
-    package: 'ipsec',
-    ownership: 'ledger',
-    sectionPrefix: '',
-    icn: icnRemote,
-    lacks: remoteLacks,
-    render: renderRemote,
-    files: certificateFiles,
-  },
-  icn: remoteResource,
 });

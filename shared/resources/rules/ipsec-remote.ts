@@ -4,17 +4,19 @@ import type { UciSection } from '../../uci/model.ts';
 import type { IpsecService } from '../capabilities.ts';
 import { parts } from '../fields.ts';
 import {
+  certificateFiles,
   certificateLacks,
   certificateSecrets,
   classicCertificates,
   swanctlCertificates,
+  wrongKey,
   type Certificates,
 } from './ipsec-certificates.ts';
 import { KEY_MUST, VTI_BASED, isPreSharedKey } from './ipsec-remote-fields.ts';
 import { icnResource, inNameSpace, objectText, textsIn, unsupported } from '../icn.ts';
 import type { IcnSections, Lack, Reference, RenderContext, SecretUse } from '../kind.ts';
 import type { SpecRule } from '../resource.ts';
-import { listOf, section } from '../render.ts';
+import { listOf, ruleResource, section } from '../render.ts';
 
 type Connection = {
   name: string;
@@ -45,7 +47,7 @@ export type Remote = Certificates & {
 const IS_PSK = is('authentication_method', 'psk');
 const IS_PUBKEY = is('authentication_method', 'pubkey');
 
-export const remoteRules: readonly SpecRule<Remote>[] = [
+const remoteRules: readonly SpecRule<Remote>[] = [
   specRule(
     'pre_shared_key',
     when(IS_PSK, not(alike(given('pre_shared_key'), present('pre_shared_key_from')))),
@@ -64,7 +66,7 @@ export const remoteRules: readonly SpecRule<Remote>[] = [
   specRule('connections', unique('connections', 'name'), 'the names of connections must be unique'),
 ];
 
-export const remoteReferences = ({ crypto_proposal, connections }: Remote): Reference[] => [
+const remoteReferences = ({ crypto_proposal, connections }: Remote): Reference[] => [
   ...proposals('spec.crypto_proposal', crypto_proposal),
   ...connections.flatMap((connection, index) =>
     proposals(`spec.connections[${index}].crypto_proposal`, connection.crypto_proposal),
@@ -74,7 +76,7 @@ export const remoteReferences = ({ crypto_proposal, connections }: Remote): Refe
 const proposals = (path: string, names: readonly string[] | undefined): Reference[] =>
   (names ?? []).map((name, index) => ({ path: `${path}[${index}]`, kind: 'IpsecProposal', name }));
 
-export const remoteSecrets = (remote: Remote): SecretUse[] => {
+const remoteSecrets = (remote: Remote): SecretUse[] => {
   const { pre_shared_key_from: from } = remote;
   return [
     ...(from ? [{ path: 'spec.pre_shared_key_from', ...from }] : []),
@@ -82,7 +84,7 @@ export const remoteSecrets = (remote: Remote): SecretUse[] => {
   ];
 };
 
-export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
+const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
   const lacks = [...secretLacks(remote, context), ...certificateLacks(remote, context)];
   if (remote.type === VTI_BASED && !installsNoRoutes(context)) {
     lacks.push({
@@ -97,12 +99,7 @@ export const remoteLacks = (remote: Remote, context: RenderContext): Lack[] => {
 const secretLacks = (remote: Remote, context: RenderContext): Lack[] => {
   const lacks: Lack[] = [];
   if (remote.pre_shared_key_from && !isPreSharedKey(keyOf(remote, context) ?? '')) {
-    lacks.push({
-      path: 'spec.pre_shared_key_from',
-      reason: 'InvalidSpec',
-      message: `the key in the Secret ${KEY_MUST}`,
-      isOfSecret: true,
-    });
+    lacks.push(wrongKey('spec.pre_shared_key_from', KEY_MUST));
   }
   return lacks;
 };
@@ -129,7 +126,7 @@ const keyOf = (remote: Remote, { secretOf }: RenderContext): string | undefined 
   return from ? secretOf(from.name, from.key).replace(/\r?\n$/, '') : inSpec;
 };
 
-export const renderRemote = (remote: Remote, context: RenderContext): UciSection[] => {
+const renderRemote = (remote: Remote, context: RenderContext): UciSection[] => {
   const { uciNameOf, capabilities } = context;
   const names = (type: Connection['conn_type']) =>
     remote.connections
@@ -162,7 +159,7 @@ export const renderRemote = (remote: Remote, context: RenderContext): UciSection
 };
 
 /** ICN's REST makes a remote's connections for it alone, so those that it lists are its own. */
-export const icnRemote: IcnSections = {
+const icnRemote: IcnSections = {
   nameOf: ({ type, name }) => (type === 'remote' ? name : undefined),
   partsOf: ({ options }, there) =>
     there.filter(
@@ -214,7 +211,7 @@ const joined = (networks: string | undefined): string | undefined =>
   networks && parts(networks).join(',');
 
 /** With any `type` the API sets options that are one for all remotes; one that is not VTI-based means what none means. */
-export const remoteResource = icnResource<Remote>({
+const remoteResource = icnResource<Remote>({
   collection: 'ipsec/remotes',
   limits: {},
   identities: ({ name, options }) =>
@@ -264,3 +261,23 @@ const icnConnection = (
   });
 
 const nameOfConnection = (text: string): string => String(JSON.parse(text).name);
+
+/** All but their names and what the address of a connection is. */
+export const remoteKind = {
+  ...ruleResource,
+  holdsKeys: true,
+  runsPrograms: true,
+  specRules: remoteRules,
+  references: remoteReferences,
+  secrets: remoteSecrets,
+  uci: {
+    package: 'ipsec',
+    ownership: 'ledger',
+    sectionPrefix: '',
+    icn: icnRemote,
+    lacks: remoteLacks,
+    render: renderRemote,
+    files: certificateFiles,
+  },
+  icn: remoteResource,
+} as const;

@@ -3,31 +3,23 @@
  * itself; where two or another chain are needed, a zone that is nothing but the device stands in.
  */
 import * as z from 'zod';
-import { absent, any, given, is, specRule, when } from '../conditions.ts';
+import { absent, is, specRule, when } from '../conditions.ts';
 import { device, deviceUse, deviceZone, optionalDevice } from '../device.ts';
+import { ignored } from '../fields.ts';
+import { portsNeedProtocol } from './firewall.ts';
 import {
-  MAX_ITEMS,
-  freeText,
-  ignored,
-  macs,
-  mark,
-  markMatch,
-  networks,
-  ports,
-  protocols,
-} from '../fields.ts';
-import { family, portsNeedProtocol } from './firewall.ts';
-import { icmpTypeItem } from './icmp.ts';
+  destinationFields,
+  icnPacketLimits,
+  markFields,
+  markNeedsValue,
+  protocolFields,
+  sourceFields,
+} from './packet-fields.ts';
 import { icmpOptions, icmpTypes, iptablesArguments, negatedProtocol } from './left-out.ts';
 import {
-  icmpType,
   icnResource,
   ipv4Only,
   nothing,
-  oneMac,
-  oneNetwork,
-  onePort,
-  oneProtocol,
   plainMark,
   protocolOf,
   unsupported,
@@ -41,28 +33,16 @@ const TARGETS = ['ACCEPT', 'REJECT', 'DROP', 'MARK', 'NOTRACK'] as const;
 const spec = z.strictObject({
   name: ignored(),
   src: device().describe('Device by which packets enter.'),
-  src_ip: networks().describe('Source addresses.'),
-  src_mac: macs().describe('Source MAC addresses.'),
-  src_port: ports().describe('Source ports; tcp and udp only.'),
-  proto: protocols().describe('Protocols. Default: all.'),
-  icmp_type: z
-    .array(icmpTypeItem())
-    .max(MAX_ITEMS)
-    .optional()
-    .describe('ICMP types, by name or as type or type/code.'),
+  ...sourceFields(),
+  ...protocolFields('all'),
   dest: optionalDevice().describe(
     'Device by which packets leave. Absent: packets to the CNF itself.',
   ),
-  dest_ip: networks().describe('Destination addresses.'),
-  dest_port: ports().describe('Destination ports; tcp and udp only.'),
-  mark: markMatch().describe('Mark of the packet.'),
+  ...destinationFields(),
   target: z
     .enum(TARGETS, { error: `must be one of ${TARGETS.join(', ')}` })
     .describe('What to do with the packet.'),
-  set_mark: mark().describe('For target MARK: the mark to set; bits outside its mask are kept.'),
-  set_xmark: mark().describe('For target MARK: the mark to set by exclusive or.'),
-  family: family(),
-  extra: freeText(256).describe('Extra iptables arguments; firewall3 only.'),
+  ...markFields(),
 });
 
 /** Before routing, where a packet's way out is not known yet. */
@@ -78,11 +58,7 @@ export const networkFirewallRule = defineKind({
   description: 'A firewall rule for packets from one device to another, or to the CNF itself.',
   spec,
   specRules: [
-    specRule(
-      'target',
-      when(is('target', 'MARK'), any(given('set_mark'), given('set_xmark'))),
-      'MARK needs set_mark or set_xmark',
-    ),
+    markNeedsValue,
     specRule(
       'dest',
       when(is('target', ...EARLY_TARGETS), absent('dest')),
@@ -148,13 +124,7 @@ export const networkFirewallRule = defineKind({
     collection: 'networkfirewall/rules',
     ...inOwnPackage,
     limits: {
-      src_ip: oneNetwork,
-      dest_ip: oneNetwork,
-      src_mac: oneMac,
-      src_port: onePort,
-      dest_port: onePort,
-      proto: oneProtocol,
-      icmp_type: icmpType,
+      ...icnPacketLimits,
       mark: plainMark,
       target: (target) => (target === 'NOTRACK' ? 'does not apply it' : undefined),
       family: ipv4Only,
