@@ -20,8 +20,9 @@ const TOOL = path.resolve(import.meta.dirname, '../openwrt-device/in.sh');
 const KERNEL = { timeout: 90_000, interval: 1_000 };
 /** They follow addresses of the pod, which it has outside of the device here; the conformance suite looks at their kernel. */
 const OF_PODS = new Set(['SdewanApplication', 'CNFHubSite']);
-/** The last thing that mwan3 does of itself after the start of a device. */
+/** Late among what mwan3 does of itself after the start of a device. Its scripts go on for some seconds, one after the other. */
 const MWAN3_IS_SET_UP = 'rule 3002: from all fwmark 0x200/0x3f00 unreachable';
+const QUIET_MS = 8_000;
 
 const rulesOf = (which: 'created' | 'changed'): Rule[] =>
   allSamples.map(({ kind, life, kernel }) => {
@@ -57,6 +58,17 @@ describe('every kind on two real devices', async () => {
           ),
         );
     });
+  /** As they stay where nobody changes anything: what came later would be taken for a remainder of ours. */
+  const settledLines = (address: string): Promise<string[]> => {
+    let before = { text: '', at: Date.now() };
+    return until('mwan3 set up', KERNEL.timeout, async () => {
+      const lines = linesOf(address);
+      const text = lines.join('\n');
+      if (text !== before.text) before = { text, at: Date.now() };
+      const isQuiet = Date.now() - before.at >= QUIET_MS;
+      return isQuiet && lines.includes(MWAN3_IS_SET_UP) ? lines : undefined;
+    });
+  };
   const podAt = async (address: string): Promise<string> => {
     const of = ['-n', namespace, '--field-selector', `status.podIP=${address}`];
     return (await cluster.kubectl(['get', 'pods', ...of, '-o', 'name'])).stdout.trim();
@@ -70,13 +82,7 @@ describe('every kind on two real devices', async () => {
     const what = 'jsonpath={.items[*].status.podIP}';
     const { stdout } = await cluster.kubectl(['get', 'pods', ...of, '-o', what]);
     addresses = stdout.trim().split(' ').sort();
-    for (const address of addresses) {
-      const settled = await until('mwan3 set up', KERNEL.timeout, async () => {
-        const lines = linesOf(address);
-        return lines.includes(MWAN3_IS_SET_UP) ? lines : undefined;
-      });
-      atFirst.set(address, settled);
-    }
+    for (const address of addresses) atFirst.set(address, await settledLines(address));
   });
 
   it('created: in sync, and in the kernels of both', async () => {

@@ -1,12 +1,15 @@
 #!/bin/bash
-# build.sh [--install] SOURCES: builds the userland into ${OPENWRT_DEVICE_DIR:-~/.cache/openwrt-device}; what is built already stays
-#   SOURCES    a folder with clones (bare or not) of the repositories in sources.txt, each as OWNER/NAME, OWNER+NAME or OWNER+NAME/repo
+# build.sh [--install] [SOURCES]: builds the userland into ${OPENWRT_DEVICE_DIR:-~/.cache/openwrt-device}; what is built already stays
+#   SOURCES    a folder with clones (bare or not) of the repositories in sources.txt, each as OWNER/NAME, OWNER+NAME or OWNER+NAME/repo;
+#              default: that of the last time. What has been taken from there is not needed again.
 #   --install  installs the Debian packages that are missing
 #   env: JOBS (default: the cores)   HEADS=1: each clone's HEAD instead of the commit in sources.txt (untested; patches may not fit)
 set -eu; . "$(dirname "$(readlink -f "$0")")/lib.sh"
 PACKAGES="git gcc g++ make cmake ninja-build pkg-config python3 openssl lemon bison libjson-c-dev liblua5.1-0-dev lua5.1 lua-socket libssl-dev libiptc-dev libxtables-dev
  iproute2 procps nftables iptables ipset conntrack jq curl iputils-ping busybox-static strongswan-swanctl strongswan-charon libcharon-extra-plugins"
 INSTALL=; if [ "${1:-}" = --install ]; then INSTALL=1; shift; fi
+[ $# = 1 ] || set -- "$(cat "$R/sources" 2>/dev/null || true)"
+if [ -z "$1" ] && [ -d "$R/src" ]; then set -- "$R/src"; fi
 [ $# = 1 ] && [ -d "$1" ] || die "usage: build.sh [--install] SOURCES (a folder with the clones listed in $HERE/sources.txt)"
 SOURCES=$(cd "$1" && pwd); BEGAN=$(date +%s); JOBS=${JOBS:-$(nproc)}
 say() { printf '%4ds %s\n' $(($(date +%s) - BEGAN)) "$*"; }
@@ -27,19 +30,23 @@ repository() { # repository OWNER/NAME
     [ -e "$d/HEAD" ] && { echo "$d"; return; }; [ -e "$d/.git" ] && { echo "$d/.git"; return; }; done; return 1
 }
 g() { git -c safe.directory='*' --git-dir "$@"; }
+source_stamp() { echo "$1 $2 $(sha256sum <"$HERE/patch.sh")"; } # source_stamp COMMIT PATHS
+is_there() { [ -z "${HEADS:-}" ] && [ "$(cat "$R/stamps/src-$1" 2>/dev/null)" = "$(source_stamp "$2" "$3")" ]; }
 absent=; while read -r name repo commit paths; do case $name in '' | '#'*) continue ;; esac
-  repository "$repo" >/dev/null || absent="$absent $repo"; done <"$HERE/sources.txt"
+  is_there "$name" "$commit" "$paths" || repository "$repo" >/dev/null || absent="$absent $repo"; done <"$HERE/sources.txt"
 [ -z "$absent" ] || die "not in $SOURCES:$absent (clone them from https://github.com/, e.g. into $SOURCES/OWNER/NAME)"
 while read -r name repo commit paths; do case $name in '' | '#'*) continue ;; esac
+  if is_there "$name" "$commit" "$paths"; then continue; fi
   dir=$(repository "$repo"); [ -z "${HEADS:-}" ] || commit=$(g "$dir" rev-parse HEAD)
   g "$dir" cat-file -e "$commit^{commit}" 2>/dev/null || die "$dir lacks commit $commit of $repo: fetch it there"
-  stamp="$commit $paths $(sha256sum <"$HERE/patch.sh")"; [ "$(cat "$R/stamps/src-$name" 2>/dev/null)" != "$stamp" ] || continue
+  stamp=$(source_stamp "$commit" "$paths"); [ "$(cat "$R/stamps/src-$name" 2>/dev/null)" != "$stamp" ] || continue
   rm -rf "$R/src/$name" "$R/build/$name" "$R/stamps/$name"; mkdir -p "$R/src/$name"
   # a clone may lack blobs of other folders, of which git complains
   g "$dir" archive -o "$R/src/$name.tar" "$commit" -- $paths </dev/null 2>"$R/log/src-$name.log" || { tail -3 "$R/log/src-$name.log" >&2; die "could not read $commit of $dir"; }
   tar xf "$R/src/$name.tar" -C "$R/src/$name"; rm "$R/src/$name.tar"
   (cd "$R/src/$name" && "$HERE/patch.sh" "$name"); echo "$stamp" >"$R/stamps/src-$name"
 done <"$HERE/sources.txt"
+[ "$SOURCES" = "$R/src" ] || echo "$SOURCES" >"$R/sources"
 say "sources"
 
 # the C parts, for prefix /usr (paths are compiled in), into stage/ and stage-icn/
@@ -121,7 +128,7 @@ if [ "$(cat "$R/dest/built" 2>/dev/null)" != "$STAMP" ]; then
   for t in ifconfig route; do ln -sf /usr/bin/busybox "$I/usr/sbin/$t"; done
   cp -r "$HERE/rootfs-icn/." "$I/"; mknod "$I/usr/sbin/fw4" c 0 0; mknod "$I/etc/init.d/swanctl" c 0 0   # 21.02 has neither
   chmod +x "$I"/etc/init.d/* "$I"/etc/updown* "$I/etc/sdewan.user"
-  echo "$STAMP" >"$N/built"; rm -rf "$R/dest" "$R/dest-icn"; mv "$I" "$R/dest-icn"; mv "$N" "$R/dest"; say "device"
+  tool_stamp >"$N/tool"; echo "$STAMP" >"$N/built"; rm -rf "$R/dest" "$R/dest-icn"; mv "$I" "$R/dest-icn"; mv "$N" "$R/dest"; say "device"
 else say "all is built already"; fi
 echo "built in $R ($(du -sh "$R/dest" | cut -f1) and, for ICN, $(du -sh "$R/dest-icn" | cut -f1); with sources and objects $(du -sh --exclude=devices "$R" | cut -f1)):"
 for p in ubusd uci rpcd uhttpd ucode netifd fw4 mwan3; do f=$(ls "$R"/dest/usr/{sbin,bin}/$p 2>/dev/null | head -1); [ -n "$f" ] || die "$p is missing"; printf '%s ' "$p"; done

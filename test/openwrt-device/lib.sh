@@ -19,6 +19,9 @@ is_up() { # is_up DIR: sets PID, of the unshare that holds the device
 }
 first_process() { tr -d ' ' <"/proc/$1/task/$1/children" 2>/dev/null; } # of the device, as seen from here
 
+# of what is built from these files, and from the sources that they name
+tool_stamp() { (cd "$HERE" && find build.sh patch.sh sources.txt listen-outside.c rootfs rootfs-icn -type f -exec sha256sum {} + | LC_ALL=C sort | sha256sum); }
+
 USAGE_OPTIONS='[--icn] [--netifd] [--mwan3] [--autoreload] [--config FOLDER]'
 parse_option() { # parse_option ARG [NEXT]: 0 when taken; TAKEN says how many arguments
   TAKEN=1
@@ -35,6 +38,7 @@ parse_option() { # parse_option ARG [NEXT]: 0 when taken; TAKEN says how many ar
 prepare_device() { # prepare_device DIR: its folders, fresh
   umask 022
   [ -e "$R/dest/built" ] || die "not built: run $HERE/build.sh SOURCES first (or set OPENWRT_DEVICE_DIR)"
+  [ "$(cat "$R/dest/tool" 2>/dev/null)" = "$(tool_stamp)" ] || [ -n "${HEADS:-}" ] || die "what is built in $R is not of these files: run $HERE/build.sh"
   rm -rf "$1"; mkdir -p "$1"/{etc.up/config,etc.work,usr.up,usr.work,run/openwrt-device,run/ubus,run/rpcd,run/lock,tmp,var/{log,swanctl,ipsec,state,lib,cache}}
   chmod 1777 "$1/tmp"; ln -s /run "$1/var/run"; ln -s /run/lock "$1/var/lock"; ln -s /tmp "$1/var/tmp"
   chmod 755 "$1/etc.up" "$1/usr.up"

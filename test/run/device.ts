@@ -11,6 +11,7 @@
  *   --user, --password-file   one login; absent: those of test/openwrt-device
  *   --update           what is found becomes the recording, and docs/compatibility.md
  */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -86,9 +87,18 @@ const stagesOn = (url: string): Project[] =>
     },
   }));
 
+/** What is built already stays, what is older than the tool's files is built anew. */
+const isBuilt = (): boolean => {
+  const build = path.resolve(import.meta.dirname, '../openwrt-device/build.sh');
+  return spawnSync(build, { stdio: 'inherit' }).status === 0;
+};
+
 if (values.product) {
   const env = { CNF_IS_DEVICE: '1' };
-  process.exitCode = await runStages([{ projects: [{ name: 'e2e-device', env }] }]);
+  const stage = isBuilt()
+    ? { projects: [{ name: 'e2e-device', env }] }
+    : { cannotRun: 'the whole product on devices', because: 'test/openwrt-device is not built' };
+  process.exitCode = await runStages([stage]);
 } else if (url === undefined) {
   console.log('No device is given (--url): what was recorded on one is judged instead.');
   process.exitCode = await runStages([{ projects: [{ name: 'device', files: RECORDED }] }]);

@@ -1,4 +1,5 @@
 /** Which local program stands for which image on the process kubelet. */
+import { homedir } from 'node:os';
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -28,11 +29,16 @@ const CNF: ImageProcess = {
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 };
 
+/** Where test/openwrt-device is built. */
+const deviceFolder = (): string =>
+  process.env['OPENWRT_DEVICE_DIR'] || path.join(homedir(), '.cache/openwrt-device');
+
 /** A real OpenWRT userland in the simulator's place, as `npm run test:device -- --product` has it; root on Linux. */
 const DEVICE: ImageProcess = {
   command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
   ports: { 80: 10_080, 443: 10_443 },
-  env: { DEVICE_OPTIONS: '--mwan3', OPENWRT_DEVICE_DIR: process.env['OPENWRT_DEVICE_DIR'] ?? '' },
+  // A container has another home.
+  env: { DEVICE_OPTIONS: '--mwan3', OPENWRT_DEVICE_DIR: deviceFolder() },
   directories: ['/etc', '/usr/share/rpcd'],
 };
 
