@@ -1,6 +1,9 @@
 /** What it finds on a device is the conformance suite's; here only that shells can read it, and what the rights say. */
 import { execFileSync } from 'node:child_process';
-import { expect, it } from 'vitest';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { KERNEL_RIGHTS } from './calls.ts';
 import { HELPER_SCRIPT, KERNEL_FILE, VERBS } from './helper.ts';
@@ -35,4 +38,55 @@ it('may be started with each verb and nothing else, and its file be read', () =>
       ),
     ),
   );
+});
+
+describe('a look', () => {
+  const CHAINS =
+    'table inet fw4 {\n\tchain input {\n\t}\n}\ntable ip mangle {\n\tchain mwan3_hook {\n\t}\n}\n';
+  const ROUTE = "config route 'sdewan_a'\n";
+  const RULE = "config rule 'sdewan_b'\n";
+  const OTHERS = "config interface 'lan'\nconfig route 'theirs'\nconfig rule6 'theirs'\n";
+
+  /** What it prints, and leaves in its file, where nft and ip are ours. */
+  const look = (network: string, chains = CHAINS): { told: string; left: string | undefined } => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-helper-'));
+    const file = (name: string, text: string, mode = 0o644): string => {
+      const at = path.join(folder, name);
+      writeFileSync(at, text, { mode });
+      return at;
+    };
+    file('nft', `#!/bin/sh\ncat ${file('chains', chains)}\n`, 0o755);
+    file('ip', '#!/bin/sh\necho "ip $*"\n', 0o755);
+    const found = path.join(folder, 'left/found');
+    const input = HELPER_SCRIPT.replace('PATH=', `PATH=${folder}:`)
+      .replaceAll(KERNEL_FILE, found)
+      .replaceAll('/etc/config/network', file('network', network));
+    const told = execFileSync('sh', ['-s', 'state'], { input, encoding: 'utf8' });
+    return { told, left: existsSync(found) ? readFileSync(found, 'utf8') : undefined };
+  };
+
+  it.each<[string, string, string | undefined]>([
+    ['nothing without routes and rules of ours', OTHERS, undefined],
+    ['what a route needs', ROUTE, 'ip route show table all proto static\ninet\ninet6\n'],
+    ['what a rule needs', RULE, 'inet\nip -4 rule\ninet6\n'],
+    [
+      'what those of others need, too, beside ours',
+      ROUTE + OTHERS,
+      'ip route show table all proto static\ninet\ninet6\nip -6 rule\n',
+    ],
+  ])('asks ip for %s', (_what, network, asked) => {
+    const { told, left } = look(network);
+    expect(left).toBe(asked);
+    expect(/^[0-9a-f]{32} /m.test(told)).toBe(asked !== undefined);
+  });
+
+  it.each([
+    ['few', CHAINS],
+    ['many', CHAINS + '\tchain of_a_zone {\n\t}\n'.repeat(3_000)],
+  ])('tells of the tables that are looked for, of %s chains, and not of too much', (_, chains) => {
+    const { told } = look('', chains);
+    expect(told).toContain('table inet fw4 ');
+    expect(told).toContain('chain mwan3_hook ');
+    expect(told.length).toBeLessThan(65_537);
+  });
 });
