@@ -15,6 +15,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
 import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
 import { createIntake } from './reports/intake.ts';
+import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
 import { Awaited } from './rules/awaited.ts';
@@ -176,16 +177,13 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     term: leadership.term,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
-      const countsAgain = unread.note(target);
-      const isNews = acceptance.outcome === 'news';
-      if (!isNews && !countsAgain) return;
+      const news = newsOf(acceptance, unread.note(target));
+      if (news.of === 'nothing') return;
       awaited.settle(target.uid);
-      if (isNews) ruleStatuses.markRules(acceptance.rules);
-      // Of rules that the report says nothing new of, too.
-      if (countsAgain || (isNews && acceptance.whole)) {
-        ruleStatuses.markPod(target);
-        markStatus(target);
-      }
+      ruleStatuses.markRules(news.rules);
+      if (news.of === 'rules') return;
+      ruleStatuses.markPod(target);
+      markStatus(target);
     },
     onInformation: (target) => markStatus(target, false),
     onCommentsLost: (target, packages) => {
