@@ -13,6 +13,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createAdmissionApp } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
+import type { BucketGrantMode } from './admission/checks/check.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
 import { createPodWebhook } from './admission/cnf/pods.ts';
@@ -36,6 +37,7 @@ export type WebhooksOptions = {
   namespace: string | undefined;
   referenceMode: ReferenceMode;
   bucketTypes: readonly string[];
+  bucketGrants: BucketGrantMode;
   inject: InjectOptions;
   sources: Sources;
   /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
@@ -119,6 +121,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       kinds: judged,
       checks,
       bucketTypes: options.bucketTypes,
+      bucketGrants: options.bucketGrants,
       referenceMode: options.referenceMode,
       cached: cache.world,
       live,

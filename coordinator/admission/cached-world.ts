@@ -18,9 +18,11 @@ import {
   bindingSchema,
   grantsOf,
   rbacResources,
+  roleSchema,
   type Binding,
   type Role,
 } from './buckets/bindings.ts';
+import { rulesOfUse } from './buckets/use.ts';
 import { networkNames } from './networks.ts';
 import { tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
@@ -105,14 +107,16 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
 
 const byNamespace = { namespace: ({ metadata }: KubeObject) => [metadata.namespace] };
 
-/** Of a role only its name and our annotation are kept. */
+/** Of a role only its name, our annotation and what it says of bucket types are kept. */
 const cachedRoleSchema = objectSchema.transform((object): CachedRole => {
   const { name, annotations } = object.metadata;
   const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
   const kept = permission !== undefined && {
     annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
   };
-  return { ...identityOf(object), role: { metadata: { name, ...kept } } };
+  // Of no use without the annotation.
+  const rules = permission === undefined ? [] : (roleSchema.parse(object).rules ?? []);
+  return { ...identityOf(object), role: { metadata: { name, ...kept }, rules: rulesOfUse(rules) } };
 });
 
 const cachedBindingSchema = objectSchema.transform((object): CachedBinding => {

@@ -25,6 +25,7 @@ const setUp = (some: {
     kinds: some.kinds ?? kinds,
     checks: some.checks ?? ruleChecks,
     bucketTypes: ['basic'],
+    bucketGrants: 'rule',
     referenceMode: some.mode ?? 'deny',
     cached: (): World | undefined => cached,
     live,

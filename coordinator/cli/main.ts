@@ -16,15 +16,22 @@ const uninstallUsage = `sdewan uninstall --yes     remove rules, CRDs, webhooks,
   --kubeconfig FILE        default: KUBECONFIG, or ~/.kube/config; its current context
 `;
 
+const checkUsage = `sdewan check               list roles that grant bucket types in a way that a later release refuses; changes nothing
+  --bucket-types LIST      default: basic,app-intent,k8s-service
+  --kubeconfig FILE        as above
+`;
+
 const USAGE = `usage: sdewan COMMAND
 
 ${injectUsage}
-${uninstallUsage}`;
+${uninstallUsage}
+${checkUsage}`;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   inject: runInject,
   uninject: runUninject,
   // What talks to a cluster is only loaded when it has to.
+  check: async (...given) => (await import('./check/command.ts')).runCheck(...given),
   uninstall: async (...given) => (await import('./uninstall/command.ts')).runUninstall(...given),
 };
 

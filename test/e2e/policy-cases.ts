@@ -450,6 +450,27 @@ const programs = ({ closed }: Places): Case[] => {
   ];
 };
 
+/** With `grants: rule`. */
+const buckets = ({ closed }: Places): Case[] => {
+  const inBucket = (name: string): object =>
+    zone(closed, name, { labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' } });
+  return [
+    {
+      policy: 'sdewan-buckets',
+      message:
+        'bucket type basic: needs verb use on buckettypes.permissions.sdewan.akraino.org, or on its subresource firewallzones, in a role whose annotation sdewan-bucket-type-permission lists the type, too',
+      who: 'tenant',
+      denied: {
+        'create a rule of a bucket': create(inBucket('lan2')),
+        'put a rule into a bucket': relabelled('lan1', { 'sdewan-bucket-type': 'basic' }, closed),
+        'take a rule from a bucket': relabelled('basic', { 'sdewan-bucket-type': null }, closed),
+        'delete a rule of a bucket': remove('firewallzone', 'basic', '-n', closed),
+      },
+      allowed: { 'create a rule of none': create(zone(closed, 'lan2')) },
+    },
+  ];
+};
+
 const POLICY_OF_WEBHOOKS = { policy: 'sdewan-coordinator-webhooks', who: 'coordinator' } as const;
 
 const PATH = '/webhooks/0/clientConfig/service/path';
@@ -575,6 +596,7 @@ export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...deletions(places),
   ...programs(places),
+  ...buckets(places),
   ...bindings(places),
   ...rules(places),
   ...objects(places),

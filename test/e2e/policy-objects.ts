@@ -189,6 +189,7 @@ export const given = ({ closed }: Places): object[] => [
     finalizers: ['cnfnat.finalizers.sdewan.akraino.org'],
   }),
   zone(closed, 'lan1'),
+  zone(closed, 'basic', { labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' } }),
   zone(closed, 'ending', {
     finalizers: ['test.example.org/hold'],
     annotations: { 'sdewan.akraino.org/references': 'off' },

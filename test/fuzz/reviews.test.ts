@@ -59,7 +59,7 @@ const labelled = rules.map((one) => ({
 const world = worldOf({
   rules: [...rules, ...targets, rule('FirewallZone', 'a-b', sampleOf(firewallZone))],
   networks: new Set(['ovn-net1']),
-  grants: [{ role: 'Role editor', annotation: '{"firewall*": ["basic"]}' }],
+  grants: [{ role: 'Role editor', annotation: '{"firewall*": ["basic"]}', rules: [] }],
 });
 const lookups: CnfLookups = {
   cnfs: async () => [{ kind: 'Deployment', name: 'cnf-1' }],
@@ -73,6 +73,7 @@ const rulesBy = (checks: readonly ListedCheck[]) =>
     kinds,
     checks: counted(checks),
     bucketTypes: ['basic', 'app-intent', 'k8s-service'],
+    bucketGrants: 'warn',
     referenceMode: 'deny',
     cached: () => world,
     live: world,

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
+import { policyRuleSchema } from './use.ts';
 import type { BucketGrant, User } from '../checks/check.ts';
 
 const rbac = (plural: string, kind: string): ResourceType => ({
@@ -37,6 +38,7 @@ export const roleSchema = z.looseObject({
     namespace: z.string().optional(),
     annotations: z.record(z.string(), z.string()).optional(),
   }),
+  rules: z.array(policyRuleSchema).nullish(),
 });
 export type Role = z.infer<typeof roleSchema>;
 
@@ -93,9 +95,9 @@ const annotated = (
   names: ReadonlySet<string>,
   kind: string,
 ): BucketGrant[] =>
-  roles.flatMap(({ metadata }) => {
+  roles.flatMap(({ metadata, rules }) => {
     const annotation = metadata.annotations?.[BUCKET_PERMISSION_ANNOTATION];
     return annotation !== undefined && names.has(metadata.name)
-      ? [{ role: `${kind} ${metadata.name}`, annotation }]
+      ? [{ role: `${kind} ${metadata.name}`, annotation, rules: rules ?? [] }]
       : [];
   });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bucketIsPermitted, bucketTypeIsKnown } from '../checks/buckets.ts';
+import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from '../checks/buckets.ts';
+import type { BucketGrantMode } from '../checks/check.ts';
 import { change, context, facts, zone } from '../testing/changes.ts';
 import { grantsOf, type Binding, type RbacObjects, type Role } from './bindings.ts';
 import { grantsBucket } from './permission.ts';
@@ -174,7 +175,12 @@ describe('bucket permissions', () => {
     zone('lan1', {
       labels: { sdewanPurpose: 'cnf-1', ...(type !== undefined && { 'sdewan-bucket-type': type }) },
     });
-  const basic = facts({ grants: [{ role: 'Role r', annotation: '{"firewallzones":["basic"]}' }] });
+  const rules = [
+    { verbs: ['use'], apiGroups: ['permissions.sdewan.akraino.org'], resources: ['buckettypes'] },
+  ];
+  const annotation = '{"firewallzones":["basic"]}';
+  const basic = facts({ grants: [{ role: 'Role r', annotation, rules }] });
+  const bare = facts({ grants: [{ role: 'Role r', annotation, rules: [] }] });
 
   it.each<[string, string | undefined, string | undefined, boolean]>([
     ['creating a permitted type', undefined, 'basic', true],
@@ -196,6 +202,39 @@ describe('bucket permissions', () => {
     const asked = change({ ...(before && { before }), ...(after && { after }) });
     const refusal = bucketIsPermitted(asked, basic, context);
     expect(refusal?.reason).toBe(permitted ? undefined : 'BucketForbidden');
+  });
+
+  it.each<[BucketGrantMode, boolean, boolean]>([
+    ['rule', false, false],
+    ['warn', true, true],
+    ['annotation', true, false],
+  ])('by annotation alone, mode %s: %s, with a warning: %s', (bucketGrants, permitted, warned) => {
+    const asked = change({ after: labelled('basic') });
+    const mode = { ...context, bucketGrants };
+    expect(bucketIsPermitted(asked, bare, mode)?.reason).toBe(
+      permitted ? undefined : 'BucketForbidden',
+    );
+    const warning = bucketGrantHasRule(asked, bare, mode)?.message;
+    expect(warning?.includes('a later release will refuse this') ?? false).toBe(warned);
+    expect(bucketIsPermitted(asked, basic, mode)).toBeUndefined();
+    expect(bucketGrantHasRule(asked, basic, mode)).toBeUndefined();
+  });
+
+  it('name the role that lacks the rule, and the rule', () => {
+    const refusal = bucketIsPermitted(change({ after: labelled('basic') }), bare, context);
+    for (const part of ['Role r lists', 'verb use', 'buckettypes/firewallzones', 'name basic'])
+      expect(refusal?.message).toContain(part);
+  });
+
+  it('are not given by the annotation of one role and the rule of another', () => {
+    const two = facts({
+      grants: [
+        { role: 'Role r', annotation, rules: [] },
+        { role: 'Role s', annotation: '{"mwan3rules":["basic"]}', rules },
+      ],
+    });
+    const refusal = bucketIsPermitted(change({ after: labelled('basic') }), two, context);
+    expect(refusal?.reason).toBe('BucketForbidden');
   });
 
   it('do not hold for system:masters', () => {

@@ -4,7 +4,8 @@
  */
 import { BUCKET_PERMISSION_ANNOTATION, BUCKET_TYPE_LABEL } from '#shared/names.ts';
 import { grantsBucket } from '../buckets/permission.ts';
-import type { Check, RuleChange, User } from './check.ts';
+import { BUCKET_TYPES_GROUP, BUCKET_TYPES_RESOURCE, USE, grantsUse } from '../buckets/use.ts';
+import type { BucketGrant, Check, RuleChange, User } from './check.ts';
 
 export const isMaster = ({ groups }: User): boolean => groups.includes('system:masters');
 
@@ -19,20 +20,61 @@ export const bucketTypeIsKnown: Check = ({ before, after }, _facts, { bucketType
   };
 };
 
-export const bucketIsPermitted: Check = (change, { grants }) => {
+export const bucketIsPermitted: Check = (change, { grants }, { bucketGrants }) => {
   if (isMaster(change.user)) return undefined;
   const missing = bucketTypesOf(change).find(
-    (type) => !grants.some(({ annotation }) => grantsBucket(annotation, change.kind.plural, type)),
+    (type) => !isGranted(change, type, grants, bucketGrants === 'rule' ? 'with-rule' : 'anyhow'),
   );
   if (missing === undefined) return undefined;
+  const lacking = listing(change, missing, grants);
+  const why =
+    lacking === undefined
+      ? `no Role or ClusterRole bound to it in namespace ${quote(change.namespace)} ` +
+        `lists that type in annotation ${BUCKET_PERMISSION_ANNOTATION}`
+      : needsRule(lacking, change, missing);
   return {
     reason: 'BucketForbidden',
     message:
       `${quote(change.user.username)} may not ${change.operation.toLowerCase()} ${change.kind.plural} of bucket type ` +
-      `${quote(missing)}: no Role or ClusterRole bound to it in namespace ${quote(change.namespace)} ` +
-      `lists that type in annotation ${BUCKET_PERMISSION_ANNOTATION}`,
+      `${quote(missing)}: ${why}`,
   };
 };
+
+/** For the release in which roles get their rule. */
+export const bucketGrantHasRule: Check = (change, { grants }, { bucketGrants }) => {
+  if (bucketGrants !== 'warn' || isMaster(change.user)) return undefined;
+  const type = bucketTypesOf(change).find((one) => !isGranted(change, one, grants, 'with-rule'));
+  const lacking = type === undefined ? undefined : listing(change, type, grants);
+  if (type === undefined || lacking === undefined) return undefined;
+  return {
+    reason: 'BucketForbidden',
+    message: `bucket type ${quote(type)}: ${needsRule(lacking, change, type)}; a later release will refuse this`,
+  };
+};
+
+const isGranted = (
+  { kind: { plural } }: RuleChange,
+  type: string,
+  grants: readonly BucketGrant[],
+  how: 'with-rule' | 'anyhow',
+): boolean =>
+  grants.some(
+    ({ annotation, rules }) =>
+      grantsBucket(annotation, plural, type) &&
+      (how === 'anyhow' || grantsUse(rules, plural, type)),
+  );
+
+/** The first role whose annotation lists the type. */
+const listing = (
+  { kind: { plural } }: RuleChange,
+  type: string,
+  grants: readonly BucketGrant[],
+): string | undefined =>
+  grants.find(({ annotation }) => grantsBucket(annotation, plural, type))?.role;
+
+const needsRule = (role: string, { kind: { plural } }: RuleChange, type: string): string =>
+  `${role} lists the type in annotation ${BUCKET_PERMISSION_ANNOTATION}, and its rules have to grant verb ${USE} on ` +
+  `${BUCKET_TYPES_RESOURCE} or ${BUCKET_TYPES_RESOURCE}/${plural} of ${BUCKET_TYPES_GROUP}, name ${type}, too`;
 
 /** The types on either side of the change; none when both are unlabelled. */
 export const bucketTypesOf = ({

@@ -1,6 +1,7 @@
 /** What a check on a rule CR sees and says. Checks are pure; facts are gathered before, from caches or live. */
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { PolicyRule } from '../buckets/use.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 import type { Operation } from '../review.ts';
 
@@ -20,8 +21,15 @@ export type RuleChange = {
   user: User;
 };
 
-/** The annotation of a Role or ClusterRole that is bound to the user, with the role's name for messages. */
-export type BucketGrant = { role: string; annotation: string };
+/** The annotation of a Role or ClusterRole that is bound to the user, with its rules, and its name for messages. */
+export type BucketGrant = { role: string; annotation: string; rules: readonly PolicyRule[] };
+
+/**
+ * What it takes to be granted a bucket type: `rule`: an annotation, and verb `use` in the rules of the same role; `warn`: an annotation, and a
+ * warning where that rule is missing; `annotation`: an annotation alone, which everybody can give himself who may write roles.
+ */
+export const bucketGrantModes = ['rule', 'warn', 'annotation'] as const;
+export type BucketGrantMode = (typeof bucketGrantModes)[number];
 
 export type Facts = {
   /**
@@ -38,6 +46,7 @@ export type Facts = {
 export type CheckContext = {
   kinds: readonly KindDefinition[];
   bucketTypes: readonly string[];
+  bucketGrants: BucketGrantMode;
 };
 
 export type Check = (

@@ -1,6 +1,6 @@
 /** The checks in the order in which their refusals are told; the first one gives the answer its code. */
 import type { Operation } from '../review.ts';
-import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
+import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
@@ -60,5 +60,12 @@ export const bucketChecks: readonly ListedCheck[] = [
     needs: ['grants'],
     severity: 'deny',
     check: bucketIsPermitted,
+  },
+  {
+    name: 'bucket-rule',
+    on: ['CREATE', 'UPDATE', 'DELETE'],
+    needs: ['grants'],
+    severity: 'caution',
+    check: bucketGrantHasRule,
   },
 ];

@@ -5,7 +5,11 @@ import type { CheckContext, Facts, RuleChange } from '../checks/check.ts';
 import type { AdmissionRequest, Operation } from '../review.ts';
 import type { World } from '../world.ts';
 
-export const context: CheckContext = { kinds, bucketTypes: ['basic', 'app-intent', 'k8s-service'] };
+export const context: CheckContext = {
+  kinds,
+  bucketTypes: ['basic', 'app-intent', 'k8s-service'],
+  bucketGrants: 'rule',
+};
 
 export const rule = (
   kind: string,

@@ -1,0 +1,216 @@
+/** Who may write Roles and RoleBindings of a namespace tries to grant himself a bucket type, in each way that there is. */
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
+import { createWorld, type World } from '../integration/admission/world.ts';
+
+const MALLORY = 'mallory';
+const RBAC = 'rbac.authorization.k8s.io';
+const LISTS = { 'sdewan-bucket-type-permission': '{"*": ["*"]}' };
+
+let world: World;
+let mallory: KubeClient;
+beforeAll(async () => {
+  world = await createWorld({ SDEWAN_BUCKET_GRANTS: 'rule' });
+  mallory = world.clientAs(MALLORY);
+  const grants = JSON.stringify({ data: { grants: 'rule' } });
+  const at = ['configmap', 'sdewan-buckets', '-n', world.systemNamespace];
+  await world.kubectl('patch', ...at, '--type=merge', '-p', grants);
+  await world.client.create(rbacResources.clusterRoles, {
+    ...object('ClusterRole', clusterRole('annotated'), undefined, { annotations: LISTS }),
+    rules: [],
+  });
+  await world.client.create(rbacResources.clusterRoles, {
+    ...object('ClusterRole', clusterRole('uses')),
+    rules: [use()],
+  });
+});
+afterAll(async () => {
+  for (const name of ['annotated', 'uses'])
+    await world.kubectl('delete', 'clusterrole', clusterRole(name));
+  await world.close();
+});
+
+const clusterRole = (name: string): string => `${name}-${world.systemNamespace}`;
+
+const object = (kind: string, name: string, namespace?: string, metadata: object = {}) => ({
+  apiVersion: `${RBAC}/v1`,
+  kind,
+  metadata: { name, ...(namespace !== undefined && { namespace }), ...metadata },
+});
+const use = (changes: object = {}) => ({
+  apiGroups: ['permissions.sdewan.akraino.org'],
+  resources: ['buckettypes'],
+  verbs: ['use'],
+  ...changes,
+});
+const WRITES_RULES = { apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] };
+
+type Rule = Record<string, unknown>;
+const writeRole = (
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  { annotations = {}, rules = [] }: { annotations?: object; rules?: readonly Rule[] },
+): Promise<unknown> =>
+  client.create(rbacResources.roles, {
+    ...object('Role', name, namespace, { annotations }),
+    rules,
+  });
+const bind = (
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  kind: 'Role' | 'ClusterRole' = 'Role',
+): Promise<unknown> =>
+  client.create(rbacResources.roleBindings, {
+    ...object('RoleBinding', name, namespace),
+    roleRef: { apiGroup: RBAC, kind, name },
+    subjects: [{ apiGroup: RBAC, kind: 'User', name: MALLORY }],
+  });
+
+/** A namespace of its own for each way. There mallory writes rules, Roles and RoleBindings. */
+const newPlace = async (): Promise<string> => {
+  const namespace = await world.createNamespace();
+  const writesRoles = {
+    apiGroups: [RBAC],
+    resources: ['roles', 'rolebindings'],
+    verbs: ['get', 'list', 'create', 'update', 'patch'],
+  };
+  await writeRole(world.client, namespace, 'admin', { rules: [WRITES_RULES, writesRoles] });
+  await bind(world.client, namespace, 'admin');
+  await vi.waitFor(() => mallory.list(rbacResources.roles, { namespace }), 30_000);
+  return namespace;
+};
+
+let zones = 0;
+const createZone = (client: KubeClient, namespace: string, type = 'basic'): Promise<unknown> =>
+  client.create(firewallZone, {
+    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+    kind: 'FirewallZone',
+    metadata: {
+      name: `zone${(zones += 1)}`,
+      namespace,
+      labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': type },
+    },
+    spec: { network: ['net0'] },
+  });
+
+const FORBIDDEN_BY_RBAC = /attempting to grant RBAC permissions not currently held/;
+const FORBIDDEN_BY_POLICY = /bucket type basic: needs verb use on buckettypes/;
+const FORBIDDEN_BY_WEBHOOK = /BucketForbidden/;
+
+/** What is tried, and who refuses what comes of it. */
+type Way = {
+  /** What is there before, or what he may do. */
+  given?: (namespace: string) => Promise<unknown>;
+  /** Default: he creates a rule of the type. */
+  attempt?: (namespace: string) => Promise<unknown>;
+  by: RegExp;
+};
+const ways: Record<string, Way> = {
+  'by an annotation on a Role without rules': {
+    given: async (namespace) => {
+      await writeRole(mallory, namespace, 'mine', { annotations: LISTS });
+      await bind(mallory, namespace, 'mine');
+    },
+    by: FORBIDDEN_BY_POLICY,
+  },
+  'by an annotation on the Role that is bound already': {
+    given: async (namespace) => {
+      const body = { metadata: { annotations: LISTS } };
+      const at = { namespace, name: 'admin' };
+      await mallory.patch(rbacResources.roles, at, { patch: { type: 'merge', body } });
+    },
+    by: FORBIDDEN_BY_POLICY,
+  },
+  'by binding a ClusterRole that has the annotation and no rules': {
+    given: async (namespace) => {
+      await bind(mallory, namespace, clusterRole('annotated'), 'ClusterRole');
+    },
+    by: FORBIDDEN_BY_POLICY,
+  },
+  'by a Role with the rule': {
+    attempt: (namespace) =>
+      writeRole(mallory, namespace, 'mine', { annotations: LISTS, rules: [use()] }),
+    by: FORBIDDEN_BY_RBAC,
+  },
+  'by a Role with all rules': {
+    attempt: (namespace) =>
+      writeRole(mallory, namespace, 'mine', {
+        annotations: LISTS,
+        rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+      }),
+    by: FORBIDDEN_BY_RBAC,
+  },
+  'by binding a ClusterRole that has the rule': {
+    attempt: (namespace) => bind(mallory, namespace, clusterRole('uses'), 'ClusterRole'),
+    by: FORBIDDEN_BY_RBAC,
+  },
+  'by an annotation on a Role that has the rule': {
+    given: (namespace) => writeRole(world.client, namespace, 'theirs', { rules: [use()] }),
+    attempt: (namespace) => {
+      const body = { metadata: { annotations: LISTS } };
+      const at = { namespace, name: 'theirs' };
+      return mallory.patch(rbacResources.roles, at, { patch: { type: 'merge', body } });
+    },
+    by: FORBIDDEN_BY_RBAC,
+  },
+  'by an annotation of his own beside a rule for it that he has': {
+    given: async (namespace) => {
+      await writeRole(world.client, namespace, 'theirs', { rules: [use()] });
+      await bind(world.client, namespace, 'theirs');
+      await writeRole(mallory, namespace, 'mine', { annotations: LISTS });
+      await bind(mallory, namespace, 'mine');
+    },
+    by: FORBIDDEN_BY_WEBHOOK,
+  },
+  'with the right to another type': {
+    given: async (namespace) => {
+      const rules = [use({ resourceNames: ['app-intent'] })];
+      await writeRole(world.client, namespace, 'theirs', { annotations: LISTS, rules });
+      await bind(world.client, namespace, 'theirs');
+    },
+    by: FORBIDDEN_BY_POLICY,
+  },
+  'with the right to another kind': {
+    given: async (namespace) => {
+      const rules = [use({ resources: ['buckettypes/mwan3rules'] })];
+      await writeRole(world.client, namespace, 'theirs', { annotations: LISTS, rules });
+      await bind(world.client, namespace, 'theirs');
+    },
+    by: FORBIDDEN_BY_POLICY,
+  },
+};
+
+it.concurrent.each(Object.entries(ways))('%s he gets none', async (_, way) => {
+  const namespace = await newPlace();
+  await way.given?.(namespace);
+  const attempt = way.attempt ?? ((where) => createZone(mallory, where));
+  // The API server's own authorizer may not know of a new role yet.
+  await vi.waitFor(async () => expect(await refusalOf(attempt(namespace))).toMatch(way.by), 30_000);
+});
+
+it.concurrent.each<[string, object]>([
+  ['for all kinds', {}],
+  [
+    'for the kind and the type',
+    { resources: ['buckettypes/firewallzones'], resourceNames: ['basic'] },
+  ],
+])('a role with the annotation and the rule %s grants the type', async (_, changes) => {
+  const namespace = await newPlace();
+  await writeRole(world.client, namespace, 'editor', { annotations: LISTS, rules: [use(changes)] });
+  await bind(world.client, namespace, 'editor');
+  const created = await vi.waitFor(() => createZone(mallory, namespace), 30_000);
+  expect(created).toMatchObject({ kind: 'FirewallZone' });
+});
+
+const refusalOf = async (attempt: Promise<unknown>): Promise<string> => {
+  try {
+    await attempt;
+    return 'not refused';
+  } catch (error) {
+    return String(error);
+  }
+};
