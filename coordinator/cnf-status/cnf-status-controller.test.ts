@@ -16,6 +16,7 @@ const pod: PodKnowledge = {
   node: 'node-1',
   ip: '10.1.1.1',
   ready: true,
+  stranger: false,
   trouble: undefined,
   told: undefined,
 };

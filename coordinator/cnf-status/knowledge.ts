@@ -2,6 +2,7 @@
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { unreadSince } from '../verdict/unread.ts';
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
+import { STRANGER, strangersAmong } from '../cnf/strangers.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Target } from '../cnf/target.ts';
@@ -19,14 +20,16 @@ export const knowledgeOf = (
 ): PodKnowledge[] => {
   const { pods, reports } = sources;
   const targets = of ? pods.ofPurpose(of.namespace, of.purpose) : pods.all();
+  const strangers = strangersAmong(targets);
   return targets
     .filter(({ finished }) => !finished)
     .flatMap((target) => {
       const { name, namespace, purpose, ready, uid } = target;
       if (purpose === undefined) return [];
       const told = reports.informationOf(uid);
-      const trouble = troubleOf(target, sources);
-      return [{ name, namespace, purpose, ...pods.placeOf(uid), ready, trouble, told }];
+      const stranger = strangers.has(target);
+      const trouble = stranger ? STRANGER : troubleOf(target, sources);
+      return [{ name, namespace, purpose, ...pods.placeOf(uid), ready, stranger, trouble, told }];
     });
 };
 

@@ -23,6 +23,7 @@ const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
   node: 'node-1',
   ip: '10.1.1.1',
   ready: true,
+  stranger: false,
   trouble: undefined,
   told: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
   ...changes,
@@ -49,6 +50,16 @@ describe('the status of a CNF', () => {
       routes: information.routes,
     });
     expect(status.information?.[1]).not.toHaveProperty('leftOvers');
+  });
+
+  it('names a pod that is not of the CNF, and does not count it', () => {
+    const trouble = 'the pod is not counted';
+    const status = statusOf([pod('a'), pod('stranger', { stranger: true, trouble })]);
+    expect(status).toMatchObject({
+      pods: { summary: '1/1' },
+      message: `stranger: ${trouble}`,
+      information: [{ name: 'a' }, { name: 'stranger', message: trouble }],
+    });
   });
 
   it("lists what ICN's controller left", () => {

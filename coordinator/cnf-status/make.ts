@@ -11,6 +11,8 @@ export type PodKnowledge = {
   node: string | undefined;
   ip: string | undefined;
   ready: boolean;
+  /** It is none of the CNF's, though it has its purpose. */
+  stranger: boolean;
   /** Why what was told last may not hold any more; undefined when it does. */
   trouble: string | undefined;
   told: { information: Information; since: number } | undefined;
@@ -82,7 +84,8 @@ const listed = (
 };
 
 const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
-  const told = pods
+  const counted = pods.filter(({ stranger }) => !stranger);
+  const told = counted
     .filter(isAvailable)
     .flatMap(({ told: known }) => (known ? [known.information] : []));
   const troubles = inOrder(pods)
@@ -94,7 +97,7 @@ const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join('; ');
   return {
-    pods: share(told.length, pods.length),
+    pods: share(told.length, counted.length),
     wans: shareUp(told.flatMap(({ wans }) => wans)),
     tunnels: shareUp(told.flatMap(({ tunnels }) => tunnels)),
     ...(message === '' ? {} : { message: message.slice(0, 2_048) }),

@@ -47,6 +47,7 @@ it('sees a ready pod with its agent', () => {
     uid: 'pod-1',
     serves: 'cnf-1',
     purpose: 'cnf-1',
+    owned: false,
     ready: true,
     notReady: '',
     terminating: false,
@@ -55,6 +56,14 @@ it('sees a ready pod with its agent', () => {
     othersStartedAt: undefined,
     withoutKinds: ['IpsecHost', 'IpsecSite'],
   });
+});
+
+it.each([
+  ['a controller', [{ kind: 'ReplicaSet', controller: true }], true],
+  ['an owner that does not control it', [{ kind: 'ConfigMap' }], false],
+  ['none', undefined, false],
+])('sees whether it has an owner: %s', (_, ownerReferences, owned) => {
+  expect(targetOf(pod({ metadata: { ownerReferences } })).owned).toBe(owned);
 });
 
 describe('the purpose', () => {

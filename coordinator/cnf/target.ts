@@ -22,6 +22,8 @@ export type Target = {
   serves: string | undefined;
   /** `serves`, or else what the pod's label says. Undefined: no CNF pod. */
   purpose: string | undefined;
+  /** A controller, such as a ReplicaSet, has made it. */
+  owned: boolean;
   ready: boolean;
   /** Why not; '' when ready. */
   notReady: string;
@@ -65,6 +67,7 @@ const podSchema = z.object({
     uid: z.string(),
     labels: z.record(z.string(), z.string()).optional(),
     deletionTimestamp: z.string().optional(),
+    ownerReferences: z.array(z.object({ controller: z.boolean().optional() })).optional(),
   }),
   spec: z.object({
     nodeName: z.string().optional(),
@@ -97,6 +100,7 @@ export const targetOf = (object: unknown): Target => {
     uid: pod.metadata.uid,
     serves,
     purpose: serves ?? pod.metadata.labels?.[PURPOSE_LABEL],
+    owned: isOwned(pod),
     ready,
     notReady: ready ? '' : whyNotReady(pod),
     terminating: pod.metadata.deletionTimestamp !== undefined,
@@ -110,6 +114,9 @@ export const targetOf = (object: unknown): Target => {
 /** Whether a change between two views of one pod can change a status or a decision. */
 export const sameTarget = (one: Target, other: Target): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
+
+const isOwned = ({ metadata }: Pod): boolean =>
+  metadata.ownerReferences?.some(({ controller }) => controller) ?? false;
 
 const containersOf = (pod: Pod): z.infer<typeof containerSchema>[] => [
   ...(pod.spec.initContainers ?? []),

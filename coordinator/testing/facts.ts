@@ -45,6 +45,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   uid: `uid-${name}`,
   serves: 'cnf-1',
   purpose: 'cnf-1',
+  owned: true,
   ready: true,
   notReady: '',
   terminating: false,

@@ -315,6 +315,15 @@ describe('pods that do not count', () => {
     const gone = { target: target('b', changes), report: undefined };
     expect(roll([{ report: applied }, gone])).toMatchObject({ inSync: true, pods: { live: 1 } });
   });
+
+  it('one without an owner, beside those of the CNF', () => {
+    const bare = target('bare', { owned: false, agent: { state: 'missing' } });
+    expect(roll([{ report: applied }, { target: bare }])).toMatchObject({
+      inSync: true,
+      pods: { summary: '1/1' },
+    });
+    expect(roll([{ target: bare }])).toMatchObject({ inSync: false });
+  });
 });
 
 describe('a rule that belongs nowhere yet', () => {

@@ -7,6 +7,7 @@ import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/proto
 import { decide, type Decision } from './decide.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
+import { strangersAmong } from '../cnf/strangers.ts';
 import type { Target } from '../cnf/target.ts';
 import { conditionsOf, type ConditionNow } from './conditions.ts';
 import {
@@ -25,8 +26,9 @@ export const rollup = (
   reports: ReadonlyMap<string, PodReport>,
   context: RollupContext,
 ): RuleStatus => {
+  const strangers = strangersAmong(targets);
   const live = targets
-    .filter(({ finished, terminating }) => !finished && !terminating)
+    .filter((target) => !target.finished && !target.terminating && !strangers.has(target))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
   // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is looked at anew.

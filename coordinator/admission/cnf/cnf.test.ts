@@ -146,7 +146,7 @@ describe('the webhook for pods', () => {
     expect(warnings).toEqual([expect.stringContaining('new pods get no rules')]);
   });
 
-  it('denies pods of a second CNF, but not those of a roll-out or bare ones', async () => {
+  it('denies pods of a second CNF and bare ones beside a CNF, but not those of a roll-out', async () => {
     const others = { cnfs: [owner('Deployment', 'cnf-1'), owner('StatefulSet', 'old')] };
     const denied = await setUp(others).webhook(request(pod()), signal);
     expect(denied).toMatchObject({
@@ -156,7 +156,11 @@ describe('the webhook for pods', () => {
     const same = { cnfs: [owner('Deployment', 'cnf-1')] };
     expect((await setUp(same).webhook(request(pod()), signal)).allowed).toBe(true);
     const bare = pod({ ownerReferences: [] });
-    expect((await setUp(others).webhook(request(bare), signal)).allowed).toBe(true);
+    expect(await setUp(same).webhook(request(bare), signal)).toMatchObject({
+      allowed: false,
+      message: expect.stringContaining('Deployment cnf-1 already serves purpose cnf-1'),
+    });
+    expect((await setUp({ cnfs: [] }).webhook(request(bare), signal)).allowed).toBe(true);
   });
 
   it('starts the CNF though it cannot be found out whether it is the only one', async () => {

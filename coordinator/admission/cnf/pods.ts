@@ -21,7 +21,7 @@ import {
   type ReviewVerdict,
 } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
-import { secondCnf } from './second-cnf.ts';
+import { secondCnf, type CnfIdentity } from './second-cnf.ts';
 import { templateOf } from './template.ts';
 
 export type PodWebhookDeps = {
@@ -84,10 +84,11 @@ const refuseSecond = async (
 ): Promise<AdmissionRefusal | undefined> => {
   const purpose = pod.metadata?.labels?.[PURPOSE_LABEL] ?? '';
   const { controller } = controllerFactsOf(object);
-  if (controller === undefined) return undefined;
+  // A bare pod is somebody else than any owner, whatever its name is.
+  const bare: CnfIdentity = { kind: 'Pod', name: object?.metadata.name ?? '' };
   try {
     const [own, others] = await Promise.all([
-      lookups.rootOf(namespace, controller, signal),
+      controller === undefined ? bare : lookups.rootOf(namespace, controller, signal),
       lookups.cnfs(namespace, purpose, signal),
     ]);
     return secondCnf(purpose, own, others);

@@ -1,0 +1,20 @@
+/**
+ * Pods that have the purpose of a CNF and are none of its pods: nobody has made them, while the CNF's have an owner. Admission refuses them;
+ * one that got past it (it opted out of the agent, or was there before) must not take all rules out of sync.
+ */
+import type { Target } from './target.ts';
+
+export const STRANGER =
+  'the pod is not counted: it has no owner, and other pods of this purpose have one; delete it, or give it another purpose';
+
+/** Those among all pods of some purposes and namespaces. */
+export const strangersAmong = (targets: readonly Target[]): ReadonlySet<Target> => {
+  const owned = new Set(targets.filter(isOfACnf).map(cnfOf));
+  return new Set(targets.filter((target) => !target.owned && owned.has(cnfOf(target))));
+};
+
+/** Without an agent it can't be the CNF, whoever has made it. */
+const isOfACnf = ({ owned, finished, agent }: Target): boolean =>
+  owned && !finished && agent.state !== 'missing';
+
+const cnfOf = ({ namespace, purpose }: Target): string => `${namespace}/${purpose ?? ''}`;
