@@ -1,0 +1,54 @@
+/**
+ * Which one of several changes cuts the agent off: by halving. Pure. The changes stand in an order in which they can be made one after the
+ * other, and what is in force is always a beginning of it: all others are undone. Every trial that loses a target is undone before the next.
+ *
+ * n changes with one culprit take at most ⌈log2 n⌉ + 1 trials, beside undoing; with all others it is one change more. When halving has found
+ * one, it is tried alone once more, and blamed only if the target was there before, is lost again, and comes back: an outage that is not
+ * its doing would have to come a second time at just that moment.
+ */
+export type Search = {
+  /** Uids. */
+  readonly changes: readonly string[];
+  /** So many from the beginning keep the target. */
+  readonly good: number;
+  /** So many have lost it. */
+  readonly bad: number;
+  /** So many are to be in force now: `good`, while a loss is undone, or more, in a trial. */
+  readonly tried: number;
+  /** The change behind `good` was tried alone, and lost the target. */
+  readonly proven: boolean;
+};
+
+/** `nobody`: the target does not come back by undoing, or is not lost by what seemed to lose it. */
+export type Outcome = { guilty: string } | 'nobody';
+
+/** All changes together have lost a target. There is at least one. */
+export const begin = (changes: readonly string[]): Search => ({
+  changes,
+  good: 0,
+  bad: changes.length,
+  tried: 0,
+  proven: false,
+});
+
+export const isTrial = ({ tried, good }: Search): boolean => tried > good;
+
+/** Uids of the changes that are to be undone now. */
+export const undoneIn = ({ changes, tried }: Search): readonly string[] => changes.slice(tried);
+
+/** `reached`: whether the target was there, with what is to be in force now. */
+export const next = (search: Search, reached: boolean): Search | Outcome => {
+  const { changes, good, bad, tried, proven } = search;
+  if (!isTrial(search)) {
+    if (!reached) return 'nobody';
+    const guilty = proven ? changes[good] : undefined;
+    return guilty === undefined ? trial(search) : { guilty };
+  }
+  if (!reached) return { ...search, bad: tried, tried: good, proven: bad - good === 1 };
+  return tried === bad ? 'nobody' : trial({ ...search, good: tried });
+};
+
+const trial = (search: Search): Search => {
+  const { good, bad } = search;
+  return { ...search, tried: bad - good === 1 ? bad : Math.floor((good + bad) / 2) };
+};
