@@ -1,0 +1,39 @@
+/** One new connection, to see whether somebody is still reached: a flow that is established survives what refuses new ones. */
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { isIP } from 'node:net';
+
+export type ConnectTo = {
+  /** `https`: up to the end of the handshake, with a certificate that is right, so that nobody else answers for it. */
+  url: URL;
+  tls: Pick<ConnectionOptions, 'ca' | 'servername' | 'rejectUnauthorized'>;
+};
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 };
+
+/** Looks the name up, connects, and closes the connection. @throws Error when it is not reached; the signal's reason */
+export const connectOnce = ({ url, tls }: ConnectTo, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const port = Number(url.port) || DEFAULT_PORTS[url.protocol];
+    if (port === undefined) throw new Error(`no port in ${url.href}`);
+    const isTls = url.protocol === 'https:';
+    const socket: Socket = isTls
+      ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...given(tls) })
+      : connectTcp({ host, port });
+    const stop = (): void => end(() => reject(signal.reason));
+    const end = (tell: () => void): void => {
+      signal.removeEventListener('abort', stop);
+      socket.destroy();
+      tell();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    socket.on('error', (error) => end(() => reject(error)));
+    socket.once('close', () => end(() => reject(new Error('the connection was closed'))));
+    socket.once(isTls ? 'secureConnect' : 'connect', () => end(resolve));
+  });
+
+/** node:tls takes `undefined` for a value. */
+const given = (tls: ConnectTo['tls']): ConnectTo['tls'] =>
+  Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));

@@ -1,0 +1,86 @@
+/** Whom the agent must go on reaching, and whether it does: seen by new connections only, name lookup included. */
+import type { Clock } from '#shared/runtime/clock.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
+
+export type Target = {
+  /** For people. */
+  name: string;
+  /** One new connection. Rejects when the target is not reached, or the signal aborts. */
+  connect: (signal: AbortSignal) => Promise<void>;
+};
+
+export type Targets = {
+  /**
+   * Those that have answered in the last ten seconds; of whom that is not known is asked now. No answer is waited for long, since a
+   * change waits for this one.
+   */
+  answering: (signal: AbortSignal) => Promise<readonly Target[]>;
+  /** Those of the given ones that answer on none of three new connections within five seconds. */
+  lost: (targets: readonly Target[], signal: AbortSignal) => Promise<readonly Target[]>;
+};
+
+/** What a look has shown holds for so long. */
+const KNOWN_FOR_MS = 10_000;
+const BEFORE_A_CHANGE_MS = 500;
+/** When the three connections begin; each may take until the end of the look. */
+const BEGINS_MS = [0, 1_700, 3_400];
+const LOOK_MS = 5_000;
+
+type Seen = { at: number; answered: boolean };
+
+export const createTargets = (
+  all: readonly Target[],
+  clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>,
+): Targets => {
+  const seen = new Map<Target, Seen>();
+
+  const note = (target: Target, answered: boolean): boolean => {
+    seen.set(target, { at: clock.monotonic(), answered });
+    return answered;
+  };
+  const isKnown = (target: Target): boolean => {
+    const last = seen.get(target);
+    return last !== undefined && clock.monotonic() - last.at < KNOWN_FOR_MS;
+  };
+  const askOnce = async (target: Target, signal: AbortSignal): Promise<void> => {
+    const limits = { timeoutMs: BEFORE_A_CHANGE_MS, clock, signal };
+    const answered = await succeeds(withDeadline(limits, (cut) => target.connect(cut)));
+    signal.throwIfAborted();
+    note(target, answered);
+  };
+  const answersInALook = async (target: Target, signal: AbortSignal): Promise<boolean> => {
+    const found = new AbortController();
+    const until = AbortSignal.any([signal, found.signal]);
+    const rest = clock.sleep(LOOK_MS, until).catch(() => undefined);
+    const one = async (afterMs: number, cut: AbortSignal): Promise<void> => {
+      if (afterMs > 0) await clock.sleep(afterMs, cut);
+      await target.connect(cut);
+    };
+    const limits = { timeoutMs: LOOK_MS, clock, signal: until };
+    const answered = await succeeds(
+      withDeadline(limits, (cut) => Promise.any(BEGINS_MS.map((ms) => one(ms, cut)))),
+    );
+    if (answered) found.abort();
+    // Refusals come at once; what is lost is so for the whole look.
+    await rest;
+    signal.throwIfAborted();
+    return note(target, answered);
+  };
+
+  return {
+    answering: async (signal) => {
+      await Promise.all(all.filter((one) => !isKnown(one)).map((one) => askOnce(one, signal)));
+      return all.filter((one) => seen.get(one)?.answered === true);
+    },
+    lost: async (targets, signal) => {
+      const answered = await Promise.all(targets.map((one) => answersInALook(one, signal)));
+      return targets.filter((_one, at) => answered[at] === false);
+    },
+  };
+};
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
