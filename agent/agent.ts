@@ -13,6 +13,9 @@ import { createProbeFiles } from './health/probe-files.ts';
 import { serveHttp, type HttpDeps, type RunningHttp } from './health/server.ts';
 import { createAgentMetrics } from './metrics.ts';
 import type { Driver } from './device/driver.ts';
+import { createLockOut, withoutLockOut } from './lock-out/lock-out.ts';
+import { openRecord } from './lock-out/record.ts';
+import { coordinatorAt, createTargets, type Target } from './lock-out/targets.ts';
 import { createKernelDrift } from './reconcile/kernel-drift.ts';
 import { openLedger } from './reconcile/ledger.ts';
 import { openLastGood } from './reconcile/last-good.ts';
@@ -40,11 +43,14 @@ export type AgentOptions = {
   kinds: readonly KindDefinition[];
   kube: KubeClient;
   driver: Driver;
+  /** Of whom the agent must not be cut off by a rule. */
+  apiServer: Target;
   clock: Clock;
   log: Logger;
   reflectorTimings?: Partial<ReflectorTimings>;
 };
 
+const LOCK_OUT_FILE = 'lock-out.json';
 const LAST_GOOD_FILE = 'last-good.json';
 /** Named by an earlier version. */
 const REPORTED_FILE = 'told.json';
@@ -150,8 +156,25 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const refusals = createRefusals(clock, revisionOf);
   const kernelDrift = createKernelDrift(clock);
   const pace = createPace(clock);
+  const deadline = env.SDEWAN_COMMIT_CONFIRM;
+  const coordinators = env.SDEWAN_COORDINATOR_URL.map((url) => coordinatorAt(url));
+  const lockOut =
+    deadline === 'off'
+      ? withoutLockOut
+      : createLockOut({
+          file: await openRecord(inStateDir(LOCK_OUT_FILE), log),
+          targets: createTargets([options.apiServer, ...coordinators], clock),
+          decisive: [options.apiServer],
+          deadlineMs: deadline * 1_000,
+          purpose: env.SDEWAN_PURPOSE,
+          driver,
+          onChange: () => loop.mark(),
+          clock,
+          log,
+        });
   const pass = createPass({
     driver,
+    lockOut,
     kinds,
     ledger,
     lastGood,
@@ -172,6 +195,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   });
   const loop = createLoop({
     driver,
+    rescue: lockOut.rescue,
     pass: async (input, passSignal) => {
       const stop = metrics.passSeconds.startTimer();
       const fingerprint = await pass(input, passSignal);
@@ -213,6 +237,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       source.run(signal),
       secrets.run(signal),
       loop.run(signal),
+      lockOut.run(signal),
       publisher.run(signal),
       information.run(signal),
     ]);

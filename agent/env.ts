@@ -121,6 +121,12 @@ export const agentEnvSchema = z.object({
     .describe(
       'Driver `icn`: interval of writing NAT and network firewall rules again, because a restart of the firewall removes them and the API does not show that; 0: never.',
     ),
+  SDEWAN_COMMIT_CONFIRM: z
+    .union([z.literal('off'), envField.int(5, 600)])
+    .default('off')
+    .describe(
+      'Seconds from the end of a reload in which the agent must go on reaching the API server by new connections, or the change is undone; `off`: changes stay.',
+    ),
   SDEWAN_HEARTBEAT_INTERVAL_MS: envField
     .int(100, 600_000)
     .default(10_000)

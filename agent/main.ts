@@ -8,6 +8,7 @@ import { readEnv } from '#shared/runtime/env.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { runAgent } from './agent.ts';
+import { apiServerAt } from './lock-out/targets.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
 import { createDriver } from './device/drivers.ts';
 import { ensureOwnLogin } from './device/ubus/login/own-login.ts';
@@ -40,7 +41,8 @@ await runProgram({
     });
     log.info({ purpose: env.SDEWAN_PURPOSE, namespace: env.SDEWAN_NAMESPACE }, 'agent started');
     try {
-      await runAgent({ env, kinds, kube, driver, clock: systemClock, log }, signal);
+      const apiServer = apiServerAt(config);
+      await runAgent({ env, kinds, kube, driver, apiServer, clock: systemClock, log }, signal);
     } finally {
       await kube.close();
     }

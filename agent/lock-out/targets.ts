@@ -1,6 +1,8 @@
 /** Whom the agent must go on reaching, and whether it does: seen by new connections only, name lookup included. */
+import type { KubeConfig } from '#shared/kube/config.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
+import { connectOnce } from '../io/connect.ts';
 
 export type Target = {
   /** For people. */
@@ -8,6 +10,26 @@ export type Target = {
   /** One new connection. Rejects when the target is not reached, or the signal aborts. */
   connect: (signal: AbortSignal) => Promise<void>;
 };
+
+/** A TCP connection is enough: that one is lost undoes nothing. */
+export const coordinatorAt = (url: string): Target => ({
+  name: `the coordinator at ${new URL(url).host}`,
+  connect: (signal) => connectOnce({ url: tcpOf(new URL(url)), tls: {} }, signal),
+});
+
+export const apiServerAt = ({ server, tls }: Pick<KubeConfig, 'server' | 'tls'>): Target => ({
+  name: 'the API server',
+  connect: async (signal) => {
+    const { ca, servername, rejectUnauthorized } = await tls();
+    await connectOnce(
+      { url: new URL(server), tls: { ca, servername, rejectUnauthorized } },
+      signal,
+    );
+  },
+});
+
+const tcpOf = ({ protocol, hostname, port }: URL): URL =>
+  new URL(`http://${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`);
 
 export type Targets = {
   /**

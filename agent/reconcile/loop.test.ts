@@ -60,6 +60,7 @@ const start = async (
     close: async () => undefined,
   };
   const loop = createLoop({
+    rescue: async () => {},
     driver,
     pass: async ({ quiet }, signal) => {
       world.passes += 1;

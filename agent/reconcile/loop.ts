@@ -34,6 +34,8 @@ export type LoopDeps = {
   networks: () => NetworkTable;
   devices: () => DeviceTable;
   paused: () => boolean;
+  /** Before each look. @throws OpenwrtError */
+  rescue: (signal: AbortSignal) => Promise<void>;
   /** The outcome of the latest attempt to reach or change OpenWRT, and when that began. */
   onAttempt: (attempt: Attempt, begun: Moment) => void;
   timings: LoopTimings;
@@ -145,6 +147,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
       let begun = momentNow();
       let isLook = true;
       try {
+        await deps.rescue(lastMoment.signal);
         const found = await look(lastMoment.signal);
         if (found !== 'due') onAttempt({ outcome: found }, begun);
         if (found === 'due' || found === 'differs') {

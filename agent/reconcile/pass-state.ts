@@ -145,7 +145,7 @@ export const afterRejected = (before: PassState, plan: Plan, { partly }: Rejecte
 /** What stands outside of OpenWRT and the rules: specs of earlier passes, and by uid what is left out of this one. */
 export type Circumstances = {
   lastGood: LastGood;
-  refused: ReadonlyMap<string, { revision: string; message: string }>;
+  refused: CompileInput['refused'];
 };
 
 export const planOf = (state: PassState, circumstances: Circumstances): Plan =>

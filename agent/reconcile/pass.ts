@@ -16,6 +16,9 @@ import {
 } from '../device/driver.ts';
 import { createAuthors, type Authors } from './authors.ts';
 import { blame, refuseWarned } from './blame.ts';
+import { changesIn } from '../lock-out/changes.ts';
+import type { LockOut } from '../lock-out/lock-out.ts';
+import type { View } from '../lock-out/view.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
 import { createPatience, takeOver } from './naming.ts';
@@ -44,6 +47,7 @@ export type PassDeps = {
   kernelDrift: KernelDrift;
   pace: Pick<Pace, 'applied'>;
   driver: Driver;
+  lockOut: Pick<LockOut, 'view' | 'begin' | 'written' | 'passed'>;
   clock: Pick<Clock, 'monotonic'>;
   /** Told before the first write and at the end; what it says of a rule may be sent at once. */
   onStanding: (standing: Standing) => void;
@@ -64,16 +68,18 @@ export const createPass = (deps: PassDeps): Pass => {
   let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
   const patience = createPatience(deps.clock);
   const authors = createAuthors();
-  const within = { ...deps, authors };
   const tell = (standing: Standing): void => {
     authors.settle(standing.removed);
     deps.onStanding(standing);
   };
 
   return async (input, signal) => {
+    const view = deps.lockOut.view(input.rules, lastGood.current());
+    const within = { ...deps, authors, view };
+    const seen = { ...input, rules: view.rules };
     const read = await driver.read(signal);
-    refusals.review(input.rules, read.incarnation);
-    const found = afterRead(deps.kinds, input, read, ledger.record());
+    refusals.review(view.rules, read.incarnation);
+    const found = afterRead(deps.kinds, seen, read, ledger.record());
     if (input.paused) {
       tell(standingIn(found, planNow(within, found), authors));
       return found.fingerprint;
@@ -88,19 +94,20 @@ export const createPass = (deps: PassDeps): Pass => {
     const end = await bringAbout(within, { state, plan }, signal);
 
     const standing = standingIn(end.state, end.plan, authors);
-    await lastGood.replace(nextLastGood(lastGood.current(), standing));
+    await lastGood.replace(nextLastGood(view.lastGood(lastGood.current()), standing));
     reached = end.plan.desired;
     kernelDrift.left(standing);
     tell(standing);
+    deps.lockOut.passed(view);
     return end.state.fingerprint;
   };
 };
 
 type Look = { state: PassState; plan: Plan };
-type Within = PassDeps & { authors: Authors };
+type Within = PassDeps & { authors: Authors; view: View };
 
 const planNow = (
-  { lastGood, refusals, authors }: Within,
+  { lastGood, refusals, authors, view }: Within,
   state: PassState,
   search?: Search,
 ): Plan => {
@@ -115,8 +122,8 @@ const planNow = (
           'OpenWRT refuses these rules together; the agent is searching for the one that it refuses',
       },
     ]);
-  const refused = new Map([...heldBack, ...refusals.current()]);
-  const plan = planOf(state, { lastGood: lastGood.current(), refused });
+  const refused = new Map([...heldBack, ...refusals.current(), ...view.refused]);
+  const plan = planOf(state, { lastGood: view.lastGood(lastGood.current()), refused });
   authors.note(plan.verdicts);
   return plan;
 };
@@ -140,18 +147,25 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
   }
 };
 
-/** One write, with what the ledger says before and after it, and with what it tells of the rules. */
+/** One write, with what the ledger and the way back say before and after it, and with what it tells of the rules. */
 const carryOut = async (
   deps: Within,
   { state, plan }: Look,
   search: Search,
   signal: AbortSignal,
 ): Promise<PassState> => {
-  const { clock, driver, ledger, pace } = deps;
-  await ledger.write(beforeApply(state, plan));
-  const begun = clock.monotonic();
-  const result = await driver.apply(plan.deltas, signal);
-  pace.applied(clock.monotonic() - begun);
+  const { clock, driver, ledger, lockOut, lastGood, pace, view } = deps;
+  const { deltas, verdicts } = plan;
+  const changes = changesIn(verdicts, view.lastGood(lastGood.current()), state.kinds);
+  const write = async (): Promise<ApplyResult> => {
+    await ledger.write(beforeApply(state, plan));
+    await lockOut.begin({ changes, deltas, packages: state.packages }, signal);
+    const begun = clock.monotonic();
+    const result = await driver.apply(deltas, signal);
+    pace.applied(clock.monotonic() - begun);
+    return result;
+  };
+  const result = await write().finally(lockOut.written);
   const isDone = result.outcome === 'done';
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);

@@ -26,7 +26,7 @@ export type PlanInput = {
   capabilities: Capabilities;
   lastGood: LastGood;
   /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
-  refused: ReadonlyMap<string, { revision: string; message: string }>;
+  refused: CompileInput['refused'];
   withheld: CompileInput['withheld'];
   /** The packages that can be written to, as they are. */
   observed: ReadonlyMap<string, UciPackage>;

@@ -12,6 +12,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver, ReadResult, UciRename } from '../device/driver.ts';
+import { withoutLockOut, type LockOut } from '../lock-out/lock-out.ts';
 import { createKernelDrift } from './kernel-drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
@@ -60,7 +61,7 @@ export const createOpenwrt = (): MemoryOpenwrt => {
   return openwrt;
 };
 
-const driverOf = (openwrt: MemoryOpenwrt): Driver => {
+export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
   const fingerprint = async (): Promise<string> => JSON.stringify([...openwrt.packages.values()]);
   return {
     name: 'ubus',
@@ -129,7 +130,11 @@ export type TestAgent = {
 };
 
 /** A second one on the same folder is the agent after a restart. */
-export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise<TestAgent> => {
+export const openAgent = async (
+  openwrt: MemoryOpenwrt,
+  folder: string,
+  lockOut: LockOut = withoutLockOut,
+): Promise<TestAgent> => {
   const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
   const standings: Standing[] = [];
   const drifts: (readonly string[])[] = [];
@@ -137,6 +142,7 @@ export const openAgent = async (openwrt: MemoryOpenwrt, folder: string): Promise
   const pace = createPace(openwrt.clock);
   const pass = createPass({
     driver: driverOf(openwrt),
+    lockOut,
     kinds,
     ledger,
     lastGood: await openLastGood(join(folder, 'last-good.json'), silentLogger),

@@ -8,6 +8,7 @@ import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { keptOfStatus } from '../lock-out/status-entry.ts';
 
 export type RuleSourceDeps = {
   client: KubeClient;
@@ -78,10 +79,13 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
   };
 };
 
-/** Agents do not look at statuses. */
-const heldRule = keptRuleSchema.transform(({ apiVersion, kind, metadata, spec }): RuleObject => ({
-  apiVersion,
-  kind,
-  metadata,
-  spec,
-}));
+/** Agents look at nothing else of a status. */
+const heldRule = keptRuleSchema.transform(
+  ({ apiVersion, kind, metadata, spec, status }): RuleObject => ({
+    apiVersion,
+    kind,
+    metadata,
+    spec,
+    ...keptOfStatus(status),
+  }),
+);

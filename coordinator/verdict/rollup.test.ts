@@ -582,3 +582,47 @@ describe('while an agent doubts that its OpenWRT has what it had', () => {
     expect(statusOf(lowered, applied).inSync).toBe(true);
   });
 });
+
+describe('a rule that has cut a pod off', () => {
+  const lost = report([
+    word({
+      state: 'Failed',
+      reason: 'LostConnectivity',
+      message: 'the agent loses the API server',
+    }),
+  ]);
+  const entry = {
+    purpose: rule().purpose,
+    revision: rule().revision,
+    message: 'the agent loses the API server',
+  };
+  const status = roll([{ report: lost }, { target: b, report: applied }]);
+
+  it('is Stalled, and its status says of which CNF and as what', () => {
+    expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'LostConnectivity' });
+    expect(status.lostConnectivity).toEqual(entry);
+  });
+
+  it.each([
+    ['without that pod', [{ target: b, report: applied }]],
+    ['without any pod', []],
+    ['without a report', [{ report: undefined }]],
+    ['when a pod says it in other words', [{ report: lost }]],
+  ])('keeps that %s', (_what, pods) => {
+    expect(roll(pods, { status }).lostConnectivity).toEqual(entry);
+  });
+
+  it.each([
+    ['asks for something else', { revision: 'another', generation: 3 }],
+    ['is for another CNF', { purpose: 'cnf-2' }],
+  ])('does not when it %s', (_what, changes) => {
+    expect(roll([{ report: applied }], { status, ...changes })).not.toHaveProperty(
+      'lostConnectivity',
+    );
+  });
+
+  it('does not say so of the removal of one', () => {
+    const removal = roll([{ report: lost }], { deletedAt: NOW });
+    expect(removal).not.toHaveProperty('lostConnectivity');
+  });
+});

@@ -5,6 +5,7 @@
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/protocol/status.ts';
 import { decide, type Decision } from './decide.ts';
+import { lostConnectivityOf } from './lost-connectivity.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import { strangersAmong } from '../cnf/strangers.ts';
@@ -21,6 +22,16 @@ import { describePods, rankOf, timestamp, truncated } from './wording.ts';
 
 /** `targets`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
 export const rollup = (
+  rule: Rule,
+  targets: readonly Target[],
+  reports: ReadonlyMap<string, PodReport>,
+  context: RollupContext,
+): RuleStatus => {
+  const { lostConnectivity: _before, ...status } = statusOf(rule, targets, reports, context);
+  return { ...status, ...lostConnectivityOf(rule, reports.values()) };
+};
+
+const statusOf = (
   rule: Rule,
   targets: readonly Target[],
   reports: ReadonlyMap<string, PodReport>,

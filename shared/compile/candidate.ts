@@ -192,9 +192,9 @@ const unknownToApi = ({ kind, uci }: KindDefinition): Hindrance | undefined =>
 
 const refusal = ({ rule, revision }: Version, { refused }: CompileInput): Hindrance | undefined => {
   const refusedAs = refused.get(rule.metadata.uid);
-  return refusedAs?.revision === revision
-    ? { verdict: 'failed', reason: 'RefusedByOpenwrt', message: refusedAs.message }
-    : undefined;
+  if (refusedAs?.revision !== revision) return undefined;
+  const { verdict = 'failed', reason = 'RefusedByOpenwrt', message } = refusedAs;
+  return { verdict, reason, message };
 };
 
 const unknownNetwork = (

@@ -20,6 +20,14 @@ export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; 
 
 export const secretKey = (name: string, key: string): string => `${name}/${key}`;
 
+/** `reason`: RefusedByOpenwrt when absent; `verdict`: failed. */
+export type LeftOut = {
+  revision: string;
+  message: string;
+  reason?: Reason;
+  verdict?: 'pending' | 'failed';
+};
+
 export type CompileInput = {
   /** Every rule CR of this purpose and namespace, those being deleted included, in any order. */
   rules: readonly RuleObject[];
@@ -35,8 +43,8 @@ export type CompileInput = {
   observed: ReadonlyMap<string, UciPackage>;
   /** `package.section` of everything that the ledger says is ours. */
   ledger: ReadonlySet<string>;
-  /** By uid: rules that OpenWRT refused as a whole set, left out until they change. */
-  refused: ReadonlyMap<string, { revision: string; message: string }>;
+  /** By uid: rules that OpenWRT refused as a whole set, or that are left out for another reason, until they change. */
+  refused: ReadonlyMap<string, LeftOut>;
   /** By uid: rules of which nothing is touched, whatever OpenWRT has for them, and why. */
   withheld?: ReadonlyMap<string, { reason: Reason; message: string }> | undefined;
 };

@@ -107,6 +107,12 @@ export const settings: Readonly<Record<string, Setting>> = {
     meaning: "Secret whose `ca.crt` signs OpenWRT's certificate",
     set: (openwrtCaSecret) => ({ openwrtCaSecret }),
   }),
+  'commit-confirm': setting(z.union([z.literal('off'), z.coerce.number().int().min(5).max(600)]), {
+    allowed: 'off, or seconds from 5 to 600',
+    meaning:
+      'how long after a change the agent watches that it still reaches the API server, or undoes the change',
+    set: (value) => ({ commitConfirm: String(value) }),
+  }),
   'log-level': setting(z.enum(logLevels), {
     allowed: listed(logLevels),
     meaning: 'lowest level that the agent logs',

@@ -34,6 +34,7 @@ export const environmentOf = (purpose: string, options: InjectOptions): EnvVar[]
   { name: 'SDEWAN_PAUSED_FILE', value: `${MOUNTS.identity}/paused` },
   { name: 'SDEWAN_SERVICE_ACCOUNT_DIR', value: MOUNTS.serviceAccount },
   { name: STATE_DIRECTORY_ENV, value: STATE_DIRECTORY },
+  ...optional('SDEWAN_COMMIT_CONFIRM', options.commitConfirm),
   { name: 'SDEWAN_LOG_LEVEL', value: options.logLevel },
   ...optional(WITHOUT_KINDS_ENV, options.withoutKinds?.join(',') || undefined),
 ];

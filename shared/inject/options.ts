@@ -28,6 +28,8 @@ export type InjectOptions = {
   loginSecret?: string | undefined;
   /** Secret in the pod's namespace whose `ca.crt` signs OpenWRT's certificate. */
   openwrtCaSecret?: string | undefined;
+  /** Seconds, or `off`; the agent's own default when absent. */
+  commitConfirm?: string | undefined;
   logLevel: LogLevel;
   resources: { requests: Record<string, string>; limits: Record<string, string> };
   /** Kinds that the pod's service account may not read, so that the agent does not wait for them. */

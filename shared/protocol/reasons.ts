@@ -35,6 +35,8 @@ export const reasons = {
   NameConflict: 'an older rule has the same name on OpenWRT, where - and . become _',
   NameTooLong: 'the name is longer than OpenWRT allows',
   RefusedByOpenwrt: 'OpenWRT refuses or ignores what the rule asks for',
+  LostConnectivity:
+    'the agent does not reach the API server with the rule, so it is left out until it changes; pods keep in force what they had before',
   NotInForce: 'OpenWRT has the rule in its configuration, and its kernel lacks a part of it',
   UnsupportedByDriver: 'this OpenWRT or its API does not support what the rule asks for',
   OpenwrtUnreachable: 'OpenWRT does not answer the agent, or refuses its login',

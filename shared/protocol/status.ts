@@ -43,6 +43,13 @@ export const podProblemSchema = z.object({
 });
 export type PodProblem = z.infer<typeof podProblemSchema>;
 
+/** Which CNF a rule has cut off from the API server: pods of it that start leave the rule out while it has this revision. */
+export const lostConnectivitySchema = z.object({
+  purpose: z.string().max(63).describe('The CNF.'),
+  revision: z.string().max(64).describe('Hash of what the rule asked for.'),
+  message: z.string().max(1_024).describe('What a pod of it has found.'),
+});
+
 export const ruleStatusSchema = z.object({
   observedGeneration: z
     .int()
@@ -90,6 +97,11 @@ export const ruleStatusSchema = z.object({
     .max(MAX_LISTED_PODS)
     .optional()
     .describe('Pods that are not in sync, or that block the deletion, and why; the first ten.'),
+  lostConnectivity: lostConnectivitySchema
+    .optional()
+    .describe(
+      'The rule has cut a pod off from the API server. New pods leave it out until it changes.',
+    ),
   conditions: z
     .array(conditionSchema)
     .max(16)

@@ -157,8 +157,9 @@ beforeAll(async () => {
     packages: ['firewall'],
     log: silentLogger,
   });
+  const apiServer = { name: 'the API server', connect: async () => {} };
   ended = runAgent(
-    { env, kinds, kube, driver, clock: clock.agent, log: silentLogger },
+    { env, kinds, kube, driver, apiServer, clock: clock.agent, log: silentLogger },
     stopping.signal,
   );
   await told('Applied', 'good');

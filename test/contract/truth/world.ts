@@ -19,6 +19,7 @@ import { openLastGood } from '../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../agent/reconcile/kernel-drift.ts';
 import { createPace } from '../../../agent/reconcile/pace.ts';
 import { createPass } from '../../../agent/reconcile/pass.ts';
+import { withoutLockOut } from '../../../agent/lock-out/lock-out.ts';
 import { createRefusals } from '../../../agent/reconcile/refusals.ts';
 import { NOTHING_KNOWN } from '../../../agent/reconcile/standing.ts';
 import { buildReports } from '../../../agent/report/build.ts';
@@ -111,6 +112,7 @@ export const startWorld = async (
     const reports = () => buildReports({ standing, told: 'holds', hindrance: '' });
     let rules: readonly RuleObject[] = [];
     const runPass = createPass({
+      lockOut: withoutLockOut,
       driver,
       kinds,
       ledger: await openLedger(inFolder('ledger.json'), silentLogger),

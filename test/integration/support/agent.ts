@@ -7,6 +7,7 @@ import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import { createLogger, type Logger } from '#shared/runtime/log.ts';
+import { apiServerAt } from '../../../agent/lock-out/targets.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/device/drivers.ts';
@@ -61,7 +62,9 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
   const log =
     options.log ??
     createLogger({ name: 'agent', level: process.env['TEST_LOG_LEVEL'] ?? 'silent' });
-  const kube = createKubeClient({ config: await loadKubeConfig({ kubeconfig }) });
+  const config = await loadKubeConfig({ kubeconfig });
+  const kube = createKubeClient({ config });
+  const apiServer = apiServerAt(config);
   const driver = createDriver({
     wanted: env.SDEWAN_DRIVER,
     target: { url: env.SDEWAN_OPENWRT_URL },
@@ -72,7 +75,10 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
     log,
   });
   const stopping = new AbortController();
-  const ended = runAgent({ env, kinds, kube, driver, clock: systemClock, log }, stopping.signal);
+  const ended = runAgent(
+    { env, kinds, kube, driver, apiServer, clock: systemClock, log },
+    stopping.signal,
+  );
   // Told by stop(); until then it must not count as unhandled.
   ended.catch(() => undefined);
   return {

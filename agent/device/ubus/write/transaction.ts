@@ -57,7 +57,6 @@ export const runTransaction = async (
   });
   if ('outcome' in reloaded)
     return undo(path, isLate ? { ...transaction, isKept: true } : transaction, reloaded, written);
-  // Commit-confirm belongs here: before the change is made permanent, see that the API server is still reached.
   if (!isLate) await keep();
   return { outcome: 'done', states: written, warnings: reloaded };
 };

@@ -7,6 +7,7 @@ import { parseNetworks } from '#shared/compile/networks.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver } from '../../../../agent/device/driver.ts';
+import { withoutLockOut, type LockOut } from '../../../../agent/lock-out/lock-out.ts';
 import { openLedger } from '../../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
@@ -69,7 +70,12 @@ export type Place = Pick<TestOpenwrt, 'clock' | 'folder' | 'usernameFile' | 'pas
 /** A second one in the same folder is the agent after a restart of its container. */
 export const openPass = async (
   openwrt: Place,
-  options: { networks?: string; driver?: Driver; secrets?: ReadonlyMap<string, string> } = {},
+  options: {
+    networks?: string;
+    driver?: Driver;
+    secrets?: ReadonlyMap<string, string>;
+    lockOut?: (driver: Driver) => LockOut;
+  } = {},
 ): Promise<TestPass> => {
   const { clock } = openwrt;
   const driver =
@@ -90,8 +96,10 @@ export const openPass = async (
   let standing: Standing = NOTHING_KNOWN;
   let drift = 0;
   const transactions: string[] = [];
+  const lockOut = options.lockOut?.(driver) ?? withoutLockOut;
   const pass = createPass({
     driver,
+    lockOut,
     kinds,
     ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
     lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
@@ -116,6 +124,7 @@ export const openPass = async (
     clock.until(pass({ ...known, rules, quiet: true }, NEVER));
   const loopParts = (rules: () => readonly RuleObject[]): LoopParts => ({
     driver,
+    rescue: lockOut.rescue,
     pass,
     refusals,
     kernelDrift,
