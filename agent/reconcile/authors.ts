@@ -1,16 +1,19 @@
 /**
  * Which rule each section of ours was made for, and which deleted rules are gone, as far as this process knows: so that what is left of one
  * rule holds up no other, and what was gone is said to be gone while its sections are. After a restart it is learnt anew by the first
- * pass; a section whose rule is not known stands for all rules of its package.
+ * pass; a section whose rule is not known stands for all rules of its package. A rule that has left the list, as one does that was given
+ * another purpose, is spoken of until nothing of it is there: it may be deleted before that, and the coordinator must know who has it.
  */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';
 
 export type Authors = {
-  /** Sections that are wanted, and for whom. Rules that are not in the list any more are forgotten. */
+  /** All rules, with the sections that are wanted for them. */
   note: (verdicts: readonly Verdict[]) => void;
   /** Uid of the rule that `package.section` was last made for. */
   of: (key: string) => string | undefined;
+  /** Of each rule that is not in the list any more and has not been removed yet: that it is unwanted. */
+  leaving: () => readonly Verdict[];
   /** These rules are gone, and no others. */
   settle: (removed: ReadonlySet<string>) => void;
   wasRemoved: (uid: string) => boolean;
@@ -19,21 +22,42 @@ export type Authors = {
 export const createAuthors = (): Authors => {
   let authors: ReadonlyMap<string, string> = new Map();
   let removed: ReadonlySet<string> = new Set();
+  let listed: ReadonlyMap<string, Verdict> = new Map();
+  let leaving: ReadonlyMap<string, Verdict> = new Map();
   return {
     note: (verdicts) => {
-      const uids = new Set(verdicts.map(({ rule }) => rule.metadata.uid));
-      const now = verdicts.flatMap(({ rule, sections }) =>
+      const now = byUid(verdicts);
+      const left = [...listed].filter(([uid]) => !removed.has(uid));
+      const unlisted = [...leaving, ...left].filter(([uid]) => !now.has(uid));
+      [listed, leaving] = [now, new Map(unlisted)];
+      const wanted = verdicts.flatMap(({ rule, sections }) =>
         sections.map((section): [string, string] => [
           ledgerKey(section.package, section.name),
           rule.metadata.uid,
         ]),
       );
-      authors = new Map([...[...authors].filter(([, uid]) => uids.has(uid)), ...now]);
+      const isKnown = (uid: string): boolean => listed.has(uid) || leaving.has(uid);
+      authors = new Map([...[...authors].filter(([, uid]) => isKnown(uid)), ...wanted]);
     },
     of: (key) => authors.get(key),
+    leaving: () => [...leaving.values()].map(unwanted),
     settle: (uids) => {
       removed = uids;
+      leaving = new Map([...leaving].filter(([uid]) => !uids.has(uid)));
     },
     wasRemoved: (uid) => removed.has(uid),
   };
 };
+
+const byUid = (verdicts: readonly Verdict[]): ReadonlyMap<string, Verdict> =>
+  new Map(verdicts.map((verdict) => [verdict.rule.metadata.uid, verdict]));
+
+const unwanted = ({ rule, revision }: Verdict): Verdict => ({
+  rule,
+  revision,
+  generationInForce: undefined,
+  verdict: 'unwanted',
+  reason: 'Removing',
+  message: '',
+  sections: [],
+});

@@ -165,7 +165,7 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
 export const standingIn = (
   state: PassState,
   plan: Plan,
-  authors: Pick<Authors, 'of' | 'wasRemoved'>,
+  authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>,
 ): Standing =>
   standingOf({
     rules: state.input.rules,

@@ -46,6 +46,23 @@ const put = (name: string, ...sections: UciSection[]): void => {
 };
 
 describe('a pass', () => {
+  it('speaks of a rule that has left its purpose for as long as anything of it is there', async () => {
+    await agent.run([drop('a'), drop('b')]);
+    openwrt.onApply = () => {
+      throw new Error('no answer');
+    };
+    await expect(agent.run([drop('b')])).rejects.toThrow();
+    await expect(agent.run([drop('b')])).rejects.toThrow();
+    expect(saidOf(agent)).toEqual({ b: 'wanted Applying', a: 'unwanted Removing' });
+    openwrt.onApply = () => undefined;
+    await agent.run([drop('b')]);
+    expect(saidOf(agent)).toEqual({ b: 'wanted Applying' });
+    // It may come back.
+    await agent.run([drop('a'), drop('b')]);
+    await agent.run([drop('a'), drop('b')]);
+    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
+  });
+
   it('keeps the next change waiting for as long as its own took, at least', async () => {
     openwrt.onApply = () => openwrt.clock.advance(300);
     await agent.run([drop('a')]);

@@ -25,7 +25,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     unsettled: new Set(),
     untaken: new Set(),
     lacking: new Map(),
-    authors: { of: () => undefined, wasRemoved: () => false },
+    authors: { of: () => undefined, leaving: () => [], wasRemoved: () => false },
     warningOf: () => undefined,
     ...change,
   });
@@ -79,6 +79,7 @@ describe('a deleted rule is gone', () => {
   const there = new Map([packageOf('firewall', ours, stray)]);
   const by = (verdict: Verdict, removed: readonly Verdict[] = []): StandingInput['authors'] => ({
     of: (key) => (key === `firewall.${stray.name}` ? uidOf(verdict) : undefined),
+    leaving: () => [],
     wasRemoved: (uid) => removed.some((each) => uidOf(each) === uid),
   });
   const unsettled = new Set(['firewall']);
@@ -101,7 +102,10 @@ describe('a deleted rule is gone', () => {
       gone: false,
     },
     'still, when it was gone before such a section came': {
-      change: { observed: there, authors: { of: () => undefined, wasRemoved: () => true } },
+      change: {
+        observed: there,
+        authors: { of: () => undefined, leaving: () => [], wasRemoved: () => true },
+      },
       gone: true,
     },
     'whatever is there of a kind that the API server does not serve': {

@@ -11,7 +11,7 @@ import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
 
 export type Standing = {
-  /** Empty until the first pass. */
+  /** Of all rules, and of those that have left the list while something of them is there. Empty until the first pass. */
   verdicts: readonly Verdict[];
   /** `package.section` of what was read back as desired, with its service reloaded since, and with nothing lacking in the kernel. */
   inForce: ReadonlySet<string>;
@@ -57,7 +57,7 @@ export type StandingInput = {
   untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
   kernelUnread?: string | undefined;
-  authors: Pick<Authors, 'of' | 'wasRemoved'>;
+  authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>;
   warningOf: (uciPackage: string, section: string) => string | undefined;
 };
 
@@ -85,15 +85,17 @@ export const standingOf = (input: StandingInput): Standing => {
   const { kinds, unserved } = ownership;
   const isOurs = (name: string) => isOursIn(name, ownership);
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
-  const { verdicts } = plan;
+  const leaving = input.authors.leaving();
+  const removed = removedIn([...plan.verdicts, ...leaving], input, packages);
+  const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
   const { kernelUnread, paused } = input;
   return {
-    verdicts,
+    verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
     lacking,
     paused,
     kernelUnread,
-    removed: removedIn(input, packages),
+    removed,
     warnings,
     unusable,
     packages,
@@ -103,14 +105,15 @@ export const standingOf = (input: StandingInput): Standing => {
 
 /** One that was gone before is so while none of its sections is there, whatever is under way in their package. */
 const removedIn = (
+  verdicts: readonly Verdict[],
   input: StandingInput,
   packages: ReadonlyMap<string, string>,
 ): ReadonlySet<string> => {
-  const { authors, plan } = input;
+  const { authors } = input;
   const { strays, left } = straysIn(input);
   const isSettled = ({ kind }: RuleObject): boolean => !strays.has(packages.get(kind) ?? '');
   return new Set(
-    plan.verdicts
+    verdicts
       .filter(({ verdict }) => verdict === 'unwanted')
       .map(({ rule }) => rule)
       .filter((rule) => !left.has(rule.metadata.uid))
