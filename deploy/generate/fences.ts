@@ -5,6 +5,8 @@
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
+import { specSchemaOf } from './crd.ts';
+import { largestOf } from './spec-size.ts';
 
 type Named = Pick<Resource, 'group' | 'plural' | 'scope'>;
 
@@ -81,6 +83,25 @@ const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
   return [{ name: 'isOfAKindThatItMakes', expression }];
 };
 
+/** What kubectl keeps of an object that it applies is escaped: it is up to twice as long. */
+const ESCAPED = 2;
+const LEAST_FOR_ANNOTATIONS = 32_768;
+/** The API server allows no more of any object. */
+const MOST_FOR_ANNOTATIONS = 262_144;
+
+const annotationLimit = (rules: readonly KindDefinition[]): object[] => {
+  const limits = rules.flatMap((rule): [plural: string, limit: number][] => {
+    const limit = ESCAPED * largestOf(specSchemaOf(rule), `${rule.kind}.spec`);
+    return limit > LEAST_FOR_ANNOTATIONS
+      ? [[rule.plural, Math.min(limit, MOST_FOR_ANNOTATIONS)]]
+      : [];
+  });
+  const cases = limits.map(
+    ([plural, limit]) => `request.resource.resource == '${plural}' ? ${limit} : `,
+  );
+  return [{ name: 'most', expression: `${cases.join('')}${LEAST_FOR_ANNOTATIONS}` }];
+};
+
 /** `rules` are also among `resources`. */
 export const fenceBlocks = (
   resources: readonly Resource[],
@@ -101,5 +122,6 @@ export const fenceBlocks = (
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
+  'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });

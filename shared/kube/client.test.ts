@@ -159,6 +159,28 @@ describe('requests', () => {
     });
   });
 
+  it('have as many items a page as fit, however large they are', async () => {
+    const page = (of: number, size: number, next?: string) => ({
+      body: {
+        metadata: { resourceVersion: '7', ...(next && { continue: next }) },
+        items: Array.from({ length: of }, () => ({ ...pod, spec: 'x'.repeat(size) })),
+      },
+    });
+    answers.push(page(8, 10, 'a'), page(16, 300_000, 'b'), page(3, 2_000_000, 'c'));
+    answers.push(page(1, 10, 'd'), page(2, 10, 'e'), page(3, 10), page(5, 10));
+    await client.list(rules, { pageSize: 6_000, timeoutMs: 20_000 });
+    await client.list(rules, { pageSize: 5 });
+    expect(seen.map(({ url }) => /limit=(\d+)/.exec(url)?.[1])).toEqual([
+      '8',
+      '16',
+      '3',
+      '1',
+      '2',
+      '4',
+      '5',
+    ]);
+  });
+
   it('keep of the metadata what somebody reads, and all else of an object', async () => {
     const managedFields = [{ manager: 'kubectl' }];
     answers.push({

@@ -111,6 +111,10 @@ export type KubeClientOptions = Omit<TransportOptions, 'config'> & {
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** The server sends a watch's headers at once; one that has none by then is given up. */
 const WATCH_OPEN_TIMEOUT_MS = 30_000;
+/** Objects can be as large as etcd takes them, and nothing tells how large they are before they are there. */
+const FIRST_PAGE = 8;
+/** Of the text of a page: many lists are taken at once, and what is made of a text has several times its size. */
+const PAGE_LENGTH = 1_048_576;
 const PATCH_TYPES = {
   /** JSON is YAML. */
   apply: 'application/apply-patch+yaml',
@@ -137,13 +141,20 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     const attempted = say('list', r, call);
     const schema = listSchemaOf(r);
     const items: T[] = [];
+    const { pageSize } = call;
+    let limit = pageSize && Math.min(FIRST_PAGE, pageSize);
     for (let next: string | undefined; ;) {
-      const query = queryString({ ...selectors(call), limit: call.pageSize, continue: next });
+      let length = 0;
+      const onLength = (of: number): void => {
+        length = of;
+      };
+      const query = queryString({ ...selectors(call), limit, continue: next });
       const path = collectionPath(r, call.namespace) + query;
-      const page = await json(call, schema, { attempted, method: 'GET', path });
+      const page = await json(call, schema, { attempted, method: 'GET', path, onLength });
       for (const item of page.items ?? []) items.push(item);
       next = page.metadata.continue;
       if (!next) return { items, resourceVersion: page.metadata.resourceVersion };
+      if (limit && pageSize) limit = nextLimit(limit, length, pageSize);
     }
   };
   return {
@@ -189,6 +200,10 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     close: transport.close,
   };
 };
+
+/** Twice as many objects as long as they are small; of large ones as many as a page should have, however large they are. */
+const nextLimit = (limit: number, length: number, largest: number): number =>
+  Math.max(1, Math.min(largest, 2 * limit, Math.floor((limit * PAGE_LENGTH) / length)));
 
 const listSchemaOf = <T extends object>(r: ResourceType<T>) => {
   const typed = { apiVersion: apiVersionOf(r), kind: r.kind };

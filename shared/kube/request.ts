@@ -18,6 +18,8 @@ export type Exchange = {
   signal?: AbortSignal | undefined;
   /** Until the headers of the answer, and for `requestJson` until its end. */
   timeoutMs: number;
+  /** Told how long the answer of `requestJson` is, in UTF-16 units. */
+  onLength?: (length: number) => void;
 };
 
 export type RequesterDeps = { config: KubeConfig; transport: Transport; userAgent: string };
@@ -33,7 +35,9 @@ export const requestJson = async <T>(
   const whole = async (cut: AbortSignal): Promise<T> => {
     const { body } = await send(deps, exchange, cut);
     try {
-      return parseAnswer(exchange.attempted, await body.text(), schema);
+      const text = await body.text();
+      exchange.onLength?.(text.length);
+      return parseAnswer(exchange.attempted, text, schema);
     } catch (error) {
       throw error instanceof KubeError ? error : failure(exchange, error);
     }

@@ -94,6 +94,60 @@ const purposes = ({ closed }: Places): Case[] => [
   },
 ];
 
+const sizes = ({ closed }: Places): Case[] => {
+  const annotated = (length: number) =>
+    zone(closed, 'lan2', { annotations: { a: 'x'.repeat(length) } });
+  const named = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']));
+  const forwarding = (annotations: Record<string, string>) =>
+    withMetadata(rule('FirewallForwarding', 'f', { src: 'lan1', dest: 'lan1' }), {
+      namespace: closed,
+      annotations,
+    });
+  const withOne = (length: number) => forwarding({ a: 'x'.repeat(length - 1) });
+  const withMany = (count: number) =>
+    forwarding(
+      Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`a${1_000 + index}`, 'xxxxx']),
+      ),
+    );
+  return [
+    {
+      policy: 'sdewan-size',
+      message: 'metadata.annotations: must be at most 32768 characters long in all',
+      who: 'tenant',
+      denied: {
+        'create a rule with an annotation that is larger than any copy of it': create(
+          withOne(32_769),
+        ),
+        'create a rule with many small ones': create(withMany(3_300)),
+      },
+      allowed: {
+        'create a rule with 32 KiB of them': create(withOne(32_768)),
+        'create a rule with many that are small together': create(withMany(3_200)),
+        'create a rule of a kind whose spec can be larger with more of them': create(
+          annotated(60_000),
+        ),
+      },
+    },
+    {
+      policy: 'sdewan-size',
+      message: 'metadata: must have at most 128 labels, finalizers and ownerReferences in all',
+      who: 'tenant',
+      denied: {
+        'create a rule with 129 labels': create(
+          zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...named(128) } }),
+        ),
+      },
+      allowed: {
+        'create a rule with 127': create(
+          zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...named(126) } }),
+        ),
+      },
+    },
+  ];
+};
+
 const ordered = (namespace: string, order: string): object =>
   zone(namespace, 'lan2', { annotations: { [ORDER_ANNOTATION]: order } });
 
@@ -594,6 +648,7 @@ const nudges = ({ closed }: Places): Case[] => {
 
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
+  ...sizes(places),
   ...deletions(places),
   ...programs(places),
   ...buckets(places),
