@@ -153,7 +153,10 @@ const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord =>
   takenOver: new Map(Object.entries(contents.takenOver)),
   unsettled: new Set(contents.unsettled),
   warnings: new Map(
-    Object.entries(contents.warnings).map(([name, told]) => [name, new Map(Object.entries(told))]),
+    Object.entries(contents.warnings).map(([name, words]) => [
+      name,
+      new Map(Object.entries(words)),
+    ]),
   ),
   comments: contents.comments,
 });
@@ -164,7 +167,7 @@ const contentsOf = (record: LedgerRecord): Contents => ({
   takenOver: Object.fromEntries(record.takenOver),
   unsettled: [...record.unsettled],
   warnings: Object.fromEntries(
-    [...record.warnings].map(([name, told]) => [name, Object.fromEntries(told)]),
+    [...record.warnings].map(([name, words]) => [name, Object.fromEntries(words)]),
   ),
   comments: record.comments,
 });

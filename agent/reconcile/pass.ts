@@ -111,9 +111,9 @@ const planNow = (
   state: PassState,
   search?: Search,
 ): Plan => {
-  const held = new Set(search?.held());
+  const leftOut = new Set(search?.leftOut());
   const heldBack = state.input.rules
-    .filter(({ metadata }) => held.has(metadata.uid))
+    .filter(({ metadata }) => leftOut.has(metadata.uid))
     .map((rule): [string, Refused] => [
       rule.metadata.uid,
       {

@@ -25,7 +25,7 @@ export type PlanInput = {
   secrets: ReadonlyMap<string, string>;
   capabilities: Capabilities;
   lastGood: LastGood;
-  /** By uid: rules that OpenWRT refused, or that are held back while the guilty one is looked for. */
+  /** By uid: rules that OpenWRT refused, or that are left out while the one that it refuses is searched for. */
   refused: CompileInput['refused'];
   withheld: CompileInput['withheld'];
   /** The packages that can be written to, as they are. */

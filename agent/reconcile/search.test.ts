@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSearch } from './search.ts';
 
-/** Tries until nothing is held back; `accepts` tells whether OpenWRT takes a set. */
+/** Tries until nothing is left out; `accepts` tells whether OpenWRT takes a set. */
 const run = (all: readonly string[], accepts: (uids: readonly string[]) => boolean) => {
   const search = createSearch();
   const guilty = new Set<string>();
   let tries = 0;
   for (;;) {
-    const held = new Set(search.held());
-    const tried = all.filter((uid) => !held.has(uid) && !guilty.has(uid));
+    const leftOut = new Set(search.leftOut());
+    const tried = all.filter((uid) => !leftOut.has(uid) && !guilty.has(uid));
     tries += 1;
     if (accepts(tried)) {
       if (!search.accepted()) return { guilty: [...guilty], tries };
@@ -54,11 +54,11 @@ describe('the search for refused rules', () => {
   it('goes on with the others when somebody is named in between', () => {
     const search = createSearch();
     expect(search.refused(() => ['a', 'b', 'c', 'd'])).toBeUndefined();
-    expect(search.held()).toEqual(['c', 'd']);
+    expect(search.leftOut()).toEqual(['c', 'd']);
     search.clear(['b', 'c']);
-    expect(search.held()).toEqual(['d']);
+    expect(search.leftOut()).toEqual(['d']);
     expect(search.refused(() => ['nobody asks anew'])).toBe('a');
-    expect(search.held()).toEqual([]);
+    expect(search.leftOut()).toEqual([]);
     expect(search.refused(() => ['nobody asks anew'])).toBe('d');
     expect(search.accepted()).toBe(false);
   });
@@ -68,7 +68,7 @@ describe('the search for refused rules', () => {
     search.refused(() => ['a', 'b', 'c', 'd']);
     search.clear(['a', 'b']);
     expect(search.refused(() => ['e'])).toBe('e');
-    expect(search.held()).toEqual([]);
+    expect(search.leftOut()).toEqual([]);
     expect(search.refused(() => ['nobody asks anew'])).toBeUndefined();
     search.clear(['c', 'd']);
     expect(search.accepted()).toBe(false);
@@ -81,6 +81,6 @@ describe('the search for refused rules', () => {
     search.refused(() => []);
     search.clear(['b']);
     expect(search.accepted()).toBe(true);
-    expect(search.held()).toEqual([]);
+    expect(search.leftOut()).toEqual([]);
   });
 });

@@ -1,11 +1,11 @@
 /**
  * Finds the rules that OpenWRT refuses when it refuses a whole set without naming any: by halving. Half of the suspects are
- * held back, the others tried; what is accepted stays. n suspects with one guilty take about 2·log2(n) tries.
+ * left out, the others tried; what is accepted stays. n suspects with one guilty take about 2·log2(n) tries.
  */
 
 export type Search = {
   /** Uids that must not be in the next try. */
-  held: () => readonly string[];
+  leftOut: () => readonly string[];
   /**
    * The last try was refused and named nobody. `suspects` (uids, in order) are asked for at the first refusal only.
    * Gives the guilty one when it is found, undefined while the search goes on.
@@ -13,7 +13,7 @@ export type Search = {
   refused: (suspects: () => readonly string[]) => string | undefined;
   /** Somebody was found guilty by other means. */
   clear: (uids: readonly string[]) => void;
-  /** The last try was accepted; whether anything held back is to be tried now. */
+  /** The last try was accepted; whether anything left out is to be tried now. */
   accepted: () => boolean;
 };
 
@@ -26,7 +26,7 @@ export const createSearch = (): Search => {
     return trying.length > 0;
   };
   return {
-    held: () => later.flat(),
+    leftOut: () => later.flat(),
     refused: (suspects) => {
       trying = trying === undefined || trying.length === 0 ? suspects() : trying;
       const [only] = trying;

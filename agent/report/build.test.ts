@@ -40,8 +40,8 @@ const standing = (change: Partial<Standing> = {}): Standing => ({
 const outcome = (change: Partial<BuildInput>) => {
   const [report] = buildReports({
     standing: standing(),
-    told: 'holds',
-    hindrance: '',
+    reading: 'holds',
+    problem: '',
     ...change,
   });
   return [report?.state, report?.reason, report?.message];
@@ -53,8 +53,8 @@ describe('what is said of a rule', () => {
   it('identifies it, with the revision that was compiled', () => {
     const [report] = buildReports({
       standing: standing(),
-      told: 'holds',
-      hindrance: '',
+      reading: 'holds',
+      problem: '',
     });
     expect(report).toEqual({
       kind: 'FirewallRule',
@@ -101,7 +101,7 @@ describe('what is said of a rule', () => {
       ],
     },
     'Pending while the pod is paused and has not got it': {
-      input: { standing: standing({ paused: true, inForce: new Set() }), hindrance: '' },
+      input: { standing: standing({ paused: true, inForce: new Set() }), problem: '' },
       expected: ['Pending', 'Paused', `${PAUSED}: OpenWRT does not have the rule as it is written`],
     },
     'not Removed while the pod is paused and holds something of it': {
@@ -119,7 +119,7 @@ describe('what is said of a rule', () => {
       expected: ['Applied', 'Applied', ''],
     },
     'Pending while a section is not in force, with what hinders it': {
-      input: { standing: standing({ inForce: new Set() }), hindrance: 'another apply is pending' },
+      input: { standing: standing({ inForce: new Set() }), problem: 'another apply is pending' },
       expected: ['Pending', 'Applying', 'another apply is pending'],
     },
     'Failed when OpenWRT complained of a section, in its words': {
@@ -129,11 +129,11 @@ describe('what is said of a rule', () => {
       expected: ['Failed', 'RefusedByOpenwrt', 'OpenWRT ignores it or a part of it: bad address'],
     },
     'Pending when OpenWRT does not answer, whatever was read before': {
-      input: { told: 'silent', hindrance: 'connection refused' },
+      input: { reading: 'silent', problem: 'connection refused' },
       expected: ['Pending', 'OpenwrtUnreachable', 'connection refused'],
     },
     'Pending when OpenWRT has something else that was not read, whatever was read before': {
-      input: { told: 'unread', hindrance: 'it has restarted' },
+      input: { reading: 'unread', problem: 'it has restarted' },
       expected: ['Pending', 'OpenwrtUnread', 'it has restarted'],
     },
     'Pending when its package cannot be read': {
@@ -142,7 +142,7 @@ describe('what is said of a rule', () => {
     },
     'Failed as compiled, also when OpenWRT does not answer': {
       input: {
-        told: 'silent',
+        reading: 'silent',
         standing: standing({
           verdicts: [verdict({ verdict: 'failed', reason: 'InvalidSpec', message: 'spec.src' })],
         }),
@@ -160,7 +160,7 @@ describe('what is said of a rule', () => {
     'not Removed while OpenWRT does not answer': {
       input: {
         standing: standing({ verdicts: [unwanted], removed: new Set(['uid-a']) }),
-        told: 'silent',
+        reading: 'silent',
       },
       expected: ['Pending', 'OpenwrtUnreachable', ''],
     },
@@ -179,7 +179,7 @@ describe('what is said of a rule', () => {
   });
 
   it('is never longer than the protocol allows', () => {
-    const [, , message] = outcome({ told: 'silent', hindrance: 'x'.repeat(5_000) });
+    const [, , message] = outcome({ reading: 'silent', problem: 'x'.repeat(5_000) });
     expect(message).toHaveLength(MAX_MESSAGE_LENGTH);
   });
 });

@@ -3,14 +3,14 @@ import type { Verdict } from '#shared/compile/types.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
 import { isHeld, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
-import type { Told } from './trust.ts';
+import type { Reading } from './trust.ts';
 
 export type BuildInput = {
   standing: Standing;
-  /** Whether what was read may be told. */
-  told: Told;
+  /** Whether what was read may be reported. */
+  reading: Reading;
   /** Why the last attempt to reach or change OpenWRT did not get through; '' when it did. */
-  hindrance: string;
+  problem: string;
 };
 
 type Outcome = { state: RuleState; reason: Reason; message: string };
@@ -28,13 +28,13 @@ export const buildReports = (input: BuildInput): RuleReport[] =>
 const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
   const { reason, message } = verdict;
   if (verdict.verdict === 'failed') return { state: 'Failed', reason, message };
-  const hurdle = hurdleFor(verdict, input);
-  if (hurdle !== undefined) return hurdle;
+  const problemNow = hurdleFor(verdict, input);
+  if (problemNow !== undefined) return problemNow;
   if (verdict.verdict === 'pending') return { state: 'Pending', reason, message };
   return verdict.verdict === 'wanted' ? appliedOrNot(verdict, input) : removedOrNot(verdict, input);
 };
 
-const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Outcome => {
+const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outcome => {
   const { paused, kernelUnread } = standing;
   if (isHeld(standing, verdict)) {
     const usual = kernelUnread === undefined ? 'Applied' : 'AppliedInFiles';
@@ -50,7 +50,7 @@ const appliedOrNot = (verdict: Verdict, { standing, hindrance }: BuildInput): Ou
   const lacking = lack === undefined ? undefined : `the kernel of OpenWRT lacks ${lack}`;
   if (paused) return pausedWith(lacking ?? 'OpenWRT does not have the rule as it is written');
   if (lacking !== undefined) return { state: 'Pending', reason: 'NotInForce', message: lacking };
-  return { state: 'Pending', reason: 'Applying', message: hindrance };
+  return { state: 'Pending', reason: 'Applying', message: problem };
 };
 
 const pausedWith = (what: string): Outcome => ({
@@ -59,19 +59,19 @@ const pausedWith = (what: string): Outcome => ({
   message: `${sentenceOf('Paused')}: ${what}`,
 });
 
-const removedOrNot = ({ rule }: Verdict, { standing, hindrance }: BuildInput): Outcome => {
+const removedOrNot = ({ rule }: Verdict, { standing, problem }: BuildInput): Outcome => {
   if (standing.removed.has(rule.metadata.uid))
     return { state: 'Removed', reason: 'Removed', message: '' };
   if (standing.paused)
     return pausedWith('it removes the rule when the annotation is removed from the pod');
-  return { state: 'Pending', reason: 'Removing', message: hindrance };
+  return { state: 'Pending', reason: 'Removing', message: problem };
 };
 
 /** What keeps anything from being said of the rule now, whatever was read before. */
 const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
-  if (input.told !== 'holds') {
-    const reason = input.told === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
-    return { state: 'Pending', reason, message: input.hindrance };
+  if (input.reading !== 'holds') {
+    const reason = input.reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
+    return { state: 'Pending', reason, message: input.problem };
   }
   const { unusable, packages } = input.standing;
   const why = unusable.get(packages.get(rule.kind) ?? '');

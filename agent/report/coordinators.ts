@@ -37,7 +37,7 @@ export const resolveHost = async (host: string): Promise<readonly string[]> =>
 export const createCoordinators = (deps: CoordinatorsDeps): Publisher => {
   const { clock, log } = deps;
   const streams = new Map<string, Stream>();
-  const told = new Set<string>();
+  const logged = new Set<string>();
 
   const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly string[]> => {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -50,15 +50,15 @@ export const createCoordinators = (deps: CoordinatorsDeps): Publisher => {
   const targetsOf = async (url: URL, signal: AbortSignal): Promise<ReportTarget[] | undefined> => {
     try {
       const addresses = await addressesOf(url, signal);
-      told.delete(url.host);
+      logged.delete(url.host);
       return addresses.map((address) => targetAt(url, address));
     } catch (error) {
-      if (!signal.aborted && !told.has(url.host))
+      if (!signal.aborted && !logged.has(url.host))
         log.warn(
           { host: url.hostname, reason: messageOf(error) },
           'failed to resolve the coordinator',
         );
-      told.add(url.host);
+      logged.add(url.host);
       return undefined;
     }
   };

@@ -19,7 +19,7 @@ export type Snapshot = {
   information?: Information | undefined;
   /** UCI packages of whose comments the coordinator does not know yet. */
   commentsLost?: readonly string[];
-  /** Why what is told of OpenWRT may not hold any more; '' when it does. */
+  /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
   verified: Verified | undefined;
 };
@@ -51,19 +51,20 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let standing: Standing = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
-  let hindrance = 'the agent has not reached OpenWRT yet';
+  let problem = 'the agent has not reached OpenWRT yet';
   const trust = createTrust({ clock, onChange });
   const shown = () => ({
-    told: trust.told(),
+    reading: trust.reading(),
     doubt: trust.doubt(),
     since: trust.verified()?.since,
     secondsSeen: trust.secondsSeen(),
     reachable: trust.reachable(),
-    hindrance,
+    problem,
     passed,
   });
 
-  const hurdle = (): string => (trust.told() === 'holds' ? hindrance : hindrance || trust.doubt());
+  const problemNow = (): string =>
+    trust.reading() === 'holds' ? problem : problem || trust.doubt();
 
   return {
     setStanding: (next) => {
@@ -74,7 +75,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     addAttempt: (attempt, begun) => {
       const before = shown();
       trust.add(attempt, begun);
-      hindrance = 'message' in attempt ? attempt.message : '';
+      problem = 'message' in attempt ? attempt.message : '';
       passed ||= attempt.outcome === 'passed' && !standing.paused;
       if (!isDeepStrictEqual(before, shown())) onChange();
     },
@@ -83,13 +84,13 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     },
     snapshot: () => ({
       openwrt: {
-        reachable: trust.told() !== 'silent',
+        reachable: trust.reading() !== 'silent',
         driver: driver.name,
-        message: hurdle().slice(0, MAX_MESSAGE_LENGTH),
+        message: problemNow().slice(0, MAX_MESSAGE_LENGTH),
         driftRepairs,
       },
       unwatchedKinds: [...source.unwatchedKinds().keys()],
-      rules: buildReports({ standing, told: trust.told(), hindrance: hurdle() }),
+      rules: buildReports({ standing, reading: trust.reading(), problem: problemNow() }),
       information: informationWith(standing, deps.information()),
       commentsLost: deps.commentsLost(),
       doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
@@ -106,10 +107,10 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       const parts = new Map<string, string>();
       const unknown = source.unknownKinds();
       if (unknown.length > 0) parts.set('rules', `not listed yet: ${unknown.join(', ')}`);
-      if (!trust.reachable()) parts.set('openwrt', hindrance);
+      if (!trust.reachable()) parts.set('openwrt', problem);
       if (!passed) {
         const paused = standing.paused ? sentenceOf('Paused') : 'not completed yet';
-        parts.set('first pass', hindrance || paused);
+        parts.set('first pass', problem || paused);
       }
       return parts;
     },

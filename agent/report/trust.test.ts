@@ -25,21 +25,21 @@ describe('what was read is told', () => {
   it('until OpenWRT has been silent for five seconds', () => {
     add(refused);
     clock.advance(SILENCE_MS - 1);
-    expect([trust.told(), changes]).toEqual(['holds', 0]);
+    expect([trust.reading(), changes]).toEqual(['holds', 0]);
     clock.advance(1);
-    expect([trust.told(), changes]).toEqual(['silent', 1]);
+    expect([trust.reading(), changes]).toEqual(['silent', 1]);
   });
 
   it('for five seconds from the begin of the look that was not answered, not from its end', () => {
     add(refused, 4_000);
     clock.advance(1_000);
-    expect(trust.told()).toBe('silent');
+    expect(trust.reading()).toBe('silent');
   });
 
   it('for five seconds from the end of a pass that broke off, which may have gone on for long', () => {
     add({ ...refused, look: false }, 90_000);
     clock.advance(SILENCE_MS - 1);
-    expect(trust.told()).toBe('holds');
+    expect(trust.reading()).toBe('holds');
   });
 
   it('however many looks were not answered before, for no longer', () => {
@@ -48,7 +48,7 @@ describe('what was read is told', () => {
       clock.advance(1_000);
     }
     clock.advance(1_000);
-    expect(trust.told()).toBe('silent');
+    expect(trust.reading()).toBe('silent');
   });
 
   it('over a short silence', () => {
@@ -56,21 +56,21 @@ describe('what was read is told', () => {
     clock.advance(2_000);
     add({ outcome: 'unchanged' });
     clock.advance(60_000);
-    expect([trust.told(), changes]).toEqual(['holds', 0]);
+    expect([trust.reading(), changes]).toEqual(['holds', 0]);
   });
 
   it('for a second after OpenWRT answered with other content, unless that was read', () => {
     add({ outcome: 'differs' });
     clock.advance(UNREAD_MS - 1);
-    expect(trust.told()).toBe('holds');
+    expect(trust.reading()).toBe('holds');
     clock.advance(1);
-    expect([trust.told(), changes]).toEqual(['unread', 1]);
+    expect([trust.reading(), changes]).toEqual(['unread', 1]);
     trust.read();
-    expect(trust.told()).toBe('holds');
+    expect(trust.reading()).toBe('holds');
     add({ outcome: 'differs' });
     trust.read();
     clock.advance(60_000);
-    expect(trust.told()).toBe('holds');
+    expect(trust.reading()).toBe('holds');
   });
 
   it.each<Attempt>([
@@ -80,9 +80,9 @@ describe('what was read is told', () => {
   ])('after a silence not before it was read: %o', (attempt) => {
     add(refused, SILENCE_MS);
     add(attempt);
-    expect(trust.told()).toBe('unread');
+    expect(trust.reading()).toBe('unread');
     trust.read();
-    expect(trust.told()).toBe('holds');
+    expect(trust.reading()).toBe('holds');
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * How far what was read of OpenWRT may still be told, from how the looks at it end. From the first look that is not answered, or that finds
- * something else, nothing becomes newly true; what was true is told on for a moment, since a web server that restarts or one call that is
+ * How far what was read of OpenWRT may still be reported, from how the looks at it end. From the first look that is not answered, or that finds
+ * something else, nothing becomes newly true; what was true is reported for a moment, since a web server that restarts or one call that is
  * lost must not make all rules of the pod flap. Readiness bears a little more.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -14,7 +14,7 @@ export type Verified = {
 };
 
 /** `silent`: OpenWRT does not answer. `unread`: it does, and what it has by now was not read. */
-export type Told = 'holds' | 'unread' | 'silent';
+export type Reading = 'holds' | 'unread' | 'silent';
 
 export type Trust = {
   add: (attempt: Attempt, begun: Moment) => void;
@@ -22,8 +22,8 @@ export type Trust = {
   read: () => void;
   /** Why what was read may not hold any more; '' when it does. */
   doubt: () => string;
-  /** Whether what was read may be told. */
-  told: () => Told;
+  /** Whether what was read may be reported. */
+  reading: () => Reading;
   /** Whether OpenWRT counts as answering, for readiness. */
   reachable: () => boolean;
   verified: () => Verified | undefined;
@@ -37,7 +37,7 @@ export const SILENCE_MS = 5_000;
 export const UNREAD_MS = 1_000;
 /**
  * The kubelet tells the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
- * that is told at once (`coordinator/verdict/unread.ts`).
+ * that is reported at once (`coordinator/verdict/unread.ts`).
  */
 const SECONDS_SEEN = 2;
 export const CHANGED =
@@ -47,20 +47,20 @@ type TrustDeps = { clock: Pick<Clock, 'monotonic' | 'after'>; onChange: () => vo
 
 export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
   let doubt = '';
-  let told: Told = 'silent';
+  let reading: Reading = 'silent';
   let verified: Verified | undefined;
   /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
   let unansweredSince: number | undefined = -Infinity;
   let reachable = false;
-  let pending: { next: Told; cancel: () => void } | undefined;
+  let pending: { next: Reading; cancel: () => void } | undefined;
 
-  const become = (next: Told): void => {
+  const become = (next: Reading): void => {
     pending?.cancel();
     pending = undefined;
-    told = next;
+    reading = next;
   };
-  const becomeIn = (ms: number, next: Told): void => {
-    if (told === next || pending) return;
+  const becomeIn = (ms: number, next: Reading): void => {
+    if (reading === next || pending) return;
     if (ms <= 0) return become(next);
     const cancel = clock.after(ms, () => {
       become(next);
@@ -78,8 +78,8 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
   const answered = (): void => {
     unansweredSince = undefined;
     reachable = true;
-    if (pending?.next === 'silent') become(told);
-    if (told === 'silent') become('unread');
+    if (pending?.next === 'silent') become(reading);
+    if (reading === 'silent') become('unread');
   };
 
   return {
@@ -100,7 +100,7 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
     },
     read: () => become('holds'),
     doubt: () => doubt,
-    told: () => told,
+    reading: () => reading,
     reachable: () => reachable,
     verified: () => verified,
     secondsSeen: () =>

@@ -28,11 +28,11 @@ export const verdictOf = (
   found: readonly FailedCheck[],
   { mode, dryRun }: { mode: ReferenceMode; dryRun: boolean },
 ): ReviewVerdict => {
-  const told = found.filter(({ check }) => check.severity !== 'reference' || mode !== 'off');
+  const reported = found.filter(({ check }) => check.severity !== 'reference' || mode !== 'off');
   const denies = ({ check: { severity } }: FailedCheck): boolean =>
     !dryRun && (severity === 'deny' || (severity === 'reference' && mode === 'deny'));
-  const warnings = told.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
-  const denials = told.filter(denies).map(({ refusal }) => refusal);
+  const warnings = reported.filter((one) => !denies(one)).map(({ refusal }) => refusal.message);
+  const denials = reported.filter(denies).map(({ refusal }) => refusal);
   const [first] = denials;
   return first === undefined
     ? { allowed: true, warnings }

@@ -32,7 +32,7 @@ export type BindingsDeps = ControllerDeps & {
 
 export type BindingsController = Pick<Controller, 'mark' | 'run'> & {
   /**
-   * A CNF is about to appear there: its CA should be there before it, although no watch has told of it yet. For a while the
+   * A CNF is about to appear there: its CA should be there before it, although no watch has shown it yet. For a while the
    * namespace counts as having a CNF.
    */
   announce: (namespace: string) => void;

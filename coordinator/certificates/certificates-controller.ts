@@ -38,7 +38,7 @@ export type Certificates = {
   bundle: () => string;
   onServing: (listener: (pair: Pair) => void) => void;
   onBundle: (listener: (bundle: string) => void) => void;
-  /** Whether a path of a webhook that ends in it was told to the API server by us. */
+  /** Whether a path of a webhook that ends in it was written to the API server by us. */
   isGoodToken: (token: string) => boolean;
   /** When the served certificate ends, milliseconds since 1970: for the metric that people should alert on. */
   expiresAt: () => number;

@@ -14,7 +14,7 @@ export type PathToken = {
 
 /** As the policy on the webhook configurations has it. */
 const FORM = /^[0-9a-f]{32}$/;
-/** An API server that has not heard of the new one goes on for so long. */
+/** An API server that has not received the new one goes on for so long. */
 const GOOD_FOR_MS = 3_600_000;
 /** Certificates with lives of seconds make as many tokens. */
 const MAX_TOKENS = 16;

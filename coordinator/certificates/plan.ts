@@ -30,7 +30,7 @@ export type Step =
 /** `at`: when it is due, milliseconds since 1970. */
 type DatedStep = { step: Exclude<Step['step'], 'wait' | 'bootstrap' | 'make-token'>; at: number };
 
-/** Renewal begins when this part of a certificate's life is over: the rest is for trouble to be noticed and mended. */
+/** Renewal begins when this part of a certificate's life is over: the rest is for problems to be noticed and fixed. */
 const RENEW_AFTER = 2 / 3;
 /** As a part of a serving certificate's life. */
 const LAST_HOURS = 1 / 10;

@@ -19,13 +19,13 @@ import { replaceStatus } from '#shared/kube/fenced.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { isHeld, release } from '../rules/hold.ts';
+import { hasOurFinalizers, removeOurFinalizers } from '../rules/finalizer.ts';
 import { Rules, type RuleVersion } from '../rules/rules.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Family } from './lookup.ts';
 import { Offspring } from './offspring.ts';
 import { planChildren, type Plan } from './plan.ts';
-import { generatorStatus, type Trouble } from './status.ts';
+import { generatorStatus, type GeneratorProblem } from './status.ts';
 import { writeChildren } from './write.ts';
 
 export type ChildrenDeps = ControllerDeps & {
@@ -50,7 +50,7 @@ const CONCURRENCY = 8;
 
 /** What became of the children. */
 type Brought = {
-  trouble: Trouble | undefined;
+  problem: GeneratorProblem | undefined;
   total: number;
   icn: IcnStatus;
   /** When an answer of the DNS ends, or with backoff: a name that is taken may be free then, or the watch has told of a conflict. */
@@ -82,7 +82,8 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     const kind = parent && generating.get(parent.object.kind);
     if (!parent || !kind?.generates) return 'done';
     if (parent.rule.deletedAt !== undefined) {
-      if (isHeld(parent)) await release(client, parent, signal).catch(ignoreChanges);
+      if (hasOurFinalizers(parent))
+        await removeOurFinalizers(client, parent, signal).catch(ignoreChanges);
       return 'done';
     }
     const brought = await bring({ ...kind, generates: kind.generates }, parent, offspring, signal);
@@ -99,21 +100,21 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     const present = offspring.of(parent.rule.uid);
     const unchanged = { total: present.length, icn: {}, again: 'done' } as const;
     if (parent.rule.purpose === undefined)
-      return { ...unchanged, trouble: stalled('NoPurpose', NO_PURPOSE) };
+      return { ...unchanged, problem: stalled('NoPurpose', NO_PURPOSE) };
     const checked = checkSpec(kind, parent.object.spec);
     if ('problem' in checked)
-      return { ...unchanged, trouble: stalled('InvalidSpec', checked.problem.message) };
+      return { ...unchanged, problem: stalled('InvalidSpec', checked.problem.message) };
 
     const found = await resolve(kind.generates.hosts(checked.spec), signal);
     const { addresses, unknown, againInMs, problem } = found;
     const again = againIn(againInMs);
-    if (!addresses) return { ...unchanged, again, trouble: problem };
+    if (!addresses) return { ...unchanged, again, problem };
     const addressesOf = (host: string) => addresses.get(host) ?? [];
     const icn = kind.generates.icnStatus(checked.spec, addressesOf);
     const children = kind.generates.children(checked.spec, addressesOf);
     if ('message' in children) {
       const message = `${children.path}: ${children.message}`;
-      return { ...unchanged, icn, again, trouble: problem ?? passing(message) };
+      return { ...unchanged, icn, again, problem: problem ?? passing(message) };
     }
     const plan = planChildren(
       parent.rule.name,
@@ -124,18 +125,18 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     const written = await write(parent, plan, signal);
     const [silence] = unknown.values();
     return {
-      total: children.length + plan.held.length,
+      total: children.length + plan.waiting.length,
       icn,
-      trouble: written.trouble ?? problem ?? (plan.held.length > 0 ? silence : undefined),
+      problem: written.problem ?? problem ?? (plan.waiting.length > 0 ? silence : undefined),
       again: written.failed === undefined ? again : { failed: written.failed },
     };
   };
 
   const resolve = async (hosts: readonly { path: string; name: string }[], signal: AbortSignal) => {
     const addresses = new Map<string, readonly string[]>();
-    const unknown = new Map<Family, Trouble>();
+    const unknown = new Map<Family, GeneratorProblem>();
     let againInMs = Infinity;
-    let problem: Trouble | undefined;
+    let problem: GeneratorProblem | undefined;
     for (const { path, name } of hosts) {
       const entry = await deps.addresses.get(name, signal);
       againInMs = Math.min(againInMs, entry.againInMs);
@@ -154,15 +155,15 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     parent: RuleVersion,
     plan: Plan,
     signal: AbortSignal,
-  ): Promise<{ trouble: Trouble | undefined; failed?: string }> => {
+  ): Promise<{ problem: GeneratorProblem | undefined; failed?: string }> => {
     try {
       const { taken, again } = await writeChildren(client, parent, plan, signal);
-      if (taken.length === 0) return { trouble: undefined, ...(again && OVERTAKEN) };
+      if (taken.length === 0) return { problem: undefined, ...(again && OVERTAKEN) };
       const message = `${taken.join(', ')} exists already and was not generated from this ${parent.object.kind}`;
-      return { trouble: stalled('NameTaken', message), failed: 'NameTaken' };
+      return { problem: stalled('NameTaken', message), failed: 'NameTaken' };
     } catch (error) {
       if (!isInvalid(error) && !isForbidden(error)) throw error;
-      return { trouble: stalled('ChildRefused', messageOf(error)) };
+      return { problem: stalled('ChildRefused', messageOf(error)) };
     }
   };
 
@@ -173,10 +174,10 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     signal: AbortSignal,
   ): Promise<void> => {
     const { resource, object, rule } = parent;
-    const { trouble, total, icn } = brought;
+    const { problem, total, icn } = brought;
     const status = generatorStatus({
       parent: rule,
-      trouble,
+      problem,
       total,
       icn,
       children: offspring.of(rule.uid).filter(isStaying),
@@ -226,13 +227,17 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
 
 const NO_PURPOSE = sentenceOf('NoPurpose');
 
-const stalled = (reason: Trouble['reason'], message: string): Trouble => ({
+const stalled = (reason: GeneratorProblem['reason'], message: string): GeneratorProblem => ({
   reason,
   message,
   stalled: true,
 });
 
-const passing = (message: string): Trouble => ({ reason: 'NotResolved', message, stalled: false });
+const passing = (message: string): GeneratorProblem => ({
+  reason: 'NotResolved',
+  message,
+  stalled: false,
+});
 
 const notAnswered = (name: string, family: Family): string =>
   `the DNS does not answer for IPv${family} addresses of ${name}; the rules of its last addresses stay in force`;

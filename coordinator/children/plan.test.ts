@@ -14,7 +14,7 @@ const nat = (address: string): Child => ({
 const present = (name: string, address: string, metadata = {}): RuleObject =>
   ruleOf('CNFNAT', name, { dest_ip: address }, metadata);
 
-const summary = ({ create, update, remove }: Omit<Plan, 'held'>) => ({
+const summary = ({ create, update, remove }: Omit<Plan, 'waiting'>) => ({
   create: create.map(({ name, spec }) => `${name} ${spec['dest_ip']}`),
   change: update
     .filter(({ present: { spec }, wanted }) => JSON.stringify(spec) !== JSON.stringify(wanted.spec))
@@ -143,9 +143,9 @@ describe('planChildren', () => {
       { create: [], change: [], remove: [] },
       [],
     ],
-  ])('what is there %s', (_what, unknown, children, there, expected, held) => {
+  ])('what is there %s', (_what, unknown, children, there, expected, waiting) => {
     const plan = planChildren('s', children, there, new Set([unknown]));
     expect(summary(plan)).toEqual(expected);
-    expect(plan.held.map(({ metadata }) => metadata.name)).toEqual(held);
+    expect(plan.waiting.map(({ metadata }) => metadata.name)).toEqual(waiting);
   });
 });

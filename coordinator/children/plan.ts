@@ -17,7 +17,7 @@ export type Plan = {
   update: readonly { present: RuleObject; wanted: Wanted }[];
   remove: readonly RuleObject[];
   /** Neither wanted nor to be removed, as far as is known. */
-  held: readonly RuleObject[];
+  waiting: readonly RuleObject[];
 };
 
 /**
@@ -41,7 +41,7 @@ export const planChildren = (
     create: assigned.flatMap(({ present: one, wanted }) => (one ? [] : [wanted])),
     update: assigned.flatMap(({ present: one, wanted }) => (one ? [{ present: one, wanted }] : [])),
     remove: staying.filter((one) => !kept.has(one) && isFree(one)),
-    held: staying.filter((one) => !kept.has(one) && !isFree(one)),
+    waiting: staying.filter((one) => !kept.has(one) && !isFree(one)),
   };
 };
 

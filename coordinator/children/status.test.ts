@@ -13,7 +13,7 @@ const inSync = { inSync: true, observedGeneration: 1 };
 const statusOf = (changes: Partial<GeneratorFacts>) =>
   generatorStatus({
     parent: rule(),
-    trouble: undefined,
+    problem: undefined,
     total: 1,
     children: [child('a', inSync)],
     icn: {},

@@ -8,7 +8,7 @@ import { timestamp } from '../verdict/wording.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
 
 /** Something that keeps a CR from being what it asks for. */
-export type Trouble = {
+export type GeneratorProblem = {
   reason: ConditionReason | Reason;
   message: string;
   /** Waiting does not help: somebody has to change something. */
@@ -17,7 +17,7 @@ export type Trouble = {
 
 export type GeneratorFacts = {
   parent: Rule;
-  trouble: Trouble | undefined;
+  problem: GeneratorProblem | undefined;
   /** How many it should have. */
   total: number;
   /** Those that are there; none of them is being deleted. */
@@ -31,11 +31,11 @@ export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
   const { parent, total, icn, now } = facts;
   const rules = facts.children.map((child) => ruleOf(child, ''));
   const applied = rules.filter(isInSync).length;
-  const trouble = facts.trouble ?? childTrouble(rules, total);
+  const problem = facts.problem ?? childProblem(rules, total);
   const counts = { total, applied, summary: `${applied}/${total}` };
   const common = { observedGeneration: parent.generation, children: counts, ...icn };
-  if (trouble) {
-    const { reason, message, stalled } = trouble;
+  if (problem) {
+    const { reason, message, stalled } = problem;
     return {
       ...common,
       inSync: false,
@@ -71,7 +71,7 @@ export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
 const isInSync = ({ generation, status }: Rule): boolean =>
   status?.inSync === true && status.observedGeneration === generation;
 
-const childTrouble = (rules: readonly Rule[], total: number): Trouble | undefined => {
+const childProblem = (rules: readonly Rule[], total: number): GeneratorProblem | undefined => {
   const waiting = rules.find((rule) => !isInSync(rule));
   if (!waiting && rules.length === total) return undefined;
   const why = waiting

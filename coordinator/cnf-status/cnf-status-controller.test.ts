@@ -17,8 +17,8 @@ const pod: PodKnowledge = {
   ip: '10.1.1.1',
   ready: true,
   stranger: false,
-  trouble: undefined,
-  told: undefined,
+  problem: undefined,
+  reported: undefined,
 };
 
 let stop: AbortController;
@@ -94,11 +94,11 @@ it('writes at once what has befallen a pod, and paces what its OpenWRT is like',
   controller.mark(pod, true);
   await vi.advanceTimersByTimeAsync(600);
   expect(written).toEqual([undefined]);
-  pods = [{ ...pod, trouble: 'empty' }];
+  pods = [{ ...pod, problem: 'empty' }];
   controller.mark(pod, true);
   await vi.advanceTimersByTimeAsync(600);
   expect(written).toEqual([undefined, 'cnf-1-a: empty']);
-  pods = [{ ...pod, ready: false, trouble: 'empty' }];
+  pods = [{ ...pod, ready: false, problem: 'empty' }];
   controller.mark(pod, false);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(written).toHaveLength(2);

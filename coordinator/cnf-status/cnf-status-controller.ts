@@ -41,7 +41,7 @@ export type CnfStatusDeps = ControllerDeps & {
 };
 
 export type CnfStatusController = {
-  /** Something about the pods of the purpose has changed; `haste`: whether their OpenWRTs can be told of, and not only what they are like. */
+  /** Something about the pods of the purpose has changed; `haste`: whether their OpenWRTs can be reported of, and not only what they are like. */
   mark: (cnf: Cnf, haste: boolean) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -50,7 +50,7 @@ export type CnfStatusController = {
 const COALESCE_MS = cnfStatusResource.coalesceMs;
 /** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
 const WRITE_INTERVAL_MS = 5_000;
-/** The same when the trouble of a pod has begun or ended, and before such a write: whoever looks has to see it within a second. */
+/** The same when the problem of a pod has begun or ended, and before such a write: whoever looks has to see it within a second. */
 const TROUBLE_INTERVAL_MS = 500;
 const TROUBLE_COALESCE_MS = 50;
 /** Of all pods, so it changes most often; ICN's controller writes it as often. */
@@ -167,7 +167,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
 };
 
 const troublesOf = (pods: readonly PodKnowledge[]): string =>
-  JSON.stringify(pods.map(({ name, trouble }) => `${name}: ${trouble}`).toSorted(byText));
+  JSON.stringify(pods.map(({ name, problem }) => `${name}: ${problem}`).toSorted(byText));
 
 const byText = (one: string, other: string): number => (one < other ? -1 : 1);
 

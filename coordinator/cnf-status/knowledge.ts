@@ -26,14 +26,16 @@ export const knowledgeOf = (
     .flatMap((target) => {
       const { name, namespace, purpose, ready, uid } = target;
       if (purpose === undefined) return [];
-      const told = reports.informationOf(uid);
+      const reported = reports.informationOf(uid);
       const stranger = strangers.has(target);
-      const trouble = stranger ? STRANGER : troubleOf(target, sources);
-      return [{ name, namespace, purpose, ...pods.placeOf(uid), ready, stranger, trouble, told }];
+      const problem = stranger ? STRANGER : problemOf(target, sources);
+      return [
+        { name, namespace, purpose, ...pods.placeOf(uid), ready, stranger, problem, reported },
+      ];
     });
 };
 
-const troubleOf = (target: Target, { reports, ...context }: Sources): string | undefined => {
+const problemOf = (target: Target, { reports, ...context }: Sources): string | undefined => {
   const { agent, uid } = target;
   if (agent.state === 'missing') return sentenceOf('AgentMissing');
   const report = reports.of(uid);

@@ -24,14 +24,14 @@ const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
   ip: '10.1.1.1',
   ready: true,
   stranger: false,
-  trouble: undefined,
-  told: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
+  problem: undefined,
+  reported: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
   ...changes,
 });
 
 describe('the status of a CNF', () => {
   it('counts what is up over all pods, and lists them by name', () => {
-    const status = statusOf([pod('b'), pod('a', { trouble: 'its agent has stopped reporting' })]);
+    const status = statusOf([pod('b'), pod('a', { problem: 'its agent has stopped reporting' })]);
     expect(status).toMatchObject({
       pods: { up: 1, total: 2, summary: '1/2' },
       tunnels: { summary: '1/2' },
@@ -53,25 +53,25 @@ describe('the status of a CNF', () => {
   });
 
   it('names a pod that is not of the CNF, and does not count it', () => {
-    const trouble = 'the pod is not counted';
-    const status = statusOf([pod('a'), pod('stranger', { stranger: true, trouble })]);
+    const problem = 'the pod is not counted';
+    const status = statusOf([pod('a'), pod('stranger', { stranger: true, problem })]);
     expect(status).toMatchObject({
       pods: { summary: '1/1' },
-      message: `stranger: ${trouble}`,
-      information: [{ name: 'a' }, { name: 'stranger', message: trouble }],
+      message: `stranger: ${problem}`,
+      information: [{ name: 'a' }, { name: 'stranger', message: problem }],
     });
   });
 
   it("lists what ICN's controller left", () => {
     const leftOvers = [{ package: 'mwan3', type: 'policy', name: 'balance' }];
-    const told = { information: { ...information, leftOvers }, since: 0 };
-    const status = statusOf([pod('a', { told })]);
+    const reported = { information: { ...information, leftOvers }, since: 0 };
+    const status = statusOf([pod('a', { reported })]);
     expect(cnfStatusSchema.parse(status).information?.[0]?.leftOvers).toEqual(leftOvers);
   });
 
   it("is JSON text of ICN's modules in the object for all", () => {
     const [first, second] =
-      classicStatusOf([pod('a'), pod('b', { told: undefined })]).information ?? [];
+      classicStatusOf([pod('a'), pod('b', { reported: undefined })]).information ?? [];
     const modules: { name: string; status: unknown }[] = JSON.parse(first?.status ?? '');
     expect(modules.map(({ name }) => name)).toEqual(['interface', 'ipsec', 'route', 'wan']);
     expect(modules[0]?.status).toEqual([
@@ -88,8 +88,8 @@ describe('the status of a CNF', () => {
     };
     const pods = Array.from({ length: 500 }, (_, at) =>
       pod(`pod-${at}`, {
-        told: { information: much, since: 0 },
-        trouble: at % 2 ? 'x'.repeat(900) : undefined,
+        reported: { information: much, since: 0 },
+        problem: at % 2 ? 'x'.repeat(900) : undefined,
       }),
     );
     for (const status of [statusOf(pods), classicStatusOf(pods)]) {

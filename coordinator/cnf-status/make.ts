@@ -1,4 +1,4 @@
-/** The status of CNFStatus objects out of what the agents told. Pure; the same pods give the same status. */
+/** The status of CNFStatus objects out of what the agents reported. Pure; the same pods give the same status. */
 import type { Information } from '#shared/protocol/information.ts';
 import { MAX_STATUS_PODS, type CnfStatus, type PodStatus } from '#shared/resources/cnf-status.ts';
 import { icnModules } from './icn-modules.ts';
@@ -13,9 +13,9 @@ export type PodKnowledge = {
   ready: boolean;
   /** It is none of the CNF's, though it has its purpose. */
   stranger: boolean;
-  /** Why what was told last may not hold any more; undefined when it does. */
-  trouble: string | undefined;
-  told: { information: Information; since: number } | undefined;
+  /** Why what was reported last may not hold any more; undefined when it does. */
+  problem: string | undefined;
+  reported: { information: Information; since: number } | undefined;
 };
 
 /** etcd takes 1.5 MiB; nobody wants to read that. */
@@ -29,8 +29,8 @@ export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
     ...headOf(pod),
     status: isAvailable(pod) ? 'Available' : 'Not Available',
     ready: pod.ready,
-    ...(pod.trouble === undefined ? {} : { message: pod.trouble }),
-    ...(pod.told && hasRoom ? toldOf(pod.told) : {}),
+    ...(pod.problem === undefined ? {} : { message: pod.problem }),
+    ...(pod.reported && hasRoom ? reportedOf(pod.reported) : {}),
   })),
 });
 
@@ -40,14 +40,14 @@ export const classicStatusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
   information: listed(pods, (pod, hasRoom) => ({
     ...headOf(pod),
     status:
-      pod.told && isAvailable(pod) && hasRoom
-        ? JSON.stringify(icnModules(pod.told.information))
+      pod.reported && isAvailable(pod) && hasRoom
+        ? JSON.stringify(icnModules(pod.reported.information))
         : 'Not Available',
   })),
 });
 
-const isAvailable = ({ told, trouble }: PodKnowledge): boolean =>
-  told !== undefined && trouble === undefined;
+const isAvailable = ({ reported, problem }: PodKnowledge): boolean =>
+  reported !== undefined && problem === undefined;
 
 const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
   name,
@@ -57,7 +57,7 @@ const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
   ...(ip === undefined ? {} : { ip }),
 });
 
-const toldOf = ({ information, since }: NonNullable<PodKnowledge['told']>) => ({
+const reportedOf = ({ information, since }: NonNullable<PodKnowledge['reported']>) => ({
   observedTime: new Date(since).toISOString().replace(/\.\d+Z$/, 'Z'),
   interfaces: information.interfaces,
   wans: information.wans,
@@ -85,21 +85,21 @@ const listed = (
 
 const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
   const counted = pods.filter(({ stranger }) => !stranger);
-  const told = counted
+  const reported = counted
     .filter(isAvailable)
-    .flatMap(({ told: known }) => (known ? [known.information] : []));
+    .flatMap(({ reported: known }) => (known ? [known.information] : []));
   const troubles = inOrder(pods)
-    .filter(({ trouble }) => trouble !== undefined)
-    .map(({ name, trouble }) => `${name}: ${trouble}`);
+    .filter(({ problem }) => problem !== undefined)
+    .map(({ name, problem }) => `${name}: ${problem}`);
   const more = troubles.length - MAX_TROUBLES;
   const message = [
     ...troubles.slice(0, MAX_TROUBLES),
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join('; ');
   return {
-    pods: share(told.length, counted.length),
-    wans: shareUp(told.flatMap(({ wans }) => wans)),
-    tunnels: shareUp(told.flatMap(({ tunnels }) => tunnels)),
+    pods: share(reported.length, counted.length),
+    wans: shareUp(reported.flatMap(({ wans }) => wans)),
+    tunnels: shareUp(reported.flatMap(({ tunnels }) => tunnels)),
     ...(message === '' ? {} : { message: message.slice(0, 2_048) }),
   };
 };

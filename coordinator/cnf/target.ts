@@ -11,7 +11,7 @@ export type AgentContainer =
   | { state: 'missing' }
   /** No state of the container says that it ever ran. `scheduled`: a kubelet may be about to start it. */
   | { state: 'never-started'; scheduled: boolean }
-  /** `startedAt`: of its latest run that the kubelet has told of, which runs or has ended; wall-clock milliseconds. */
+  /** `startedAt`: of its latest run that the kubelet has reported, which runs or has ended; wall-clock milliseconds. */
   | { state: 'started'; startedAt: number | undefined };
 
 export type Target = {

@@ -17,7 +17,7 @@ export type Reporter = { target: Target; purpose: string };
 export type IdentifyDeps = {
   reviewer: TokenReviewer;
   pods: Pick<Pods, 'byName' | 'lookAt'>;
-  /** Of pods that the watch has not told of: anybody can make us ask. */
+  /** Of pods that the watch has not shown: anybody can make us ask. */
   looks: Pick<Rate, 'take'>;
 };
 

@@ -1,4 +1,4 @@
-/** Takes the reports of agents. A refused one changes nothing; what is taken is told to `onReport` before the answer goes out. */
+/** Takes the reports of agents. A refused one changes nothing; what is taken is handed to `onReport` before the answer goes out. */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import {
@@ -22,12 +22,12 @@ export type IntakeDeps = IdentifyDeps & {
   epoch: string;
   /** The number of the term in which this replica leads. */
   term: () => number | undefined;
-  /** Whether the pods are known, so that a report can be told from a spoofed one. */
+  /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
-  /** What an OpenWRT is like was told anew. */
+  /** What an OpenWRT is like was reported anew. */
   onInformation: (target: Target) => void;
-  /** Files of its OpenWRT have lost their comments. Can be told again. */
+  /** Files of its OpenWRT have lost their comments. Can be reported again. */
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   clock: Clock;
@@ -35,7 +35,7 @@ export type IntakeDeps = IdentifyDeps & {
 };
 
 export const MAX_REPORT_BYTES = 1_048_576;
-/** Problems of a malformed report that are told; the first few say it all. */
+/** Problems of a malformed report that are named; the first few say it all. */
 const MAX_DETAILS = 5;
 const CHECK_TIMEOUT_MS = 10_000;
 

@@ -34,11 +34,11 @@ type Entry = {
     | undefined;
   partial: { bootId: string; sequence: number; parts: Map<number, RuleReport[]> } | undefined;
   retired: string[];
-  information: Told | undefined;
+  information: Reported | undefined;
 };
 
-/** What was told of OpenWRT itself, and when that was first heard, wall-clock milliseconds. */
-export type Told = { information: Information; since: number };
+/** What was reported of OpenWRT itself, and when that was first received, wall-clock milliseconds. */
+export type Reported = { information: Information; since: number };
 
 export class Reports {
   readonly #entries = new Map<string, Entry>();
@@ -56,8 +56,8 @@ export class Reports {
     return this.#entries.get(podUid)?.current;
   }
 
-  /** What the agent told last of its OpenWRT, whichever boot it was. */
-  informationOf(podUid: string): Told | undefined {
+  /** What the agent reported last of its OpenWRT, whichever boot it was. */
+  informationOf(podUid: string): Reported | undefined {
     return this.#entries.get(podUid)?.information;
   }
 

@@ -1,5 +1,5 @@
 /**
- * Which Events a change of status is worth: what somebody has to mend, and that all is well again. A cause is told once, however many pods
+ * Which Events a change of status is worth: what somebody has to fix, and that all is well again. A cause is reported once, however many pods
  * come to it one after the other; a pod that goes and comes back is no news of its rules.
  */
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';

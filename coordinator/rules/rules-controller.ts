@@ -17,7 +17,7 @@ import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find } from '#shared/kube/owned.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
-import { hold, isHeld, release } from './hold.ts';
+import { addOurFinalizer, hasOurFinalizers, removeOurFinalizers } from './finalizer.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Rules, RuleVersion } from './rules.ts';
@@ -97,8 +97,8 @@ export class RulesController {
 
   markRule(uid: string): void {
     const version = this.#deps.rules.get(uid);
-    // Until it has our finalizer, a rule can vanish while pods hold it.
-    const urgent = version !== undefined && needsHold(version.rule);
+    // Until it has our finalizer, a rule can vanish while pods have it.
+    const urgent = version !== undefined && needsFinalizer(version.rule);
     this.#controller.mark(uid, urgent ? 0 : (version?.resource.coalesceMs ?? COALESCE_MS));
   }
 
@@ -149,8 +149,8 @@ export class RulesController {
     const { rule } = version;
     if (rule.deletedAt !== undefined)
       return this.#bringAway(version, rule.deletedAt, facts, signal);
-    if (needsHold(rule)) {
-      await hold(this.#deps.client, version, signal);
+    if (needsFinalizer(rule)) {
+      await addOurFinalizer(this.#deps.client, version, signal);
       // The watch brings the version that has it, and marks the rule again.
       return 'done';
     }
@@ -167,11 +167,11 @@ export class RulesController {
     let targets = facts.targetsOf(rule);
     let decision = facts.decide(rule, targets);
     let lookAgain = false;
-    if (decision.remove && isHeld(version)) {
+    if (decision.remove && hasOurFinalizers(version)) {
       targets = await facts.lookForTargets(rule);
       decision = facts.decide(rule, targets);
       if (decision.remove) {
-        await this.#letGo(version, deletedAt, signal);
+        await this.#removeFinalizer(version, deletedAt, signal);
         return 'done';
       }
       lookAgain = true;
@@ -188,10 +188,14 @@ export class RulesController {
     return againIn(Math.min(...times.map((ms) => ms ?? Infinity)));
   }
 
-  async #letGo(version: RuleVersion, deletedAt: number, signal: AbortSignal): Promise<void> {
+  async #removeFinalizer(
+    version: RuleVersion,
+    deletedAt: number,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, clock, log, metrics } = this.#deps;
     const { rule } = version;
-    await release(client, version, signal);
+    await removeOurFinalizers(client, version, signal);
     metrics.finalizersRemoved.inc();
     metrics.removalSeconds.observe(Math.max(0, clock.now() - deletedAt) / 1_000);
     log.info({ rule: nameOf(rule), uid: rule.uid }, 'finalizer of a rule removed');
@@ -252,11 +256,11 @@ export class RulesController {
   }
 }
 
-const needsHold = ({ deletedAt, held, purpose }: Rule): boolean =>
-  deletedAt === undefined && purpose !== undefined && !held;
+const needsFinalizer = ({ deletedAt, hasFinalizer, purpose }: Rule): boolean =>
+  deletedAt === undefined && purpose !== undefined && !hasFinalizer;
 
 /** Namespaces take turns, and in each of them the finalizers, which cannot wait, and the statuses, of which there may be thousands. */
 const turnOf = (rule: Rule | undefined): string =>
-  rule === undefined ? '' : `${rule.namespace}${needsHold(rule) ? '/hold' : ''}`;
+  rule === undefined ? '' : `${rule.namespace}${needsFinalizer(rule) ? '/finalizer' : ''}`;
 
 const nameOf = ({ kind, namespace, name }: Rule): string => `${kind} ${namespace}/${name}`;

@@ -95,7 +95,7 @@ export class Rules {
   }
 
   /**
-   * What the API server answered about a rule. It counts until the watch tells of another version, and not at all when the watch has told
+   * What the API server answered about a rule. It counts until the watch shows another version, and not at all when the watch has shown
    * of a later one: the two come on connections of their own, and a deletion must not be forgotten for the answer to a write before it.
    */
   learn(object: RuleObject): RuleVersion | undefined {

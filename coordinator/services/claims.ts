@@ -143,9 +143,9 @@ const rulesFor = (
   { said, options }: { said: Note[]; options: ExposeOptions },
 ): WantedRule[] => {
   const { namespace, purpose, zone } = place;
-  const obstacle = obstacleOf(service, zone);
-  if (obstacle !== undefined) {
-    said.push({ reason: 'NotExposed', message: obstacle });
+  const problem = whyNotExposed(service, zone);
+  if (problem !== undefined) {
+    said.push({ reason: 'NotExposed', message: problem });
     return [];
   }
   const wanted = service.ports.flatMap((port) =>
@@ -176,7 +176,7 @@ const problemOf = (
   return 'spec' in checked ? undefined : checked.problem.message;
 };
 
-const obstacleOf = (service: Service, zone: string | undefined): string | undefined => {
+const whyNotExposed = (service: Service, zone: string | undefined): string | undefined => {
   if (service.type === 'ExternalName')
     return 'a Service of type ExternalName has no cluster IP; use a CNFService for a host name';
   if (service.clusterIps.includes('None'))

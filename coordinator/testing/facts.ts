@@ -34,7 +34,7 @@ export const rule = (changes: Partial<Rule> = {}): Rule => ({
   revision: 'r2',
   purpose: 'cnf-1',
   deletedAt: undefined,
-  held: true,
+  hasFinalizer: true,
   status: undefined,
   ...changes,
 });

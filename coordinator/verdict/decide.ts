@@ -16,7 +16,7 @@ export type Decision = {
   /** Only of a rule that is being deleted. */
   remove: boolean;
   blockers: readonly Blocker[];
-  /** Pods that could have held the rule: those that block and those that have confirmed. */
+  /** Pods that could have had the rule: those that block and those that have confirmed. */
   candidates: number;
   /** Milliseconds after which time alone may change the decision. */
   recheckInMs: number | undefined;

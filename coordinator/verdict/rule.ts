@@ -14,7 +14,7 @@ export type Rule = {
   purpose: string | undefined;
   /** When deletion was asked for, wall-clock milliseconds. */
   deletedAt: number | undefined;
-  held: boolean;
+  hasFinalizer: boolean;
   status: RuleStatus | undefined;
 };
 
@@ -31,7 +31,7 @@ export const ruleOf = (object: RuleObject, revision: string): Rule => {
     revision,
     purpose: metadata.labels?.[PURPOSE_LABEL] || undefined,
     deletedAt: metadata.deletionTimestamp ? Date.parse(metadata.deletionTimestamp) : undefined,
-    held: metadata.finalizers?.includes(AGENTS_FINALIZER) ?? false,
+    hasFinalizer: metadata.finalizers?.includes(AGENTS_FINALIZER) ?? false,
     status: status.success ? status.data : undefined,
   };
 };

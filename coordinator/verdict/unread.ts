@@ -8,7 +8,7 @@ import type { PodReport } from './pod-report.ts';
 
 const SECOND_MS = 1_000;
 
-/** What is said of it; undefined: no container has, or nothing can be told of it. */
+/** What is said of it; undefined: no container has, or nothing can be known of it. */
 export const unreadSince = (
   { clock }: Pick<PodReport, 'clock'>,
   { othersStartedAt }: Pick<Target, 'othersStartedAt'>,

@@ -4,7 +4,7 @@ import type { PodProblem } from '#shared/protocol/status.ts';
 /** Pods named in one sentence; a status lists up to ten. */
 const MAX_NAMED = 5;
 
-/** `2 of 3 pods: cnf-1-a, cnf-1-b: OpenWRT does not answer; cnf-1-c: …`. Pods with one trouble are named together. */
+/** `2 of 3 pods: cnf-1-a, cnf-1-b: OpenWRT does not answer; cnf-1-c: …`. Pods with the same problem are named together. */
 export const describePods = (problems: readonly PodProblem[], total: number): string => {
   const byMessage = Map.groupBy(problems, ({ message }) => message);
   const sentences = [...byMessage].map(([message, pods]) => `${namesOf(pods)}: ${message}`);

@@ -27,9 +27,9 @@ export type Rendering = {
   references: readonly Reference[];
 };
 
-export type Hindrance = Problem & { verdict: 'pending' | 'failed' };
+export type JudgedProblem = Problem & { verdict: 'pending' | 'failed' };
 /** `isOfSecret`: what is on OpenWRT for the CR stays. */
-type HindranceOfSecret = Hindrance & { isOfSecret?: boolean };
+type ProblemOfSecret = JudgedProblem & { isOfSecret?: boolean };
 
 export type Candidate = {
   rule: RuleObject;
@@ -38,7 +38,7 @@ export type Candidate = {
   /** Best first: the CR as it is, then the last good spec. */
   renderings: readonly Rendering[];
   /** Why the CR as it is has no rendering. */
-  hindrance: Hindrance | undefined;
+  problem: JudgedProblem | undefined;
   /** Of the CR as it is and of the last good spec, rendered or not. */
   references: readonly Reference[];
 };
@@ -55,13 +55,13 @@ export const candidateOf = (
   const older =
     last && last.revision !== revision ? attempt({ rule, kind, ...last }, input) : undefined;
   const inMetadata = checkMetadata(kind, rule);
-  const hindrance = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.hindrance;
+  const problem = inMetadata ? { ...inMetadata, verdict: 'failed' as const } : current.problem;
   const best = inMetadata ? undefined : current.rendering;
   return {
     rule,
     kind,
     revision,
-    hindrance,
+    problem,
     renderings: [best, older?.rendering].filter((rendering) => rendering !== undefined),
     references: [...current.references, ...(older?.references ?? [])],
   };
@@ -77,21 +77,21 @@ type Version = {
 
 type Attempt = {
   references: readonly Reference[];
-  /** With a hindrance: what of it is on OpenWRT already, and stays. */
+  /** With a problem: what of it is on OpenWRT already, and stays. */
   rendering?: Rendering;
-  hindrance?: Hindrance;
+  problem?: JudgedProblem;
 };
 
 const attempt = (version: Version, input: CompileInput): Attempt => {
   const { rule, kind, generation } = version;
   const checked = checkSpec(kind, version.spec);
   if ('problem' in checked) {
-    return { references: [], hindrance: { ...checked.problem, verdict: 'failed' } };
+    return { references: [], problem: { ...checked.problem, verdict: 'failed' } };
   }
   const { spec } = checked;
   const references = kind.references?.(spec) ?? [];
   const context = contextOf(rule, kind, input);
-  const hindrance: HindranceOfSecret | undefined =
+  const problem: ProblemOfSecret | undefined =
     unknownToApi(kind) ??
     refusal(version, input) ??
     unknownNetwork(kind, spec, input) ??
@@ -99,12 +99,12 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
     missingSecret(kind, spec, input) ??
     missingPackage(kind, input) ??
     lacking(kind, spec, context);
-  if (!hindrance) {
+  if (!problem) {
     return { references, ...rendered(kind, spec, context, { generation, references }) };
   }
-  const { isOfSecret, ...words } = hindrance;
+  const { isOfSecret, ...words } = problem;
   const left = isOfSecret ? asItIs({ ...version, spec }, context, input, references) : {};
-  return { references, hindrance: words, ...left };
+  return { references, problem: words, ...left };
 };
 
 const rendered = (
@@ -112,14 +112,14 @@ const rendered = (
   spec: unknown,
   context: RenderContext,
   of: Pick<Rendering, 'generation' | 'references'>,
-): Pick<Attempt, 'rendering' | 'hindrance'> => {
+): Pick<Attempt, 'rendering' | 'problem'> => {
   const sections = uci?.render(spec, context) ?? [];
   const shared = uci?.shared?.(spec, context) ?? [];
   const beside = new Map(
     partsBeside.map((part) => [part.name, (uci && part.desired(uci)?.(spec, context)) ?? []]),
   );
-  const hindrance = sectionTwice(sections);
-  return hindrance ? { hindrance } : { rendering: { ...of, sections, shared, beside } };
+  const problem = sectionTwice(sections);
+  return problem ? { problem } : { rendering: { ...of, sections, shared, beside } };
 };
 
 /**
@@ -148,7 +148,7 @@ const asItIs = (
   return { rendering: { generation, sections, shared: [], beside, references } };
 };
 
-const sectionTwice = (sections: readonly UciSection[]): Hindrance | undefined => {
+const sectionTwice = (sections: readonly UciSection[]): JudgedProblem | undefined => {
   const names = new Set<string>();
   for (const { type, name } of sections) {
     if (names.has(name)) {
@@ -181,7 +181,7 @@ const contextOf = (
 };
 
 /** Kinds without a rendering in any dialect only make other CRs. */
-const unknownToApi = ({ kind, uci }: KindDefinition): Hindrance | undefined =>
+const unknownToApi = ({ kind, uci }: KindDefinition): JudgedProblem | undefined =>
   uci === undefined && kindOf(kind)?.uci !== undefined
     ? {
         verdict: 'failed',
@@ -190,7 +190,10 @@ const unknownToApi = ({ kind, uci }: KindDefinition): Hindrance | undefined =>
       }
     : undefined;
 
-const refusal = ({ rule, revision }: Version, { refused }: CompileInput): Hindrance | undefined => {
+const refusal = (
+  { rule, revision }: Version,
+  { refused }: CompileInput,
+): JudgedProblem | undefined => {
   const refusedAs = refused.get(rule.metadata.uid);
   if (refusedAs?.revision !== revision) return undefined;
   const { verdict = 'failed', reason = 'RefusedByOpenwrt', message } = refusedAs;
@@ -201,7 +204,7 @@ const unknownNetwork = (
   kind: KindDefinition,
   spec: unknown,
   { networks }: CompileInput,
-): Hindrance | undefined => {
+): JudgedProblem | undefined => {
   const unknown = (kind.networks?.(spec) ?? []).find(({ network }) => !networks.has(network));
   if (!unknown) return undefined;
   const known = [...networks.keys()].sort().join(', ') || 'none';
@@ -217,7 +220,7 @@ const missingDevice = (
   kind: KindDefinition,
   spec: unknown,
   { devices }: CompileInput,
-): Hindrance | undefined => {
+): JudgedProblem | undefined => {
   const missing = (kind.devices?.(spec) ?? []).find(
     ({ device }) => deviceIn(devices, device) === undefined,
   );
@@ -243,7 +246,7 @@ const missingSecret = (
   kind: KindDefinition,
   spec: unknown,
   { secrets }: CompileInput,
-): HindranceOfSecret | undefined => {
+): ProblemOfSecret | undefined => {
   const missing = (kind.secrets?.(spec) ?? []).find(
     ({ name, key }) => secrets?.has(secretKey(name, key)) !== true,
   );
@@ -260,7 +263,7 @@ const missingSecret = (
 const missingPackage = (
   { uci }: KindDefinition,
   { observed }: CompileInput,
-): Hindrance | undefined =>
+): JudgedProblem | undefined =>
   uci === undefined || observed.has(uci.package)
     ? undefined
     : {
@@ -273,7 +276,7 @@ const lacking = (
   { uci }: KindDefinition,
   spec: unknown,
   context: RenderContext,
-): HindranceOfSecret | undefined => {
+): ProblemOfSecret | undefined => {
   const [lack] = uci?.lacks?.(spec, context) ?? [];
   return (
     lack && {

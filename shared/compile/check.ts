@@ -47,7 +47,7 @@ export const checkMetadata = (kind: KindDefinition, rule: RuleObject): Problem |
   return undefined;
 };
 
-/** The CRs that a rule refers to; none when its spec is invalid, since that cannot be told then. */
+/** The CRs that a rule refers to; none when its spec is invalid, since they cannot be known then. */
 export const referencesOf = (rule: RuleObject): readonly Reference[] => {
   const kind = kindOf(rule.kind);
   if (!kind?.references) return [];

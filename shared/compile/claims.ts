@@ -4,7 +4,7 @@
  */
 import { placeOf } from '../resources/registry.ts';
 import { uciName } from '../uci/names.ts';
-import type { Candidate, Hindrance } from './candidate.ts';
+import type { Candidate, JudgedProblem } from './candidate.ts';
 import { compare, keyOf } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
 import type { Foreign } from './ownership.ts';
@@ -13,8 +13,8 @@ import type { Foreign } from './ownership.ts';
 export const nameProblems = (
   candidates: readonly Candidate[],
   foreign: Foreign,
-): ReadonlyMap<Candidate, Hindrance> => {
-  const problems = new Map<Candidate, Hindrance>();
+): ReadonlyMap<Candidate, JudgedProblem> => {
+  const problems = new Map<Candidate, JudgedProblem>();
   const owners = new Map<string, Candidate>();
   for (const candidate of [...candidates].sort(byAge)) {
     const claims = claimsOf(candidate);
@@ -49,7 +49,7 @@ const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
   ];
 };
 
-const conflictWith = ({ rule }: Candidate): Hindrance => ({
+const conflictWith = ({ rule }: Candidate): JudgedProblem => ({
   verdict: 'failed',
   reason: 'NameConflict',
   message: `metadata.name: OpenWRT has the same name for the older ${rule.kind} ${rule.metadata.name}`,
@@ -59,7 +59,7 @@ const takenProblem = (
   { rule, kind }: Candidate,
   claims: readonly string[],
   foreign: Foreign,
-): Hindrance | undefined => {
+): JudgedProblem | undefined => {
   const section =
     claims.map((claim) => foreign.sections.get(claim)).find((found) => found !== undefined) ??
     foreign.named.get(keyOf(rule.kind, rule.metadata.name));

@@ -10,7 +10,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
 import { candidateOf } from './candidate.ts';
-import type { Candidate, Hindrance, Rendering } from './candidate.ts';
+import type { Candidate, JudgedProblem, Rendering } from './candidate.ts';
 import { nameProblems } from './claims.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
@@ -39,11 +39,11 @@ export const compile = (input: CompileInput): CompileResult => {
     needed.filter((candidate) => !unnamed.has(candidate)),
     foreign,
   );
-  const situation: Situation = { kept, unnamed, forces, hindrances: new Map() };
+  const situation: Situation = { kept, unnamed, forces, problems: new Map() };
   for (const candidate of needed) {
     const { kind, metadata } = candidate.rule;
-    const hindrance = unnamed.get(candidate) ?? candidate.hindrance;
-    situation.hindrances.set(keyOf(kind, metadata.name), hindrance?.reason);
+    const problem = unnamed.get(candidate) ?? candidate.problem;
+    situation.problems.set(keyOf(kind, metadata.name), problem?.reason);
   }
   const neededSet = new Set(needed);
   return {
@@ -97,9 +97,9 @@ const desiredOf = (
 
 type Situation = {
   kept: ReadonlyMap<string, RuleObject>;
-  unnamed: ReadonlyMap<Candidate, Hindrance>;
+  unnamed: ReadonlyMap<Candidate, JudgedProblem>;
   forces: Forces;
-  hindrances: Map<string, string | undefined>;
+  problems: Map<string, string | undefined>;
 };
 
 const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
@@ -115,11 +115,11 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
     const message = `stays in force because ${user.kind} ${user.metadata.name} refers to it`;
     return { ...base, verdict: 'pending', reason: 'InUse', message };
   }
-  const hindrance = hindranceOf(candidate, situation);
-  if (!hindrance) return { ...base, verdict: 'wanted', reason: 'Applying', message: '' };
+  const problem = problemOf(candidate, situation);
+  if (!problem) return { ...base, verdict: 'wanted', reason: 'Applying', message: '' };
   const suffix = rendering ? `; generation ${rendering.generation} stays in force` : '';
   const room = MAX_MESSAGE_LENGTH - suffix.length;
-  return { ...base, ...hindrance, message: `${hindrance.message.slice(0, room)}${suffix}` };
+  return { ...base, ...problem, message: `${problem.message.slice(0, room)}${suffix}` };
 };
 
 const placesOf = (
@@ -131,13 +131,13 @@ const placesOf = (
 ];
 
 /** Why the CR as it is, is not in force. */
-const hindranceOf = (candidate: Candidate, situation: Situation): Hindrance | undefined => {
-  const byItself = situation.unnamed.get(candidate) ?? candidate.hindrance;
+const problemOf = (candidate: Candidate, situation: Situation): JudgedProblem | undefined => {
+  const byItself = situation.unnamed.get(candidate) ?? candidate.problem;
   const missing = situation.forces.waitsFor.get(candidate);
   if (byItself || !missing) return byItself;
   const key = keyOf(missing.kind, missing.name);
-  const why = situation.hindrances.has(key)
-    ? `which is not in force (${situation.hindrances.get(key) ?? 'WaitingForReference'})`
+  const why = situation.problems.has(key)
+    ? `which is not in force (${situation.problems.get(key) ?? 'WaitingForReference'})`
     : 'which does not exist for this purpose';
   return {
     verdict: 'pending',

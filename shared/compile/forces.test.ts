@@ -13,7 +13,7 @@ const candidate = (name: string, ...renderings: string[][]): Candidate => ({
   rule: ruleOf('Any', name, {}),
   kind,
   revision: '',
-  hindrance: undefined,
+  problem: undefined,
   references: [],
   renderings: renderings.map((names, at): Rendering => ({
     generation: renderings.length - at,

@@ -117,7 +117,7 @@ const LEAST: Readonly<Record<string, object>> = {
 };
 
 /** What keeps it from OpenWRT; undefined when nothing does. */
-const hindrance = (kind: string, spec: object, firewall: 'fw3' | 'fw4'): string | undefined => {
+const problem = (kind: string, spec: object, firewall: 'fw3' | 'fw4'): string | undefined => {
   const rule = ruleOf(kind, 'r', { ...LEAST[kind], ...spec });
   const { verdicts, desired } = compile(
     inputOf([rule], { capabilities: { ...ASSUMED, firewall } }),
@@ -135,7 +135,7 @@ describe('a rule is not written when the firewall would apply it to other packet
       ['fw3', onFw3],
     ] as const) {
       const wanted = why === undefined ? undefined : `UnsupportedByDriver ${why}`;
-      const found = hindrance(kind, spec, firewall)?.slice(0, wanted?.length);
+      const found = problem(kind, spec, firewall)?.slice(0, wanted?.length);
       expect({ firewall, found }).toEqual({ firewall, found: wanted });
     }
   });

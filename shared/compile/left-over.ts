@@ -1,5 +1,5 @@
 /**
- * What ICN's controller made for CRs that are gone, as far as it can be told from what administrators make. It is left alone: it is
+ * What ICN's controller made for CRs that are gone, as far as it can be distinguished from what administrators make. It is left alone: it is
  * listed, so that somebody can decide. Pure.
  */
 import type { KindDefinition } from '../resources/kind.ts';

@@ -54,7 +54,7 @@ export type Verdict = {
   rule: RuleObject;
   /** `revisionOf(rule)`: of the CR as it is now, whatever generation is in force. */
   revision: string;
-  /** The generation whose spec is rendered; differs from the CR's own when an invalid newer one is held back. */
+  /** The generation whose spec is rendered; differs from the CR's own when an invalid newer one is left out. */
   generationInForce: number | undefined;
   /**
    * `wanted`: its sections are among the desired ones. `unwanted`: being deleted, and nothing needs it.

@@ -1,4 +1,4 @@
-/** What injection can be told; the webhook fills it from its defaults and the pod's annotations, the CLI from flags. */
+/** What injection can be asked for; the webhook fills it from its defaults and the pod's annotations, the CLI from flags. */
 import type { DriverChoice } from './drivers.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;

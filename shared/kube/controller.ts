@@ -16,7 +16,7 @@ export type Outcome =
   /** The key is reconciled again after that time, or earlier when something marks it. */
   | { againInMs: number }
   /**
-   * The object is not as it should be, and people are told why where they look. `failed` is a reason in CamelCase, of few. The key is
+   * The object is not as it should be, and people are shown why where they look. `failed` is a reason in CamelCase, of few. The key is
    * reconciled again after that time, or else with backoff.
    */
   | { failed: string; againInMs?: number };

@@ -18,7 +18,7 @@ import { failedState, type WatchState } from './watch-state.ts';
 export type ReflectorTimings = {
   /** The server is asked to end each watch after a time between these two. */
   serverTimeoutSeconds: readonly [min: number, max: number];
-  /** Nothing heard for this long: new list. The server sends a bookmark a minute, so two of them were missed. */
+  /** No data received for this long: new list. The server sends a bookmark a minute, so two of them were missed. */
   silenceMs: number;
   /** Bounds of the wait after a failure. */
   baseBackoffMs: number;
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
     const backoffMs = this.#backoff.next();
     const placeIsLost = isGone(error) || state.phase === 'NotServed' || state.phase === 'Silent';
     if (placeIsLost) this.#resourceVersion = undefined;
-    // One lost connection is the daily bread of watches; it is told when the next attempt fails too.
+    // One lost connection is the daily bread of watches; it is reported when the next attempt fails too.
     const passing = state.phase === 'Failing' && listed && this.#backoff.failures() === 1;
     if (!passing) this.#setState(state);
     if (state.phase === 'NotServed')

@@ -13,7 +13,7 @@ export type LabelSelection = {
   selector: LabelSelector;
 };
 
-/** Key of selections that every object has to be held against. */
+/** Key of selections that every object has to be compared with. */
 const ANY = '';
 
 export class Selections<T extends KubeObject> {

@@ -12,7 +12,7 @@ import { WatchSilence } from './watch-state.ts';
 
 export type WatchEvent<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
-  /** Only the place is told. */
+  /** Only the place is named. */
   | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string } } };
 
 export type WatchEventsOptions<T extends KubeObject> = WatchOptions & {
@@ -33,7 +33,7 @@ export async function* watchEvents<T extends KubeObject>(
   const watchdog = new AbortController();
   const bark = (): void => watchdog.abort(new WatchSilence(`no data received for ${silenceMs} ms`));
   let calm = clock.after(silenceMs, bark);
-  async function* heard(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* received(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of chunks) {
       calm();
       calm = clock.after(silenceMs, bark);
@@ -46,7 +46,7 @@ export async function* watchEvents<T extends KubeObject>(
     onOpen();
     const attempted = `watch ${resourceName(resource)}`;
     const schema = lineSchemaOf(resource);
-    for await (const line of linesOf(heard(chunks))) {
+    for await (const line of linesOf(received(chunks))) {
       const event = parseAnswer(attempted, line, schema);
       if (event.type === 'ERROR') throw errorOf(attempted, event.object);
       yield event;

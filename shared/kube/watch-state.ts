@@ -7,7 +7,7 @@ export type WatchPhase =
   | 'Syncing'
   /** Listed, and the watch is open. */
   | 'Synced'
-  /** 403: what is known stays, and nothing new is heard. */
+  /** 403: what is known stays, and nothing new is received. */
   | 'Forbidden'
   /** 404: the server does not know the kind (its CRD is not there). */
   | 'NotServed'

@@ -55,7 +55,7 @@ export const informationSchema = z.object({
     .max(32)
     .optional()
     .describe("Sections that ICN's controller made for rules that do not exist."),
-  leftOut: z.int().min(0).describe('Entries of these lists that were too many to be told.'),
+  leftOut: z.int().min(0).describe('Entries of these lists that were too many to be reported.'),
 });
 export type Information = z.infer<typeof informationSchema>;
 
@@ -66,17 +66,17 @@ const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers:
 /** At most what the schema and the size allow; routes, of which there can be most, go first. `leftOut`: entries that went before. */
 export const bounded = ({ leftOut = 0, ...all }: Lists & { leftOut?: number }): Information => {
   const leftOvers = all.leftOvers?.slice(0, LIMITS.leftOvers) ?? [];
-  const told = {
+  const kept = {
     interfaces: all.interfaces.slice(0, LIMITS.interfaces),
     wans: all.wans.slice(0, LIMITS.wans),
     tunnels: all.tunnels.slice(0, LIMITS.tunnels),
     routes: all.routes.slice(0, LIMITS.routes),
     ...(leftOvers.length > 0 && { leftOvers }),
   };
-  for (const list of [told.routes, leftOvers, told.tunnels, told.interfaces, told.wans])
-    while (list.length > 0 && Buffer.byteLength(JSON.stringify(told)) > MAX_INFORMATION_BYTES - 64)
+  for (const list of [kept.routes, leftOvers, kept.tunnels, kept.interfaces, kept.wans])
+    while (list.length > 0 && Buffer.byteLength(JSON.stringify(kept)) > MAX_INFORMATION_BYTES - 64)
       list.pop();
-  return { ...told, leftOut: leftOut + countOf(all) - countOf(told) };
+  return { ...kept, leftOut: leftOut + countOf(all) - countOf(kept) };
 };
 
 const countOf = ({ interfaces, routes, tunnels, wans, leftOvers = [] }: Lists): number =>

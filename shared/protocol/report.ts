@@ -82,7 +82,7 @@ export const reportSchema = z.object({
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
   unwatchedKinds: z.array(z.string().max(63)).max(64),
-  /** On any report, when it has changed and the coordinator has said that it takes it; what was told before holds otherwise. */
+  /** On any report, when it has changed and the coordinator has said that it takes it; what was reported before holds otherwise. */
   information: informationSchema.optional(),
   /**
    * UCI packages whose files have lost their comments by the first write of this pod's agents. Told until a coordinator has taken it, and
@@ -93,7 +93,7 @@ export const reportSchema = z.object({
     .max(32)
     .optional(),
   clock: reportClockSchema.optional(),
-  /** Since version 2: why what is told of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
+  /** Since version 2: why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
   doubt: z.string().max(MAX_MESSAGE_LENGTH).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });

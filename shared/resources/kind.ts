@@ -68,7 +68,7 @@ export type IcnSections = {
   nameOf: (section: UciSection) => string | undefined;
   /** Further sections that were made with it. */
   partsOf?: (section: UciSection, there: readonly UciSection[]) => readonly UciSection[];
-  /** Whether nothing but ICN's REST makes such a section. Absent: none can be told from an administrator's. */
+  /** Whether nothing but ICN's REST makes such a section. Absent: none can be distinguished from an administrator's. */
   isOnlyIcns?: (section: UciSection, there: readonly UciSection[]) => boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
  * Whether the kernel holds what objects of REST ask of it. REST does not look at the exit codes of `ip`, and the kernel forgets the
- * routes of a link that goes down. In doubt an object counts as held: what is not would be written anew, and then refused.
+ * routes of a link that goes down. In doubt an object counts as in force: what is not would be written anew, and then refused.
  */
 import * as z from 'zod';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';

@@ -8,7 +8,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { wansOf } from '../ubus/information.ts';
 import type { RestClient } from './client.ts';
 
-/** `remotes`: the objects of ipsec/remotes, so that tunnels which are down are told, too. @throws OpenwrtError when it is not reached */
+/** `remotes`: the objects of ipsec/remotes, so that tunnels which are down are reported, too. @throws OpenwrtError when it is not reached */
 export const readIcnInformation = async (
   client: Pick<RestClient, 'look'>,
   remotes: readonly UciSection[],

@@ -10,7 +10,7 @@ import type { RestCall, RestClient } from './client.ts';
 import { inForceBy, isShown } from './in-force.ts';
 import { isDoubled, listSchema, notInForce, sectionsOf } from './objects.ts';
 
-/** Undefined: this OpenWRT does not have the collection. `why`: it could not be listed now; what it held when it was last. */
+/** Undefined: this OpenWRT does not have the collection. `why`: it could not be listed now; what it had when it was last. */
 type Listed = { content: UciPackage; hash: string; why?: string } | undefined;
 
 export type IcnState = {

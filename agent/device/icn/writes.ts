@@ -112,13 +112,13 @@ const tryOut = async (client: RestClient, write: Write, signal: AbortSignal): Pr
       const answer = await client.call({ method: 'PUT', path, body }, signal);
       // A refusal keeps nothing from being removed.
       if (isOfTheMoment(answer))
-        return { answer, refusal: { message: told(collection, answer), stuck: true } };
+        return { answer, refusal: { message: messageOfAnswer(collection, answer), stuck: true } };
     }
     const answer = await client.call({ method: 'DELETE', path }, signal);
     const isGone = answer.status === 200 || answer.status === 404;
     return {
       answer,
-      refusal: isGone ? undefined : { message: told(collection, answer), stuck: true },
+      refusal: isGone ? undefined : { message: messageOfAnswer(collection, answer), stuck: true },
     };
   }
   const { section } = write;
@@ -138,7 +138,7 @@ const whyNot = (
   answer: RestAnswer,
   success: number,
 ): string | undefined => {
-  if (answer.status !== success) return told(collection, answer);
+  if (answer.status !== success) return messageOfAnswer(collection, answer);
   const stored = storedSchema.safeParse(answer.json);
   if (!stored.success) return 'OpenWRT answered that it stored the object, but did not';
   return sectionsEqual(sectionOf(collection, stored.data), section)
@@ -147,7 +147,7 @@ const whyNot = (
 };
 
 /** Of IPsec only the field's name: what is wrong with it may be a key. */
-const told = (collection: Collection, { status, message }: RestAnswer): string => {
+const messageOfAnswer = (collection: Collection, { status, message }: RestAnswer): string => {
   const isSecret = collection.package.startsWith('ipsec/');
   const shown = isSecret ? (/Field\[\w+\]|Conflict/.exec(message)?.[0] ?? '') : message;
   return `HTTP status ${status}${shown && `: ${shown}`}`;

@@ -1,7 +1,7 @@
 /**
  * Puts a change of package firewall into force without a reload, where only rules change. fw4 makes the nft rules of an excerpt, nft
  * prints them in its own words, and those that differ are exchanged in the loaded table by their handles, in one transaction, which is
- * read back. Whatever is in doubt is left to the reload. After the first quiet minute fw4's whole ruleset is held against the table; if
+ * read back. Whatever is in doubt is left to the reload. After the first quiet minute fw4's whole ruleset is compared with the table; if
  * they differ, the table is reloaded, and this agent amends no more.
  */
 import { createHash } from 'node:crypto';
@@ -58,15 +58,15 @@ export const createAmender = ({ clock, log, nftRules }: AmenderOptions): Amender
 
   /** @throws OpenwrtError */
   const carriedOut = async ({ before, after, ...device }: Change): Promise<Excerpt | undefined> => {
-    const held = nftRules();
-    const excerpt = held && excerptOf(before.content, after.content);
-    if (held === undefined || excerpt === undefined) return undefined;
+    const inNft = nftRules();
+    const excerpt = inNft && excerptOf(before.content, after.content);
+    if (inNft === undefined || excerpt === undefined) return undefined;
     await put(device, EXCERPT_FILES.before, formatPackage(excerpt.before));
     await put(device, EXCERPT_FILES.after, formatPackage(excerpt.after));
     const seen = partsOf(await look(device, 'render'));
     const loaded = FW4_TABLE.exec(seen.tables)?.[0] ?? '';
     const now = nftRulesIn(withoutHandles(loaded));
-    const isTouched = goneRules(held, now).length > 0 || goneRules(now, held).length > 0;
+    const isTouched = goneRules(inNft, now).length > 0 || goneRules(now, inNft).length > 0;
     if (!isTrusted(seen) || isTouched) return undefined;
     const amendment = amendmentOf({
       excerpt,
@@ -99,8 +99,10 @@ export const createAmender = ({ clock, log, nftRules }: AmenderOptions): Amender
       if (stopped !== undefined || known?.version !== before.version) return undefined;
       const excerpt = await tryToAmend(change);
       if (excerpt === undefined) return undefined;
-      const told = [...known.verdict.warnings].filter(([section]) => !excerpt.changed.has(section));
-      const verdict = { ...known.verdict, warnings: new Map(told) };
+      const unchanged = [...known.verdict.warnings].filter(
+        ([section]) => !excerpt.changed.has(section),
+      );
+      const verdict = { ...known.verdict, warnings: new Map(unchanged) };
       inForce = { version: after.version, verdict };
       checkAt = clock.monotonic() + QUIET_MS;
       ways.amended += 1;

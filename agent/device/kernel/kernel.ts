@@ -55,7 +55,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   /** Why nobody looks. */
   let unread: string | undefined = 'the agent has not looked yet';
   let lookedAt = -Infinity;
-  /** What `begin` was told, for the first look of the session. */
+  /** What `begin` was given, for the first look of the session. */
   let ahead: Answer | undefined;
   let seen = { hash: '', routing: '', hasFw4: false, hooks: 0 };
   /** As they were after mwan3's last reload by us, or first seen. */
@@ -72,9 +72,9 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     { session, signal }: Look,
     verb: 'state' | 'dump',
   ): Promise<{ hash: string; lines: readonly string[] } | undefined> => {
-    const told = verb === 'state' ? ahead : undefined;
+    const known = verb === 'state' ? ahead : undefined;
     ahead = undefined;
-    const answer = told ?? (await runVerb(session, verb, signal));
+    const answer = known ?? (await runVerb(session, verb, signal));
     if ('whyNot' in answer) {
       unread = answer.whyNot;
       return undefined;

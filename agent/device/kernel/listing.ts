@@ -1,4 +1,4 @@
-/** Table `inet fw4`, or one that is held against it, as `nft -a -s -t` lists it: without counters and elements of sets. Pure. */
+/** Table `inet fw4`, or one that is compared with it, as `nft -a -s -t` lists it: without counters and elements of sets. Pure. */
 
 export type NftRule = { text: string; handle: number };
 

@@ -1,7 +1,7 @@
 /**
  * Our files, in the folders that services read. New and changed ones come before the sections that refer to them, since swanctl's
  * script refuses its whole configuration for one that is not there; files of no more use go when the change is permanent, and the
- * service is told once more, since it keeps what it has loaded. A crash leaves files that no section refers to, or that one still
+ * service is reloaded once more, since it keeps what it has loaded. A crash leaves files that no section refers to, or that one still
  * does: the next pass sees either.
  */
 import { CERTIFICATE_FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
@@ -68,8 +68,8 @@ export const files: Part = {
       return unreadable(device, error);
     }
   },
-  fingerprint: async ({ session, held }, signal) => {
-    const state = held.get(FILES);
+  fingerprint: async ({ session, lastRead }, signal) => {
+    const state = lastRead.get(FILES);
     if (state?.state !== 'read') return new Map();
     return new Map([[FILES, await versionOfFiles(session, state.content, signal)]]);
   },
@@ -77,8 +77,8 @@ export const files: Part = {
   apply: async (change, others) => {
     const own = change.deltas.find(({ package: name }) => name === FILES);
     if (own === undefined) return others(change);
-    const { session, path, held, signal } = change;
-    const before = baseOf(held, FILES).content;
+    const { session, path, lastRead, signal } = change;
+    const before = baseOf(lastRead, FILES).content;
     const written = writtenBy(own);
     const refused = await writeFiles(session, written, signal);
     if (refused) {
@@ -89,7 +89,7 @@ export const files: Part = {
     if (result.outcome === 'rejected') {
       const restored = await putBack(change, own);
       for (const user of usersOf(restored)) {
-        await path.reload(session, baseOf(held, user).content, signal);
+        await path.reload(session, baseOf(lastRead, user).content, signal);
       }
       return result;
     }
@@ -114,11 +114,11 @@ export const files: Part = {
 };
 
 const stateOf = async (
-  { session, capabilities, held }: DeviceNow,
+  { session, capabilities, lastRead }: DeviceNow,
   signal: AbortSignal,
 ): Promise<PackageState> => {
   const open = PLACES.filter(
-    ({ user, isOpen }) => isOpen(capabilities) && held.get(user)?.state === 'read',
+    ({ user, isOpen }) => isOpen(capabilities) && lastRead.get(user)?.state === 'read',
   );
   if (open.length === 0) return { state: 'absent' };
   const folders = open.map(({ folder }) => folder);
@@ -128,13 +128,13 @@ const stateOf = async (
 
 /** Without its files a package must not be written: swanctl's script refuses all of it for one that is not there. */
 const unreadable = (
-  { held }: DeviceNow,
+  { lastRead }: DeviceNow,
   { message }: UbusError,
 ): ReadonlyMap<string, PackageState> => {
   const why = `the files that it refers to cannot be read: ${message}`;
   const states = new Map<string, PackageState>();
   for (const user of new Set(PLACES.map((place) => place.user))) {
-    const state = held.get(user);
+    const state = lastRead.get(user);
     if (state?.state === 'read')
       states.set(user, { state: 'unusable', version: state.version, why });
   }
@@ -153,13 +153,13 @@ const usersOf = (paths: readonly string[]): ReadonlySet<string> =>
   );
 
 /** What uses the files is reloaded with them; all that does, where nothing says which have changed. */
-const withUsers = ({ deltas, held }: Change, own: UciDelta): readonly UciDelta[] => {
+const withUsers = ({ deltas, lastRead }: Change, own: UciDelta): readonly UciDelta[] => {
   const others = deltas.filter((delta) => delta !== own);
   const touched = [...own.remove, ...writtenBy(own).map(nameOf)];
   const users = touched.length > 0 ? usersOf(touched) : new Set(PLACES.map(({ user }) => user));
   const reloads = [...users]
     .filter((user) => others.every((delta) => delta.package !== user))
-    .filter((user) => held.get(user)?.state === 'read')
+    .filter((user) => lastRead.get(user)?.state === 'read')
     .map((user): UciDelta => ({ package: user, remove: [], set: [], append: [] }));
   return [...others, ...reloads];
 };

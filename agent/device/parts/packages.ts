@@ -10,18 +10,20 @@ import { baseOf, type Part } from './part.ts';
 
 export const packages: Part = {
   holds: isPackage,
-  read: async ({ session, path, packages: names, writable, held, clock }, signal) => {
-    const known = new Map(names.map((name) => [name, stateVersion(held.get(name))]));
+  read: async ({ session, path, packages: names, writable, lastRead, clock }, signal) => {
+    const known = new Map(names.map((name) => [name, stateVersion(lastRead.get(name))]));
     const states = await readSettled({ path, session, packages: names, known, clock }, signal);
     return withoutTraps(states, writable);
   },
   fingerprint: ({ session, path, packages: names }, signal) =>
     path.versions(session, names, signal),
   delta: deltaOf,
-  apply: ({ path, held, timing, ...change }) => {
+  apply: ({ path, lastRead, timing, ...change }) => {
     const { deltas } = change;
-    const bases = new Map(deltas.map(({ package: name }) => [name, baseOf(held, name)] as const));
-    const after = deltas.map((delta) => applyDelta(baseOf(held, delta.package).content, delta));
+    const bases = new Map(
+      deltas.map(({ package: name }) => [name, baseOf(lastRead, name)] as const),
+    );
+    const after = deltas.map((delta) => applyDelta(baseOf(lastRead, delta.package).content, delta));
     const limits = timing.times.limitsFor(after);
     return runTransaction(path, { ...change, bases, limits }, timing);
   },

@@ -22,11 +22,11 @@ export type DeviceNow = {
   packages: readonly string[];
   writable: ReadonlySet<string>;
   /** What was read last; while all parts are read, that of the parts before is of now. */
-  held: ReadonlyMap<string, PackageState>;
+  lastRead: ReadonlyMap<string, PackageState>;
   clock: Pick<Clock, 'sleep'>;
 };
 
-export type Change = Pick<DeviceNow, 'session' | 'path' | 'held'> & {
+export type Change = Pick<DeviceNow, 'session' | 'path' | 'lastRead'> & {
   timing: Timing;
   amender?: Transaction['amender'];
   deltas: readonly UciDelta[];
@@ -54,8 +54,8 @@ export type Part = {
 };
 
 /** What deltas of this name were made for. @throws OpenwrtError */
-export const baseOf = (held: ReadonlyMap<string, PackageState>, name: string): Base => {
-  const state = held.get(name);
+export const baseOf = (lastRead: ReadonlyMap<string, PackageState>, name: string): Base => {
+  const state = lastRead.get(name);
   if (state?.state !== 'read') throw new OpenwrtError(`change ${name}`, 'it has not been read yet');
   return state;
 };

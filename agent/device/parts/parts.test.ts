@@ -44,7 +44,7 @@ describe('a change of several parts', () => {
   const change = {
     session,
     path: fastPath,
-    held: new Map(),
+    lastRead: new Map(),
     timing: { clock: createManualClock(), times: createReloadTimes() },
     deltas: ['a', 'b', 'c'].map(deltaOf),
     signal: new AbortController().signal,

@@ -26,7 +26,7 @@ const HARMLESS: readonly RegExp[] = [
 const OPTION_LEFT_OUT =
   /^(?:option '(.+)' is not supported by fw4|specifies unknown option '(.+)')$/;
 
-/** Options that decide on no packet: what they are about is told, counted or kept otherwise. */
+/** Options that decide on no packet: what they are about is shown, counted or kept otherwise. */
 const DECIDE_NOTHING: ReadonlySet<string> = new Set([
   'name',
   '_name',

@@ -33,10 +33,10 @@ export const readReload = (stderr: string, sections: readonly UciSection[]): Rel
   const warnings = new Map<string, string>();
   const wider = new Set<string>();
   for (const line of stderr.split('\n')) {
-    const [, told, words] = WARNING.exec(line) ?? [];
+    const [, shown, words] = WARNING.exec(line) ?? [];
     const effect = words === undefined ? 'none' : effectOf(words);
-    if (told === undefined || words === undefined || effect === 'none') continue;
-    const section = idOf(told, sections);
+    if (shown === undefined || words === undefined || effect === 'none') continue;
+    const section = idOf(shown, sections);
     const earlier = warnings.get(section);
     warnings.set(section, shortened(earlier === undefined ? words : `${earlier}; ${words}`));
     if (effect === 'wider') wider.add(section);
@@ -49,11 +49,11 @@ export const readReload = (stderr: string, sections: readonly UciSection[]): Rel
 /** Why a reload that ended well has put nothing into force. */
 export const blindness = (stderr: string): string | undefined => BLIND.exec(stderr)?.[0];
 
-/** An anonymous section is told by its place among those of its type. */
-const idOf = (told: string, sections: readonly UciSection[]): string => {
-  const [, type, place] = ANONYMOUS.exec(told) ?? [];
+/** An anonymous section is named by its place among those of its type. */
+const idOf = (shown: string, sections: readonly UciSection[]): string => {
+  const [, type, place] = ANONYMOUS.exec(shown) ?? [];
   const ofType = sections.filter((section) => section.type === type);
-  return ofType[Number(place)]?.name ?? told;
+  return ofType[Number(place)]?.name ?? shown;
 };
 
 const refusalMessage = (stderr: string): string => {

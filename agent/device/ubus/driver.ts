@@ -63,7 +63,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   let capabilities: Capabilities = ASSUMED;
   /** A transaction of this process did not come to its end. */
   let unsettled = false;
-  let held: ReadonlyMap<string, PackageState> = new Map();
+  let lastRead: ReadonlyMap<string, PackageState> = new Map();
   const timing: Timing = { clock, times: createReloadTimes() };
   const names = [...packages, ...partsBeside.map(({ name }) => name)];
 
@@ -71,19 +71,19 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   const compose = (versions: readonly string[]): Fingerprint =>
     [sessions.count(), ...versions, kernel.version(), amender.isDoubtful()].join('/');
   const heldFingerprint = (): Fingerprint =>
-    compose(names.map((name) => stateVersion(held.get(name))));
+    compose(names.map((name) => stateVersion(lastRead.get(name))));
   const now = (session: UbusSession): DeviceNow => ({
     session,
     path,
     capabilities,
     packages,
     writable,
-    held,
+    lastRead,
     clock,
   });
 
   const contents: Contents = (name) => {
-    const state = held.get(name);
+    const state = lastRead.get(name);
     return state?.state === 'read' ? state.content.sections : NO_SECTIONS;
   };
   const lookOf = (session: UbusSession, signal: AbortSignal) => ({
@@ -113,7 +113,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   /** What was read back; gives the contents. */
   const hold = (states: ReadonlyMap<string, Base>): ReadonlyMap<string, UciPackage> => {
     const read = [...states].map(([name, base]) => [name, { state: 'read', ...base }] as const);
-    held = new Map<string, PackageState>([...held, ...read]);
+    lastRead = new Map<string, PackageState>([...lastRead, ...read]);
     return new Map([...states].map(([name, { content }]) => [name, content]));
   };
   return {
@@ -136,13 +136,13 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
       within(async (session) => {
         await settle(session, signal);
         for (const part of parts) {
-          held = new Map([...held, ...(await part.read(now(session), signal))]);
+          lastRead = new Map([...lastRead, ...(await part.read(now(session), signal))]);
         }
         const look = await kernel.look(lookOf(session, signal));
         return {
-          packages: new Map([...held].flatMap(([name, state]) => contentOf(name, state))),
-          unusable: new Map([...held].flatMap(([name, state]) => whyUnusable(name, state))),
-          commented: new Set([...held].flatMap(([name, state]) => ifCommented(name, state))),
+          packages: new Map([...lastRead].flatMap(([name, state]) => contentOf(name, state))),
+          unusable: new Map([...lastRead].flatMap(([name, state]) => whyUnusable(name, state))),
+          commented: new Set([...lastRead].flatMap(([name, state]) => ifCommented(name, state))),
           fingerprint: heldFingerprint(),
           incarnation: String(sessions.count()),
           capabilities,
@@ -157,7 +157,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         const { renamer } = path;
         if (renamer === undefined) return { outcome: 'refused', message: NEEDS_TO_RENAME };
         const names = new Set(renames.map((rename) => rename.package));
-        const bases = new Map([...names].map((name) => [name, baseOf(held, name)]));
+        const bases = new Map([...names].map((name) => [name, baseOf(lastRead, name)]));
         unsettled = true;
         const states = await runRename(path, renamer, { session, renames, bases, signal });
         unsettled = false;
@@ -167,12 +167,12 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     apply: (deltas, signal) =>
       within(async (session) => {
         await settleNow(session, signal);
-        for (const delta of deltas) baseOf(held, delta.package);
+        for (const delta of deltas) baseOf(lastRead, delta.package);
         unsettled = true;
         const result = await applyParts(parts, {
           session,
           path,
-          held,
+          lastRead,
           timing,
           amender: capabilities.firewall === 'fw4' && path === fastPath ? amender : undefined,
           deltas,
@@ -193,7 +193,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
     information: async (signal) => {
       const session = sessions.peek();
-      const state = held.get('ipsec');
+      const state = lastRead.get('ipsec');
       const sections = state?.state === 'read' ? state.content.sections : [];
       return session && readInformation(session, { capabilities, sections }, signal);
     },

@@ -13,7 +13,7 @@ const callsFor = ({ ipsec, mwan3 }: Capabilities): UbusCall[] => [
   ...(mwan3 ? [{ object: 'mwan3', method: 'status' }] : []),
 ];
 
-/** `sections`: what package ipsec holds, so that tunnels which are down are told, too. @throws OpenwrtError when rpcd is not reached */
+/** `sections`: what package ipsec holds, so that tunnels which are down are reported, too. @throws OpenwrtError when rpcd is not reached */
 export const readInformation = async (
   session: UbusSession,
   { capabilities, sections }: { capabilities: Capabilities; sections: readonly UciSection[] },

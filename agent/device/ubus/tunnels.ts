@@ -1,4 +1,4 @@
-/** How IPsec tunnels are, in the words of the service that the OpenWRT has. A tunnel is told as `<remote>-<connection>` with either. */
+/** How IPsec tunnels are, in the words of the service that the OpenWRT has. A tunnel is reported as `<remote>-<connection>` with either. */
 import * as z from 'zod';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';

@@ -1,4 +1,4 @@
-/** The checks in the order in which their refusals are told; the first one gives the answer its code. */
+/** The checks in the order in which their refusals are reported; the first one gives the answer its code. */
 import type { Operation } from '../review.ts';
 import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';

@@ -41,7 +41,7 @@ export const findAll = async (
   return lists.flat();
 };
 
-/** An API server that is short of breath, or has just been told of a new kind, asks to come again. */
+/** An API server that is overloaded, or that has just got a new kind, asks to come again. */
 const patiently = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -109,7 +109,7 @@ export const startWorld = async (
     const driver = createUbusDriver({ target, packages: PACKAGES, ...surroundings });
     drivers.push(driver);
     let standing = NOTHING_KNOWN;
-    const reports = () => buildReports({ standing, told: 'holds', hindrance: '' });
+    const reports = () => buildReports({ standing, reading: 'holds', problem: '' });
     let rules: readonly RuleObject[] = [];
     const runPass = createPass({
       lockOut: withoutLockOut,

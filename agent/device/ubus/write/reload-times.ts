@@ -16,7 +16,7 @@ const LONGEST_MS = 600_000;
 const SPARE_MS = 5_000;
 
 export type ReloadTimes = {
-  /** A reload took that long, or longer when nobody heard its end. */
+  /** A reload took that long, or longer when its end was not received. */
   add: (content: UciPackage, ms: number) => void;
   /** For what is to be reloaded in one change. */
   limitsFor: (contents: Iterable<UciPackage>) => ReloadLimits;

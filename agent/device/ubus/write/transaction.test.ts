@@ -198,7 +198,7 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(await run({ verdicts: [wider('admin_ssh')] })).toMatchObject({ outcome: 'done' });
   });
 
-  it('and it is a hindrance when the service refuses that, too', async () => {
+  it('and it is a problem when the service refuses that, too', async () => {
     const verdicts = [refusing('sdewan_rule_new'), refusing()];
     await expect(run({ verdicts })).rejects.toThrow('even without this change');
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);

@@ -138,8 +138,8 @@ export const openPass = async (
   const reports = (): RuleReport[] =>
     buildReports({
       standing,
-      told: 'holds',
-      hindrance: '',
+      reading: 'holds',
+      problem: '',
     });
   return {
     driver: timed(driver, clock),

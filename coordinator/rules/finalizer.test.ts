@@ -5,7 +5,7 @@ import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleVersion } from './rules.ts';
 import { rule } from '../testing/facts.ts';
-import { hold, isHeld, release } from './hold.ts';
+import { addOurFinalizer, hasOurFinalizers, removeOurFinalizers } from './finalizer.ts';
 
 const SOMEBODYS = 'example.org/backup';
 
@@ -16,7 +16,7 @@ const ruleWith = (...finalizers: string[]): RuleVersion => ({
 });
 
 /** What the API server is asked for, each time: the rule in the version that was judged, with these finalizers. */
-const asked = async (write: typeof hold, version: RuleVersion): Promise<unknown[]> => {
+const asked = async (write: typeof addOurFinalizer, version: RuleVersion): Promise<unknown[]> => {
   const calls: unknown[][] = [];
   const client = { patch: async (...call: unknown[]) => void calls.push(call) };
   const { signal } = new AbortController();
@@ -38,20 +38,22 @@ describe('a rule is kept by a finalizer', () => {
     ["not by somebody else's", [SOMEBODYS], false],
     ['not without any', [], false],
   ])('%s', (_name, finalizers, expected) => {
-    expect(isHeld(ruleWith(...finalizers))).toBe(expected);
+    expect(hasOurFinalizers(ruleWith(...finalizers))).toBe(expected);
   });
 
   it('not where it never had finalizers', () => {
     const never = { ...ruleWith(), object: ruleOf('FirewallZone', 'lan1', {}) };
-    expect(isHeld(never)).toBe(false);
+    expect(hasOurFinalizers(never)).toBe(false);
   });
 });
 
-it('to hold a rule adds our finalizer to those that it has', async () => {
-  expect(await asked(hold, ruleWith(SOMEBODYS))).toEqual([[SOMEBODYS, AGENTS_FINALIZER]]);
+it('adding it keeps those of others, and adds our finalizer to those that it has', async () => {
+  expect(await asked(addOurFinalizer, ruleWith(SOMEBODYS))).toEqual([
+    [SOMEBODYS, AGENTS_FINALIZER],
+  ]);
 });
 
 it("to release it takes off ours and ICN's, and leaves the others", async () => {
   const version = ruleWith(AGENTS_FINALIZER, SOMEBODYS, ...ICN_FINALIZERS);
-  expect(await asked(release, version)).toEqual([[SOMEBODYS]]);
+  expect(await asked(removeOurFinalizers, version)).toEqual([[SOMEBODYS]]);
 });

@@ -8,18 +8,18 @@ import type { RuleVersion } from './rules.ts';
 const OURS: readonly string[] = [AGENTS_FINALIZER, ...ICN_FINALIZERS];
 
 /** Whether anything of ours keeps the rule from going. */
-export const isHeld = ({ object }: RuleVersion): boolean =>
+export const hasOurFinalizers = ({ object }: RuleVersion): boolean =>
   object.metadata.finalizers?.some((name) => OURS.includes(name)) ?? false;
 
 /** @throws KubeError; `isConflict` when the rule has changed since */
-export const hold = (
+export const addOurFinalizer = (
   client: KubeClient,
   { resource, object }: RuleVersion,
   signal: AbortSignal,
 ): Promise<void> => addFinalizer({ client, resource, object }, AGENTS_FINALIZER, { signal });
 
 /** @throws KubeError; `isConflict` when the rule has changed since */
-export const release = (
+export const removeOurFinalizers = (
   client: KubeClient,
   { resource, object }: RuleVersion,
   signal: AbortSignal,
