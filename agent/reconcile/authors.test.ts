@@ -18,7 +18,7 @@ const verdictOf = (name: string, ...sections: string[]): Verdict => ({
 const A = 'FirewallRule-a';
 const B = 'FirewallRule-b';
 
-it('the author of a section is the rule that it was last made for, while that rule is in the list', () => {
+it('the author of a section is the rule that it was last made for, until that rule has left and is removed', () => {
   const authors = createAuthors();
   expect(authors.of('firewall.one')).toBeUndefined();
   authors.note([verdictOf('a', 'one', 'two'), verdictOf('b', 'three')]);
@@ -32,7 +32,14 @@ it('the author of a section is the rule that it was last made for, while that ru
   expect([authors.of('firewall.one'), authors.of('firewall.two')]).toEqual([B, A]);
   expect(authors.of('firewall.three')).toBe(B);
   authors.note([verdictOf('a')]);
+  expect([authors.of('firewall.two'), authors.of('firewall.three')]).toEqual([A, B]);
+  expect(authors.leaving().map(({ rule, verdict }) => [rule.metadata.uid, verdict])).toEqual([
+    [B, 'unwanted'],
+  ]);
+  authors.settle(new Set([B]));
+  authors.note([verdictOf('a')]);
   expect([authors.of('firewall.two'), authors.of('firewall.three')]).toEqual([A, undefined]);
+  expect(authors.leaving()).toEqual([]);
 });
 
 it('only the rules of the last pass are said to be removed', () => {

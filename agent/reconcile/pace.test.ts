@@ -17,3 +17,10 @@ it('lets the first change through at once, and the next one after one to two tim
   clock.advance(60_000);
   expect(pace.waitMs()).toBe(0);
 });
+
+it('lets one through that cannot wait', () => {
+  const pace = createPace(createManualClock());
+  pace.applied(10_000);
+  pace.skip();
+  expect(pace.waitMs()).toBe(0);
+});

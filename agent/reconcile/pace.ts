@@ -9,6 +9,8 @@ export type Pace = {
   applied: (tookMs: number) => void;
   /** Milliseconds until the next change; 0: now. */
   waitMs: () => number;
+  /** The next change is made at once. */
+  skip: () => void;
 };
 
 export const createPace = (
@@ -21,5 +23,8 @@ export const createPace = (
       nextAt = clock.monotonic() + tookMs * (1 + random());
     },
     waitMs: () => Math.max(0, nextAt - clock.monotonic()),
+    skip: () => {
+      nextAt = -Infinity;
+    },
   };
 };

@@ -51,8 +51,8 @@ describe('a pass', () => {
     openwrt.onApply = () => {
       throw new Error('no answer');
     };
-    await expect(agent.run([drop('b')])).rejects.toThrow();
-    await expect(agent.run([drop('b')])).rejects.toThrow();
+    await expect(agent.run([drop('b')])).rejects.toThrow('no answer');
+    await expect(agent.run([drop('b')])).rejects.toThrow('no answer');
     expect(saidOf(agent)).toEqual({ b: 'wanted Applying', a: 'unwanted Removing' });
     openwrt.onApply = () => undefined;
     await agent.run([drop('b')]);
