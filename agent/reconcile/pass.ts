@@ -37,7 +37,7 @@ import {
 import type { Plan } from './plan.ts';
 import type { Refusals, Refused } from './refusals.ts';
 import { createSearch, type Search } from './search.ts';
-import { isHeld, type Standing } from './standing.ts';
+import { isInForce, type Standing } from './standing.ts';
 
 export type PassDeps = {
   kinds: readonly KindDefinition[];
@@ -199,7 +199,7 @@ const nextLastGood = (current: LastGood, standing: Standing): LastGood => {
     const { rule, revision } = verdict;
     const { uid, generation = 0 } = rule.metadata;
     const before = current.get(uid);
-    if (verdict.verdict === 'wanted' && isHeld(standing, verdict)) {
+    if (verdict.verdict === 'wanted' && isInForce(standing, verdict)) {
       next.set(uid, { spec: rule.spec, generation, revision });
     } else if (verdict.verdict !== 'unwanted' && before !== undefined) {
       next.set(uid, before);

@@ -4,7 +4,7 @@ import type { Verdict } from '#shared/compile/types.ts';
 import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
-import { isHeld, standingOf, warningFor, type StandingInput } from './standing.ts';
+import { isInForce, standingOf, warningFor, type StandingInput } from './standing.ts';
 
 const ours = namedSection('rule', 'sdewan_rule_a', { src: 'lan' });
 const stray = namedSection('rule', 'sdewan_rule_old');
@@ -165,13 +165,13 @@ describe('a rule', () => {
     uciPackage === 'firewall' && name === ours.name ? 'skipped' : undefined;
 
   it('is held when all of its sections are in force', () => {
-    expect(isHeld(look(), verdict(ours.name))).toBe(true);
-    expect(isHeld(look(), verdict(ours.name, 'another'))).toBe(false);
+    expect(isInForce(look(), verdict(ours.name))).toBe(true);
+    expect(isInForce(look(), verdict(ours.name, 'another'))).toBe(false);
   });
 
   it('is not held when OpenWRT complained of a section, whose words are known', () => {
     const standing = look({ warningOf });
-    expect(isHeld(standing, verdict(ours.name))).toBe(false);
+    expect(isInForce(standing, verdict(ours.name))).toBe(false);
     expect(warningFor(standing, verdict('another', ours.name))).toBe('skipped');
     expect(warningFor(standing, verdict('another'))).toBeUndefined();
   });

@@ -160,7 +160,7 @@ const isHidden = (part: PartBesidePackages, { observed, ownership }: StandingInp
   [...ownership.ledger.keys()].some((key) => key.startsWith(ledgerKey(part.name, '')));
 
 /** Every section that the rule is to have is in force, and OpenWRT did not complain of any. */
-export const isHeld = ({ inForce, warnings }: Standing, { sections }: Verdict): boolean =>
+export const isInForce = ({ inForce, warnings }: Standing, { sections }: Verdict): boolean =>
   sections.every((section) => {
     const key = ledgerKey(section.package, section.name);
     return inForce.has(key) && !warnings.has(key);

@@ -2,7 +2,7 @@
 import type { Verdict } from '#shared/compile/types.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
-import { isHeld, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
+import { isInForce, lackFor, warningFor, type Standing } from '../reconcile/standing.ts';
 import type { Reading } from './trust.ts';
 
 export type BuildInput = {
@@ -36,7 +36,7 @@ const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
 
 const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outcome => {
   const { paused, kernelUnread } = standing;
-  if (isHeld(standing, verdict)) {
+  if (isInForce(standing, verdict)) {
     const usual = kernelUnread === undefined ? 'Applied' : 'AppliedInFiles';
     const reason = paused ? 'Paused' : usual;
     return { state: 'Applied', reason, message: kernelUnread ?? '' };

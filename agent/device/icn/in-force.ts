@@ -12,8 +12,8 @@ export const inForceBy = (
   packageName: string,
   answer: unknown,
 ): ((section: UciSection) => boolean) => {
-  const isHeld = CHECKS[packageName]?.(statusOf(answer)) ?? (() => true);
-  return (section) => !isShown(section) || isHeld(section);
+  const isInKernel = CHECKS[packageName]?.(statusOf(answer)) ?? (() => true);
+  return (section) => !isShown(section) || isInKernel(section);
 };
 
 /** Whether v1/status tells of it: table 40 was answered empty in 88 of 100 reads (measured). */

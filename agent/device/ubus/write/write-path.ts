@@ -10,7 +10,7 @@ import type { UbusSession } from '../client/session.ts';
 import type { ReloadLimits } from './reload-times.ts';
 
 /**
- * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the trouble may be over at
+ * `version`: differs when the contents do. `hasComments`: absent where a file's text is not seen. `passes`: the problem may be over at
  * the next look, so the version is none that a package can have.
  */
 export type PackageState =
