@@ -14,6 +14,7 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
 import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
+import { Allowance } from './reports/allowance.ts';
 import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
@@ -74,6 +75,8 @@ export type Coordinator = {
 
 /** At pods that report before the watch has told of them; those that come at once try again. */
 const LOOKS = { perSecond: 10, atOnce: 50 };
+/** An agent reports what has changed four times a second at most; a large report has twenty pages. */
+const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
 /** Between looks for agents that have fallen silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
@@ -88,6 +91,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     clock,
   });
   const reports = new Reports({ silentAfterMs });
+  const allowance = new Allowance((uid) => rules.get(uid)?.rule.namespace);
   const awaited = new Awaited();
   const unread = new UnreadPods(reports);
   const leads = (): boolean => leadership.term() !== undefined;
@@ -103,6 +107,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
     if (before && !now) {
       reports.forget(before.uid);
+      allowance.forget(before.uid);
       awaited.settle(before.uid);
       unread.forget(before.uid);
     }
@@ -172,7 +177,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     reviewer,
     pods,
     looks: new Rate({ ...LOOKS, clock }),
+    rate: new Rate({ ...REPORTS_OF_A_POD, clock }),
     reports,
+    allowance,
     epoch: randomUUID(),
     term: leadership.term,
     isReady: () => pods.state.listed,
@@ -212,7 +219,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
           markStatus(target);
         }
         // Without a label the watch does not tell when it goes.
-        else reports.forget(uid);
+        else {
+          reports.forget(uid);
+          allowance.forget(uid);
+        }
       }
     }
   };

@@ -7,10 +7,10 @@ import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
 import { denied } from './decide.ts';
-import { createGate } from './gate.ts';
 import {
   admissionReviewSchema,
   answerOf,
@@ -36,6 +36,8 @@ export type AdmissionAppDeps = {
 export const MAX_REVIEW_BYTES = 4 * 1_048_576;
 /** Of bodies that are in memory: with what is made of them about ten times as much. */
 const MAX_BYTES_AT_ONCE = 8 * 1_048_576;
+/** Some of them ask the API server. */
+const MAX_AT_ONCE = 16;
 const MAX_WAITING = 1_000;
 /** The API server gives up after two seconds. */
 const MAX_WAIT_MS = 1_500;
@@ -46,10 +48,11 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   const app = new Hono();
   const tooLarge = (context: Context): Response => context.text('the review is too large\n', 413);
   const gate = createGate({
-    bytes: MAX_BYTES_AT_ONCE,
+    most: MAX_BYTES_AT_ONCE,
     waiting: MAX_WAITING,
     timeoutMs: MAX_WAIT_MS,
   });
+  const work = createGate({ most: MAX_AT_ONCE, waiting: MAX_WAITING, timeoutMs: MAX_WAIT_MS });
   const strangersOut: MiddlewareHandler = async (context, next) =>
     deps.isGoodToken(context.req.param('token') ?? '') ? next() : context.notFound();
   const oneAfterTheOther: MiddlewareHandler = async (context, next) => {
@@ -68,7 +71,7 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       strangersOut,
       oneAfterTheOther,
       bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge }),
-      (context) => answer(context, { ...deps, name, webhook }),
+      (context) => answer(context, { ...deps, work, name, webhook }),
     );
   app.notFound((context) => {
     // What is left of the body is not read, so the connection is of no more use.
@@ -78,11 +81,16 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   return app;
 };
 
-type OneWebhook = AdmissionAppDeps & { name: string; webhook: Webhook };
+type OneWebhook = AdmissionAppDeps & {
+  name: string;
+  webhook: Webhook;
+  /** Namespaces take turns. */
+  work: Gate;
+};
 
 const answer = async (
   context: Context,
-  { name, webhook, onResult, log }: OneWebhook,
+  { name, webhook, work, onResult, log }: OneWebhook,
 ): Promise<Response> => {
   const review = admissionReviewSchema.safeParse(await context.req.json().catch(() => undefined));
   if (!review.success) {
@@ -90,6 +98,11 @@ const answer = async (
     return context.text('the body is not an AdmissionReview of admission.k8s.io/v1\n', 400);
   }
   const { request } = review.data;
+  const leave = await work.enter(1, request.namespace);
+  if (leave === undefined) {
+    onResult(name, 'failed');
+    return context.text('too many reviews of this namespace at once\n', 503);
+  }
   const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   try {
     const verdict = await judge(webhook, request, signal);
@@ -104,6 +117,8 @@ const answer = async (
     onResult(name, 'failed');
     log.error({ ...subjectOf(request, name), err }, 'failed to answer an admission review');
     return context.text(`${messageOf(err)}\n`, 500);
+  } finally {
+    leave();
   }
 };
 

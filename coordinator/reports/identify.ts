@@ -40,19 +40,37 @@ export const identify = async (
   if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
   const { serves } = target;
   if (serves === undefined) throw new Refusal('no-agent');
-  return { target, purpose: serves };
+  if (!nobodyRuns(target)) return { target, purpose: serves };
+  // The watch may be behind. Who has proven himself uses up nobody's looks but his namespace's.
+  if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
+  const present = await presentPod(deps.pods, proven, signal);
+  if (nobodyRuns(present)) throw new Refusal('not-started');
+  return { target: present, purpose: serves };
 };
 
 const livePod = async (
   { pods, looks }: Pick<IdentifyDeps, 'pods' | 'looks'>,
+  claims: TokenClaims,
+  signal: AbortSignal,
+): Promise<Target> => {
+  const known = pods.byName(claims.namespace, claims.pod);
+  if (known?.uid === claims.podUid) return known;
+  // A pod can report before the watch tells of it.
+  if (!looks.take()) throw new Refusal('unavailable');
+  return presentPod(pods, claims, signal);
+};
+
+/** The kubelet tells of a start some seconds late, but never runs what no scheduler has given it. */
+const nobodyRuns = ({ agent }: Target): boolean =>
+  agent.state === 'never-started' && !agent.scheduled;
+
+/** From the API server. */
+const presentPod = async (
+  pods: IdentifyDeps['pods'],
   { namespace, pod, podUid }: TokenClaims,
   signal: AbortSignal,
 ): Promise<Target> => {
-  const known = pods.byName(namespace, pod);
-  if (known?.uid === podUid) return known;
-  if (!looks.take()) throw new Refusal('unavailable');
   try {
-    // A pod can report before the watch tells of it.
     const target = await pods.lookAt(namespace, pod, signal);
     if (target.uid === podUid) return target;
   } catch (cause) {

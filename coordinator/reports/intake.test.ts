@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { Allowance } from './allowance.ts';
 import { Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
@@ -18,6 +19,10 @@ let known: Target | undefined;
 let live: () => Promise<Target>;
 let looks: number;
 let mayLook: boolean;
+let proven: string;
+let mayReport: boolean;
+let namespaceOf: (rule: string) => string | undefined;
+let alsoGood: string;
 let asked: number;
 let told: string[];
 let informed: string[];
@@ -31,8 +36,8 @@ const app = () => {
     reviewer: {
       review: async (token) => {
         asked += 1;
-        if (token !== GOOD) throw new Refusal('bad-token');
-        return { namespace: 'edge', pod: 'cnf-1-a', podUid: pod.uid };
+        if (![GOOD, alsoGood].includes(token)) throw new Refusal('bad-token');
+        return { namespace: 'edge', pod: 'cnf-1-a', podUid: proven };
       },
     },
     pods: {
@@ -43,6 +48,8 @@ const app = () => {
       },
     },
     looks: { take: () => mayLook },
+    rate: { take: () => mayReport },
+    allowance: new Allowance((rule) => namespaceOf(rule)),
     reports: new Reports({ silentAfterMs: 60_000 }),
     epoch: 'epoch-1',
     term: () => term,
@@ -67,6 +74,10 @@ beforeEach(() => {
   live = async () => pod;
   looks = 0;
   mayLook = true;
+  proven = pod.uid;
+  mayReport = true;
+  namespaceOf = () => 'edge';
+  alsoGood = GOOD;
   asked = 0;
   told = [];
   informed = [];
@@ -276,9 +287,65 @@ describe('refusals', () => {
     expect(asked).toBe(0);
   });
 
+  it('a pod that nobody runs', async () => {
+    known = { ...pod, agent: { state: 'never-started', scheduled: false } };
+    live = async () => known ?? pod;
+    const answer = await app()(JSON.stringify(report()));
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: { code: 'not-started' } },
+    ]);
+  });
+
+  it('no pod whose agent was started since the watch told of it', async () => {
+    known = { ...pod, agent: { state: 'never-started', scheduled: false } };
+    expect((await app()(JSON.stringify(report()))).status).toBe(200);
+    expect(looks).toBe(1);
+  });
+
+  it('a pod that reports too often, before its body is read', async () => {
+    mayReport = false;
+    const answer = await app()(' '.repeat(MAX_REPORT_BYTES + 1));
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
+  });
+
+  it('what was left out since nobody knew the rule, until the whole comes again', async () => {
+    const post = app();
+    namespaceOf = () => undefined;
+    const rules = Array.from({ length: 200 }, (_, index) =>
+      word({ uid: `rule-${index}`, message: 'x'.repeat(1_000) }),
+    );
+    const answerTo = async (changes: Parameters<typeof report>[0]) =>
+      (await post(JSON.stringify(report(changes)))).json();
+    expect(await answerTo({ rules })).not.toHaveProperty('wantsFull');
+    expect(await answerTo({ sequence: 2, repeats: 1 })).toMatchObject({ wantsFull: true });
+  });
+
+  it('more than is kept of a namespace, however late what was sent before comes in between', async () => {
+    const post = app();
+    const others = Array.from({ length: 9 }, (_, index) => ({ ...pod, uid: `uid-${index}` }));
+    const rules = Array.from({ length: 900 }, (_, index) =>
+      word({ uid: `rule-${index}`, message: 'x'.repeat(1_000) }),
+    );
+    const codes: number[] = [];
+    for (const other of others) {
+      known = other;
+      alsoGood = tokenSaying(other);
+      proven = other.uid;
+      const send = async (changes: Parameters<typeof report>[0]) => {
+        const body = JSON.stringify(report({ sequence: 9, ...changes }));
+        codes.push((await post(body, { authorization: `Bearer ${alsoGood}` })).status);
+      };
+      for (let page = 0; page < 6; page += 1) await send({ page, pages: 6, rules });
+      await send({ sequence: 1 });
+    }
+    expect(codes.filter((code) => code === 413).length).toBeGreaterThan(0);
+  });
+
   it('what a token says of itself does not count when the API server says something else', async () => {
     const other = { ...pod, uid: 'another' };
     known = other;
+    alsoGood = tokenSaying(other);
     const answer = await app()(JSON.stringify(report()), {
       authorization: `Bearer ${tokenSaying(other)}`,
     });

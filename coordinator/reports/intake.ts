@@ -9,8 +9,11 @@ import {
   type ReportAnswer,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { createGate } from '#shared/runtime/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import type { Rate } from '#shared/runtime/rate.ts';
+import type { Allowance } from './allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
@@ -18,6 +21,7 @@ import { Refusal, type RefusalCode } from './refusal.ts';
 
 export type IntakeDeps = IdentifyDeps & {
   reports: Reports;
+  allowance: Allowance;
   /** Made anew at each start; agents report in full when it changes. */
   epoch: string;
   /** The number of the term in which this replica leads. */
@@ -30,6 +34,8 @@ export type IntakeDeps = IdentifyDeps & {
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
+  /** Reports and pages of a pod. */
+  rate: Pick<Rate, 'take'>;
   clock: Clock;
   log: Logger;
 };
@@ -38,9 +44,19 @@ export const MAX_REPORT_BYTES = 1_048_576;
 /** Problems of a malformed report that are named; the first few say it all. */
 const MAX_DETAILS = 5;
 const CHECK_TIMEOUT_MS = 10_000;
+/** Of bodies that are in memory; namespaces take turns. */
+const MAX_BYTES_AT_ONCE = 8 * MAX_REPORT_BYTES;
+/** Of a namespace. */
+const MAX_WAITING = 200;
+const MAX_WAIT_MS = 5_000;
 
 export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Reporter } }> => {
   const app = new Hono<{ Variables: { reporter: Reporter } }>();
+  const bodies = createGate({
+    most: MAX_BYTES_AT_ONCE,
+    waiting: MAX_WAITING,
+    timeoutMs: MAX_WAIT_MS,
+  });
   const path = '/v1/namespaces/:namespace/pods/:pod/report';
 
   app.post(
@@ -56,8 +72,13 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         AbortSignal.timeout(CHECK_TIMEOUT_MS),
       ]);
       const authorization = context.req.header('authorization');
-      context.set('reporter', await identify(deps, authorization, { namespace, pod }, signal));
-      await next();
+      const reporter = await identify(deps, authorization, { namespace, pod }, signal);
+      if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
+      context.set('reporter', reporter);
+      const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
+      const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
+      if (leave === undefined) throw new Refusal('unavailable');
+      await next().finally(leave);
     },
     bodyLimit({
       maxSize: MAX_REPORT_BYTES,
@@ -67,15 +88,19 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
     }),
     async (context) => {
       const { target, purpose } = context.get('reporter');
-      const report = parse(await context.req.text());
-      if (report.purpose !== purpose) throw new Refusal('other-purpose');
+      const whole = parse(await context.req.text());
+      if (whole.purpose !== purpose) throw new Refusal('other-purpose');
+      const { report, keep } = deps.allowance.take(target, whole);
       const { clock, epoch, reports } = deps;
       const at = { monotonic: clock.monotonic(), wall: clock.now() };
       const acceptance = reports.accept(target.uid, report, at);
       if (acceptance.outcome === 'old-boot') throw new Refusal('old-boot');
+      if (acceptance.outcome !== 'stale') keep();
       deps.onResult(acceptance.outcome);
       deps.onReport(target, acceptance);
-      const wantsFull = acceptance.outcome === 'unknown-base';
+      const wantsFull =
+        acceptance.outcome === 'unknown-base' ||
+        (report.repeats !== undefined && deps.allowance.isIncomplete(target.uid));
       if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
         reports.inform(target.uid, report.information, at);
         deps.onInformation(target);
@@ -106,7 +131,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       deps.log.warn({ path: context.req.path, code, reason, details }, 'report refused');
     // The rest of a refused body is not read, so the connection is of no more use.
     context.header('Connection', 'close');
-    if (status === 503) context.header('Retry-After', '2');
+    if (status === 503 || status === 429) context.header('Retry-After', '2');
     return context.json({ error: { code, message: refusal.message, details } }, status);
   });
 

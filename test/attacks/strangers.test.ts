@@ -7,16 +7,17 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { TIMES } from '#shared/runtime/testing.ts';
 import { createWorld, eventually, type World } from '../integration/admission/world.ts';
 import { filesOf, memoryOf } from './memory.ts';
 
 const MIB = 1_048_576;
-/** As it was tried first. */
-const REVIEWS = 120;
+/** As it was tried first; by day a part of it. */
+const REVIEWS = TIMES > 1 ? 120 : 30;
 const NAME_BYTES = 2.5 * MIB;
 const LARGE = 16;
-const CONNECTIONS = 3_000;
-const TOKENS = 200;
+const CONNECTIONS = TIMES > 1 ? 3_000 : 1_000;
+const TOKENS = TIMES > 1 ? 200 : 60;
 
 let world: World;
 let sockets: Socket[] = [];

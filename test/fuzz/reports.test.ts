@@ -4,6 +4,7 @@ import { kinds } from '#shared/resources/registry.ts';
 import { ruleStates, type Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { Allowance } from '../../coordinator/reports/allowance.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
 import { Refusal } from '../../coordinator/reports/refusal.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
@@ -31,6 +32,8 @@ const app = createIntake({
     },
   },
   looks: { take: () => true },
+  rate: { take: () => true },
+  allowance: new Allowance(() => undefined),
   reports,
   epoch: 'epoch-1',
   term: () => 1,

@@ -75,6 +75,17 @@ const podOf = (name: string): object => ({
   spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
 });
 
+const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
+
+/** As a kubelet tells of it. */
+const startAgent = (name: string): Promise<unknown> => {
+  const container = { name: 'sdewan-agent', image: 'none', imageID: '', ready: true };
+  const running = { ...container, restartCount: 0, state: { running: { startedAt: null } } };
+  const body = { status: { phase: 'Running', initContainerStatuses: [running] } };
+  const patch = { type: 'merge', body } as const;
+  return world.client.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
+};
+
 const tokenFileOf = async (pod: string): Promise<string> => {
   const path = join(folder, `token-of-${pod}`);
   const bound = ['--bound-object-kind', 'Pod', '--bound-object-name', pod];
@@ -116,6 +127,7 @@ it(
   async () => {
     const pods = Array.from({ length: AGENTS }, (_, index) => `cnf-${index}`);
     expect(await world.apply(pods.map(podOf))).toMatchObject({ code: 0 });
+    await Promise.all(pods.map(startAgent));
     await eventually(() => publishedCa().catch(() => '')).not.toBe('');
     const caFile = join(folder, 'ca.crt');
     await writeFile(caFile, await publishedCa());

@@ -46,6 +46,7 @@ const lineSchema = z.looseObject({
 export type LogLine = z.infer<typeof lineSchema>;
 
 export type CoordinatorProcess = {
+  pid: number;
   reportUrl: string;
   httpUrl: string;
   /** Lines of its log, parsed. */
@@ -146,6 +147,7 @@ const startProcess = async (env: Record<string, string>): Promise<CoordinatorPro
   void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
   const { reportPort, httpPort } = await started.promise.finally(() => clearTimeout(timeout));
   return {
+    pid: child.pid ?? 0,
     reportUrl: `https://127.0.0.1:${reportPort}`,
     httpUrl: `http://127.0.0.1:${httpPort}`,
     log,

@@ -4,7 +4,7 @@ import { createGate } from './gate.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const gate = () => createGate({ bytes: 10, waiting: 2, timeoutMs: 100 });
+const gate = () => createGate({ most: 10, waiting: 2, timeoutMs: 100 });
 const isIn = async (entry: Promise<unknown>): Promise<boolean> => {
   const waits = Symbol('waits');
   return (await Promise.race([entry, Promise.resolve(waits)])) !== waits;
@@ -39,4 +39,19 @@ it('lets wait for a time, and not too many', async () => {
   expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
   leave?.();
   expect(await enter(10)).toBeTypeOf('function');
+});
+
+it('lets groups take turns, so that one that waits for nobody of its own is next', async () => {
+  const { enter } = gate();
+  const order: string[] = [];
+  const leave = await enter(10, 'a');
+  const entries = ['a', 'a', 'b'].map(async (group) => {
+    const out = await enter(10, group);
+    order.push(group);
+    out?.();
+  });
+  expect(await enter(10, 'a')).toBeUndefined();
+  leave?.();
+  await Promise.all(entries);
+  expect(order).toEqual(['a', 'b', 'a']);
 });

@@ -1,0 +1,91 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { sentReport, target, word } from '../testing/facts.ts';
+import {
+  Allowance,
+  MOST_BEFORE_A_START,
+  MOST_OF_A_NAMESPACE,
+  MOST_OF_A_POD,
+  MOST_UNKNOWN,
+} from './allowance.ts';
+
+const rules = new Map([
+  ['own', 'edge'],
+  ['foreign', 'core'],
+]);
+let allowance: Allowance;
+beforeEach(() => {
+  allowance = new Allowance((uid) => rules.get(uid.split('-')[0] ?? ''));
+});
+
+const pod = target('cnf-1-a');
+const young = target('cnf-1-y', { agent: { state: 'never-started', scheduled: true } });
+/** Of a thousand characters each, more or less. */
+const words = (uid: string, count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    word({ uid: `${uid}-${index}`, message: 'x'.repeat(1_000) }),
+  );
+const take = (of: typeof pod, ...reports: Parameters<typeof sentReport>): number => {
+  const { report, keep } = allowance.take(of, sentReport(...reports));
+  keep();
+  return report.rules.length;
+};
+const codeOf = (attempt: () => unknown): string => {
+  try {
+    attempt();
+    return 'taken';
+  } catch (error) {
+    return String(Object(error).code);
+  }
+};
+
+describe('what is kept of a report', () => {
+  it('is about rules of the pod’s namespace only', () => {
+    expect(take(pod, { rules: [...words('own', 2), ...words('foreign', 3)] })).toBe(2);
+    expect(allowance.isIncomplete(pod.uid)).toBe(false);
+  });
+
+  it('has few rules that are not known, and is asked for again when it had more', () => {
+    const count = 2 * Math.ceil(MOST_UNKNOWN / 1_000);
+    const kept = take(pod, { rules: words('unknown', count) });
+    expect(kept * 1_000).toBeLessThan(MOST_UNKNOWN);
+    expect(kept).toBeGreaterThan(50);
+    expect(allowance.isIncomplete(pod.uid)).toBe(true);
+    expect(take(pod, { sequence: 2, rules: words('own', 1) })).toBe(1);
+    expect(allowance.isIncomplete(pod.uid)).toBe(false);
+  });
+
+  it('is bounded, all pages together', () => {
+    const rest = { pages: 20, rules: words('own', 1_000) };
+    const codes = Array.from({ length: 12 }, (_, page) =>
+      codeOf(() => take(pod, { page, ...rest })),
+    );
+    expect(codes.filter((code) => code === 'taken').length * 1_000_000).toBeLessThan(MOST_OF_A_POD);
+    expect(codes.at(-1)).toBe('too-much');
+    expect(codeOf(() => take(pod, { sequence: 2, rules: words('own', 1_000) }))).toBe('taken');
+  });
+
+  it('is little before a kubelet has started the agent', () => {
+    expect(codeOf(() => take(young, { rules: words('own', 10) }))).toBe('taken');
+    const rules = words('own', Math.ceil(MOST_BEFORE_A_START / 1_000));
+    expect(codeOf(() => take(young, { sequence: 2, rules }))).toBe('too-much');
+  });
+
+  it('is bounded for a namespace, until its pods are gone', () => {
+    const pods = Array.from({ length: 10 }, (_, index) => target(`pod-${index}`));
+    const fill = (of: typeof pod): string =>
+      codeOf(() => {
+        for (let page = 0; page < 6; page += 1)
+          take(of, { page, pages: 6, rules: words('own', 1_000) });
+      });
+    const codes = pods.map(fill);
+    expect(codes.filter((code) => code === 'taken').length * 6_000_000).toBeLessThan(
+      MOST_OF_A_NAMESPACE,
+    );
+    expect(codes.at(-1)).toBe('too-much');
+    expect(codeOf(() => take({ ...pod, namespace: 'core' }, { rules: words('foreign', 9) }))).toBe(
+      'taken',
+    );
+    for (const { uid } of pods) allowance.forget(uid);
+    expect(fill(target('last'))).toBe('taken');
+  });
+});

@@ -1,0 +1,90 @@
+/**
+ * How much of what agents say is kept, so that no pod can fill the memory of all: only words about rules of the pod's own namespace, and only so
+ * much of a pod and of a namespace. Of rules that are not known little is kept, since the agent's watch can be ahead of ours.
+ */
+import type { Report, RuleReport } from '#shared/protocol/report.ts';
+import type { Target } from '../cnf/target.ts';
+import { Refusal } from './refusal.ts';
+
+/** In characters. A word has 200 as a rule; 10,000 rules in trouble, with long messages, have 5 million. */
+export const MOST_OF_A_POD = 8_388_608;
+export const MOST_OF_A_NAMESPACE = 33_554_432;
+/** Of rules that are not known (yet). */
+export const MOST_UNKNOWN = 131_072;
+/** Before the kubelet has told that the agent was started: enough for a beginning, and too little for an attack by pods that never run. */
+export const MOST_BEFORE_A_START = 65_536;
+/** What an object costs beside its texts. */
+const OF_A_WORD = 100;
+
+type Kept = {
+  namespace: string;
+  /** Which report: pages of one add up. */
+  report: string;
+  length: number;
+  unknown: number;
+  /** Something was left out that may be missed. */
+  isIncomplete: boolean;
+};
+
+export class Allowance {
+  readonly #namespaceOf: (ruleUid: string) => string | undefined;
+  readonly #pods = new Map<string, Kept>();
+  readonly #namespaces = new Map<string, number>();
+
+  /** `namespaceOf`: of a rule that is known. */
+  constructor(namespaceOf: (ruleUid: string) => string | undefined) {
+    this.#namespaceOf = namespaceOf;
+  }
+
+  /**
+   * What is to be kept of a page; `keep` counts it, once it is known that it is not a late one. @throws Refusal when it is too much
+   */
+  take({ uid, namespace, agent }: Target, page: Report): { report: Report; keep: () => void } {
+    if (page.repeats !== undefined) return { report: page, keep: () => undefined };
+    const report = `${page.bootId} ${page.sequence}`;
+    const before = this.#pods.get(uid);
+    const isNext = before?.report === report;
+    const now: Kept = isNext
+      ? { ...before }
+      : { namespace, report, length: 0, unknown: 0, isIncomplete: false };
+    const rules = page.rules.filter((word) => this.#isKept(word, now));
+    for (const word of rules) now.length += lengthOf(word);
+    const most = agent.state === 'started' ? MOST_OF_A_POD : MOST_BEFORE_A_START;
+    const ofNamespace = (this.#namespaces.get(namespace) ?? 0) + now.length - (before?.length ?? 0);
+    if (now.length > most || ofNamespace > MOST_OF_A_NAMESPACE) throw new Refusal('too-much');
+    return {
+      report: { ...page, rules },
+      keep: () => {
+        this.#pods.set(uid, now);
+        this.#namespaces.set(namespace, ofNamespace);
+      },
+    };
+  }
+
+  /** Whether the last report of the pod was not kept whole, and has to come again. */
+  isIncomplete(podUid: string): boolean {
+    return this.#pods.get(podUid)?.isIncomplete ?? false;
+  }
+
+  /** The pod is gone. */
+  forget(podUid: string): void {
+    const kept = this.#pods.get(podUid);
+    if (!kept) return;
+    this.#pods.delete(podUid);
+    const left = (this.#namespaces.get(kept.namespace) ?? 0) - kept.length;
+    if (left > 0) this.#namespaces.set(kept.namespace, left);
+    else this.#namespaces.delete(kept.namespace);
+  }
+
+  #isKept(word: RuleReport, now: Kept): boolean {
+    const of = this.#namespaceOf(word.uid);
+    if (of !== undefined) return of === now.namespace;
+    now.unknown += lengthOf(word);
+    const isKept = now.unknown <= MOST_UNKNOWN;
+    now.isIncomplete ||= !isKept;
+    return isKept;
+  }
+}
+
+const lengthOf = ({ kind, name, uid, revision, reason, message }: RuleReport): number =>
+  [kind, name, uid, revision, reason, message].reduce((sum, text) => sum + text.length, OF_A_WORD);
