@@ -1,0 +1,333 @@
+/**
+ * What the thief of the coordinator's token can do with each of its rights: all of test/golden/rights, with the worst that was found, tried on the
+ * real API server. docs/security.md tells it. Nothing is stored: --dry-run=server goes through all of admission.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, type World } from '../integration/admission/world.ts';
+import { rule } from '../stack/rules.ts';
+
+const GOLDEN = path.join(import.meta.dirname, '../golden/rights');
+const MARK = {
+  labels: { 'app.kubernetes.io/managed-by': 'sdewan-coordinator', sdewanPurpose: 'cnf-1' },
+};
+const DRY = '--dry-run=server';
+
+let world: World;
+/** Of the coordinator, and of CNFs. */
+let home: string;
+let edge: string;
+let stolen: string;
+beforeAll(async () => {
+  world = await createWorld();
+  home = world.systemNamespace;
+  edge = await world.createNamespace();
+  stolen = await world.kubeconfigOf(home, 'sdewan-coordinator');
+  const finalizers = ['sdewan.akraino.org/agents'];
+  const held = inEdge('FirewallZone', 'held', { network: ['net0'] }, { finalizers });
+  await world.apply([
+    held,
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'theirs', namespace: home } },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'theirs', namespace: edge } },
+    cnf(),
+  ]);
+});
+afterAll(() => world.close());
+
+type Fields = Readonly<Record<string, unknown>>;
+const inEdge = (kind: string, name: string, spec: Fields, metadata: Fields = {}): object => ({
+  ...rule(kind, name, spec),
+  metadata: {
+    name,
+    namespace: edge,
+    labels: { sdewanPurpose: 'cnf-1' },
+    annotations: { 'sdewan.akraino.org/references': 'off' },
+    ...metadata,
+  },
+});
+const cnf = (): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'DaemonSet',
+  metadata: { name: 'cnf', namespace: edge, labels: { sdewanPurpose: 'cnf-1' } },
+  spec: {
+    selector: { matchLabels: { app: 'cnf' } },
+    template: {
+      metadata: { labels: { app: 'cnf', sdewanPurpose: 'cnf-1' } },
+      spec: { nodeSelector: { none: 'x' }, containers: [{ name: 'openwrt', image: 'none' }] },
+    },
+  },
+});
+const binding = (account: string, namespace: string): object => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'sdewan-agent-keys', namespace: edge },
+  roleRef: {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: 'sdewan-agent-keys',
+  },
+  subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+});
+const configMap = (name: string, namespace: string): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace },
+  data: { 'ca.crt': 'x' },
+});
+const DNAT = { src: 'wan', proto: 'tcp', src_dport: '8080', dest_ip: '10.0.0.1' };
+
+type Attempt = readonly string[] | { create: object };
+/** `can`: what works, and is therefore told in the docs. `cannot`: what stands right beside it. */
+type Right = {
+  /** Lines of the golden files, by resource: all verbs of it. */
+  of: readonly string[];
+  can: Record<string, () => Attempt>;
+  cannot?: Record<string, () => Attempt>;
+};
+
+const batch = (plural: string): string => `${plural}.batch.sdewan.akraino.org`;
+const rbac = (plural: string): string => `${plural}.rbac.authorization.k8s.io`;
+const hooks = (kind: string): string => `${kind}webhookconfigurations.admissionregistration.k8s.io`;
+const merge = (body: object): string[] => ['--type=merge', '-p', JSON.stringify(body), DRY];
+const on = (target: readonly string[], change: readonly string[]): readonly string[] => [
+  'patch',
+  ...target,
+  ...change,
+];
+const hook = (op: object): string[] => ['--type=json', '-p', JSON.stringify([op]), DRY];
+
+const rights: readonly Right[] = [
+  {
+    of: [batch('*')],
+    can: {
+      'read all rules, with the keys that IPsec rules contain': () => ['get', 'ipsechosts', '-A'],
+      'let a rule go before agents have confirmed': () =>
+        on(['firewallzone', 'held', '-n', edge], merge({ metadata: { finalizers: null } })),
+    },
+    cannot: {
+      "change somebody else's rule": () =>
+        on(['firewallzone', 'held', '-n', edge], merge({ spec: { input: 'ACCEPT' } })),
+      "delete somebody else's rule": () => ['delete', 'firewallzone', 'held', '-n', edge, DRY],
+    },
+  },
+  {
+    of: [`${batch('*')}/status`],
+    can: {
+      'say of a rule that it is in sync': () =>
+        on(
+          ['firewallzone', 'held', '-n', edge, '--subresource=status'],
+          merge({ status: { inSync: true } }),
+        ),
+    },
+  },
+  {
+    of: ['cnfnats', 'cnfroutes', 'cnfstatuses', 'firewalldnats'].map(batch),
+    can: {
+      'open a port of a CNF by a rule with its label': () => ({
+        create: inEdge('FirewallDNAT', 'mine', DNAT, MARK),
+      }),
+    },
+    cannot: {
+      'make rules without its label': () => ({ create: inEdge('FirewallDNAT', 'mine', DNAT) }),
+      'make rules of another kind': () => ({
+        create: inEdge('FirewallZone', 'mine', { network: ['net0'] }, MARK),
+      }),
+    },
+  },
+  {
+    of: ['cnfhubsites', 'cnflocalservices', 'cnfservices'].map((one) => `${batch(one)}/finalizers`),
+    can: {},
+    cannot: {
+      'make such rules': () => ({
+        create: inEdge('CNFService', 'mine', { fullname: '192.0.2.10', port: 1, dport: 1 }, MARK),
+      }),
+    },
+  },
+  {
+    of: ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'].map(rbac),
+    can: {
+      'read who may do what': () => ['get', 'clusterrolebindings'],
+      'give a service account of a namespace the keys of that namespace': () => ({
+        create: binding('build-bot', edge),
+      }),
+    },
+    cannot: {
+      'give them to one of another namespace': () => ({ create: binding('mine', home) }),
+      'bind a role of more rights': () => ({
+        create: {
+          ...binding('build-bot', edge),
+          roleRef: {
+            apiGroup: 'rbac.authorization.k8s.io',
+            kind: 'ClusterRole',
+            name: 'cluster-admin',
+          },
+        },
+      }),
+    },
+  },
+  {
+    of: ['configmaps'],
+    can: {
+      'have agents of a namespace trust another CA': () => ({
+        create: configMap('sdewan-coordinator-ca', home),
+      }),
+    },
+    cannot: {
+      'write other ConfigMaps': () => ({
+        create: configMap('another', home),
+      }),
+      'read other ConfigMaps': () => ['get', 'configmaps', '-n', 'kube-system'],
+    },
+  },
+  {
+    of: ['daemonsets.apps', 'deployments.apps', 'replicasets.apps', 'statefulsets.apps'],
+    can: {
+      'read all workloads': () => ['get', 'deployments', '-A'],
+      'have the owner of CNF pods try again': () =>
+        on(
+          ['daemonset', 'cnf', '-n', edge],
+          merge({ metadata: { annotations: { 'sdewan.akraino.org/nudge': 'x' } } }),
+        ),
+    },
+    cannot: {
+      'have a CNF run another image': () =>
+        on(
+          ['daemonset', 'cnf', '-n', edge],
+          merge({ spec: { template: { spec: { hostNetwork: true } } } }),
+        ),
+    },
+  },
+  {
+    of: ['events'],
+    can: {
+      'say anything in Events': () => ({
+        create: {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name: 'false', namespace: edge },
+          involvedObject: { kind: 'Pod', namespace: edge, name: 'x' },
+          reason: 'False',
+          message: 'x',
+        },
+      }),
+    },
+  },
+  {
+    of: [hooks('mutating'), hooks('validating')],
+    can: {
+      'stop CNF pods from starting, until the coordinator puts its CA back': () =>
+        on(
+          ['mutatingwebhookconfiguration', `sdewan-coordinator-${home}`],
+          hook({ op: 'add', path: '/webhooks/0/clientConfig/caBundle', value: '' }),
+        ),
+    },
+    cannot: {
+      'have all objects sent to it': () =>
+        on(
+          ['mutatingwebhookconfiguration', `sdewan-coordinator-${home}`],
+          hook({ op: 'replace', path: '/webhooks/0/rules/0/resources', value: ['secrets'] }),
+        ),
+    },
+  },
+  {
+    of: ['namespaces', 'pods', 'services'],
+    can: {
+      'read all pods, with what stands in their environment': () => ['get', 'pods', '-A'],
+    },
+    cannot: {
+      'run something in a pod': () => ['auth', 'can-i', 'create', 'pods/exec', '-A', '--quiet'],
+      'delete a pod': () => ['auth', 'can-i', 'delete', 'pods', '-A', '--quiet'],
+    },
+  },
+  {
+    of: ['tokenreviews.authentication.k8s.io'],
+    can: {
+      'ask whose a token is': () => ({
+        create: {
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenReview',
+          metadata: {},
+          spec: { token: 'x' },
+        },
+      }),
+    },
+    cannot: {
+      'make tokens': () => ['create', 'token', 'default', '-n', edge],
+    },
+  },
+  {
+    of: ['leases.coordination.k8s.io'],
+    can: {
+      'lead in place of the coordinators, so that none of them writes': () => [
+        'auth',
+        'can-i',
+        'update',
+        'leases/sdewan-coordinator',
+        '-n',
+        home,
+        '--quiet',
+      ],
+    },
+    cannot: {
+      'take the Lease of somebody else': () => [
+        'auth',
+        'can-i',
+        'update',
+        'leases/kube-scheduler',
+        '-n',
+        'kube-system',
+        '--quiet',
+      ],
+    },
+  },
+  {
+    of: ['secrets'],
+    can: {
+      "read the CA's key, and with it answer agents and the API server in its place": () => [
+        'get',
+        'secret',
+        'sdewan-coordinator-tls',
+        '-n',
+        home,
+      ],
+    },
+    cannot: {
+      'read other Secrets of its namespace': () => ['get', 'secret', 'theirs', '-n', home],
+      'read Secrets of CNFs': () => ['get', 'secret', 'theirs', '-n', edge],
+    },
+  },
+];
+
+const tried = (which: 'can' | 'cannot'): [string, () => Attempt][] =>
+  rights.flatMap((right) => Object.entries(right[which] ?? {}));
+
+/** What came of it; `forbidden` by RBAC or a policy, and not by anything else. */
+const attempt = async (given: Attempt): Promise<string> => {
+  const args = 'create' in given ? ['create', '-f', '-', DRY, '--validate=false'] : given;
+  const { code, stderr } = await world.cluster.kubectl(['--kubeconfig', stolen, ...args], {
+    allowFailure: true,
+    ...('create' in given && { stdin: JSON.stringify(given.create) }),
+  });
+  if (code === 0) return 'done';
+  // `kubectl auth can-i --quiet` says nothing.
+  return /forbidden|denied request/i.test(stderr) || args[0] === 'auth' ? 'forbidden' : stderr;
+};
+
+describe('the thief of its token', () => {
+  it.each(tried('can'))('can %s', async (_, given) => {
+    expect(await attempt(given())).toBe('done');
+  });
+
+  it.each(tried('cannot'))('cannot %s', async (_, given) => {
+    expect(await attempt(given())).toBe('forbidden');
+  });
+});
+
+it('is tried with each right that it has', () => {
+  const lines = ['coordinator', 'coordinator-own-namespace'].flatMap((file) =>
+    readFileSync(path.join(GOLDEN, `${file}.txt`), 'utf8').split('\n'),
+  );
+  const resources = lines.map((line) => line.split(' ')[0] ?? '').filter((one) => one !== '');
+  expect(new Set(rights.flatMap((right) => right.of))).toEqual(new Set(resources));
+});
