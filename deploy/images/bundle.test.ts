@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bundle, MAX_BUNDLE_BYTES } from './bundle.ts';
+import { LICENSES_FILE, SBOM_FILE } from './sbom.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -24,7 +25,7 @@ it.each([
     const size = await bundle(join(root, program, 'main.ts'), join(folder, 'out'), others);
     expect(size).toBeLessThan(maxBytes);
     const files = await readdir(join(folder, 'out'));
-    expect(files).toContain('main.mjs');
+    expect(files).toEqual(expect.arrayContaining(['main.mjs', SBOM_FILE, LICENSES_FILE]));
     expect(files.some((file) => /^config-\w+\.mjs$/.test(file))).toBe(true);
   },
 );

@@ -5,8 +5,9 @@
  * `node deploy/images/bundle.ts agent/main.ts dist/agent`; `node deploy/images/bundle.ts coordinator/main.ts dist/coordinator sdewan=coordinator/cli/main.ts`
  */
 import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { writeSbom } from './sbom.ts';
 
 /** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.13 MB. */
 export const MAX_BUNDLE_BYTES = 1_700_000;
@@ -99,6 +100,8 @@ export const bundle = async (
   if (size > MAX_BUNDLE_BYTES) {
     throw new Error(`${folder} has ${size} bytes; at most ${MAX_BUNDLE_BYTES} are expected`);
   }
+  const read = outputs.flatMap(({ inputs }) => Object.keys(inputs));
+  await writeSbom(folder, basename(folder), [...new Set(read)]);
   return size;
 };
 

@@ -9,10 +9,9 @@ import { bundle } from '../../deploy/images/bundle.ts';
 import { archivePath, IMAGES, OUTPUT, ROOT, type ImageName } from './catalog.ts';
 import { ENGINES, type Engine } from './engine.ts';
 import { planLocalBase, writeLocalBase } from './local-base.ts';
+import { publishedBaseOf } from './pin.ts';
 import { runOrThrow, succeeds } from './run.ts';
 
-/** The default of the Dockerfiles. */
-export const PUBLISHED_BASE = 'docker.io/library/node:26-slim';
 const PULL_TIMEOUT_MS = 120_000;
 const PROBE_TIMEOUT_MS = 20_000;
 
@@ -78,9 +77,10 @@ const chooseBase = async (
 ): Promise<string> => {
   if (wanted && wanted !== 'local') return wanted;
   if (!wanted) {
-    if (await succeeds(engine.exists(PUBLISHED_BASE), PROBE_TIMEOUT_MS)) return PUBLISHED_BASE;
-    if (await succeeds(engine.pull(PUBLISHED_BASE), PULL_TIMEOUT_MS)) return PUBLISHED_BASE;
-    say(`${PUBLISHED_BASE} cannot be pulled here: using a local base`);
+    const published = publishedBaseOf(await readFile(IMAGES.agent.dockerfile, 'utf8'));
+    if (await succeeds(engine.exists(published), PROBE_TIMEOUT_MS)) return published;
+    if (await succeeds(engine.pull(published), PULL_TIMEOUT_MS)) return published;
+    say(`${published} cannot be pulled here: using a local base`);
   }
   const local = await planLocalBase();
   if (!(await succeeds(engine.exists(local.name), PROBE_TIMEOUT_MS))) {
