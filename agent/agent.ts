@@ -168,7 +168,11 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
           deadlineMs: deadline * 1_000,
           purpose: env.SDEWAN_PURPOSE,
           driver,
-          onChange: () => loop.mark(),
+          onChange: () => {
+            // Who is cut off does not wait for the next change to be due.
+            pace.skip();
+            loop.mark();
+          },
           clock,
           log,
         });
