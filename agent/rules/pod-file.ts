@@ -35,7 +35,7 @@ export const followPodFile = async <T>(
     } catch (error) {
       log.error(
         { file, reason: messageOf(error) },
-        'failed to read what the kubelet tells of the pod, keeping what was last read',
+        'failed to read a file of the downward API, keeping what was last read',
       );
     }
   };
@@ -47,7 +47,7 @@ export const followPodFile = async <T>(
     onError: (error) =>
       log.error(
         { err: error, file },
-        'failed to read what the kubelet tells of the pod, keeping what was last read',
+        'failed to read a file of the downward API, keeping what was last read',
       ),
     onChange: (contents) => {
       take(contents);

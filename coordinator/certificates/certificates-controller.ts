@@ -116,7 +116,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       const waitMs = await advance(signal);
       if (waitMs > 0) return waitMs;
     }
-    throw new Error(`certificates did not settle in ${MAX_STEPS} steps`);
+    throw new Error(`the certificates are still incomplete after ${MAX_STEPS} steps`);
   };
 
   const isKnown = (): boolean => current !== undefined;

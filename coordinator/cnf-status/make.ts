@@ -20,7 +20,7 @@ export type PodKnowledge = {
 
 /** etcd takes 1.5 MiB; nobody wants to read that. */
 const MAX_BYTES = 393_216;
-const MAX_TROUBLES = 5;
+const MAX_PROBLEMS = 5;
 
 /** For one purpose. Without `appliedTime`. */
 export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
@@ -88,12 +88,12 @@ const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
   const reported = counted
     .filter(isAvailable)
     .flatMap(({ reported: known }) => (known ? [known.information] : []));
-  const troubles = inOrder(pods)
+  const problems = inOrder(pods)
     .filter(({ problem }) => problem !== undefined)
     .map(({ name, problem }) => `${name}: ${problem}`);
-  const more = troubles.length - MAX_TROUBLES;
+  const more = problems.length - MAX_PROBLEMS;
   const message = [
-    ...troubles.slice(0, MAX_TROUBLES),
+    ...problems.slice(0, MAX_PROBLEMS),
     ...(more > 0 ? [`and ${more} more`] : []),
   ].join('; ');
   return {

@@ -20,7 +20,7 @@ export const configurationPage =
 # Configuration
 
 Both programs are configured by environment variables, read once at the start. A variable that is set but empty counts as not set. A
-program whose environment is not right names every wrong variable on stderr and exits with code 2.
+program whose environment is invalid names every wrong variable on stderr and exits with code 2.
 
 Times are in milliseconds. Where a variable names a file with a token, a password or a certificate, the file may be replaced while the
 program runs.

@@ -46,7 +46,16 @@ const isForPrograms: readonly Holds[] = [
     'text',
     'splitPem',
   ),
-  isPartOf('namesIn', 'protocolFields', 'encode', 'filter', 'includes', 'indexOf'),
+  isPartOf(
+    'columns',
+    'matchesAsText',
+    'namesIn',
+    'protocolFields',
+    'encode',
+    'filter',
+    'includes',
+    'indexOf',
+  ),
   isPartOf('FW4', 'MWAN3', 'STOPPED', 'WITH_PORTS'),
   // A field of a log message, not the message.
   ({ log, within: [use = ''] }) => log?.keys.includes(use) === true,

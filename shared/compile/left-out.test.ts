@@ -5,7 +5,7 @@ import { inputOf, ruleOf } from './testing.ts';
 
 type Case = [what: string, kind: string, spec: object, fw4?: string, fw3?: string];
 
-const EXTRA = 'spec.extra: fw4 leaves arguments of iptables out';
+const EXTRA = 'spec.extra: fw4 ignores arguments of iptables';
 const NEGATED = 'spec.proto: fw4 leaves out the "!"';
 const NO_ICMP = "spec.icmp_type: OpenWRT's firewall looks at it for icmp and ipv6-icmp only";
 const NOT_IN_4 = 'spec.icmp_type: none of these exists in IPv4';
@@ -84,7 +84,7 @@ const CASES: readonly Case[] = [
     'any beside other ICMP types',
     'FirewallRule',
     { ...ICMP, icmp_type: ['any', 'ping'] },
-    'spec.icmp_type: fw4 makes type 255 of any',
+    'spec.icmp_type: fw4 reads any as type 255',
   ],
   [
     'the family of a number beside a type of ICMPv6',

@@ -117,7 +117,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
       await lease
         .release({ timeoutMs: ATTEMPT_TIMEOUT_MS })
         .catch((error: unknown) =>
-          log.warn({ reason: messageOf(error) }, 'failed to give up the Lease'),
+          log.warn({ reason: messageOf(error) }, 'failed to release the Lease'),
         );
     },
   };

@@ -162,5 +162,5 @@ export const hostBitsOf: Limit = (value) => {
   const number = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
   return number % 2 ** (32 - Number(bits)) === 0
     ? undefined
-    : 'takes a network without bits behind its mask only';
+    : 'takes a network only if no bits are set behind its mask';
 };

@@ -10,7 +10,7 @@ export class EnvError extends Error {
   /** One line per variable. */
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
-    super(`the environment is not right:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+    super(`the environment is invalid:\n${problems.map((line) => `  ${line}`).join('\n')}`);
     this.problems = problems;
   }
 }

@@ -33,7 +33,7 @@ it('says what is wrong with the environment, without a stack', async () => {
   const host = fakeProcess();
   const main = async (): Promise<void> => Promise.reject(new EnvError(['X: bad', 'Y: worse']));
   await runProgram({ name: 'p', main, process: host.process });
-  expect(host.said).toEqual(['p: the environment is not right:\n  X: bad\n  Y: worse\n']);
+  expect(host.said).toEqual(['p: the environment is invalid:\n  X: bad\n  Y: worse\n']);
 });
 
 it('ends 0 after SIGTERM when main lets the abort through', async () => {

@@ -218,7 +218,7 @@ describe('an agent that is killed', () => {
 
 describe('where OpenWRT cannot have them', () => {
   it.each<[string, OpenwrtOptions, RegExp]>([
-    ["with OpenWRT's own classic script", { ipsecScript: 'stock' }, /takes psk only/],
+    ["with OpenWRT's own classic script", { ipsecScript: 'stock' }, /supports psk only/],
     ['with the login of a stock image', { login: 'stock' }, /login may not read .*ipsec/],
     [
       'with that login and swanctl',

@@ -127,7 +127,7 @@ export const createAmender = ({ clock, log, nftRules }: AmenderOptions): Amender
       isDoubtful = true;
       log.warn(
         { difference },
-        'the rules in nft are not those that firewall4 makes of its package: reloading it; until the agent restarts, each change of the firewall is a reload',
+        'the rules in nft are not those that firewall4 makes of its package: reloading the firewall; until the agent restarts, each change of the firewall is a reload',
       );
       ways.different += 1;
     },

@@ -45,7 +45,7 @@ export const runVerb = async (
 };
 
 const REFUSALS: Readonly<Record<number, string>> = {
-  [UBUS_STATUS.notFound]: `OpenWRT has no ${KERNEL_HELPER_PATH}, as with a login that the agent has not made itself`,
+  [UBUS_STATUS.notFound]: `OpenWRT has no ${KERNEL_HELPER_PATH}, which comes with a login that the agent makes itself`,
   [UBUS_STATUS.permissionDenied]: `the login on OpenWRT may not run ${KERNEL_HELPER_PATH}`,
 };
 

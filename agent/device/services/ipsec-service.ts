@@ -34,8 +34,8 @@ const settingsOf = ({ dialect, text }: Script): IpsecService['settings'] =>
 const whyNotByScript = ({ dialect, path, text }: Script): string | undefined => {
   if (dialect === 'swanctl' || text?.includes('local_public_cert') === true) return undefined;
   return text === undefined
-    ? `the login may not read ${path}, to see whether that takes them`
-    : `its ${path} takes psk only; swanctl and ICN's image take them`;
+    ? `the login may not read ${path}, which would show whether it supports certificates`
+    : `its ${path} supports psk only; swanctl and ICN's image support certificates`;
 };
 
 const whyNotByFolders = async (

@@ -16,7 +16,7 @@ export const iptablesArguments = (
   capabilities.firewall === 'fw3'
     ? []
     : Object.entries(fields).flatMap(([field, value]) =>
-        value === undefined ? [] : [leftOut(field, 'fw4 leaves arguments of iptables out')],
+        value === undefined ? [] : [leftOut(field, 'fw4 ignores arguments of iptables')],
       );
 
 export const negatedProtocol = (
@@ -47,7 +47,7 @@ export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack
     ];
   if (capabilities.firewall === 'fw3') return [];
   if (types.includes('any') && !isAny(types))
-    return [leftOut('icmp_type', 'fw4 makes type 255 of any, unless it stands alone')];
+    return [leftOut('icmp_type', 'fw4 reads any as type 255, unless it stands alone')];
   const untyped = protocols
     .flatMap((protocol) => (ICMP_V6.has(protocol) ? [6 as const] : familiesOf(rule)))
     .find((family) => !types.some((type) => hasTypeIn(family, type)));
