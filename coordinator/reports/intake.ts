@@ -12,8 +12,12 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { createGate } from '#shared/runtime/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+<<<<<<< HEAD
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Allowance } from './allowance.ts';
+=======
+import { withinTime } from '#shared/runtime/time-limit.ts';
+>>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
@@ -67,11 +71,8 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       const others = Number(context.req.header(OTHERS_HEADER) ?? 0);
       if (deps.term() === undefined && !(others > 0)) throw new Refusal('not-leading');
       const { namespace, pod } = context.req.param();
-      const signal = AbortSignal.any([
-        context.req.raw.signal,
-        AbortSignal.timeout(CHECK_TIMEOUT_MS),
-      ]);
       const authorization = context.req.header('authorization');
+<<<<<<< HEAD
       const reporter = await identify(deps, authorization, { namespace, pod }, signal);
       if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
       context.set('reporter', reporter);
@@ -79,6 +80,13 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
       if (leave === undefined) throw new Refusal('unavailable');
       await next().finally(leave);
+=======
+      const reporter = await withinTime(CHECK_TIMEOUT_MS, context.req.raw.signal, (signal) =>
+        identify(deps, authorization, { namespace, pod }, signal),
+      );
+      context.set('reporter', reporter);
+      await next();
+>>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
     },
     bodyLimit({
       maxSize: MAX_REPORT_BYTES,

@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici';
 import * as z from 'zod';
 import { messageOf } from '../runtime/errors.ts';
+import { withinTime } from '../runtime/time-limit.ts';
 import { abandonable } from './abandon.ts';
 import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
@@ -30,8 +31,6 @@ export const requestJson = async <T>(
   exchange: Exchange,
   schema: z.ZodType<T>,
 ): Promise<T> => {
-  const timeout = AbortSignal.timeout(exchange.timeoutMs);
-  const signal = exchange.signal ? AbortSignal.any([exchange.signal, timeout]) : timeout;
   const whole = async (cut: AbortSignal): Promise<T> => {
     const { body } = await send(deps, exchange, cut);
     try {
@@ -42,12 +41,14 @@ export const requestJson = async <T>(
       throw error instanceof KubeError ? error : failure(exchange, error);
     }
   };
-  if (exchange.body === undefined) return whole(signal);
-  try {
-    return await abandonable(signal, whole);
-  } catch (error) {
-    throw error instanceof KubeError ? error : failure(exchange, error);
-  }
+  return withinTime(exchange.timeoutMs, exchange.signal, async (signal) => {
+    if (exchange.body === undefined) return whole(signal);
+    try {
+      return await abandonable(signal, whole);
+    } catch (error) {
+      throw error instanceof KubeError ? error : failure(exchange, error);
+    }
+  });
 };
 
 /** Resolves with the headers; the body then flows without a limit in time. @throws as `requestJson`, also while it flows */

@@ -1,8 +1,11 @@
 /**
  * What admission costs whoever creates rules: `node test/bench/admission.ts [--rules 0,5000,10000] [--writers 1,16] [--creates 400]`. The
- * whole product on processes, webhooks by its Service. Prints creates a second, and what the API server says that each webhook took.
+ * whole product on processes, webhooks by its Service. Prints creates a second, what the API server says that each webhook took, and the
+ * CPU of each program for a create; the same once more by a user whom the webhooks do not ask about, which is the API server's own share.
  * To compare two versions, give each a folder of bundled programs by `SDEWAN_TEST_PROGRAMS`, and run them in turn.
  */
+import { readdirSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createKubeClient, type KubeClient, type NewObject } from '#shared/kube/client.ts';
@@ -82,6 +85,35 @@ const webhooksOf = async (
   return found;
 };
 
+/** Milliseconds of CPU so far, by program: of this process' descendants. */
+const cpuOf = (): Map<string, number> => {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const stats = new Map(
+    all.flatMap((pid): [string, { parent: string; ms: number; program: string }][] => {
+      try {
+        const fields =
+          readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+        const args = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+        const program = PROGRAMS.find((each) => args.includes(each)) ?? 'other';
+        const ms = (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+        return [[pid, { parent: fields[1] ?? '', ms, program }]];
+      } catch {
+        return [];
+      }
+    }),
+  );
+  const isOurs = (pid: string): boolean => {
+    const parent = stats.get(pid)?.parent;
+    return parent !== undefined && (parent === String(process.pid) || isOurs(parent));
+  };
+  const sums = new Map<string, number>();
+  for (const [pid, { ms, program }] of stats)
+    if (isOurs(pid)) sums.set(program, (sums.get(program) ?? 0) + ms);
+  return sums.set('writers', process.cpuUsage().user / 1e3 + process.cpuUsage().system / 1e3);
+};
+const MS_PER_TICK = 10;
+const PROGRAMS = ['kube-apiserver', 'etcd', 'coordinator/main'] as const;
+
 /** Every rule has a status: until then the coordinator and the API server have other work. */
 const settled = async (client: KubeClient, namespace: string): Promise<void> => {
   for (;;) {
@@ -112,24 +144,36 @@ const main = async (): Promise<void> => {
     for (const rules of numbers(values.rules)) {
       await create(filler, bodies(rules - made), FILLERS);
       for (const writers of numbers(values.writers)) {
-        await settled(client, namespace);
-        const before = await webhooksOf(cluster);
-        const { all, each } = await create(client, bodies(CREATES), writers);
-        const after = await webhooksOf(cluster);
-        const tookOf = (name: string): string => {
-          const [was, is] = [before.get(name), after.get(name)];
-          const took = ((is?.sum ?? 0) - (was?.sum ?? 0)) / ((is?.count ?? 0) - (was?.count ?? 0));
-          return `${name.split('.')[0]} ${(took * 1e3).toFixed(1)} ms`;
-        };
-        const at = (share: number): string =>
-          (each[Math.floor(share * each.length)] ?? 0).toFixed(1);
-        console.log(
-          `${String(rules).padStart(6)} rules, ${String(writers).padStart(2)} writers: ` +
-            `${(CREATES / (all / 1e3)).toFixed(0).padStart(4)} creates/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ` +
-            ['rules.sdewan.akraino.org', 'rule-finalizers.sdewan.akraino.org']
-              .map(tookOf)
-              .join(', '),
-        );
+        for (const [who, by] of [
+          ['asked', client],
+          ['not asked', filler],
+        ] as const) {
+          await settled(client, namespace);
+          const before = await webhooksOf(cluster);
+          const cpuBefore = cpuOf();
+          const { all, each } = await create(by, bodies(CREATES), writers);
+          const cpu = [...cpuOf()].map(
+            ([program, ms]) =>
+              `${program} ${((ms - (cpuBefore.get(program) ?? 0)) / CREATES).toFixed(1)}`,
+          );
+          const after = await webhooksOf(cluster);
+          const tookOf = (name: string): string => {
+            const [was, is] = [before.get(name), after.get(name)];
+            const count = (is?.count ?? 0) - (was?.count ?? 0);
+            const took = ((is?.sum ?? 0) - (was?.sum ?? 0)) / count;
+            return `${name.split('.')[0]} ${count} × ${(took * 1e3).toFixed(1)} ms`;
+          };
+          const at = (share: number): string =>
+            (each[Math.floor(share * each.length)] ?? 0).toFixed(1);
+          console.log(
+            `${String(rules).padStart(6)} rules, ${String(writers).padStart(2)} writers, webhooks ${who}: ` +
+              `${(CREATES / (all / 1e3)).toFixed(0).padStart(4)} creates/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms; ` +
+              ['rules.sdewan.akraino.org', 'rule-finalizers.sdewan.akraino.org']
+                .map(tookOf)
+                .join(', ') +
+              `; CPU ms a create: ${cpu.join(', ')}; load ${loadavg()[0]?.toFixed(1)}`,
+          );
+        }
       }
     }
   } finally {
