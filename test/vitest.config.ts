@@ -71,7 +71,7 @@ export default defineConfig({
               'unit',
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
-                'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants}/**/*.test.ts',
+                'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
               ],
               30_000,
             ),

@@ -1,0 +1,70 @@
+/** A process of a walk: what reaches it (timers, answers) can be stopped for a while, as by SIGSTOP, and for good, as by kill -9. */
+import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import type { Time } from './time.ts';
+
+export type Process = {
+  clock: Clock;
+  isAlive: () => boolean;
+  isFrozen: () => boolean;
+  /** Runs it when the process can, or never. */
+  deliver: (callback: () => void) => void;
+  /** What comes from outside. */
+  receive: <T>(answer: Promise<T>) => Promise<T>;
+  freeze: () => void;
+  thaw: () => void;
+  kill: () => void;
+  /** Asks it to end. */
+  stopping: AbortController;
+};
+
+export const createProcess = (time: Time): Process => {
+  let isAlive = true;
+  let isFrozen = false;
+  let waiting: (() => void)[] = [];
+  const deliver = (callback: () => void): void => {
+    if (!isAlive) return;
+    if (isFrozen) waiting.push(callback);
+    else callback();
+  };
+  const after: Clock['after'] = (ms, callback) => {
+    let isOff = false;
+    const cancel = time.after(ms, () =>
+      deliver(() => {
+        if (!isOff) callback();
+      }),
+    );
+    return () => {
+      isOff = true;
+      cancel();
+    };
+  };
+  return {
+    clock: { now: time.now, monotonic: time.monotonic, after, sleep: sleepOn(after) },
+    isAlive: () => isAlive,
+    isFrozen: () => isFrozen,
+    deliver,
+    receive: (answer) =>
+      new Promise((resolve, reject) => {
+        answer.then(
+          (value) => deliver(() => resolve(value)),
+          (error: unknown) => deliver(() => reject(error)),
+        );
+      }),
+    freeze: () => {
+      isFrozen = true;
+    },
+    thaw: () => {
+      isFrozen = false;
+      const due = waiting;
+      waiting = [];
+      // One after the other: what follows from one is done before the next comes.
+      due.forEach((callback, at) => time.after(at / 1_000, () => deliver(callback)));
+    },
+    kill: () => {
+      isAlive = false;
+      waiting = [];
+    },
+    stopping: new AbortController(),
+  };
+};

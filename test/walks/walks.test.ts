@@ -1,0 +1,28 @@
+/**
+ * Walks of whole clusters: rules, pods, agents, coordinators, OpenWRTs and what is between them change and fail at random, in a time of their
+ * own. What a walk finds becomes a case of found.test.ts.
+ */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { caseCount } from '#shared/runtime/testing.ts';
+import { histories, walk } from './steps.ts';
+
+const WALKS = Math.min(caseCount(300), 10_000);
+/** One takes 50 ms of CPU. */
+const TIME_MS = 1_000 * WALKS;
+
+it(
+  `in ${WALKS} histories nothing is ever claimed, changed or let go that must not be, and all ends right`,
+  async () => {
+    let walked = 0;
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        await walk(history);
+        walked += 1;
+      }),
+      { numRuns: WALKS },
+    );
+    expect(walked).toBeGreaterThan(0);
+  },
+  TIME_MS,
+);
