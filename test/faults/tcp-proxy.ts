@@ -10,6 +10,7 @@ export class TcpProxy {
   #accepted = 0;
   #sent = 0;
   #away = false;
+  #dropping = false;
 
   private constructor(target: { host: string; port: number }) {
     this.#server = createServer((near) => {
@@ -21,8 +22,10 @@ export class TcpProxy {
       const far = connect(target);
       const pair = [near, far] as const;
       this.#pairs.add(pair);
-      near.pipe(far);
-      far.pipe(near);
+      if (!this.#dropping) {
+        near.pipe(far);
+        far.pipe(near);
+      }
       near.on('data', () => {
         this.#sent += 1;
       });
@@ -71,6 +74,18 @@ export class TcpProxy {
       near.pause();
       far.pause();
     }
+  }
+
+  /** While it drops, nothing passes on any connection, and nobody is told; afterwards what was held up does, as TCP sends it again. */
+  setDropping(dropping: boolean): void {
+    if (dropping === this.#dropping) return;
+    this.#dropping = dropping;
+    if (dropping) this.freeze();
+    else
+      for (const [near, far] of this.#pairs) {
+        near.pipe(far);
+        far.pipe(near);
+      }
   }
 
   /** Resets the connections of now. */
