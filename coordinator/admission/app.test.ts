@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
@@ -17,7 +17,11 @@ const setUp = (webhook: Webhook) => {
     log: silentLogger,
   });
   const post = (body: string, path = `/admission/rules/${TOKEN}`) =>
-    app.request(path, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    app.request(path, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
+    });
   return { post, results };
 };
 
@@ -97,6 +101,39 @@ describe('the webhooks over HTTP', () => {
   ])('refuse %s', async (_, body, status) => {
     const { post } = setUp(() => ({ allowed: true, warnings: [] }));
     expect((await post(body)).status).toBe(status);
+  });
+
+  it('are asked in turns of the namespaces, however many one of them has', async () => {
+    const asked: { namespace: string; end: () => void }[] = [];
+    const { post } = setUp(
+      ({ namespace }) =>
+        new Promise((resolve) => {
+          asked.push({ namespace, end: () => resolve({ allowed: true, warnings: [] }) });
+        }),
+    );
+    const of = (namespace: string) =>
+      post(
+        JSON.stringify({
+          ...JSON.parse(review()),
+          request: { ...requestOf(undefined, zone('lan1')), namespace },
+        }),
+      );
+    const many = Array.from({ length: 40 }, () => of('busy'));
+    await vi.waitFor(() => expect(asked).toHaveLength(16));
+    const other = of('calm');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+    asked[0]?.end();
+    asked[1]?.end();
+    await vi.waitFor(() => expect(asked.map(({ namespace }) => namespace)).toContain('calm'));
+    expect(asked).toHaveLength(18);
+    for (let at = 0; at < asked.length || asked.length < 41; at += 1) {
+      await vi.waitFor(() => expect(asked.length).toBeGreaterThan(at));
+      asked[at]?.end();
+    }
+    expect((await other).status).toBe(200);
+    expect((await Promise.all(many)).map(({ status }) => status)).toEqual(many.map(() => 200));
   });
 
   it('answer to any JSON', async () => {
