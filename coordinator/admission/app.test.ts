@@ -111,7 +111,7 @@ describe('the webhooks over HTTP', () => {
           asked.push({ namespace, end: () => resolve({ allowed: true, warnings: [] }) });
         }),
     );
-    const of = (namespace: string) =>
+    const of = async (namespace: string) =>
       post(
         JSON.stringify({
           ...JSON.parse(review()),

@@ -6,12 +6,12 @@ import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { TIMES } from '#shared/runtime/testing.ts';
 import { createWorld, eventually, type World } from '../integration/admission/world.ts';
 import { installedObjects } from '../stack/installation.ts';
 import { memoryOf } from './memory.ts';
 
-const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? (TIMES > 1 ? 1_100 : 60));
+/** `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made; with 10,000 of the largest a start takes longer than the test waits. */
+const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? 60);
 const ANNOTATION_BYTES = 250_000;
 const LARGEST = RULES < 1_000 ? 100 : 10_000;
 /** As tenants do, and few enough for the API server. */
