@@ -9,11 +9,8 @@ import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-<<<<<<< HEAD
 import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
-=======
 import { withinTime } from '#shared/runtime/time-limit.ts';
->>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
 import { denied } from './decide.ts';
 import {
   admissionReviewSchema,
@@ -102,15 +99,11 @@ const answer = async (
     return context.text('the body is not an AdmissionReview of admission.k8s.io/v1\n', 400);
   }
   const { request } = review.data;
-<<<<<<< HEAD
   const leave = await work.enter(1, request.namespace);
   if (leave === undefined) {
     onResult(name, 'failed');
     return context.text('too many reviews of this namespace at once\n', 503);
   }
-  const signal = AbortSignal.any([context.req.raw.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-=======
->>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
   try {
     const verdict = await withinTime(TIMEOUT_MS, context.req.raw.signal, (signal) =>
       judge(webhook, request, signal),

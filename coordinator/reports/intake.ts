@@ -12,12 +12,9 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import { createGate } from '#shared/runtime/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-<<<<<<< HEAD
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Allowance } from './allowance.ts';
-=======
 import { withinTime } from '#shared/runtime/time-limit.ts';
->>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
@@ -72,21 +69,15 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (deps.term() === undefined && !(others > 0)) throw new Refusal('not-leading');
       const { namespace, pod } = context.req.param();
       const authorization = context.req.header('authorization');
-<<<<<<< HEAD
-      const reporter = await identify(deps, authorization, { namespace, pod }, signal);
+      const reporter = await withinTime(CHECK_TIMEOUT_MS, context.req.raw.signal, (signal) =>
+        identify(deps, authorization, { namespace, pod }, signal),
+      );
       if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
       context.set('reporter', reporter);
       const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
       const leave = await bodies.enter(Math.min(length, MAX_REPORT_BYTES), namespace);
       if (leave === undefined) throw new Refusal('unavailable');
       await next().finally(leave);
-=======
-      const reporter = await withinTime(CHECK_TIMEOUT_MS, context.req.raw.signal, (signal) =>
-        identify(deps, authorization, { namespace, pod }, signal),
-      );
-      context.set('reporter', reporter);
-      await next();
->>>>>>> e578a88 (shared: a time limit ends with its work; benches of admission and of one change)
     },
     bodyLimit({
       maxSize: MAX_REPORT_BYTES,
