@@ -33,18 +33,20 @@ export const readJournal = (journalPath: string): JournalReader => {
 /** One line per report that is not so. */
 export const liesIn = (
   reports: readonly RuleReport[],
-  rules: readonly RuleObject[],
+  { rules, left }: { rules: readonly RuleObject[]; left: ReadonlySet<string> },
   journal: JournalReader,
 ): readonly string[] =>
   reports.flatMap(({ kind, name, uid, state }) => {
     const place = PLACES[kind]?.(name);
     const rule = rules.find(({ metadata }) => metadata.uid === uid);
-    if (place === undefined || rule === undefined) return [`nobody asked about ${kind} ${name}`];
+    if (place === undefined || (rule === undefined && !left.has(uid)))
+      return [`nobody asked about ${kind} ${name}`];
     const { taken, file } = journal.of(place.package);
     const [inForce, there] = [taken, file].map((all) =>
       all.find((section) => section.name === place.section),
     );
-    if (state === 'Applied' && !isAsAsked(inForce, rule)) return [`${name} is not in force`];
+    if (state === 'Applied' && !(rule && isAsAsked(inForce, rule)))
+      return [`${name} is not in force`];
     if (state === 'Removed' && (inForce ?? there)) return [`${name} is not gone`];
     return [];
   });

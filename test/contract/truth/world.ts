@@ -99,6 +99,8 @@ export const startWorld = async (
     passwordFile: inFolder('password'),
   };
   const lies: string[] = [];
+  /** Uids of rules of earlier passes: what is there of them may be spoken of, until it is gone. */
+  const left = new Set<string>();
   const journal = readJournal(simulator.journalPath);
   const drivers: Driver[] = [];
 
@@ -123,12 +125,13 @@ export const startWorld = async (
       clock: agentClock,
       onStanding: (next) => {
         standing = next;
-        lies.push(...liesIn(reports(), rules, journal));
+        lies.push(...liesIn(reports(), { rules, left }, journal));
       },
       onDrift: () => undefined,
       onTransaction: () => undefined,
     });
     const pass: Agent['pass'] = (now, unservedKinds = []) => {
+      for (const { metadata } of rules) left.add(metadata.uid);
       rules = now;
       const networks = parseNetworks(NETWORKS);
       const known = { networks, devices: DEVICES, secrets: new Map(), unservedKinds };
