@@ -83,7 +83,7 @@ export default defineConfig({
         project(
           'device',
           [
-            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover}.test.ts',
+            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out}.test.ts',
           ],
           60_000,
         ),

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
+import type { Driver } from '../../../agent/device/driver.ts';
+import type { LockOut } from '../../../agent/lock-out/lock-out.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
 import { aclFor } from '../../../agent/device/ubus/login/acl.ts';
 import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
@@ -60,7 +62,10 @@ const filesIn = (output: string): string[] =>
     });
 
 /** @throws Error for a device that cannot be looked into */
-export const onDevice = async (device: NamedDevice): Promise<Stage> => {
+export const onDevice = async (
+  device: NamedDevice,
+  lockOut?: (driver: Driver) => LockOut,
+): Promise<Stage> => {
   const { url, user, passwordFile, api, inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
   const isOwnLogin = recordedPath(device) === 'ubus-fast';
@@ -82,7 +87,7 @@ export const onDevice = async (device: NamedDevice): Promise<Stage> => {
     createIcnDriver({ target, reassertMs: 0, clock: systemClock });
   const pass = await openPass(
     { simulator: { url }, clock: realTime, folder, usernameFile, passwordFile },
-    api === 'icn' ? { driver: icn() } : {},
+    { ...(api === 'icn' && { driver: icn() }), ...(lockOut && { lockOut }) },
   );
   return {
     pass,

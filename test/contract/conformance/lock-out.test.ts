@@ -1,0 +1,139 @@
+/**
+ * Commit-confirm with packets that are really cut, on the device that the run was given with `--peer`: the API server is somebody who
+ * listens at the other end of net1, and connections to it are made in the device's network.
+ */
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { checkSpec } from '#shared/compile/check.ts';
+import { kinds } from '#shared/resources/registry.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createLockOut, type LockOut } from '../../../agent/lock-out/lock-out.ts';
+import { createTargets, type Target } from '../../../agent/lock-out/targets.ts';
+import type { Following } from '../agent/support/converge.ts';
+import { cr, firewallRule, zone } from '../agent/support/pass.ts';
+import { namedDevice } from './named-device.ts';
+import { onDevice, recordedPath, type Stage } from './stage.ts';
+
+const API_SERVER = { host: '172.16.30.1', port: 7_999 };
+const LISTEN = `
+import socket
+s = socket.create_server(("0.0.0.0", ${API_SERVER.port}), backlog=16)
+while True: s.accept()[0].close()
+`;
+const CONNECT = `timeout 1 bash -c 'exec 3<>/dev/tcp/${API_SERVER.host}/${API_SERVER.port}'`;
+const INSIDE = process.env['OPENWRT_INSIDE'] ?? '';
+const WITHIN = { timeout: 120_000, interval: 200 };
+const TIMEOUT_MS = 400_000;
+
+const given = namedDevice();
+const devices = given?.inside && given.peer ? [given] : [];
+
+/** Each takes packets to net1 away from the agent. A route does not: all other ends are one host, which answers on each. */
+const culprits: Record<string, RuleObject> = {
+  rule: cr('FirewallRule', 'culprit', { dest: 'up', proto: 'all', target: 'DROP' }),
+  zone: zone('culprit', 'ovn-net1', { output: 'DROP', input: 'DROP' }),
+};
+
+it.each(Object.entries(culprits))('the %s is one that its kind takes', (_what, { kind, spec }) => {
+  const definition = kinds.find((one) => one.kind === kind);
+  expect(definition && checkSpec(definition, spec)).not.toHaveProperty('problem');
+});
+
+describe.each(devices)('connections really cut on $url', (device) => {
+  const { peer = () => '' } = device;
+  const path = recordedPath(device);
+  let stage: Stage;
+  let lockOut: LockOut;
+  let rules: readonly RuleObject[] = [];
+  let following: Following;
+  let pid = '';
+  const stopping = new AbortController();
+  let ended: Promise<void>;
+
+  /** Beside everything else: the agent runs in this process. */
+  const isReached = (signal?: AbortSignal): Promise<boolean> =>
+    new Promise((resolve) => {
+      const [program = '', ...args] = INSIDE.split(' ');
+      const options = { timeout: 5_000, ...(signal && { signal }) };
+      execFile(program, [...args, 'bash', '-c', CONNECT], options, (error) =>
+        resolve(error === null),
+      );
+    });
+  const apiServer: Target = {
+    name: 'the API server',
+    connect: async (signal) => {
+      if (!(await isReached(signal))) throw new Error('no answer');
+    },
+  };
+
+  beforeAll(async () => {
+    pid = peer(`timeout 1800 python3 -c '${LISTEN}' >/dev/null 2>&1 </dev/null & echo $!\n`).trim();
+    stage = await onDevice(device, (driver) => {
+      lockOut = createLockOut({
+        file: { found: { changes: [], before: {}, blamed: [] }, write: async () => {} },
+        targets: createTargets([apiServer], systemClock),
+        decisive: [apiServer],
+        deadlineMs: 10_000,
+        purpose: 'cnf-1',
+        driver,
+        onChange: () => following.mark(),
+        clock: systemClock,
+        log: silentLogger,
+      });
+      return lockOut;
+    });
+    following = stage.pass.follow(() => rules);
+    ended = lockOut.run(stopping.signal);
+  });
+  const use = async (...next: RuleObject[]): Promise<void> => {
+    rules = next;
+    following.mark();
+    await sleep(100);
+  };
+  afterEach(async () => {
+    const deletionTimestamp = '2026-01-02T00:00:00Z';
+    await use(
+      ...rules.map((rule) => ({ ...rule, metadata: { ...rule.metadata, deletionTimestamp } })),
+    );
+    await vi.waitFor(() => {
+      if (Object.values(stage.pass.states()).some((state) => state !== 'Removed'))
+        throw new Error('a rule is left');
+    }, WITHIN);
+  }, TIMEOUT_MS);
+  afterAll(async () => {
+    stopping.abort(new Error('the test is over'));
+    await ended;
+    await following.stop();
+    await stage.leave();
+    peer(`kill ${pid}\n`);
+  });
+
+  const up = zone('up', 'ovn-net1', { output: 'ACCEPT', input: 'ACCEPT' });
+  it.each(Object.entries(culprits))(
+    'a %s: undone, found, left out',
+    async (what, culprit) => {
+      const others = [
+        ...(what === 'zone' ? [] : [up]),
+        firewallRule('aa', { src: 'lan' }),
+        firewallRule('zz', { src: 'lan' }),
+      ];
+      expect(await isReached()).toBe(true);
+      await use(...others, culprit);
+      await vi.waitFor(async () => expect(await isReached()).toBe(false), WITHIN);
+      const cutAt = performance.now();
+      await vi.waitFor(async () => expect(await isReached()).toBe(true), WITHIN);
+      console.log(`${path}, ${what}: back after ${Math.round(performance.now() - cutAt)} ms`);
+      await vi.waitFor(() => {
+        expect(stage.pass.states()).toEqual({
+          ...Object.fromEntries(others.map(({ metadata }) => [metadata.name, 'Applied'])),
+          culprit: 'Failed: LostConnectivity',
+        });
+      }, WITHIN);
+      expect(await isReached()).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+});
