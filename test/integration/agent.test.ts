@@ -136,6 +136,9 @@ describe('agent', () => {
     await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
     await expect.poll(told, SOON).toEqual(['firewall']);
     expect(openwrt.text('firewall')).not.toContain('by order');
+    // It tells again what it has no answer to; with the next report it has had that.
+    const { length: answered } = coordinator.reports;
+    await expect.poll(() => coordinator.reports.length, SOON).toBeGreaterThan(answered);
     await agent?.stop();
     coordinator.forget();
     openwrt.write('firewall', `# by order\n${openwrt.text('firewall')}`);

@@ -22,6 +22,7 @@ const stages: Stage[] = [
   { projects: [{ name: 'integration' }] },
   { projects: [{ name: 'guides' }] },
   { projects: [{ name: 'versions' }] },
+  { projects: [{ name: 'load' }] },
   { projects: [{ name: 'harness' }] },
   { projects: [{ name: 'e2e' }] },
   { projects: [{ name: 'e2e-outages', env: many }] },

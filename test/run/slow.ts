@@ -1,6 +1,7 @@
 /**
  * `npm run test:slow`: what waits for minutes. The end-to-end tests in which programs of the product or what it stands on fail, the
- * guides for developers, followed in a copy of the project, and the way to another version and back. `--node` (root on Linux): with the tests that only a real node can run.
+ * guides for developers, followed in a copy of the project, the way to another version and back, and attacks by sheer size. `--node` (root
+ * on Linux): with the tests that only a real node can run.
  */
 import { parseArgs } from 'node:util';
 import { NODE_ALONE, whyNoRealNode } from './real-node.ts';
@@ -9,21 +10,26 @@ import { runStages, type Stage } from './stages.ts';
 const OUTAGES = { name: 'e2e-outages' };
 const GUIDES = { name: 'guides' };
 const VERSIONS = { name: 'versions' };
+const LOAD = { name: 'load' };
 
 const { values } = parseArgs({ options: { node: { type: 'boolean', default: false } } });
 
+/** What measures has the machine for itself. */
+const slow: Stage[] = [
+  { projects: [OUTAGES, GUIDES] },
+  { projects: [VERSIONS] },
+  { projects: [LOAD] },
+];
+
 const withNode = async (): Promise<Stage[]> => {
   const because = await whyNoRealNode();
-  if (because !== undefined)
-    return [
-      { projects: [OUTAGES, GUIDES] },
-      { projects: [VERSIONS] },
-      { cannotRun: 'the tests of a real node', because },
-    ];
+  if (because !== undefined) return [...slow, { cannotRun: 'the tests of a real node', because }];
   const { harness, endToEnd } = NODE_ALONE;
-  return [{ projects: [OUTAGES, endToEnd] }, { projects: [GUIDES, VERSIONS, harness] }];
+  return [
+    { projects: [OUTAGES, endToEnd] },
+    { projects: [GUIDES, VERSIONS, harness] },
+    { projects: [LOAD] },
+  ];
 };
 
-process.exitCode = await runStages(
-  values.node ? await withNode() : [{ projects: [OUTAGES, GUIDES] }, { projects: [VERSIONS] }],
-);
+process.exitCode = await runStages(values.node ? await withNode() : slow);

@@ -46,13 +46,16 @@ const rightsOf = async (inNamespace: string, user: string, groups: string): Prom
   );
   const lines = stdout.split('\n').filter((line) => line.trim() !== '' && !EVERYBODY.test(line));
   const text = `${lines
-    .map((line) => line.replaceAll(/ {2,}/g, '  '))
+    .map((line) => inOrder(line.replaceAll(/ {2,}/g, '  ').trimEnd()))
     .sort()
     .join('\n')}\n`;
   return text
     .replaceAll(world.systemNamespace, 'sdewan-system')
     .replaceAll('sdewan-coordinator-sdewan-system', 'sdewan-coordinator');
 };
+/** kubectl joins the verbs of several rules in the order in which it comes to them. */
+const inOrder = (line: string): string =>
+  line.replace(/\[([a-z ]*)\]$/, (_all, verbs: string) => `[${verbs.split(' ').sort().join(' ')}]`);
 const EVERYBODY =
   /^(Resources|selfsubject|clustertrustbundles|componentstatuses|podcertificate)|\[\/|system:service-account-issuer/;
 

@@ -6,9 +6,9 @@ import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
-import { createWorld, eventually, type World } from '../integration/admission/world.ts';
-import { installedObjects } from '../stack/installation.ts';
-import { memoryOf } from './memory.ts';
+import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
+import { installedObjects } from '../../stack/installation.ts';
+import { memoryOf } from '../memory.ts';
 
 /** `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made; with 10,000 of the largest a start takes longer than the test waits. */
 const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? 60);

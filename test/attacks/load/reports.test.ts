@@ -5,10 +5,10 @@
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RuleReport } from '#shared/protocol/report.ts';
-import { createPod, createRunningPod, tokenFor } from '../integration/coordinator/pods.ts';
-import { post } from '../integration/coordinator/agent.ts';
-import { createWorld, type World } from '../integration/coordinator/world.ts';
-import { memoryOf } from './memory.ts';
+import { createPod, createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
+import { post } from '../../integration/coordinator/agent.ts';
+import { createWorld, type World } from '../../integration/coordinator/world.ts';
+import { memoryOf } from '../memory.ts';
 
 const PODS = 10;
 /** Of each report, as many as fit into 1 MiB. */
