@@ -169,7 +169,7 @@ describe('the certificate loop', () => {
       pollMs: HOUR,
       metrics: NO_METRICS,
       leadership: ALWAYS_LEADING,
-      clock: { now: () => time.now } as Clock,
+      clock: { now: () => time.now, sleep: async () => {} } as unknown as Clock,
       log: silentLogger,
     });
     await replica.prepare(signal);
@@ -177,6 +177,28 @@ describe('the certificate loop', () => {
     time.now += 250 * HOUR;
     await replica.prepare(signal);
     expect(state.writes).toBe(1);
+  });
+
+  it('is ready when the API server knows the CA, also where that refuses it at first', async () => {
+    const { store } = newSecret();
+    let refusals = 3;
+    const published: string[] = [];
+    const replica = createCertificates({
+      store,
+      policy,
+      publish: async ({ bundle }) => {
+        refusals -= 1;
+        if (refusals >= 0) throw new Error('forbidden');
+        published.push(bundle);
+      },
+      pollMs: HOUR,
+      metrics: NO_METRICS,
+      leadership: ALWAYS_LEADING,
+      clock: { now: () => 0, sleep: async () => {} } as unknown as Clock,
+      log: silentLogger,
+    });
+    await replica.prepare(signal);
+    expect(published).toEqual([replica.bundle()]);
   });
 
   it('never writes what somebody else provides, and publishes its CA', async () => {

@@ -51,6 +51,9 @@ const MAX_STEPS = 8;
 const LOOKS = 3;
 /** Between looks for the first certificate. */
 const AWAITED_AGAIN_MS = 200;
+/** An API server that was told of our rights a moment ago may refuse at first. A coordinator that is ready is one that it can call. */
+const PUBLISH_TRIES = 25;
+const PUBLISH_AGAIN_MS = 1_000;
 /** The only key: there is one Secret. */
 const SECRET = 'certificates';
 
@@ -60,6 +63,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   const bundleListeners: ((bundle: string) => void)[] = [];
   let current: Material | undefined;
   let tokens: readonly PathToken[] = [];
+  let isUnpublished = false;
   const spreadMs = LOOKS * deps.pollMs;
 
   const adopt = (material: Material, provided: boolean): void => {
@@ -84,8 +88,10 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       );
     if (material !== undefined) adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
-    // Serving must not wait for it, but no CA may be used before it was published.
-    if (material && (!(await published(material, signal)) || provided)) return deps.pollMs;
+    // Serving must not wait for it for ever, but no CA may be used before it was published.
+    isUnpublished = material !== undefined && !(await published(material, signal));
+    if (isUnpublished) return Math.min(PUBLISH_AGAIN_MS, deps.pollMs);
+    if (provided) return deps.pollMs;
     const now = clock.now();
     const plan = nextStep(material, policy, now);
     if (plan.step === 'wait') return Math.min(plan.until - now, deps.pollMs);
@@ -147,8 +153,12 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
 
   return {
     prepare: async (signal) => {
-      for (await settle(signal); !isKnown(); await settle(signal))
+      await settle(signal);
+      const isPublished = (): boolean => isKnown() && !isUnpublished;
+      for (let tries = 0; !isPublished() && !(isKnown() && tries >= PUBLISH_TRIES); tries += 1) {
         await clock.sleep(AWAITED_AGAIN_MS, signal);
+        await settle(signal);
+      }
     },
     serving: () => known().serving,
     bundle: () => bundleOf(known()),
