@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '#shared/runtime/clock.ts';
+import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createCertificates, type Certificates } from './certificates-controller.ts';
@@ -56,6 +56,7 @@ const newReplica = (store: SecretStore, time: { now: number }) => {
     publish: async ({ bundle, token }) => {
       published.push(bundle);
       tokens.push(token);
+      return true;
     },
     pollMs: POLL_MS,
     metrics: NO_METRICS,
@@ -179,7 +180,7 @@ describe('the certificate loop', () => {
     expect(state.writes).toBe(1);
   });
 
-  it('is ready when the API server knows the CA, also where that refuses it at first', async () => {
+  it('is ready when the API server knows the CA, also one that refuses it at first', async () => {
     const { store } = newSecret();
     let refusals = 3;
     const published: string[] = [];
@@ -190,6 +191,7 @@ describe('the certificate loop', () => {
         refusals -= 1;
         if (refusals >= 0) throw new Error('forbidden');
         published.push(bundle);
+        return true;
       },
       pollMs: HOUR,
       metrics: NO_METRICS,
@@ -199,6 +201,37 @@ describe('the certificate loop', () => {
     });
     await replica.prepare(signal);
     expect(published).toEqual([replica.bundle()]);
+  });
+
+  it('looks each second for webhook configurations that are not there yet, for a minute', async () => {
+    const { store } = newSecret();
+    const waits: number[] = [];
+    const stop = new AbortController();
+    const looks = { left: 70 };
+    const replica = createCertificates({
+      store,
+      policy,
+      publish: async () => false,
+      pollMs: 10_000,
+      metrics: NO_METRICS,
+      leadership: ALWAYS_LEADING,
+      clock: {
+        ...systemClock,
+        now: () => 0,
+        after: (ms, then) => {
+          waits.push(Math.round(ms));
+          looks.left -= 1;
+          if (looks.left === 0) stop.abort();
+          return systemClock.after(0, then);
+        },
+        sleep: (_ms, until) => systemClock.sleep(60_000, until),
+      },
+      log: silentLogger,
+    });
+    await replica.prepare(signal);
+    await replica.run(stop.signal);
+    expect(waits.filter((ms) => ms === 1_000).length).toBe(59);
+    expect(waits.at(-1)).toBe(10_000);
   });
 
   it('never writes what somebody else provides, and publishes its CA', async () => {

@@ -20,8 +20,11 @@ import { inspect, type Pair } from './x509.ts';
 export type CertificatesDeps = ControllerDeps & {
   store: SecretStore;
   policy: CertificatePolicy;
-  /** Tells the API server which CAs it must trust and which paths to call. The plan goes on only after it resolved. */
-  publish: (published: Published, signal: AbortSignal) => Promise<void>;
+  /**
+   * Tells the API server which CAs it must trust and which paths to call. The plan goes on only after it resolved; false: there is nothing
+   * to tell, as before `kubectl apply` has come to the webhook configurations, which it creates last.
+   */
+  publish: (published: Published, signal: AbortSignal) => Promise<boolean>;
   /** How often the Secret is looked at for what cert-manager or the replica that leads has written. */
   pollMs: number;
 };
@@ -51,9 +54,11 @@ const MAX_STEPS = 8;
 const LOOKS = 3;
 /** Between looks for the first certificate. */
 const AWAITED_AGAIN_MS = 200;
-/** An API server that was told of our rights a moment ago may refuse at first. A coordinator that is ready is one that it can call. */
+/** An API server that has just been given our rights may refuse at first; a coordinator that is ready is one that it can call. */
 const PUBLISH_TRIES = 25;
 const PUBLISH_AGAIN_MS = 1_000;
+/** `kubectl apply` creates webhook configurations last, and may come to them when we have started long since. */
+const APPLY_LOOKS = 60;
 /** The only key: there is one Secret. */
 const SECRET = 'certificates';
 
@@ -64,6 +69,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
   let current: Material | undefined;
   let tokens: readonly PathToken[] = [];
   let isUnpublished = false;
+  let looksForNothing = 0;
   const spreadMs = LOOKS * deps.pollMs;
 
   const adopt = (material: Material, provided: boolean): void => {
@@ -78,6 +84,11 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       for (const listener of bundleListeners) listener(bundleOf(material));
   };
 
+  const untilNextLook = (): number =>
+    looksForNothing > 0 && looksForNothing <= APPLY_LOOKS
+      ? Math.min(PUBLISH_AGAIN_MS, deps.pollMs)
+      : deps.pollMs;
+
   /** One look and at most one write. Returns the milliseconds to wait, 0 after a write. */
   const advance = async (signal: AbortSignal): Promise<number> => {
     const stored = await store.read(signal);
@@ -89,12 +100,14 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     if (material !== undefined) adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
     // Serving must not wait for it for ever, but no CA may be used before it was published.
-    isUnpublished = material !== undefined && !(await published(material, signal));
-    if (isUnpublished) return Math.min(PUBLISH_AGAIN_MS, deps.pollMs);
-    if (provided) return deps.pollMs;
+    const outcome = material && (await published(material, signal));
+    isUnpublished = outcome === 'failed';
+    looksForNothing = outcome === 'absent' ? looksForNothing + 1 : 0;
+    if (outcome === 'failed') return Math.min(PUBLISH_AGAIN_MS, deps.pollMs);
+    if (provided) return untilNextLook();
     const now = clock.now();
     const plan = nextStep(material, policy, now);
-    if (plan.step === 'wait') return Math.min(plan.until - now, deps.pollMs);
+    if (plan.step === 'wait') return Math.min(plan.until - now, untilNextLook());
     const wrote = await store.write(
       await carryOut(plan.step, material, policy, now),
       stored,
@@ -104,16 +117,20 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
     return 0;
   };
 
-  const published = async (material: Material, signal: AbortSignal): Promise<boolean> => {
+  const published = async (
+    material: Material,
+    signal: AbortSignal,
+  ): Promise<'done' | 'absent' | 'failed'> => {
     try {
       const token = tokenInUse(tokens, clock.now(), spreadMs);
       // Without one the next step of the plan makes it.
-      if (token !== undefined) await deps.publish({ bundle: bundleOf(material), token }, signal);
-      return true;
+      const isDone =
+        token === undefined || (await deps.publish({ bundle: bundleOf(material), token }, signal));
+      return isDone ? 'done' : 'absent';
     } catch (err) {
       signal.throwIfAborted();
       log.error({ err }, 'failed to publish the CA and the paths of the webhooks');
-      return false;
+      return 'failed';
     }
   };
 

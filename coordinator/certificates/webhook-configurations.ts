@@ -26,8 +26,8 @@ const CONFIGURATIONS: readonly ResourceType<z.infer<typeof schema>>[] = [
 export const ADMISSION_PATH = '/admission/';
 
 /**
- * Resolves when both hold the bundle and paths that end in the token. One that is not installed is left alone: the coordinator then works
- * without webhooks. By index, not by server-side apply: an entry of ours that the installation no longer has would keep a name and a CA,
+ * Resolves when both hold the bundle and paths that end in the token, and tells whether both are there: one that is not installed is left
+ * alone, since the coordinator works without webhooks. By index, not by server-side apply: an entry of ours that the installation no longer has would keep a name and a CA,
  * and the API server would refuse the rest. @throws KubeError, also when somebody else wrote meanwhile: try again
  */
 export const publishWebhooks = async (
@@ -35,10 +35,12 @@ export const publishWebhooks = async (
   name: string,
   { bundle, token }: { bundle: string; token: string },
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<boolean> => {
+  let areThere = true;
   const caBundle = Buffer.from(bundle).toString('base64');
   for (const resource of CONFIGURATIONS) {
     const configuration = await find(client, resource, { name }, { signal });
+    areThere &&= configuration !== undefined;
     const changes = (configuration?.webhooks ?? []).flatMap((webhook, index) =>
       changesOf(webhook, { caBundle, token }).map(([field, value]) => ({
         op: 'add',
@@ -54,6 +56,7 @@ export const publishWebhooks = async (
     ];
     await client.patch(resource, { name }, { patch: { type: 'json', body }, signal });
   }
+  return areThere;
 };
 
 /** Field of clientConfig and its value, of those that are not as they should be. */

@@ -11,5 +11,13 @@ export const installProduct = async (
   say('applied deploy/');
   await cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s']);
   await coordinatorReady(cluster);
+  const published = '--for=jsonpath={.webhooks[0].clientConfig.caBundle}';
+  for (const kind of ['mutating', 'validating'])
+    await cluster.kubectl([
+      'wait',
+      `${kind}webhookconfiguration/sdewan-coordinator`,
+      published,
+      '--timeout=30s',
+    ]);
   say('the coordinator serves');
 };
