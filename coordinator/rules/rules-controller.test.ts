@@ -187,7 +187,9 @@ it('says three times at once how a rule is that changes all the time, and then w
     await work({ ...stored, metadata: { ...stored.metadata, generation } });
   }
   expect(writes).toHaveLength(4);
-  expect(waits.map((ms) => ms > 100)).toEqual([false, false, false, false, true]);
+  // A timer may fire a little early, and is then followed by a short one.
+  expect(waits.slice(0, 5).map((ms) => ms > 100)).toEqual([false, false, false, false, true]);
+  expect(waits.slice(5).filter((ms) => ms > 100)).toEqual([]);
 });
 
 it('writes a status once, and not again while nothing changes', async () => {
