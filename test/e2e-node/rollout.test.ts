@@ -85,7 +85,8 @@ describe(`a rolling update with ${RULES} rules`, async () => {
 
     const counts = await Promise.all(configured);
     expect(counts.map(({ rules: count }) => count)).toEqual(counts.map(() => RULES));
-    expect(counts).toHaveLength(2 * REPLICAS);
+    // A node that is busy may find one not ready for a moment.
+    expect(new Set(counts.map(({ pod }) => pod)).size).toBe(2 * REPLICAS);
     expect(moments.filter(({ up }) => up < REPLICAS)).toEqual([]);
   });
 });
