@@ -9,8 +9,8 @@ import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
 import { withinTime } from '#shared/runtime/time-limit.ts';
+import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
 import { denied } from './decide.ts';
 import {
   admissionReviewSchema,

@@ -41,7 +41,7 @@ export type CnfStatusDeps = ControllerDeps & {
 };
 
 export type CnfStatusController = {
-  /** Something about the pods of the purpose has changed; `haste`: whether their OpenWRTs can be reported of, and not only what they are like. */
+  /** Something about the pods of the purpose has changed; `haste`: whether it has changed that their OpenWRTs can be reported, and not only how they are. */
   mark: (cnf: Cnf, haste: boolean) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -51,8 +51,8 @@ const COALESCE_MS = cnfStatusResource.coalesceMs;
 /** Between two writes of one object: a tunnel that flaps must not keep the API server busy. */
 const WRITE_INTERVAL_MS = 5_000;
 /** The same when the problem of a pod has begun or ended, and before such a write: whoever looks has to see it within a second. */
-const TROUBLE_INTERVAL_MS = 500;
-const TROUBLE_COALESCE_MS = 50;
+const PROBLEM_INTERVAL_MS = 500;
+const PROBLEM_COALESCE_MS = 50;
 /** Of all pods, so it changes most often; ICN's controller writes it as often. */
 const CLASSIC_INTERVAL_MS = 30_000;
 const CONCURRENCY = 2;
@@ -62,17 +62,17 @@ const CLASSIC = '';
 export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusController => {
   const { client, classicNamespace, clock, log, namespace: only } = deps;
   const owned = { client, resource: cnfStatusResource };
-  const written = new Map<string, { at: number; troubles: string }>();
+  const written = new Map<string, { at: number; problems: string }>();
 
   const placeOf = (cnf: Cnf | undefined) => ({
     namespace: cnf?.namespace ?? classicNamespace ?? '',
     name: cnf === undefined ? CLASSIC_NAME : objectNameOf(cnf.purpose),
   });
 
-  const waitOf = (key: string, troubles: string): number => {
+  const waitOf = (key: string, problems: string): number => {
     const last = written.get(key);
     if (last === undefined) return 0;
-    const usual = last.troubles === troubles ? WRITE_INTERVAL_MS : TROUBLE_INTERVAL_MS;
+    const usual = last.problems === problems ? WRITE_INTERVAL_MS : PROBLEM_INTERVAL_MS;
     return last.at + (key === CLASSIC ? CLASSIC_INTERVAL_MS : usual) - clock.monotonic();
   };
 
@@ -83,8 +83,8 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   ): Promise<Outcome> => {
     const cnf = key === CLASSIC ? undefined : cnfOf(key);
     const pods = podsOf(cnf);
-    const troubles = troublesOf(pods);
-    const wait = waitOf(key, troubles);
+    const problems = problemsOf(pods);
+    const wait = waitOf(key, problems);
     if (wait > 0) return againIn(wait);
     const place = placeOf(cnf);
     const present = await find(client, cnfStatusResource, place, { signal });
@@ -92,7 +92,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     const object = present ?? (pods.length > 0 ? await create(place, cnf, signal) : undefined);
     if (!object) return pods.length > 0 ? OVERTAKEN : 'done';
     const isNews = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
-    if (isNews) written.set(key, { at: clock.monotonic(), troubles });
+    if (isNews) written.set(key, { at: clock.monotonic(), problems });
     return 'done';
   };
 
@@ -132,7 +132,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   };
 
   const mark: CnfStatusController['mark'] = ({ namespace, purpose }, haste) => {
-    controller.mark(`${namespace}/${purpose}`, haste ? TROUBLE_COALESCE_MS : COALESCE_MS);
+    controller.mark(`${namespace}/${purpose}`, haste ? PROBLEM_COALESCE_MS : COALESCE_MS);
     if (classicNamespace !== undefined) controller.mark(CLASSIC);
   };
 
@@ -166,7 +166,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   return { mark, run: controller.run };
 };
 
-const troublesOf = (pods: readonly PodKnowledge[]): string =>
+const problemsOf = (pods: readonly PodKnowledge[]): string =>
   JSON.stringify(pods.map(({ name, problem }) => `${name}: ${problem}`).toSorted(byText));
 
 const byText = (one: string, other: string): number => (one < other ? -1 : 1);
