@@ -12,6 +12,7 @@ import { own } from '#shared/runtime/own.ts';
 
 const uninstallUsage = `sdewan uninstall --yes     remove rules, CRDs, webhooks, rights and the coordinator from a cluster
   --force                  also remove rules that CNFs do not confirm in time; they stay on OpenWRT until the pod is re-created
+  --keep-rules             rules, CRDs and what is configured on CNFs stay; only those rules go that are being deleted
   --timeout SECONDS        for each step; default: 120
   --kubeconfig FILE        default: KUBECONFIG, or ~/.kube/config; its current context
 `;

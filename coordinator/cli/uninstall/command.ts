@@ -17,31 +17,35 @@ const optionsOf = (args: readonly string[]) => {
     options: {
       yes: { type: 'boolean', default: false },
       force: { type: 'boolean', default: false },
+      'keep-rules': { type: 'boolean', default: false },
       timeout: { type: 'string', default: '120' },
       kubeconfig: { type: 'string' },
     },
   });
   const timeoutMs = Number(values.timeout) * 1_000;
   if (!(timeoutMs >= 0)) throw new UsageError('--timeout must be a number of seconds');
-  return { ...values, timeoutMs };
+  return { ...values, keepRules: values['keep-rules'], timeoutMs };
 };
 
 export const runUninstall: Command = async (args, { env, say }, signal) => {
-  const { yes, force, timeoutMs, kubeconfig } = optionsOf(args);
+  const { yes, force, keepRules, timeoutMs, kubeconfig } = optionsOf(args);
   const config = await loadKubeConfig({
     kubeconfig: kubeconfig ?? env['KUBECONFIG'] ?? join(homedir(), '.kube/config'),
   });
   if (!yes) {
     say(
-      `This deletes every SD-EWAN rule, its configuration on every CNF, the CRDs, the coordinator and`,
+      keepRules
+        ? 'This removes the webhooks, policies, rights and the coordinator. Rules, CRDs and what is configured on CNFs stay, in'
+        : 'This deletes every SD-EWAN rule, its configuration on every CNF, the CRDs, the coordinator and its namespace from',
     );
-    say(`its namespace from ${config.server}. Add --yes to confirm.`);
+    say(`${config.server}. Add --yes to confirm.`);
     return EXIT.usage;
   }
   say(`uninstalling from ${config.server}`);
   const client = createKubeClient({ config, userAgent: 'sdewan-cli' });
   try {
-    const done = await uninstall({ client, clock: systemClock, say, force, timeoutMs, signal });
+    const deps = { client, clock: systemClock, say, signal };
+    const done = await uninstall({ ...deps, force, keepRules, timeoutMs });
     if (!done) return EXIT.refused;
     for (const line of await leftOver(client, signal)) say(line);
     return EXIT.done;

@@ -1,75 +1,59 @@
 /**
  * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating: webhooks, which would hold pods and deletions up once
- * nobody answers them; rules, while agents and coordinator are there to clean the CNFs and let them go; the coordinator, before
+ * nobody answers them; rules, while agents and coordinator are there to clean the CNFs and confirm it; the coordinator, before
  * it makes anew what goes next; then what it left in namespaces, the CRDs, and the rest.
  */
-import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
-import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
-import { resources } from '#shared/resources/resources.ts';
-import { MANAGED_BY } from '../../bindings/managed-by.ts';
-import { clear, findAll, obstaclesOf, type Found, type RemovalDeps } from './removal.ts';
+import {
+  coordinatorIsThere,
+  deploymentKinds,
+  findRules,
+  hasFailed,
+  isDeleting,
+  KEPT_BY_COORDINATOR,
+  keptKinds,
+  labelled,
+  leasesAndSecrets,
+  nameOf,
+  namespaceKinds,
+  clusterKinds,
+  coordinatorKinds,
+  ownCrds,
+  PART_OF,
+  statusKinds,
+  webhookKinds,
+} from './found.ts';
+import { clear, obstaclesOf, type Found, type RemovalDeps } from './removal.ts';
 
 export type UninstallOptions = RemovalDeps & {
   client: KubeClient;
   /** Rules that are not confirmed in time go unconfirmed. */
   force: boolean;
+  /** Rules, CRDs and the coordinator's namespace stay, and what is on the CNFs. */
+  keepRules: boolean;
   /** For each step. */
   timeoutMs: number;
   signal: AbortSignal;
 };
 
-const resource = (group: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
-const admission = (plural: string, kind: string): ResourceType =>
-  resource('admissionregistration.k8s.io', plural, kind);
-const rbac = (plural: string, kind: string): ResourceType =>
-  resource('rbac.authorization.k8s.io', plural, kind);
-
-const webhooks = [
-  admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
-  admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
-  // That of deploy/1.36: a rule that is made from now on would wait for agents that nobody hears.
-  admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
-  admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
-];
-const deployments = [resource('apps', 'deployments', 'Deployment')];
-const leftInNamespaces = [
-  rbac('rolebindings', 'RoleBinding'),
-  resource('', 'configmaps', 'ConfigMap'),
-];
-const crds = [
-  resource('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
-];
-const ofTheCluster = [
-  admission('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
-  admission('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
-  rbac('clusterrolebindings', 'ClusterRoleBinding'),
-  rbac('clusterroles', 'ClusterRole'),
-];
-const namespaces = [resource('', 'namespaces', 'Namespace')];
-
-/** Of everything in deploy/. */
-const PART_OF = 'app.kubernetes.io/part-of=sdewan';
-const KEPT_BY_COORDINATOR = Object.entries(MANAGED_BY)
-  .map((pair) => pair.join('='))
-  .join(',');
-
-/** True when nothing is left. Can be run again wherever it stopped. @throws KubeError, or the signal's reason */
+/** True when nothing is left of what should go. Can be run again wherever it stopped. @throws KubeError, or the signal's reason */
 export const uninstall = async (options: UninstallOptions): Promise<boolean> => {
-  const { client, signal } = options;
-  const labelled = (resources: ResourceType[], labelSelector: string) => (): Promise<Found[]> =>
-    findAll(client, resources, { labelSelector, signal });
-  const step = async (what: string, find: () => Promise<Found[]>): Promise<boolean> => {
+  for (const step of options.keepRules ? whatHoldsRules(options) : everything(options))
+    if (!(await step())) return false;
+  return true;
+};
+
+/** True: done. */
+type Step = () => Promise<boolean>;
+
+const cleared =
+  (options: UninstallOptions, what: string, find: () => Promise<Found[]>): Step =>
+  async () => {
     const left = await clear(options, { ...options, what, find });
     for (const one of left) {
       const why = obstaclesOf(one).map(({ message }) => message);
@@ -77,35 +61,41 @@ export const uninstall = async (options: UninstallOptions): Promise<boolean> => 
     }
     return left.length === 0;
   };
-  return (
-    (await step('webhooks', labelled(webhooks, PART_OF))) &&
-    (await removeRules(options)) &&
-    (await step('coordinator', labelled(deployments, PART_OF))) &&
-    (await step('rights and CAs in namespaces', labelled(leftInNamespaces, KEPT_BY_COORDINATOR))) &&
-    (await step('CRDs', () => crdsTriedAgain(options))) &&
-    (await step('policies and roles', labelled(ofTheCluster, PART_OF))) &&
-    (await step('namespace of the coordinator', labelled(namespaces, PART_OF)))
-  );
+const webhooksGone = (options: UninstallOptions): Step =>
+  cleared(options, 'webhooks', labelled(options, webhookKinds, PART_OF));
+const coordinatorGone = (options: UninstallOptions): Step =>
+  cleared(options, 'coordinator', labelled(options, deploymentKinds, PART_OF));
+const namespacesCleared = (options: UninstallOptions): Step => {
+  const kept = labelled(options, keptKinds, KEPT_BY_COORDINATOR);
+  return cleared(options, 'rights and CAs in namespaces', kept);
 };
+const policiesGone = (options: UninstallOptions): Step =>
+  cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
-const crdSchema = z.looseObject({
-  spec: z.looseObject({
-    group: z.string(),
-    names: z.looseObject({ plural: z.string(), kind: z.string() }),
-    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
-  }),
-});
+const everything = (options: UninstallOptions): Step[] => [
+  webhooksGone(options),
+  () => removeRules(options, 'rules', () => findRules(options)),
+  coordinatorGone(options),
+  namespacesCleared(options),
+  cleared(options, 'CRDs', () => crdsTriedAgain(options)),
+  policiesGone(options),
+  cleared(options, 'namespace of the coordinator', labelled(options, namespaceKinds, PART_OF)),
+];
 
-const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
-
-const ownGroups = new Set(resources.map(({ group }) => group));
-
-/** By their groups: an older version may have had kinds that this one does not know. */
-const ownCrds = async ({ client, signal }: UninstallOptions): Promise<Found[]> =>
-  (await findAll(client, crds, { signal })).filter((crd) => ownGroups.has(specOf(crd).group));
-
-const hasFailed = (crd: Found): boolean =>
-  obstaclesOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');
+const whatHoldsRules = (options: UninstallOptions): Step[] => [
+  webhooksGone(options),
+  () => removeRules(options, 'rules being deleted', () => rulesBeingDeleted(options)),
+  coordinatorGone(options),
+  namespacesCleared(options),
+  cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_BY_COORDINATOR)),
+  // Before the finalizers: a policy lets nobody but the coordinator and administrators of the cluster take them off.
+  policiesGone(options),
+  () => takeFinalizersOff(options),
+  cleared(options, 'what belongs to the coordinator', async () => [
+    ...(await labelled(options, coordinatorKinds, PART_OF)()),
+    ...(await leasesAndSecrets(options)),
+  ]),
+];
 
 /**
  * The API server waits longer and longer before it tries again to delete the objects of a kind, minutes in the end. That is easily met
@@ -125,22 +115,17 @@ const crdsTriedAgain = async (options: UninstallOptions): Promise<Found[]> => {
 
 const TRIED_AGAIN_ANNOTATION = 'sdewan.akraino.org/deletion-tried-again';
 
-const findRules = async (options: UninstallOptions): Promise<Found[]> => {
-  const served = (await ownCrds(options)).flatMap((crd) => {
-    const { group, names, versions } = specOf(crd);
-    const version = versions.find(({ served }) => served)?.name;
-    return version === undefined
-      ? []
-      : [{ group, version, plural: names.plural, kind: names.kind, schema: objectSchema }];
-  });
-  return findAll(options.client, served, { signal: options.signal });
-};
+const rulesBeingDeleted = async (options: UninstallOptions): Promise<Found[]> =>
+  (await findRules(options)).filter(isDeleting);
 
-const removeRules = async (options: UninstallOptions): Promise<boolean> => {
-  const { client, force, say, signal } = options;
-  const find = (): Promise<Found[]> => findRules(options);
+const removeRules = async (
+  options: UninstallOptions,
+  what: string,
+  find: () => Promise<Found[]>,
+): Promise<boolean> => {
+  const { force, say, signal } = options;
   const timeoutMs = (await coordinatorIsThere(options)) ? options.timeoutMs : 0;
-  const clearing = { what: 'rules', find, signal };
+  const clearing = { what, find, signal };
   const left = await clear(options, { ...clearing, timeoutMs });
   if (left.length === 0) return true;
   say(
@@ -159,10 +144,10 @@ const removeRules = async (options: UninstallOptions): Promise<boolean> => {
     );
     return false;
   }
+  const released = withoutFinalizers(options, [AGENTS_FINALIZER, ...ICN_FINALIZERS]);
   const letGo = async (): Promise<Found[]> => {
     const found = await find();
-    for (const { resource, object } of found.filter(isDeleting))
-      await removeFinalizers({ client, resource, object }, OURS, { signal }).catch(unlessOvertaken);
+    await released(found.filter(isDeleting));
     return found;
   };
   return (
@@ -171,28 +156,33 @@ const removeRules = async (options: UninstallOptions): Promise<boolean> => {
 };
 
 const MAX_NAMED = 20;
-const OURS = [AGENTS_FINALIZER, ...ICN_FINALIZERS];
+
+/** Nobody would take ours off any more; ICN's are for its controller. */
+const takeFinalizersOff = async (options: UninstallOptions): Promise<boolean> => {
+  const released = withoutFinalizers(options, [AGENTS_FINALIZER]);
+  for (;;) {
+    const held = (await findRules(options)).filter(({ object }) =>
+      object.metadata.finalizers?.includes(AGENTS_FINALIZER),
+    );
+    if (held.length === 0) return true;
+    options.say(`rules that stay: removing the finalizer of ${held.length}`);
+    await released(held);
+  }
+};
+
+const withoutFinalizers =
+  ({ client, signal }: UninstallOptions, names: readonly string[]) =>
+  async (found: readonly Found[]): Promise<void> => {
+    for (const { resource, object } of found)
+      await removeFinalizers({ client, resource, object }, names, { signal }).catch(
+        unlessOvertaken,
+      );
+  };
 
 /** The next look tells what became of it. */
 const unlessOvertaken = (error: unknown): void => {
   if (!isNotFound(error) && !isConflict(error)) throw error;
 };
-
-const deploymentSchema = z.looseObject({
-  status: z.looseObject({ availableReplicas: z.number().default(0) }).optional(),
-});
-
-const coordinatorIsThere = async ({ client, signal }: UninstallOptions): Promise<boolean> => {
-  const found = await findAll(client, deployments, { labelSelector: PART_OF, signal });
-  return found.some(
-    ({ object }) => (deploymentSchema.parse(object).status?.availableReplicas ?? 0) > 0,
-  );
-};
-
-const isDeleting = ({ object }: Found): boolean => object.metadata.deletionTimestamp !== undefined;
-
-const nameOf = ({ object: { kind, metadata } }: Found): string =>
-  `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
 
 const messageOf = ({ object }: Found): string => {
   const { status }: RuleObject = object;

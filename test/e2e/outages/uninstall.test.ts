@@ -1,7 +1,5 @@
 /** `sdewan uninstall`, run as an operator does: nothing of the product is left or stuck in Terminating, CNFs go on without rules. */
-import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdsSeedRule, seedRules } from '../../judge/seed-rules.ts';
 import { createCnf } from '../../stack/cnf.ts';
@@ -12,9 +10,9 @@ import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
 import { waitInSync } from '../../stack/operator.ts';
 import { zone } from '../../stack/rules.ts';
+import { sdewan } from '../../stack/sdewan.ts';
 import { e2eCluster } from '../cluster.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../../..');
 const PURPOSE = 'cnf-1';
 
 describe('uninstalling', async () => {
@@ -44,16 +42,7 @@ describe('uninstalling', async () => {
     await cluster.kubectl(['api-resources', '--cached=false']);
   });
 
-  const uninstall = async (...args: string[]): Promise<{ code: number | null; said: string }> => {
-    const program = path.join(ROOT, 'coordinator/cli/main.ts');
-    const child = spawn(process.execPath, [program, 'uninstall', ...args], {
-      env: { PATH: process.env['PATH'], KUBECONFIG: cluster.kubeconfig },
-      stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 150_000,
-    });
-    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    return { said: await text(child.stderr), code: await exit };
-  };
+  const uninstall = (...args: string[]) => sdewan(cluster, 'uninstall', ...args);
   const names = async (...args: string[]): Promise<string> =>
     (await cluster.kubectl(['get', ...args, '-o', 'name'])).stdout.trim();
   const seedRulesOn = async (pod: string): Promise<string[]> => {

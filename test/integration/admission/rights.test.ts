@@ -424,3 +424,10 @@ it('takes rights and CA away with the last CNF', async () => {
   await world.kubectl('delete', 'pod', 'p', '-n', place, '--force', '--grace-period=0');
   await eventually(bound).toBe('');
 });
+
+describe('everybody else can, as RBAC says,', () => {
+  it.each(['ConfigMap', 'Secret'])('make a %s of any name', async (kind) => {
+    const object = { apiVersion: 'v1', kind, metadata: { name: 'of-an-operator', namespace } };
+    expect(await world.apply([object])).toMatchObject({ code: 0, stderr: '' });
+  });
+});

@@ -1,0 +1,131 @@
+/** What of the product is in a cluster: by labels, by the groups of its kinds, by name. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import { resources } from '#shared/resources/resources.ts';
+import { MANAGED_BY } from '../../bindings/managed-by.ts';
+import { findAll, obstaclesOf, type Found } from './removal.ts';
+
+export type Finder = { client: KubeClient; signal: AbortSignal };
+
+const resource = (group: string, plural: string, kind: string): ResourceType => ({
+  group,
+  version: 'v1',
+  plural,
+  kind,
+  schema: objectSchema,
+});
+const admission = (plural: string, kind: string): ResourceType =>
+  resource('admissionregistration.k8s.io', plural, kind);
+const rbac = (plural: string, kind: string): ResourceType =>
+  resource('rbac.authorization.k8s.io', plural, kind);
+
+const configMaps = resource('', 'configmaps', 'ConfigMap');
+const roleBindings = rbac('rolebindings', 'RoleBinding');
+
+export const webhookKinds = [
+  admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
+  admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
+  // That of deploy/1.36: a rule that is made from now on would wait for agents that nobody hears.
+  admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
+  admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
+];
+export const deploymentKinds = [resource('apps', 'deployments', 'Deployment')];
+export const keptKinds = [roleBindings, configMaps];
+export const statusKinds: ResourceType[] = [{ ...cnfStatusResource, schema: objectSchema }];
+export const clusterKinds = [
+  admission('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
+  admission('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
+  rbac('clusterrolebindings', 'ClusterRoleBinding'),
+  rbac('clusterroles', 'ClusterRole'),
+];
+export const namespaceKinds = [resource('', 'namespaces', 'Namespace')];
+/** In the namespace of the coordinator, with the label of everything in deploy/. */
+export const coordinatorKinds = [
+  resource('', 'services', 'Service'),
+  resource('policy', 'poddisruptionbudgets', 'PodDisruptionBudget'),
+  resource('networking.k8s.io', 'networkpolicies', 'NetworkPolicy'),
+  configMaps,
+  roleBindings,
+  rbac('roles', 'Role'),
+  resource('', 'serviceaccounts', 'ServiceAccount'),
+];
+const crds = [
+  resource('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
+];
+
+/** Of everything in deploy/. */
+export const PART_OF = 'app.kubernetes.io/part-of=sdewan';
+export const KEPT_BY_COORDINATOR = Object.entries(MANAGED_BY)
+  .map((pair) => pair.join('='))
+  .join(',');
+
+export const labelled =
+  ({ client, signal }: Finder, kinds: readonly ResourceType[], labelSelector: string) =>
+  (): Promise<Found[]> =>
+    findAll(client, kinds, { labelSelector, signal });
+
+/** What the coordinator makes in its own namespace, by their names: they have no label. */
+export const leasesAndSecrets = async (finder: Finder): Promise<Found[]> => {
+  const { client, signal } = finder;
+  const homes = await labelled(finder, namespaceKinds, PART_OF)();
+  const found = homes.map(({ object: { metadata } }) =>
+    findAll(client, [leases, secrets], { namespace: metadata.name, signal }),
+  );
+  return (await Promise.all(found))
+    .flat()
+    .filter(({ object: { metadata } }) => OWN_NAMES.has(metadata.name));
+};
+const leases = resource('coordination.k8s.io', 'leases', 'Lease');
+const secrets = resource('', 'secrets', 'Secret');
+const OWN_NAMES = new Set(['sdewan-coordinator', 'sdewan-coordinator-tls']);
+
+const crdSchema = z.looseObject({
+  spec: z.looseObject({
+    group: z.string(),
+    names: z.looseObject({ plural: z.string(), kind: z.string() }),
+    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+  }),
+});
+
+const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
+
+const ownGroups = new Set(resources.map(({ group }) => group));
+
+/** By their groups: an older version may have had kinds that this one does not know. */
+export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
+  (await findAll(client, crds, { signal })).filter((crd) => ownGroups.has(specOf(crd).group));
+
+/** Objects of all kinds of ours. */
+export const findRules = async (finder: Finder): Promise<Found[]> => {
+  const served = (await ownCrds(finder)).flatMap((crd) => {
+    const { group, names, versions } = specOf(crd);
+    const version = versions.find(({ served }) => served)?.name;
+    return version === undefined
+      ? []
+      : [{ group, version, plural: names.plural, kind: names.kind, schema: objectSchema }];
+  });
+  return findAll(finder.client, served, { signal: finder.signal });
+};
+
+const deploymentSchema = z.looseObject({
+  status: z.looseObject({ availableReplicas: z.number().default(0) }).optional(),
+});
+
+/** Without it no agent can report, and no finalizer is removed. */
+export const coordinatorIsThere = async ({ client, signal }: Finder): Promise<boolean> => {
+  const found = await findAll(client, deploymentKinds, { labelSelector: PART_OF, signal });
+  return found.some(
+    ({ object }) => (deploymentSchema.parse(object).status?.availableReplicas ?? 0) > 0,
+  );
+};
+
+export const isDeleting = ({ object }: Found): boolean =>
+  object.metadata.deletionTimestamp !== undefined;
+
+export const hasFailed = (crd: Found): boolean =>
+  obstaclesOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');
+
+export const nameOf = ({ object: { kind, metadata } }: Found): string =>
+  `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;
