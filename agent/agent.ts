@@ -1,4 +1,4 @@
-/** The agent put together: which part tells which. Everything from outside comes as options, so that tests run several. */
+/** Puts the agent together: which part notifies which. Everything from outside comes as options, so that tests run several. */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
@@ -43,7 +43,7 @@ export type AgentOptions = {
   kinds: readonly KindDefinition[];
   kube: KubeClient;
   driver: Driver;
-  /** Of whom the agent must not be cut off by a rule. */
+  /** No rule may cut the agent off from it. */
   apiServer: Target;
   clock: Clock;
   log: Logger;
@@ -55,7 +55,7 @@ const LAST_GOOD_FILE = 'last-good.json';
 /** Named by an earlier version. */
 const REPORTED_FILE = 'told.json';
 
-/** Runs until the signal aborts and every part has come to its end. Rules stay on OpenWRT. */
+/** Runs until the signal aborts and every part has ended. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
   const { env, kube, driver, clock, log } = options;
   const startedAt = clock.now();
@@ -169,7 +169,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
           purpose: env.SDEWAN_PURPOSE,
           driver,
           onChange: () => {
-            // Who is cut off does not wait for the next change to be due.
+            // An agent that is cut off does not wait until the next change is due.
             pace.skip();
             loop.mark();
           },

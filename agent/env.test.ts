@@ -12,7 +12,7 @@ const read = (more: Record<string, string>) =>
     ...more,
   });
 
-it('refuses a driver that there is none of, and names those that there are', () => {
+it('refuses an unknown driver, and lists the known ones', () => {
   expect(() => read({ SDEWAN_DRIVER: 'telnet' })).toThrow(
     'SDEWAN_DRIVER: Invalid option: expected one of "auto"|"ubus"|"icn"',
   );

@@ -1,4 +1,4 @@
-/** Everything that the agent is told from outside, read once at its start. The table in docs/ is made from this schema. */
+/** The agent's environment, read once at its start. The table in docs/ is made from this schema. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import { driverChoices, drivers, driversFor, loginNeededBy } from '#shared/inject/drivers.ts';

@@ -1,4 +1,4 @@
-/** The agent as a program: reads its environment, makes its clients, runs until it is told to stop. */
+/** The agent as a program: reads its environment, makes its clients, runs until it is stopped. */
 import { kinds } from '#shared/resources/registry.ts';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';

@@ -1,5 +1,5 @@
 /**
- * Finds out what an OpenWRT can do, once in each session over ubus, from what its init scripts are and say. Where the login may not
+ * Finds out what an OpenWRT can do, once in each session over ubus, from its init scripts. Where the login may not
  * look, it is taken for what is usual.
  */
 import * as z from 'zod';

@@ -13,7 +13,7 @@ export type Fingerprint = string;
 /** Package -> section -> what it asks for and the kernel does not have, as a noun for a sentence. */
 export type Lacking = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** `unread`: why nobody has looked, so that nothing is lacking as far as is known. */
+/** `unread`: why the kernel was not read; nothing counts as lacking then. */
 export type KernelLook = { lacking: Lacking; unread?: string | undefined };
 
 export type ReadResult = {
@@ -46,7 +46,7 @@ export type ApplyResult =
       warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
       /** As it is now; absent as in `ReadResult`. */
       kernel?: KernelLook;
-      /** Package -> sections that were to be removed, and that OpenWRT does not let go. */
+      /** Package -> sections that were to be removed, and that OpenWRT does not remove. */
       stuck?: ReadonlyMap<string, ReadonlySet<string>>;
     }
   | {
@@ -128,7 +128,7 @@ export class OpenwrtError extends Error {
   }
 }
 
-/** OpenWRT does not answer, or not us: it is down, starting, hanging, or refuses the login. */
+/** OpenWRT does not answer the agent: it is down, starting, hanging, or refuses the login. */
 export class OpenwrtUnreachableError extends OpenwrtError {
   override name = 'OpenwrtUnreachableError';
 }
@@ -141,12 +141,12 @@ export class OpenwrtLoginRefusedError extends OpenwrtUnreachableError {
   }
 }
 
-/** OpenWRT answers, but what somebody else did is in the way; it is as it was before we tried. Worth a retry with backoff. */
+/** OpenWRT answers, but what somebody else did prevents the change; OpenWRT is as it was before the try. Worth a retry with backoff. */
 export class OpenwrtBlockedError extends OpenwrtError {
   override name = 'OpenwrtBlockedError';
 }
 
-/** A service takes longer than OpenWRT waits for its end, and goes on by itself: nobody will know what it says. */
+/** A service takes longer than OpenWRT waits for it. It goes on by itself, and what it prints is lost. */
 export class OpenwrtUnheardError extends OpenwrtError {
   override name = 'OpenwrtUnheardError';
 }

@@ -45,7 +45,7 @@ const run = async (): Promise<{ files: ProbeFiles; ended: Promise<void> }> => {
 };
 
 describe('the file of the liveness probe', () => {
-  it('is touched again after each interval, and in between by nobody', async () => {
+  it('is touched after each interval, and not in between', async () => {
     await run();
     for (let round = 1; round <= 3; round += 1) {
       utimesSync(pathOf('alive'), LONG_AGO, LONG_AGO);
@@ -65,7 +65,7 @@ describe('the file of the liveness probe', () => {
     expect(isThere('alive')).toBe(true);
   });
 
-  it('is not there before the agent runs, nor after it', async () => {
+  it('does not exist before the agent runs, nor after it', async () => {
     writeFileSync(pathOf('alive'), 'of an earlier run');
     const files = await create();
     expect(isThere('alive')).toBe(false);
@@ -76,7 +76,7 @@ describe('the file of the liveness probe', () => {
     expect(isThere('alive')).toBe(false);
   });
 
-  it('that cannot be written ends the agent, whose container then starts anew', async () => {
+  it('ends the agent when it cannot be written, so that its container restarts', async () => {
     const { ended } = await run();
     rmSync(directory, { recursive: true });
     const [reason] = await Promise.all([ended.catch((error: unknown) => error), clock.step()]);
@@ -85,7 +85,7 @@ describe('the file of the liveness probe', () => {
 });
 
 describe('the file of the readiness probe', () => {
-  it('is there when no part is missing, and only then', async () => {
+  it('exists when no part is missing, and only then', async () => {
     const { files } = await run();
     expect(isThere('ready')).toBe(false);
     for (const missing of [A_PART, NOTHING, A_PART, NOTHING, NOTHING]) {
@@ -123,7 +123,7 @@ describe('the file of the readiness probe', () => {
     expect(isThere('ready')).toBe(true);
   });
 
-  it('is gone when the agent has ended, also when its last pass says ready after that', async () => {
+  it('is removed when the agent has ended, even if its last pass reports ready afterwards', async () => {
     const { files, ended } = await run();
     const said = Array.from({ length: 21 }, (_, at) => (at % 2 === 0 ? NOTHING : A_PART));
     const last = Promise.all(said.map((missing) => files.setMissing(missing)));

@@ -1,5 +1,5 @@
 /**
- * What people and Prometheus may ask the agent. The kubelet's probes do not come here: rules can drop its packets.
+ * HTTP for people and Prometheus. The kubelet's probes do not come here: rules can drop its packets.
  * Plain node:http, since hono's adapter loads Node's built-in fetch: 15 MB of memory per agent (measured, Node 26).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

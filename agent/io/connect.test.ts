@@ -23,12 +23,12 @@ afterEach(async () => {
   server = undefined;
 });
 
-it('reaches who listens, by name', async () => {
+it('reaches a listener by name', async () => {
   const work = connectOnce({ url: await listen(), tls: {} }, AbortSignal.timeout(5_000));
   await expect(work).resolves.toBeUndefined();
 });
 
-it('fails where nobody listens', async () => {
+it('fails when nothing listens', async () => {
   const url = await listen();
   const ended = server && once(server, 'close');
   server?.close();
@@ -38,7 +38,7 @@ it('fails where nobody listens', async () => {
   await expect(work).rejects.toThrow('ECONNREFUSED');
 });
 
-it('does not take a connection for an answer that speaks no TLS', async () => {
+it('fails when the other end accepts the connection and speaks no TLS', async () => {
   const { host } = await listen();
   const work = connectOnce({ url: new URL(`https://${host}`), tls: {} }, AbortSignal.timeout(100));
   await expect(work).rejects.toThrow('timeout');

@@ -1,4 +1,4 @@
-/** One new connection, to see whether somebody is still reached: a flow that is established survives what refuses new ones. */
+/** One new connection, to see whether a peer is still reached: an established flow survives a rule that refuses new ones. */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';

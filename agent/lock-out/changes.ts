@@ -44,7 +44,7 @@ export const changesIn = (
 /** References may have the form that names have on OpenWRT. */
 const keyOf = (kind: string, name: string): string => `${kind}/${uciName(name)}`;
 
-/** What is needed comes before what needs it, and goes after it. */
+/** A rule that others need is created before them, and removed after them. */
 export const inOrder = (changes: readonly Change[]): readonly Change[] => [
   ...byNeed(changes.filter(({ isRemoval }) => !isRemoval)),
   ...byNeed(changes.filter(({ isRemoval }) => isRemoval)).toReversed(),

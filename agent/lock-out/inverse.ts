@@ -1,5 +1,5 @@
 /**
- * The way back from changes of sections, for an agent that knows nothing but its files: the API server is what it cannot reach. Keys are
+ * The way back from changes of sections, for an agent that has nothing but its files: the API server is what it cannot reach. Keys are
  * not to lie in a file, so of IPsec only what is new can be taken out again.
  */
 import type { Capabilities } from '#shared/resources/capabilities.ts';

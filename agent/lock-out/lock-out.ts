@@ -24,7 +24,7 @@ import { viewOf, type View } from './view.ts';
 export type LockOutDeps = {
   file: RecordFile;
   targets: Targets;
-  /** Of whom the loss of one undoes changes. */
+  /** Losing one of them undoes changes. */
   decisive: readonly Target[];
   /** From the end of the reload, in milliseconds. */
   deadlineMs: number;
@@ -47,7 +47,7 @@ export type LockOut = {
   view: (rules: readonly RuleObject[], lastGood: LastGood) => View;
   /** Resolves when the way back is on disk. @throws StateFileError */
   begin: (writing: Writing, signal: AbortSignal) => Promise<void>;
-  /** What was begun is on OpenWRT, or may be. */
+  /** The change is on OpenWRT, or may be. */
   written: () => void;
   /** A pass with this view came to its end. */
   passed: (view: View) => void;
@@ -78,7 +78,7 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
   );
   let before: SectionsBefore = found.before;
   const blamed = new Map(found.blamed.map((one) => [one.uid, one]));
-  /** Who answered before the changes that are watched. */
+  /** Targets that answered before the changes that are watched. */
   let watched: readonly Target[] = [];
   const pass = { isWriting: false };
   /** Left by an agent before this one, and not looked at since. */

@@ -31,7 +31,7 @@ const withCulprit = anyChanges.chain((changes) =>
 );
 
 describe('the search for the change that cuts the agent off', () => {
-  it('finds it wherever it is, in at most log2(n) + 2 changes with that of all others', () => {
+  it('finds it at any place, in at most log2(n) + 2 changes, the one that applies all others included', () => {
     fc.assert(
       fc.property(withCulprit, ({ changes, culprit }) => {
         const { outcome, trials } = run(changes, (inForce) => !inForce.includes(culprit));
@@ -41,7 +41,7 @@ describe('the search for the change that cuts the agent off', () => {
     );
   });
 
-  it('undoes each trial that lost the target, and each trial holds those before that kept it', () => {
+  it('undoes each trial that lost the target, and keeps in each trial what kept the target before', () => {
     fc.assert(
       fc.property(withCulprit, ({ changes, culprit }) => {
         const { trials, undone } = run(changes, (inForce) => !inForce.includes(culprit));
@@ -52,7 +52,7 @@ describe('the search for the change that cuts the agent off', () => {
     );
   });
 
-  it('blames nobody for one outage that is not theirs, whenever it begins and ends', () => {
+  it('blames no rule for one unrelated outage, whenever it begins and ends', () => {
     fc.assert(
       fc.property(anyChanges, fc.nat(30), (changes, end) => {
         expect(run(changes, (_inForce, step) => step >= end).outcome).toBe('nobody');
@@ -60,7 +60,7 @@ describe('the search for the change that cuts the agent off', () => {
     );
   });
 
-  it('never blames another one while an outage comes and goes', () => {
+  it('never blames the wrong rule while outages come and go', () => {
     for (let count = 1; count <= 20; count += 1)
       for (const culprit of uids(count))
         for (let from = 0; from < 12; from += 1)

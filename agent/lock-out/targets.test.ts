@@ -52,7 +52,7 @@ describe('whether a target is lost', () => {
     },
   );
 
-  it('one that answers at once is not, and is asked once', async () => {
+  it('one that answers at once is not, and gets one connection', async () => {
     const { clock, target, targets, begun, until } = targetWith(() => 'answers');
     expect(await until(targets.lost([target], NEVER))).toEqual([]);
     expect(begun).toEqual([0]);
@@ -90,7 +90,7 @@ describe('who answers before a change', () => {
     expect(begun).toHaveLength(1);
   });
 
-  it('does not count who was lost since', async () => {
+  it('does not include a target that was lost since', async () => {
     const { clock, target, targets, until } = targetWith((at) => (at < 1 ? 'answers' : 'refuses'));
     await until(targets.answering(NEVER));
     clock.advance(1);

@@ -1,4 +1,4 @@
-/** Whom the agent must go on reaching, and whether it does: seen by new connections only, name lookup included. */
+/** The targets that the agent must go on reaching, and whether it does: seen by new connections only, name lookup included. */
 import type { KubeConfig } from '#shared/kube/config.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
@@ -33,7 +33,7 @@ const tcpOf = ({ protocol, hostname, port }: URL): URL =>
 
 export type Targets = {
   /**
-   * Those that have answered in the last ten seconds; of whom that is not known is asked now. No answer is waited for long, since a
+   * Those that have answered in the last ten seconds; those not asked since then are asked now. The wait is short, since a
    * change waits for this one.
    */
   answering: (signal: AbortSignal) => Promise<readonly Target[]>;
@@ -83,7 +83,7 @@ export const createTargets = (
       withDeadline(limits, (cut) => Promise.any(BEGINS_MS.map((ms) => one(ms, cut)))),
     );
     if (answered) found.abort();
-    // Refusals come at once; what is lost is so for the whole look.
+    // A refusal returns at once; a target is lost only if it fails for the whole look.
     await rest;
     signal.throwIfAborted();
     return note(target, answered);

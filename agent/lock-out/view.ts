@@ -10,7 +10,7 @@ export type View = {
   refused: CompileInput['refused'];
   /** What is in force, or is to be again. */
   lastGood: (current: LastGood) => LastGood;
-  /** Grows when it is to be brought about anew. */
+  /** Increases when it has to be applied again. */
   version: number;
 };
 

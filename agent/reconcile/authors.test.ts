@@ -42,7 +42,7 @@ it('the author of a section is the rule that it was last made for, until that ru
   expect(authors.leaving()).toEqual([]);
 });
 
-it('only the rules of the last pass are said to be removed', () => {
+it('only the rules of the last pass are reported as removed', () => {
   const authors = createAuthors();
   expect(authors.wasRemoved(A)).toBe(false);
   authors.settle(new Set([A]));

@@ -1,8 +1,8 @@
 /**
  * Which rule each section of ours was made for, and which deleted rules are gone, as far as this process knows: so that what is left of one
- * rule holds up no other, and what was gone is said to be gone while its sections are. After a restart it is learnt anew by the first
- * pass; a section whose rule is not known stands for all rules of its package. A rule that has left the list, as one does that was given
- * another purpose, is spoken of until nothing of it is there: it may be deleted before that, and the coordinator must know who has it.
+ * rule delays no other, and a removed rule stays reported as removed while its sections are gone. After a restart the first pass learns it
+ * again; a section whose rule is not known stands for all rules of its package. A rule that has left the list, as one does that was given
+ * another purpose, is reported until nothing of it is there: it may be deleted before that, and the coordinator must know who has it.
  */
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { Verdict } from '#shared/compile/types.ts';

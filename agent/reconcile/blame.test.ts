@@ -95,13 +95,13 @@ describe('of a set that OpenWRT refuses', () => {
     expect(added.get('a')?.retry).toBe(false);
   });
 
-  it('a section of the same name in another package makes nobody guilty', async () => {
+  it('a section of the same name in another package blames no rule', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
     await blame(deps, lookOf(rules), rejected(['same']));
     expect(refusedUids()).toEqual(['here']);
   });
 
-  it('nobody of another package is a suspect when it names none', async () => {
+  it('rules of other packages are no suspects when it names none', async () => {
     const rules = [verdictOf('here', 'firewall', 'same'), verdictOf('elsewhere', 'mwan3', 'same')];
     const deltas = [deltaWith('mwan3', ['same']), deltaWith('firewall', ['same'])];
     await blame(deps, lookOf(rules, deltas), rejected([]));
@@ -122,13 +122,13 @@ describe('of a set that OpenWRT refuses', () => {
     expect(refusedUids()).toEqual(['a']);
   });
 
-  it('nobody is to blame when no rule has a section there', async () => {
+  it('no rule is blamed when none has a section there', async () => {
     const look = lookOf([verdictOf('elsewhere', 'mwan3')]);
     await expect(blame(deps, look, rejected([]))).rejects.toBeInstanceOf(OpenwrtBlockedError);
     expect(refusedUids()).toEqual([]);
   });
 
-  it('the older spec that stood in for a refused rule is not trusted any more, and no other', async () => {
+  it('the last good spec that replaced a refused one is dropped, and no other', async () => {
     const spec = { spec: {}, generation: 1, revision: 'old' };
     older = new Map([
       ['a', spec],
@@ -145,7 +145,7 @@ describe('of a set that OpenWRT refuses', () => {
 describe('of a rule that OpenWRT left out', () => {
   const warned = { ...NOTHING_KNOWN, warnings: new Map([['firewall.a', 'skipped']]) };
 
-  it('the version before goes back into force, and is not taken out again by a new try', () => {
+  it('the last good spec goes back into force, and no new try takes it out again', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
     refuseWarned(deps, { ...warned, verdicts: [verdictOf('a', 'firewall')] });
     expect(added.get('a')).toEqual({ revision: REVISION, message: 'skipped', retry: false });
@@ -160,7 +160,7 @@ describe('of a rule that OpenWRT left out', () => {
     expect(refusedUids()).toEqual([]);
   });
 
-  it('nothing is refused of a rule that goes', () => {
+  it('a rule that is being deleted is not refused', () => {
     older = new Map([['a', { spec: {}, generation: 1, revision: 'old' }]]);
     const leaving = { ...verdictOf('a', 'firewall'), verdict: 'unwanted' } as const;
     refuseWarned(deps, { ...warned, verdicts: [leaving] });

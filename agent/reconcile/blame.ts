@@ -24,7 +24,7 @@ export const blame = async (
     const retry = rejected.lasting !== true;
     refusals.add(uid, { revision: verdict.revision, message }, { retry });
     if (!again) return;
-    // Not the CR as it is was refused, but the older spec that stood in for it.
+    // What was refused is not the CR as it is, but the last good spec in its place.
     await lastGood.replace(new Map([...lastGood.current()].filter(([other]) => other !== uid)));
   };
 

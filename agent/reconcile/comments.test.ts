@@ -7,7 +7,7 @@ const FIREWALL = new Set(['firewall']);
 const read = (...names: string[]) => new Map(names.map((name) => [name, {}]));
 
 describe('comments', () => {
-  it('are at stake in packages that hold some and are written', () => {
+  it('can be lost in packages that contain some and are written', () => {
     expect(beforeWrite(NONE, ['firewall', 'mwan3'], FIREWALL).atStake).toEqual(['firewall']);
     expect(beforeWrite(NONE, ['mwan3'], FIREWALL)).toEqual(NONE);
   });
@@ -18,13 +18,13 @@ describe('comments', () => {
     expect(afterWrite(before, ['mwan3'])).toEqual(before);
   });
 
-  it('are lost once, also where somebody writes new ones', () => {
+  it('are reported as lost once, even if somebody writes new ones', () => {
     const lost = { atStake: [], lost: ['firewall'] };
     expect(beforeWrite(lost, ['firewall'], FIREWALL)).toEqual(lost);
     expect(afterWrite(lost, ['firewall'])).toEqual(lost);
   });
 
-  it('are looked for after a write that was undone, or whose end was not seen', () => {
+  it('are checked again after a write that was undone, or whose end was not seen', () => {
     const before = beforeWrite(NONE, ['firewall'], FIREWALL);
     expect(afterReading(before, read('firewall'), FIREWALL)).toEqual(NONE);
     const gone = { atStake: [], lost: ['firewall'] };

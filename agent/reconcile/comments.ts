@@ -1,6 +1,6 @@
 /**
  * Comments in the files of /etc/config. UCI keeps none: the first write of a package loses them, whoever writes. What becomes of them is
- * recorded around each write, so that an agent that died in between is succeeded by one that knows whether the loss was ours. Pure.
+ * recorded around each write, so that after a crash the next agent knows whether our write lost them. Pure.
  */
 
 import type { Comments } from './ledger.ts';

@@ -67,7 +67,7 @@ describe('what the kernel lacks', () => {
     return { doubtful: [...state.doubtful], drifted: [...drifted] };
   };
 
-  it('has its packages loaded anew, once each, and is drift only where it was in force', () => {
+  it('makes its packages reload, once each, and counts as drift only where it was in force', () => {
     expect(found('firewall.a', 'firewall.b')).toEqual({
       doubtful: ['mwan3', 'firewall'],
       drifted: [],
@@ -79,7 +79,7 @@ describe('what the kernel lacks', () => {
     });
   });
 
-  it('is left alone after a repair that did not bring it, until it is time to try again', () => {
+  it('is left alone after a repair that did not help, until it is time to try again', () => {
     drift.left(standingOf([], ['firewall.a']));
     expect(drift.isDue()).toBe(false);
     expect(found('firewall.a').doubtful).toEqual(['mwan3']);
@@ -89,7 +89,7 @@ describe('what the kernel lacks', () => {
     expect(found('firewall.a').doubtful).toEqual(['mwan3', 'firewall']);
   });
 
-  it('is tried again at growing intervals, which passes for other causes do not put off', () => {
+  it('is tried again at growing intervals, which other passes do not extend', () => {
     const waits: number[] = [];
     drift.left(standingOf([], ['firewall.a']));
     for (let tries = 0; tries < 5; tries += 1) {
@@ -108,7 +108,7 @@ describe('what the kernel lacks', () => {
     expect(later.every((ms, index) => ms > (waits[index] ?? 0))).toBe(true);
   });
 
-  it('is forgotten when all is there: the next time is a first one', () => {
+  it('is forgotten when everything is back: the next loss starts over', () => {
     drift.left(standingOf([], ['firewall.a']));
     for (let tries = 0; tries < 5; tries += 1) {
       clock.advance(300_000);

@@ -17,7 +17,7 @@ const open = () => openLastGood(path, silentLogger);
 const one = { spec: { src: 'lan' }, generation: 1, revision: 'r1' };
 
 describe('the last good specs', () => {
-  it('are there again after a restart, and those that were left out are not', async () => {
+  it('survive a restart, except those that were left out', async () => {
     const before = await open();
     await before.replace(
       new Map([
@@ -47,7 +47,7 @@ describe('the last good specs', () => {
     expect(statSync(path).ino).toBe(ino);
   });
 
-  it('begin as none where there is no file, or that of another version', async () => {
+  it('start empty where there is no file, or one of another version', async () => {
     expect((await open()).current().size).toBe(0);
     writeFileSync(path, JSON.stringify({ version: 2, rules: { a: one } }));
     const store = await open();

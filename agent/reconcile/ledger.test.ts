@@ -34,7 +34,7 @@ const settlement = (change: Partial<Settlement>): Settlement => ({
 });
 
 describe('the ledger, after a restart', () => {
-  it('has what may have been written since the last time that anything was read back', async () => {
+  it('has what may have been written since the last read-back', async () => {
     const ledger = await open();
     await begin(ledger, { names: POLICY, packages: ['mwan3', 'firewall'] });
     for (const each of [ledger, await open()]) {
@@ -52,7 +52,7 @@ describe('the ledger, after a restart', () => {
     expect([...restarted.record().unsettled]).toEqual(['mwan3', 'ipsec']);
   });
 
-  it('has what was read back, and doubts the packages that were not', async () => {
+  it('has what was read back, and packages that were not read back as unsettled', async () => {
     const ledger = await open();
     const names = new Map([...POLICY, ['mwan3.gone', 'Mwan3Rule']]);
     await begin(ledger, { names, packages: ['mwan3', 'firewall'] });

@@ -41,7 +41,7 @@ const ledgerSchema = z.object({
   owned: z.record(z.string(), z.string()),
   /** `package.section` -> what became of what ICN's controller made. */
   takenOver: z.record(z.string(), takenOverSchema),
-  /** Packages whose service may not know the latest contents: written, and not seen to the end. */
+  /** Packages whose service may not have the latest contents: a write whose end was not seen. */
   unsettled: z.array(z.string()),
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),

@@ -88,7 +88,7 @@ const pass = async (): Promise<void> => {
   dirty = false;
   await agent.run(rules);
 };
-/** Lets so much time pass, and passes run that are asked for. */
+/** Advances the time, and runs the passes that are due. */
 const letPass = async (ms: number): Promise<void> => {
   const end = openwrt.clock.monotonic() + ms;
   while (openwrt.clock.monotonic() < end) {
@@ -180,7 +180,7 @@ describe('a rule that cuts the agent off', () => {
     expect(names()).toEqual(['b', 'lan1']);
   });
 
-  it('does not have changes wait that come while it is searched for', async () => {
+  it('does not delay changes that come during the search', async () => {
     await use(rule('a'), CUT, rule('b'));
     await letPass(6_000);
     rules = [rule('a'), CUT, rule('b'), rule('new')];
@@ -190,7 +190,7 @@ describe('a rule that cuts the agent off', () => {
   });
 });
 
-describe('nobody is blamed', () => {
+describe('no rule is blamed', () => {
   it('when the target was lost before', async () => {
     isReached = () => false;
     await use(rule('a'), CUT);
@@ -211,7 +211,7 @@ describe('nobody is blamed', () => {
     },
   );
 
-  it('without a change: nothing is undone, and nobody connects', async () => {
+  it('without a change: nothing is undone, and no target is connected to', async () => {
     await use(rule('a'));
     await letPass(60_000);
     const before = connections;

@@ -23,7 +23,7 @@ const LAST_MOMENT_MS = 1_500;
 const MANY_LOOKS = 1_000;
 const notAsked = () => Promise.reject(new Error('not asked in this test'));
 
-/** A loop that runs, around a pass and an OpenWRT of which the test decides what they do. */
+/** A running loop, with a pass and an OpenWRT that the test controls. */
 const start = async (
   changes: { unknownKinds?: string[]; unknownSecrets?: string[]; away?: boolean } = {},
 ) => {
@@ -126,7 +126,7 @@ const heldPass = () => {
 };
 
 describe('a pass runs', () => {
-  it('when the kernel still lacks something and a repair is due, but not while the pod is paused', async () => {
+  it('when the kernel lacks something and a repair is due, but not while the pod is paused', async () => {
     const { world, next } = await start();
     await next();
     world.kernelLacks = true;
@@ -194,7 +194,7 @@ describe('a pass runs', () => {
     expect(world.mostRunning).toBe(1);
   });
 
-  it('follows the Secrets that rules ask for by now, and waits for them', async () => {
+  it('watches the Secrets that rules refer to now, and waits for them', async () => {
     const { world, loop, next } = await start();
     expect(world.passes).toBe(1);
     world.followSecrets = () => {
@@ -226,7 +226,7 @@ describe('a pass runs', () => {
     },
   );
 
-  it('for a change when it is time for the next one, however many marks come before', async () => {
+  it('for a change when the next one is due, however many marks come before', async () => {
     const { clock, world, loop, next } = await start();
     world.pacedUntil = 5_000;
     const begin = clock.monotonic();
@@ -253,7 +253,7 @@ describe('a pass runs', () => {
     expect(world.passes).toBe(2);
   });
 
-  it('at once when OpenWRT is not as it was left, whatever it paces', async () => {
+  it('at once when OpenWRT is not as it was left, regardless of the pace', async () => {
     const { world, loop, next } = await start();
     world.pacedUntil = 60_000;
     loop.mark();
@@ -314,7 +314,7 @@ describe('a pass that fails', () => {
     expect(Math.max(...looks)).toBeLessThanOrEqual(1.25 * RETURNING_MS);
   });
 
-  it('is looked for less often when OpenWRT stays away', async () => {
+  it('makes looks less frequent when OpenWRT stays away', async () => {
     const { clock, world, next } = await start();
     world.probe = failing(new OpenwrtUnreachableError('look', 'refused'));
     const begin = clock.monotonic();
@@ -361,7 +361,7 @@ describe('when it is stopped', () => {
     expect(world.passes).toBe(2);
   });
 
-  it('a pass that takes longer than the last moment is broken off', async () => {
+  it('a pass that takes longer than the grace period is aborted', async () => {
     const { world, clock, loop, controller, ended } = await start();
     world.pass = (signal) =>
       new Promise((_resolve, reject) => {

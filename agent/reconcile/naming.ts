@@ -14,7 +14,7 @@ import { recorded, renamesOf } from './takeover.ts';
 type NamingDeps = { driver: Driver; ledger: Ledger };
 type Renamed = Extract<RenameResult, { outcome: 'done' }>;
 
-/** Two controllers that take turns would have the firewall reloaded without end. */
+/** Two controllers that overwrite each other would reload the firewall without end. */
 const FOREIGN_PAUSE_MS = 600_000;
 
 /** Leaves rules alone for a while whose sections somebody writes anew after they were taken over. */

@@ -5,7 +5,7 @@
 import type { Clock } from '#shared/runtime/clock.ts';
 
 export type Pace = {
-  /** A change has just ended, whatever came of it. */
+  /** A change has just ended, whatever its result. */
   applied: (tookMs: number) => void;
   /** Milliseconds until the next change; 0: now. */
   waitMs: () => number;

@@ -85,19 +85,19 @@ describe('after reading', () => {
     string,
     { record: Partial<LedgerRecord>; read?: Partial<ReadResult>; expected: Partial<LedgerRecord> }
   > = {
-    'the ledger says what it said': {
+    'the ledger is unchanged': {
       record: { owned: new Map([P]) },
       expected: { owned: new Map([P]) },
     },
-    'a package that was not seen to the end is not settled by that': {
+    'a read does not settle a package whose write was not seen to end': {
       record: { unsettled: new Set(['mwan3']) },
       expected: { unsettled: new Set(['mwan3']) },
     },
-    'comments that were at stake and are gone are lost': {
+    'comments that could be lost and are gone are lost': {
       record: { comments: { atStake: ['firewall'], lost: [] } },
       expected: { comments: { atStake: [], lost: ['firewall'] } },
     },
-    'comments that were at stake and are there are safe': {
+    'comments that could be lost and are there are safe': {
       record: { comments: { atStake: ['firewall'], lost: [] } },
       read: { commented: new Set(['firewall']) },
       expected: { comments: { atStake: [], lost: [] } },
@@ -112,7 +112,7 @@ describe('before a write the ledger has', () => {
   const state = stateOf({}, { commented: new Set(['mwan3']) });
   const record = beforeApply(state, planIn(state));
 
-  it('the names and packages that it may leave', () => {
+  it('the names and packages that may be left over', () => {
     expect(record.owned).toEqual(new Map([P, ['mwan3.p_net1', 'Mwan3Policy']]));
     expect(record.unsettled).toEqual(new Set(packagesIn(state)));
   });
@@ -165,7 +165,7 @@ describe('after a write', () => {
     expect(applied(from, change).ledger).toMatchObject(expected);
   });
 
-  it('what OpenWRT does not let go is not asked of it again', () => {
+  it('what OpenWRT does not remove is not tried again', () => {
     const there = { name: 'mwan3', sections: [namedSection('policy', 'p')] };
     const owned = new Map([P]);
     const before = stateOf({ owned }, { packages: new Map([['mwan3', there]]) }, []);
@@ -175,14 +175,14 @@ describe('after a write', () => {
     expect(packagesIn(after)).toEqual([]);
   });
 
-  it('a package is not doubtful any more that was written', () => {
+  it('a package that was written is not doubtful any more', () => {
     const state = stateOf({}, { doubtful: new Set(['firewall', 'elsewhere']) });
     expect(applied(state).doubtful).toEqual(new Set(['elsewhere']));
   });
 });
 
 describe('after a write that OpenWRT refuses', () => {
-  it('all is as it was, and only what was unsettled before is', () => {
+  it('everything is as before, and only what was unsettled before is unsettled', () => {
     const before = stateOf({ unsettled: new Set(['mwan3']) });
     const after = refused(before);
     expect(after.packages).toEqual(before.packages);
@@ -190,16 +190,16 @@ describe('after a write that OpenWRT refuses', () => {
     expect(after.ledger.unsettled).toEqual(new Set(['mwan3']));
   });
 
-  it('names that it may have left stay in the ledger', () => {
+  it('names that may be left over stay in the ledger', () => {
     expect(refused(stateOf()).ledger.owned.has('mwan3.p')).toBe(true);
   });
 
-  it('comments stay at stake until they are read', () => {
+  it('comments can still be lost until they are read', () => {
     const state = stateOf({}, { commented: new Set(['mwan3']) });
     expect(refused(state).ledger.comments).toEqual({ atStake: ['mwan3'], lost: [] });
   });
 
-  it('what was written of it is taken in, and what its service lacks is unsettled', () => {
+  it('the part that was written counts, and is unsettled where its service does not have it', () => {
     const before = stateOf();
     const mwan3 = written(before).get('mwan3') ?? { name: 'mwan3', sections: [] };
     const after = refused(before, {

@@ -1,5 +1,5 @@
 /**
- * A pass under way, as a value: what is known of OpenWRT, and what the ledger is to say. A pass is a fold over it: `afterRead`, then
+ * A pass under way, as a value: what is known of OpenWRT, and what the ledger has to record. A pass is a fold over it: `afterRead`, then
  * `afterApplied` or `afterRejected` for each write, until the plan that follows from it is empty. Pure.
  */
 import type { Takeover } from '#shared/compile/adoption.ts';
@@ -48,7 +48,7 @@ export type PassState = {
   fingerprint: Fingerprint;
   doubtful: ReadonlySet<string>;
   kernel: KernelLook | undefined;
-  /** `package.section` of what OpenWRT does not let go. */
+  /** `package.section` of what OpenWRT does not remove. */
   stuck: ReadonlySet<string>;
   ledger: LedgerRecord;
   /** Nothing waits for what is written next; so for the first write at most. */
@@ -88,7 +88,7 @@ export const afterRead = (
   };
 };
 
-/** What the ledger is to say before the plan is carried out. */
+/** What the ledger has to record before the plan is applied. */
 export const beforeApply = (state: PassState, plan: Plan): LedgerRecord =>
   begun(state.ledger, {
     names: namesForLedger(plan, state.kinds),
@@ -100,7 +100,7 @@ export const beforeApply = (state: PassState, plan: Plan): LedgerRecord =>
     ),
   });
 
-/** `plan`: what was carried out. */
+/** `plan`: what was applied. */
 export const afterApplied = (before: PassState, plan: Plan, result: Done): PassState => {
   const ledger = beforeApply(before, plan);
   const state = {

@@ -46,7 +46,7 @@ const put = (name: string, ...sections: UciSection[]): void => {
 };
 
 describe('a pass', () => {
-  it('speaks of a rule that has left its purpose for as long as anything of it is there', async () => {
+  it('reports a rule that has left its purpose for as long as anything of it is there', async () => {
     await agent.run([drop('a'), drop('b')]);
     openwrt.onApply = () => {
       throw new Error('no answer');
@@ -63,7 +63,7 @@ describe('a pass', () => {
     expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
   });
 
-  it('keeps the next change waiting for as long as its own took, at least', async () => {
+  it('delays the next change for at least as long as its own took', async () => {
     openwrt.onApply = () => openwrt.clock.advance(300);
     await agent.run([drop('a')]);
     expect(agent.pace.waitMs()).toBeGreaterThanOrEqual(300);
@@ -97,7 +97,7 @@ describe('a pass', () => {
     expect(await agent.run([drop('a')])).toBe(left);
   });
 
-  it('tells what is known before it writes, and at the end', async () => {
+  it('reports what is known before it writes, and at the end', async () => {
     openwrt.onApply = () => expect(agent.standings).toHaveLength(1);
     await agent.run([drop('a')]);
     expect(agent.standings.map(({ inForce }) => inForce.size)).toEqual([0, 1]);
@@ -122,7 +122,7 @@ describe('a pass', () => {
     expect(openwrt.sections('mwan3').map(({ name }) => name)).toContain('p');
   });
 
-  it('writes a package whose service may have lost it, once', async () => {
+  it('writes a package once whose service may have lost it', async () => {
     await agent.run([drop('a')]);
     openwrt.reading = { doubtful: new Set(['firewall']) };
     await agent.run([drop('a')]);
@@ -130,7 +130,7 @@ describe('a pass', () => {
     expect(openwrt.transactions[1]?.map((delta) => delta.package)).toEqual(['firewall']);
   });
 
-  it('does not try in one pass again to remove what OpenWRT does not let go', async () => {
+  it('does not try twice in one pass to remove what OpenWRT does not remove', async () => {
     await agent.run([drop('a')]);
     const sections = openwrt.sections('firewall');
     const stuck = new Set(['sdewan_rule_a']);
@@ -143,7 +143,7 @@ describe('a pass', () => {
     expect(agent.standings.at(-1)?.removed).toEqual(new Set());
   });
 
-  it('a deleted rule is gone from the pass that removed it on, however many others are deleted meanwhile', async () => {
+  it('a deleted rule is reported as removed from the pass that removed it, however many others are deleted meanwhile', async () => {
     const names = ['a', 'b', 'c', 'd'];
     await agent.run(names.map((name) => drop(name)));
     for (const [at] of names.entries()) {
@@ -154,7 +154,7 @@ describe('a pass', () => {
     }
   });
 
-  it('after a restart a deleted rule is not gone before all is gone of which nobody knows whose it was', async () => {
+  it('after a restart a deleted rule is not reported as removed until every section of an unknown rule is gone', async () => {
     await agent.run([drop('a'), drop('b')]);
     await agent.run([drop('a'), drop('b', DELETING)]);
     await restart();
@@ -171,7 +171,7 @@ describe('a pass of a pod that is paused', () => {
     kernel: { lacking: new Map([['firewall', new Map([['sdewan_rule_a', 'its table']])]]) },
   };
 
-  it('writes nothing, whatever has changed, and says what is there', async () => {
+  it('writes nothing, whatever has changed, and reports what is there', async () => {
     await agent.run([drop('a'), drop('b')]);
     openwrt.reading = stopped;
     await agent.run([changed('a', { target: 'ACCEPT' }), drop('b', DELETING), policy('p')], paused);
@@ -203,7 +203,7 @@ describe('drift', () => {
     put('firewall', ...sections.filter(({ name }) => name !== 'sdewan_rule_b'));
   };
 
-  it('is repaired, and told by its package', async () => {
+  it('is repaired, and counted for its package', async () => {
     await agent.run(rules);
     withoutB();
     await agent.run(rules);
@@ -232,7 +232,7 @@ describe('drift', () => {
   });
 });
 
-describe('the version before', () => {
+describe('the last good spec', () => {
   const invalid = changed('a', { target: 'nonsense' });
 
   it('stays in force while the new one is invalid, also after a restart', async () => {
@@ -252,7 +252,7 @@ describe('the version before', () => {
     expect(rulesThere()).toEqual([]);
   });
 
-  it('is what counts when a newer one never was in force', async () => {
+  it('is used when a newer one was never in force', async () => {
     await agent.run([drop('a')]);
     openwrt.refuses = (next) =>
       next.get('firewall')?.sections.some(({ options }) => options.target === 'REJECT')
@@ -289,7 +289,7 @@ describe('the ledger', () => {
     expect([...agent.ledger.record().owned.keys()]).toContain(P);
   });
 
-  it('needs no names of sections that say themselves whose they are', async () => {
+  it('needs no names of sections that are marked as ours by their names', async () => {
     await agent.run([drop('a')]);
     expect(agent.ledger.record().owned).toEqual(new Map());
   });
@@ -305,7 +305,7 @@ describe('the ledger', () => {
     expect(agent.ledger.record().owned.has(P)).toBe(false);
   });
 
-  it('has a transaction that nobody saw the end of settled by another', async () => {
+  it('settles a transaction whose end was not seen by another one', async () => {
     openwrt.onApply = () => {
       throw new Error('the agent dies here');
     };
@@ -366,7 +366,7 @@ describe('of a set that OpenWRT refuses', () => {
     });
   });
 
-  it('a rule that is held back meanwhile is not said to be refused for ever', async () => {
+  it('a rule that is left out meanwhile is not reported as refused for ever', async () => {
     openwrt.refuses = refuseThose((name) => name === 'r000');
     await agent.run(many(8));
     openwrt.refuses = () => undefined;
@@ -374,7 +374,7 @@ describe('of a set that OpenWRT refuses', () => {
     expect(Object.values(saidOf(agent))).toEqual(many(8).map(() => 'wanted Applying'));
   });
 
-  it('what a driver without transactions has written already is taken in', async () => {
+  it('what a driver without transactions has already written counts', async () => {
     let calls = 0;
     openwrt.refuses = (next) => {
       calls += 1;
@@ -417,7 +417,7 @@ describe('what ICN made', () => {
   const isOurs = { uid: 'FirewallRule-a', stage: 'ours' };
   const before = (): UciSection[] => [...openwrt.sections('firewall')];
 
-  it('is not said to be removed by a pod that is paused before its section was adopted', async () => {
+  it('is not reported as removed by a pod that is paused before its section was adopted', async () => {
     withMade(made('a'));
     await agent.run([drop('a', { ...ICN, ...DELETING })], { paused: true });
     expect(openwrt.renames).toEqual([]);
@@ -474,7 +474,7 @@ describe('what ICN made', () => {
     expect(takenOver()).toEqual({});
   });
 
-  it('is begun before OpenWRT is written to, and taken over after a crash that came before the end', async () => {
+  it('is recorded before OpenWRT is written to, and taken over after a crash in between', async () => {
     withMade(made('a'));
     openwrt.onApply = () => {
       expect(takenOver()).toEqual({ [OURS]: { ...isOurs, stage: 'begun' } });
@@ -487,7 +487,7 @@ describe('what ICN made', () => {
     expect(takenOver()).toEqual({ [OURS]: isOurs });
   });
 
-  it('is ours after a crash that came when it was named', async () => {
+  it('is ours after a crash right after it was named', async () => {
     withMade({ ...made('a'), name: NAME, anonymous: false }, namedSection('rule', 'behind'));
     const { record, write } = agent.ledger;
     await write({ ...record(), takenOver: new Map([[OURS, { ...isOurs, stage: 'begun' }]]) });
@@ -542,7 +542,7 @@ describe('what ICN made', () => {
     expect(rulesThere()).toEqual(['b']);
   });
 
-  it('and makes anew after it was taken over, is left alone for ten minutes', async () => {
+  it('and makes again after it was taken over, is left alone for ten minutes', async () => {
     withMade(made('a'));
     await agent.run([drop('a', ICN), drop('b')]);
     // Its PUT removes the section and makes another.

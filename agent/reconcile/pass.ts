@@ -1,5 +1,5 @@
 /**
- * One pass: reads OpenWRT, brings it to what the rules ask for, and says what came of each rule. Level-triggered: nothing
+ * One pass: reads OpenWRT, brings it to what the rules ask for, and reports the state of each rule. Level-triggered: nothing
  * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
@@ -49,7 +49,7 @@ export type PassDeps = {
   driver: Driver;
   lockOut: Pick<LockOut, 'view' | 'begin' | 'written' | 'passed'>;
   clock: Pick<Clock, 'monotonic'>;
-  /** Told before the first write and at the end; what it says of a rule may be sent at once. */
+  /** Called before the first write and at the end; what it says of a rule may be sent at once. */
   onStanding: (standing: Standing) => void;
   /** A difference in these packages that no change of the rules explains. */
   onDrift: (packages: readonly string[]) => void;
@@ -147,7 +147,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
   }
 };
 
-/** One write, with what the ledger and the way back say before and after it, and with what it tells of the rules. */
+/** One write, with what the ledger and the way back record before and after it, and what is reported of the rules. */
 const carryOut = async (
   deps: Within,
   { state, plan }: Look,

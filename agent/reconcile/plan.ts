@@ -1,4 +1,4 @@
-/** What one look at everything comes to: the verdicts, and what would have to change on OpenWRT. Pure. */
+/** The result of one look at everything: the verdicts, and what has to change on OpenWRT. Pure. */
 import { compile } from '#shared/compile/compile.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
@@ -35,7 +35,7 @@ export type PlanInput = {
   ownership: Ownership;
   /** Packages whose service may lag behind the file. */
   unsettled: ReadonlySet<string>;
-  /** `package.section` of what OpenWRT does not let go. */
+  /** `package.section` of what OpenWRT does not remove. */
   stuck: ReadonlySet<string>;
   /** Nothing waits for this pass. */
   quiet: boolean;

@@ -16,7 +16,7 @@ export type Refusals = {
   add: (uid: string, refused: Refused, options: { retry: boolean }) => void;
   /** Drops those of rules that have changed or gone, or of an OpenWRT that was another. */
   review: (rules: readonly RuleObject[], incarnation: string) => void;
-  /** Lets those be tried again whose time has come; whether there were any. */
+  /** Releases those that are due for another try; returns whether there were any. */
   releaseDue: () => boolean;
 };
 

@@ -23,7 +23,7 @@ const run = (all: readonly string[], accepts: (uids: readonly string[]) => boole
 const uids = (count: number): string[] => Array.from({ length: count }, (_, at) => `uid-${at}`);
 
 describe('the search for refused rules', () => {
-  it('finds exactly the guilty ones, wherever they are', () => {
+  it('finds exactly the refused rules, at any place', () => {
     fc.assert(
       fc.property(
         fc
@@ -37,7 +37,7 @@ describe('the search for refused rules', () => {
     );
   });
 
-  it('takes about two tries per halving for one guilty rule of a thousand', () => {
+  it('takes about two tries per halving for one refused rule of a thousand', () => {
     const { guilty, tries } = run(uids(1_000), (tried) => !tried.includes('uid-777'));
     expect(guilty).toEqual(['uid-777']);
     expect(tries).toBeLessThanOrEqual(22);
@@ -51,7 +51,7 @@ describe('the search for refused rules', () => {
     expect(guilty).toEqual(['uid-15']);
   });
 
-  it('goes on with the others when somebody is named in between', () => {
+  it('goes on with the others when OpenWRT names a rule in between', () => {
     const search = createSearch();
     expect(search.refused(() => ['a', 'b', 'c', 'd'])).toBeUndefined();
     expect(search.leftOut()).toEqual(['c', 'd']);
@@ -75,7 +75,7 @@ describe('the search for refused rules', () => {
     expect(search.refused(() => ['f'])).toBe('f');
   });
 
-  it('passes over groups of which nobody is left', () => {
+  it('skips groups that are empty', () => {
     const search = createSearch();
     search.refused(() => ['a', 'b', 'c', 'd']);
     search.refused(() => []);

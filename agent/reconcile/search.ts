@@ -1,6 +1,6 @@
 /**
  * Finds the rules that OpenWRT refuses when it refuses a whole set without naming any: by halving. Half of the suspects are
- * left out, the others tried; what is accepted stays. n suspects with one guilty take about 2·log2(n) tries.
+ * left out, the others tried; what is accepted stays. n suspects with one culprit take about 2·log2(n) tries.
  */
 
 export type Search = {
@@ -8,10 +8,10 @@ export type Search = {
   leftOut: () => readonly string[];
   /**
    * The last try was refused and named nobody. `suspects` (uids, in order) are asked for at the first refusal only.
-   * Gives the guilty one when it is found, undefined while the search goes on.
+   * Returns the culprit when it is found, undefined while the search goes on.
    */
   refused: (suspects: () => readonly string[]) => string | undefined;
-  /** Somebody was found guilty by other means. */
+  /** A rule was blamed by other means. */
   clear: (uids: readonly string[]) => void;
   /** The last try was accepted; whether anything left out is to be tried now. */
   accepted: () => boolean;

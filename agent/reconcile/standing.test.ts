@@ -164,12 +164,12 @@ describe('a rule', () => {
   const warningOf = (uciPackage: string, name: string): string | undefined =>
     uciPackage === 'firewall' && name === ours.name ? 'skipped' : undefined;
 
-  it('is held when all of its sections are in force', () => {
+  it('is in force when all of its sections are', () => {
     expect(isInForce(look(), verdict(ours.name))).toBe(true);
     expect(isInForce(look(), verdict(ours.name, 'another'))).toBe(false);
   });
 
-  it('is not held when OpenWRT complained of a section, whose words are known', () => {
+  it('is not in force when OpenWRT complained of a section, and the message is known', () => {
     const standing = look({ warningOf });
     expect(isInForce(standing, verdict(ours.name))).toBe(false);
     expect(warningFor(standing, verdict('another', ours.name))).toBe('skipped');

@@ -11,7 +11,7 @@ import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
 
 export type Standing = {
-  /** Of all rules, and of those that have left the list while something of them is there. Empty until the first pass. */
+  /** Of all rules in the list, and of those that have left it while something of them is there. Empty until the first pass. */
   verdicts: readonly Verdict[];
   /** `package.section` of what was read back as desired, with its service reloaded since, and with nothing lacking in the kernel. */
   inForce: ReadonlySet<string>;
@@ -123,8 +123,8 @@ const removedIn = (
 };
 
 /**
- * `left`: uids of rules of which a section is there that no rule wants. `strays`: packages that hold such a section of nobody known, or
- * may hold something.
+ * `left`: uids of rules of which a section is there that no rule wants. `strays`: packages with such a section of an unknown rule, or
+ * that may have one.
  */
 const straysIn = (input: StandingInput): { strays: Set<string>; left: Set<string> } => {
   const { plan, observed, unusable, ownership, unsettled, untaken, authors } = input;

@@ -88,25 +88,25 @@ describe("what ICN's controller made", () => {
     expect(stages(look(firewall(), record))).toEqual({});
   });
 
-  it('is kept in mind while its package cannot be read', () => {
+  it('is remembered while its package cannot be read', () => {
     const record = recordOf({ [KEY]: { uid, stage: 'ours' } }, { [KEY]: KIND });
     expect(stages(look(new Map(), record))).toEqual({ [KEY]: 'ours' });
   });
 
-  it('tells of another controller when it is anonymous again', () => {
+  it('shows that another controller writes when it is anonymous again', () => {
     const record = recordOf({ [KEY]: { uid, stage: 'ours' } }, { [KEY]: KIND });
     const found = look(firewall(anonymous), record);
     expect([...found.rewritten]).toEqual([uid]);
     expect(stages(found)).toEqual({ [KEY]: 'ours' });
   });
 
-  it('tells of nobody where names never last, and is named anew', () => {
+  it('shows no other controller where names never last, and is named again', () => {
     const record = recordOf({ [KEY]: { uid, stage: 'ours' } }, { [KEY]: KIND });
     const found = look(firewall(anonymous), record, { namesLast: false });
     expect([found.rewritten.size, found.takeovers.length]).toEqual([0, 1]);
   });
 
-  it('tells of nobody and is forgotten when it is gone with what it was for', () => {
+  it('shows no other controller, and is forgotten, when it is gone together with its rule', () => {
     const record = recordOf({ [KEY]: { uid, stage: 'ours' } }, { [KEY]: KIND });
     const found = look(firewall(), record);
     expect([found.rewritten.size, stages(found)]).toEqual([0, {}]);
@@ -122,7 +122,7 @@ describe('a takeover', () => {
     name: NAME,
   });
 
-  it('is recorded with its rule, or without one that nobody knows, beside what was there', () => {
+  it('is recorded with its rule where that is known, beside what was recorded before', () => {
     const before = recordOf({ 'mwan3.x': { uid: 'x', stage: 'ours' } }, { 'mwan3.x': 'Mwan3Rule' });
     const { takenOver, owned } = recorded(before, [takeover(anonymous, uid)], 'begun');
     expect([...takenOver]).toEqual([
@@ -143,7 +143,7 @@ describe('a takeover', () => {
     ]);
   });
 
-  it('has its place only when it was read back', () => {
+  it('keeps its place only once it was read back', () => {
     const { takenOver } = recordOf({
       'firewall.a': { uid: 'a', stage: 'begun' },
       'firewall.b': { uid: 'b', stage: 'ours' },
@@ -172,7 +172,7 @@ describe('a change', () => {
     sections: [],
   });
 
-  it('ends that sections have their places where it removes or appends, and remembers what left with its rule', () => {
+  it('that removes or appends sections ends their fixed places, and remembers what was removed with its rule', () => {
     const after = afterChanges(takenOver, {
       deltas: [
         {

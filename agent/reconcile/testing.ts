@@ -28,7 +28,7 @@ export type Refusal = Omit<Rejected, 'outcome'>;
 
 export type MemoryOpenwrt = {
   packages: Map<string, UciPackage>;
-  /** What is said of a reading besides the packages. */
+  /** What a read returns besides the packages. */
   reading: Partial<ReadResult>;
   clock: ManualClock;
   mayRename: boolean;
@@ -37,7 +37,7 @@ export type MemoryOpenwrt = {
   transactions: (readonly UciDelta[])[];
   /** Looks at the packages as they would be; a refusal leaves them as they were. */
   refuses: (next: ReadonlyMap<string, UciPackage>) => Refusal | undefined;
-  /** What is said of a transaction that is done. */
+  /** What a transaction that succeeded returns. */
   done: Partial<Done>;
   /** Called before a transaction is looked at. */
   onApply: () => void;
@@ -121,7 +121,7 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
 export type TestAgent = {
   run: (rules: readonly RuleObject[], input?: Partial<PassInput>) => Promise<string>;
   ledger: Ledger;
-  /** All that was told, the latest last. */
+  /** All that was reported, the latest last. */
   standings: Standing[];
   /** Packages of each drift. */
   drifts: (readonly string[])[];

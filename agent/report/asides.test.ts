@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { createOrders } from './asides.ts';
 
-it('orders are those of the latest term that was seen, whoever answers first', () => {
+it('instructions come from the latest term that was seen, whichever coordinator answers first', () => {
   const clock = createManualClock();
   const isOrder = createOrders(clock);
   const of = (leaseTransitions?: number): boolean =>

@@ -1,5 +1,5 @@
 /**
- * What a report carries beside the rules, and only to a coordinator that has said that it takes it: one of version 1 would refuse
+ * Fields of a report beside the rules, sent only to a coordinator that has announced that it accepts them: one of version 1 would refuse
  * the whole report for a field that it does not know.
  */
 import { REPORT_VERSION, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
@@ -39,7 +39,7 @@ export const createVersionAside = (clock: Pick<Clock, 'now'>, startedAt: number)
   };
 };
 
-/** An earlier leader is not obeyed. Where the API server was set back, the numbers of terms begin anew: a number is forgotten in time. */
+/** Instructions of an earlier leader are ignored. Where the API server was set back, the numbers of terms begin anew: a number is forgotten in time. */
 export const createOrders = (
   clock: Pick<Clock, 'monotonic'>,
 ): ((answer: ReportAnswer) => boolean) => {

@@ -49,7 +49,7 @@ const outcome = (change: Partial<BuildInput>) => {
 
 const unwanted = verdict({ verdict: 'unwanted', reason: 'Removing', sections: [] });
 
-describe('what is said of a rule', () => {
+describe('the report of a rule', () => {
   it('identifies it, with the revision that was compiled', () => {
     const [report] = buildReports({
       standing: standing(),
@@ -69,7 +69,7 @@ describe('what is said of a rule', () => {
   });
 
   const cases: Record<string, { input: Partial<BuildInput>; expected: string[] }> = {
-    'Applied in files, when nobody looks into the kernel, and why': {
+    'Applied in files only, with the reason, when the kernel is not read': {
       input: { standing: standing({ kernelUnread: 'the login may not' }) },
       expected: ['Applied', 'AppliedInFiles', 'the login may not'],
     },
@@ -100,11 +100,11 @@ describe('what is said of a rule', () => {
         `${PAUSED}: the kernel of OpenWRT lacks nft's table inet fw4`,
       ],
     },
-    'Pending while the pod is paused and has not got it': {
+    'Pending while the pod is paused and does not have it': {
       input: { standing: standing({ paused: true, inForce: new Set() }), problem: '' },
       expected: ['Pending', 'Paused', `${PAUSED}: OpenWRT does not have the rule as it is written`],
     },
-    'not Removed while the pod is paused and holds something of it': {
+    'not Removed while the pod is paused and has something of it': {
       input: {
         standing: standing({ paused: true, verdicts: [unwanted] }),
       },
@@ -118,7 +118,7 @@ describe('what is said of a rule', () => {
       input: {},
       expected: ['Applied', 'Applied', ''],
     },
-    'Pending while a section is not in force, with what hinders it': {
+    'Pending while a section is not in force, with the problem': {
       input: { standing: standing({ inForce: new Set() }), problem: 'another apply is pending' },
       expected: ['Pending', 'Applying', 'another apply is pending'],
     },

@@ -1,4 +1,4 @@
-/** From what is known of the rules on this OpenWRT to what is said of them. Pure, and never says more than was read back. */
+/** From what is known of the rules on this OpenWRT to what is reported of them. Pure, and never reports more than was read back. */
 import type { Verdict } from '#shared/compile/types.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
@@ -67,7 +67,7 @@ const removedOrNot = ({ rule }: Verdict, { standing, problem }: BuildInput): Out
   return { state: 'Pending', reason: 'Removing', message: problem };
 };
 
-/** What keeps anything from being said of the rule now, whatever was read before. */
+/** Why nothing can be reported of the rule now, whatever was read before. */
 const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
   if (input.reading !== 'holds') {
     const reason = input.reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';

@@ -94,7 +94,7 @@ it.each([undefined, 'no answer'] as const)(
   },
 );
 
-it('a name that is not there yet is found within two seconds of being there', async () => {
+it('a name that does not resolve yet is found within two seconds after it does', async () => {
   addresses = {};
   start(url);
   await pass(20_000);
@@ -104,7 +104,7 @@ it('a name that is not there yet is found within two seconds of being there', as
   expect(open.size).toBe(1);
 });
 
-it('of several URLs each is reported to, addresses as they are, and none twice', async () => {
+it('each of several URLs is reported to once, IP addresses as they are', async () => {
   addresses = { [name]: ['10.0.0.1'] };
   start('https://10.0.0.1:8443', 'https://[fd00::3]:8443', url);
   await pass(0);

@@ -1,6 +1,6 @@
 /**
  * Looks now and then how OpenWRT is, for the CNFStatus. Beside the passes and never in their way: it uses the session that they
- * have, and a look that fails tells nothing.
+ * have, and a look that fails reports nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';
@@ -45,7 +45,7 @@ export const createInformationSource = (deps: InformationDeps): InformationSourc
         onChange();
       }
     } catch (error) {
-      // Whether OpenWRT is reached, the passes tell.
+      // The passes report whether OpenWRT is reached.
       if (!signal.aborted)
         log.debug(
           { reason: messageOf(error) },

@@ -32,7 +32,7 @@ afterEach(() => {
   for (const controller of stopping.splice(0)) controller.abort();
 });
 
-/** A publisher that runs, with a coordinator whose answers the test decides. */
+/** A running publisher, with a coordinator whose answers the test decides. */
 type World = {
   rules: RuleReport[];
   information?: Information;
@@ -91,7 +91,7 @@ describe('publisher', () => {
     expect(sent[1]).toMatchObject({ repeats: 1, rules: [], sequence: 2 });
   });
 
-  it('tells what OpenWRT is like once, to a coordinator that takes it, and again after its restart', async () => {
+  it('sends information about OpenWRT once, to a coordinator that accepts it, and again after its restart', async () => {
     const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
     const told = () => sent.map((report) => report.information?.leftOut);
     const { sent, outcomes, world, publisher } = start({ information });
@@ -111,7 +111,7 @@ describe('publisher', () => {
     expect(told().slice(4, 5)).toEqual([undefined]);
   });
 
-  it('speaks version 1 until the coordinator tells of a later one, and the lower one of both from then on', async () => {
+  it('speaks version 1 until the coordinator announces a later one, and from then on the lower one of both', async () => {
     const { sent, outcomes } = start({ answer: () => ({ epoch: 'one', version: 9 }) });
     await expect.poll(() => outcomes).toEqual(['full', 'heartbeat']);
     expect(sent.map(({ version }) => version)).toEqual([1, REPORT_VERSION]);
@@ -122,7 +122,7 @@ describe('publisher', () => {
     expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 
-  it('speaks version 1 again to a coordinator that was exchanged for one that knows no other', async () => {
+  it('speaks version 1 again after the coordinator was replaced by one that knows no other', async () => {
     const { sent, outcomes } = start({
       answer: ({ version, sequence }) => {
         if (version > 1) throw new Error('422');
@@ -133,7 +133,7 @@ describe('publisher', () => {
     expect(sent.map(({ version }) => version)).toEqual([1, 2, 1, 1]);
   });
 
-  it('tells which comments were lost once, with the first report to a coordinator that takes it', async () => {
+  it('reports once which comments were lost, with the first report to a coordinator that accepts it', async () => {
     const { sent, commentsTold } = start({
       commentsLost: ['firewall', 'mwan3'],
       answer: () => ({ epoch: 'one', takesCommentsLost: true }),
@@ -145,14 +145,14 @@ describe('publisher', () => {
     ]);
   });
 
-  it('never tells it to an older coordinator, which would refuse the report', async () => {
+  it('never sends it to an older coordinator, which would refuse the report', async () => {
     const { sent, outcomes, commentsTold } = start({ commentsLost: ['firewall'] }, 20);
     await expect.poll(() => outcomes.length).toBeGreaterThan(3);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toEqual([]);
     expect(commentsTold).toEqual([]);
   });
 
-  it('keeps it from a coordinator that was exchanged for an older one, after one report that this refuses', async () => {
+  it('stops sending it after one refused report when the coordinator was replaced by an older one', async () => {
     const { sent, outcomes, commentsTold } = start({
       commentsLost: ['firewall'],
       answer: ({ commentsLost, sequence }) => {
@@ -165,7 +165,7 @@ describe('publisher', () => {
     expect(commentsTold).toEqual([]);
   });
 
-  it('tells it once in a report of several pages', async () => {
+  it('sends it once in a report of several pages', async () => {
     const { sent, outcomes, commentsTold, world, publisher } = start({
       answer: () => ({ epoch: 'one', takesCommentsLost: true }),
     });
@@ -199,7 +199,7 @@ describe('publisher', () => {
     await expect.poll(() => outcomes).toEqual(['full', 'full', 'heartbeat']);
   });
 
-  it('reports in full at once when the coordinator does not know what is repeated', async () => {
+  it('reports in full at once when the coordinator does not have the report that is repeated', async () => {
     const { sent, outcomes, world, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
     world.answer = ({ repeats }) => ({ epoch: 'one', wantsFull: repeats !== undefined });
@@ -222,7 +222,7 @@ describe('publisher', () => {
     ]);
   });
 
-  it('begins a new boot, in full, when somebody else has reported in its place, and stays with it', async () => {
+  it('starts a new boot with a full report when somebody else has reported in its place, and keeps it', async () => {
     const { sent, outcomes, world, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
     const [first] = sent;
@@ -254,7 +254,7 @@ describe('publisher', () => {
     },
   );
 
-  it('goes on trying while the coordinator is down', async () => {
+  it('keeps trying while the coordinator is down', async () => {
     let failures = 2;
     const { outcomes } = start({
       answer: () => {

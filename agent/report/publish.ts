@@ -30,7 +30,7 @@ export type PublisherDeps = {
   purpose: string;
   heartbeatMs: number;
   clock: Clock;
-  /** Whether what an answer asks for is to be done. */
+  /** Whether to do what an answer asks for. */
   isOrder: (answer: ReportAnswer) => boolean;
   /** The coordinator has received that these packages have lost their comments. */
   onCommentsReported: (packages: readonly string[]) => Promise<void>;

@@ -67,7 +67,7 @@ describe('agent status', () => {
     expect([...status.notReady()]).toEqual([['rules', 'not listed yet: Mwan3Rule']]);
   });
 
-  it('lowers what was true after a silence of five seconds, and readiness by the next look', () => {
+  it('withdraws what was reported after five seconds without an answer, and readiness at the next look', () => {
     const { add, clock, world, status } = start();
     add({ outcome: 'passed' });
     // One pass may take long.
@@ -90,7 +90,7 @@ describe('agent status', () => {
     expect(status.notReady().size).toBe(0);
   });
 
-  it('stays reachable when a pass is hindered, and says by what', () => {
+  it('stays reachable when a pass does not get through, and says why', () => {
     const { add, status } = start();
     add({ outcome: 'passed' });
     add({ outcome: 'hindered', message: 'another apply is pending' });
@@ -108,7 +108,7 @@ describe('agent status', () => {
     expect(status.snapshot().openwrt.driftRepairs).toBe(1);
   });
 
-  it("tells what ICN's controller left beside how OpenWRT is, within the same bounds", () => {
+  it("lists what ICN's controller left beside the information about OpenWRT, within the same bounds", () => {
     const { world, status } = start();
     const name = 'x'.repeat(200);
     const leftOvers = Array.from({ length: 40 }, (_, at) => ({
@@ -132,7 +132,7 @@ describe('agent status', () => {
     ]);
   });
 
-  it('calls back when looks come to the next two seconds, which tell the coordinator that they followed the start of a container', () => {
+  it('calls back when looks reach the next two seconds, which shows the coordinator that they followed the start of a container', () => {
     const { add, clock, world } = start();
     add({ outcome: 'passed' });
     const { changes } = world;

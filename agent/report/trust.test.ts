@@ -21,7 +21,7 @@ beforeEach(() => {
   add({ outcome: 'passed' });
 });
 
-describe('what was read is told', () => {
+describe('what was read is reported', () => {
   it('until OpenWRT has been silent for five seconds', () => {
     add(refused);
     clock.advance(SILENCE_MS - 1);
@@ -30,13 +30,13 @@ describe('what was read is told', () => {
     expect([trust.reading(), changes]).toEqual(['silent', 1]);
   });
 
-  it('for five seconds from the begin of the look that was not answered, not from its end', () => {
+  it('for five seconds from the beginning of the look that was not answered, not from its end', () => {
     add(refused, 4_000);
     clock.advance(1_000);
     expect(trust.reading()).toBe('silent');
   });
 
-  it('for five seconds from the end of a pass that broke off, which may have gone on for long', () => {
+  it('for five seconds from the end of a pass that failed, however long it took', () => {
     add({ ...refused, look: false }, 90_000);
     clock.advance(SILENCE_MS - 1);
     expect(trust.reading()).toBe('holds');
@@ -51,7 +51,7 @@ describe('what was read is told', () => {
     expect(trust.reading()).toBe('silent');
   });
 
-  it('over a short silence', () => {
+  it('during a short silence', () => {
     add(refused);
     clock.advance(2_000);
     add({ outcome: 'unchanged' });
@@ -87,7 +87,7 @@ describe('what was read is told', () => {
 });
 
 describe('a doubt', () => {
-  it('begins with the first look that is not answered, or finds something else, and ends with one that finds all', () => {
+  it('begins with the first look that is not answered or finds a difference, and ends with one that finds none', () => {
     expect(trust.doubt()).toBe('');
     add(refused);
     expect(trust.doubt()).toBe('refused');
@@ -100,7 +100,7 @@ describe('a doubt', () => {
     expect(trust.doubt()).toBe('');
   });
 
-  it('moves the time since when OpenWRT is as the agent left it; a look moves the last time alone', () => {
+  it('resets the time since when OpenWRT is as the agent left it; a look moves only the time of the last look', () => {
     const begin = trust.verified();
     clock.advance(1_000);
     add({ outcome: 'unchanged' });

@@ -1,7 +1,7 @@
 /**
  * How far what was read of OpenWRT may still be reported, from how the looks at it end. From the first look that is not answered, or that finds
  * something else, nothing becomes newly true; what was true is reported for a moment, since a web server that restarts or one call that is
- * lost must not make all rules of the pod flap. Readiness bears a little more.
+ * lost must not make all rules of the pod flap. Readiness tolerates a little more.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
@@ -31,12 +31,12 @@ export type Trust = {
   secondsSeen: () => number;
 };
 
-/** Without an answer, from the begin of the look; a pass takes as long as its reloads, and counts from its end. */
+/** Without an answer, from the beginning of the look; a pass takes as long as its reloads, and counts from its end. */
 export const SILENCE_MS = 5_000;
 /** From an answer with other content until that was read. */
 export const UNREAD_MS = 1_000;
 /**
- * The kubelet tells the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
+ * The kubelet reports the second in which OpenWRT has started, of a time that it may take a second late: what was found in the second after
  * that is reported at once (`coordinator/verdict/unread.ts`).
  */
 const SECONDS_SEEN = 2;

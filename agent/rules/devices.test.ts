@@ -24,7 +24,7 @@ describe('defaultRouteOf', () => {
     ['IPv6 where there is no other', HEAD, v6('net1', '00000400') + v6('net2', '00000064'), 'net2'],
     ['none', HEAD + v4('net1', '000200C0', 0), '', undefined],
     [
-      'none that only refuses',
+      'not one that only rejects packets',
       HEAD + v4('eth0', '00000000', 0, '0203'),
       v6('lo', 'ffffffff', '00200200'),
       undefined,

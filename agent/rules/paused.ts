@@ -2,7 +2,7 @@
 import { pauses } from '#shared/inject/paused.ts';
 import { followPodFile, type PodFileDeps } from './pod-file.ts';
 
-/** Who has stopped the firewall on purpose waits for it, and so does who wants it back. */
+/** Both who pauses the agent and who resumes it wait for this. */
 const LOOK_INTERVAL_MS = 500;
 
 /** As it is now, whenever asked. @throws when there is no such file */

@@ -1,11 +1,11 @@
-/** A file in which the kubelet tells something of the pod, and which it rewrites when that changes, so the agent follows it. */
+/** A file with a value of the pod, which the kubelet rewrites when the value changes; the agent follows it. */
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { watchFiles } from '#shared/runtime/rotated-file.ts';
 
 export type PodFileDeps = {
-  /** Downward API file; absent: the pod does not say it. */
+  /** Downward API file; absent: the pod has no such value. */
   file: string | undefined;
   onChange: () => void;
   signal: AbortSignal;

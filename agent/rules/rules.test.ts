@@ -61,7 +61,7 @@ const refuseAll = (status: number, reason: string): void => {
 };
 
 describe('the rules of a kind', () => {
-  it('are not known before they were listed', async () => {
+  it('are unknown until they were listed', async () => {
     server.put('a');
     start();
     expect(source.unknownKinds()).toEqual([KIND]);
@@ -81,7 +81,7 @@ describe('the rules of a kind', () => {
     expect(source.unservedKinds()).toEqual([LEFT_OUT.kind]);
   });
 
-  it('that was never served are none, and what is there for them is left alone', async () => {
+  it('that was never served are empty, and their sections stay', async () => {
     server.refuse('list', 404, 'NotFound');
     start();
     await until(() => source.unservedKinds().includes(KIND));

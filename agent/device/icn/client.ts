@@ -24,7 +24,7 @@ const MAX_ANSWER_BYTES = 16 * 1_048_576;
 const CALL_TIMEOUT_MS = 15_000;
 
 /**
- * A server error is of the moment, such as a fork that failed: tried again after these milliseconds. Not more than some seconds in all,
+ * A server error passes, such as a fork that failed: tried again after these milliseconds. Not more than some seconds in all,
  * since one object that always ends in one holds up the others for so long.
  */
 export const RETRY_AFTER_MS = [250, 1_000, 2_000] as const;
@@ -51,8 +51,8 @@ export type RestClient = {
   /** Whether somebody has called, so that `look` has a session. */
   hasSession: () => boolean;
   /**
-   * GETs something for people to read, beside the calls: makes no session, and its failing is not taken for a loss. Undefined when the
-   * API does not tell it. @throws OpenwrtUnreachableError
+   * GETs something for people to read, beside the calls: makes no session, and a failure does not count as OpenWRT being lost. Undefined when the
+   * API does not give it. @throws OpenwrtUnreachableError
    */
   look: (path: string, signal: AbortSignal) => Promise<unknown>;
   /** Changes when OpenWRT was lost and found again. */

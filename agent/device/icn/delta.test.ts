@@ -75,7 +75,7 @@ describe('whether order matters', () => {
     expect(isOrderFree(RULES, rule('b', b), rule('a', a))).toBe(free);
   });
 
-  it('is not asked where the address is the one that is translated to', () => {
+  it('is not decided by an address that packets are translated to', () => {
     const dnat = (dest_ip: string) =>
       rule(dest_ip, { target: 'DNAT', src: 'wan', proto: 'tcp', src_dport: '80', dest_ip });
     expect(isOrderFree('firewall/redirects', dnat('10.0.0.1'), dnat('10.0.0.2'))).toBe(false);
@@ -114,7 +114,7 @@ describe('what is written', () => {
     .map((list) => list.map(([name, options]) => rule(name, options)));
   const isOurs = ({ name }: UciSection): boolean => name < 'e';
 
-  it('leaves what is wanted, in an order that does the same, and foreign objects as they were', () => {
+  it("leaves wanted objects in an order with the same effect, and somebody else's objects as they were", () => {
     fc.assert(
       fc.property(anyPackage, anyPackage, (there, wanted) => {
         const observed = content(...there);
@@ -145,7 +145,7 @@ describe('what is written', () => {
     );
   });
 
-  it('comes to the order that is wanted in quiet passes, and matters in none of them', () => {
+  it('reaches the wanted order in quiet passes, and changes no effect in any of them', () => {
     fc.assert(
       fc.property(anyPackage, anyPackage, (there, wanted) => {
         const desired = wanted.filter(isOurs);
@@ -161,7 +161,7 @@ describe('what is written', () => {
     );
   });
 
-  it('is some at a time in a quiet pass, until all stand in order', () => {
+  it('moves a few objects in each quiet pass, until all are in order', () => {
     const desired = Array.from({ length: 2 * TIDIED_AT_ONCE + 10 }, (_, at) =>
       rule(`r-${at}`, { src: 'lan', proto: 'tcp', dest_port: String(at), target: 'DROP' }),
     );
@@ -176,7 +176,7 @@ describe('what is written', () => {
     expect(observed.sections).toEqual(desired);
   });
 
-  it('restarts mwan3 for no order alone', () => {
+  it('does not restart mwan3 for the order alone', () => {
     const [a, b] = ['1', '2'].map((port) => rule(port, { dest_port: port, proto: 'tcp' }));
     const observed = { name: 'mwan3/rules', sections: [b!, a!] };
     const input = { observed, isOurs: everything, quiet: true };
@@ -189,7 +189,7 @@ describe('what is written', () => {
     ]);
   });
 
-  it('is all of a collection in iptables when that is in doubt, and nothing of the others', () => {
+  it('is a whole iptables collection when its state is in doubt, and nothing of the others', () => {
     const [a, b] = [rule('a', { target: 'DROP' }), rule('b', { target: 'DROP' })];
     const anew = (name: string) =>
       icnDeltaOf({

@@ -38,7 +38,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
   const state = createIcnState(client);
   const names = createObjectNames();
   let assertedAt = clock.monotonic();
-  /** A restart that no call ran into shows only by what it took. */
+  /** A restart during which no call was made shows only by what it removed. */
   let restarts = 0;
 
   const isDue = (): boolean => reassertMs > 0 && clock.monotonic() - assertedAt >= reassertMs;
@@ -67,7 +67,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
         await flush(signal);
         mustFlush = false;
       }
-      // Whatever becomes of the call, that the object is gone is no news.
+      // Whatever the call returns, the object is expected to be gone.
       if (write.verb === 'DELETE') state.forget(collection.package, write.name);
       const refusal = await carryOut(client, write, { clock, signal });
       if (refusal === undefined) continue;

@@ -1,5 +1,5 @@
 /**
- * Whether the kernel holds what objects of REST ask of it. REST does not look at the exit codes of `ip`, and the kernel forgets the
+ * Whether the kernel has what REST objects ask for. REST does not look at the exit codes of `ip`, and the kernel forgets the
  * routes of a link that goes down. In doubt an object counts as in force: what is not would be written anew, and then refused.
  */
 import * as z from 'zod';
@@ -16,10 +16,10 @@ export const inForceBy = (
   return (section) => !isShown(section) || isInKernel(section);
 };
 
-/** Whether v1/status tells of it: table 40 was answered empty in 88 of 100 reads (measured). */
+/** Whether v1/status lists it: table 40 was answered empty in 88 of 100 reads (measured). */
 export const isShown = ({ options: { table } }: UciSection): boolean => table !== 'cnf';
 
-/** From what the module says to whether a section is in force: it is said once for all of them. */
+/** Reads the module's answer once, and returns whether a given section is in force. */
 type Check = (status: unknown) => (section: UciSection) => boolean;
 
 const rulesSchema = z.array(

@@ -1,4 +1,4 @@
-/** What the real API answered (test/contract/recordings/icn-rest-more), and how it is told. */
+/** What the real API answered (test/contract/recordings/icn-rest-more), and how it is reported. */
 import { describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -18,8 +18,8 @@ const carrying = { connection: '192.168.1.0/24 === 192.168.0.1/32' };
 const count = (up: string, connecting = '0') => ({ up, connecting });
 const [UP, DOWN, UNKNOWN] = ['ESTABLISHED', 'DOWN', 'UNKNOWN'];
 
-describe("what ICN's REST tells", () => {
-  it('of interfaces are devices with their addresses', () => {
+describe("information from ICN's REST", () => {
+  it('lists devices with their addresses as interfaces', () => {
     const eth0 = {
       ip_address: ['192.168.1.1'],
       name: 'eth0',
@@ -33,7 +33,7 @@ describe("what ICN's REST tells", () => {
     expect(interfacesOf([eth0])).toEqual([{ name: 'eth0', device: 'eth0', up: true, addresses }]);
   });
 
-  it('of routes are those of table main, without the lines that are none', () => {
+  it('lists the routes of table main, without lines that are no routes', () => {
     const link = { proto: 'kernel', scope: 'link', src: '10.10.70.39' };
     const item = [
       { device: 'net1', destination: 'default', gateway: '10.10.70.1' },
@@ -62,11 +62,11 @@ describe("what ICN's REST tells", () => {
     );
   });
 
-  it('of no tunnels is nothing', () => {
+  it('lists no tunnels where there are none', () => {
     expect(tunnelsOf([], { details: [], InitConnection: 'success' })).toEqual([]);
   });
 
-  it('is nothing where a module fails or answers something else', async () => {
+  it('is empty where a module fails or answers something else', async () => {
     const answers = [undefined, 'x', { status: 'x' }, { status: [] }, { status: { main: [] } }];
     const nothing: Information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
     for (const answer of answers)

@@ -1,5 +1,5 @@
 /**
- * What ICN's REST tells of the running OpenWRT, in the words of the CNFStatus. Each module is asked for itself, since all at once
+ * Information about the running OpenWRT from ICN's REST, in the form of the CNFStatus. Each module is asked for itself, since all at once
  * bring the whole conntrack table; one that fails is reported as empty. Nothing is decided by any of it.
  */
 import * as z from 'zod';
@@ -40,7 +40,7 @@ const interfacesSchema = z.array(
 
 const MAX_ADDRESSES = 16;
 
-/** Devices, where netifd would tell its own names. IPv4 addresses come without prefix length. */
+/** Devices, since netifd's names of interfaces are not shown. IPv4 addresses come without prefix length. */
 export const interfacesOf = (status: unknown): Information['interfaces'] =>
   (interfacesSchema.safeParse(status).data ?? []).map(
     ({ name, status: word, ip_address, ip6_address }) => ({

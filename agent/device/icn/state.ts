@@ -1,6 +1,6 @@
 /**
  * What the collections hold, as last listed. Each listing costs OpenWRT a process, so between passes only two collections are
- * looked at: one that tells of a restart, since something of ours would be gone from it, and one of the others in turn.
+ * looked at: one that shows a restart, since something of ours would be missing from it, and one of the others in turn.
  */
 import { createHash } from 'node:crypto';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
@@ -23,7 +23,7 @@ export type IcnState = {
   /** Collections that could not be listed, and why. */
   unusable: () => ReadonlyMap<string, string>;
   sections: (packageName: string) => readonly UciSection[];
-  /** We have put something there: whether it still is tells of a restart. */
+  /** We have put something there: if it is gone, OpenWRT has restarted. */
   watch: (packageName: string) => void;
   /** We remove it. */
   forget: (packageName: string, name: string) => void;
@@ -167,7 +167,7 @@ const largestIn = (listed: ReadonlyMap<string, Listed>): string | undefined => {
   return [...listed].toSorted(([, a], [, b]) => size(b) - size(a))[0]?.[0];
 };
 
-/** An object that went without us took its rule along, or left it there: a container that restarted does the latter. */
+/** When somebody else removed an object, its rule may be gone or still there; after a restart of the container it is still there. */
 const hasLost = (before: Listed, now: Listed): boolean => {
   const left = new Set(now?.content.sections.map(({ name }) => name));
   return before?.content.sections.some(({ name }) => !left.has(name)) ?? false;

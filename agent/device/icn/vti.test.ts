@@ -12,7 +12,7 @@ const vti = (name: string): UciSection => remote(name, 'VTI-based');
 const removal = (name: string): Write => ({ verb: 'DELETE', collection, name });
 const put = (section: UciSection): Write => ({ verb: 'PUT', collection, section });
 
-/** Which writes bear what makes the API set the option back. */
+/** Which writes hold what makes the API reset the option. */
 const settingBack = (writes: readonly Write[]): string[] =>
   writes.flatMap((write) => {
     const type = write.verb === 'DELETE' ? write.first?.options['type'] : write.also?.['type'];

@@ -10,7 +10,7 @@ import type { Write } from './writes.ts';
 export const REMOTES = 'ipsec/remotes';
 const NOT_VTI = { type: 'policy-based' };
 
-/** The writes, with what sets the option back where none of those that are listed, or written, stays VTI-based. */
+/** The writes, plus one that resets the option where no listed or written remote stays VTI-based. */
 export const withoutVti = (
   writes: readonly Write[],
   listed: readonly UciSection[],

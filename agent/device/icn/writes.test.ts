@@ -75,7 +75,7 @@ describe('an object is written again after a server error', () => {
     expect(calls.map(({ method }) => method)).toEqual(methods);
   });
 
-  it('and is refused only when it always ends in one', async () => {
+  it('and refused only when every try ends in one', async () => {
     const failures = [500, 404, 500, 404, 500, 404, 500].map((status) => ({
       status,
       message: 'x',
@@ -111,7 +111,7 @@ describe('an object is removed', () => {
   });
 });
 
-describe('what is told of IPsec', () => {
+describe('an error about IPsec', () => {
   it.each([
     [`Field[pre_shared_key] checked failed: ${KEY}`, 'HTTP status 400: Field[pre_shared_key]'],
     [`Conflict with ${KEY}`, 'HTTP status 400: Conflict'],
@@ -121,14 +121,14 @@ describe('what is told of IPsec', () => {
     expect(refusal?.message).toBe(told);
   });
 
-  it('holds no key, whatever was stored in place of what was sent', async () => {
+  it('contains no key, even when the API stored something else than was sent', async () => {
     const json = { name: 'site', ...FIELDS, gateway: KEY };
     const { refusal } = await carriedOut(post('ipsec/remotes', remote), { json });
     expect(refusal?.message).not.toContain(KEY);
   });
 });
 
-it('what is not there is posted, and what is there replaced, references first', () => {
+it('missing objects are posted and existing ones replaced, referenced objects first', () => {
   const zone = namedSection('zones', 'lan');
   const deltas = [
     { package: 'firewall/rules', remove: ['gone', 'web'], set: [], append: [rule] },

@@ -1,7 +1,7 @@
 /**
  * The calls that bring collections to what is wanted, one after the other, and what each of them really did: the API answers
  * 201 for what it did not store. What a refused call leaves, half an object or after a PUT none, the next listing shows, and
- * the pass mends it like any other difference.
+ * the pass repairs it like any other difference.
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';

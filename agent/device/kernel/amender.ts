@@ -28,7 +28,7 @@ export type Amender = {
   amend: (change: Change) => Promise<ReloadVerdict | undefined>;
   /** A reload has put it into force. */
   reloaded: (change: Pick<Change, 'before' | 'after'>, verdict: ReloadVerdict) => void;
-  /** Holds the whole ruleset against the loaded one, when that is due. `version`: of the package now. @throws OpenwrtError */
+  /** Compares the whole ruleset with the loaded one, when that is due. `version`: of the package now. @throws OpenwrtError */
   check: (device: Device, version: string | undefined) => Promise<void>;
   /** They differ, and no reload has come since. */
   isDoubtful: () => boolean;

@@ -148,7 +148,7 @@ const anySection = (name: string): fc.Arbitrary<UciSection> =>
   );
 const NAMES = Array.from({ length: 20 }, (_, at) => `r${at}`);
 const FATES = ['comes', 'goes', 'changes', ...Array.from({ length: 20 }, () => 'stays')];
-/** Present or not, before and after; most of it stays. */
+/** Each section may be there before, after, or both; most stay. */
 const change = fc
   .tuple(
     ...NAMES.map((name) =>
@@ -168,7 +168,7 @@ const change = fc
     ),
   }));
 
-it('whatever changes: the table is as after a reload, or a reload is needed', () => {
+it('after any change the table is as after a reload, or a reload is needed', () => {
   let amended = 0;
   const runs = caseCount(500);
   fc.assert(

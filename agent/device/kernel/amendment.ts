@@ -168,7 +168,7 @@ const runSteps = (within: Within, begin: number, end: number): readonly Step[] |
 
 type Anchor = { verb: 'add' | 'insert'; handle: number };
 
-/** Where a section's rules were, since sections do not move. */
+/** At the place of the section's old rules, since sections do not move. */
 const inPlace = ({ old }: Within, run: readonly NftRule[]): Anchor | undefined => {
   const names = new Set(run.map(({ text }) => nameIn(text)));
   const last = old.findLast(({ text }) => names.has(nameIn(text)));

@@ -50,7 +50,7 @@ const without = (...words: string[]): string =>
     .filter((line) => !words.some((word) => line.includes(word)))
     .join('\n');
 
-describe('a rule that is gone is lacking to the section that it was made of', () => {
+describe('a missing nft rule counts for the section that it was made from', () => {
   it.each([
     ['udp dport 80', 'sdewan_rule_a'],
     ['"!fw4: fwd"', 'sdewan_fw_a'],
@@ -64,11 +64,11 @@ describe('a rule that is gone is lacking to the section that it was made of', ()
   });
 });
 
-it('a rule that is no section’s is nobody’s', () => {
+it('a rule that no section made counts for no section', () => {
   expect([...lackingIn(without('accept_to_wan', '\t\tjump handle_reject'))]).toEqual([]);
 });
 
-it('rules that have come since are not looked at', () => {
+it('rules that were added later are ignored', () => {
   const more = TEXT.replace('\tchain input_lan_1 {\n', '$&\t\ttcp dport 99 counter drop\n');
   expect([...lackingIn(more)]).toEqual([]);
 });
@@ -79,12 +79,12 @@ it('names the rule with its chain', () => {
   );
 });
 
-it('one of two alike is lacking', () => {
+it('finds that one of two equal rules is missing', () => {
   const twice = TEXT.replace(/\t\ttcp dport 80.*\n/, '$&$&');
   const lacking = lackingRules(sections, nftRulesIn(twice), nftRulesIn(TEXT));
   expect([...lacking.keys()]).toEqual(['sdewan_rule_a']);
 });
 
-it('without a reload of ours nothing is known to be lacking', () => {
+it('finds nothing missing before the first reload by the agent', () => {
   expect([...lackingRules(sections, undefined, nftRulesIn(''))]).toEqual([]);
 });

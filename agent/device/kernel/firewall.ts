@@ -28,7 +28,7 @@ export const nftRulesIn = (text: string): NftRules => {
 export const goneRules = (before: NftRules, now: NftRules): readonly [string, number][] =>
   [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
 
-/** Section -> the first of its rules that is gone. What no section can be made out of is nobody's. */
+/** Section -> the first of its rules that is gone. A rule that cannot be traced to a section counts for none. */
 export const lackingRules = (
   sections: readonly UciSection[],
   before: NftRules | undefined = new Map(),

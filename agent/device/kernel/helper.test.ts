@@ -1,4 +1,4 @@
-/** What it finds on a device is the conformance suite's; here only that shells can read it, and what the rights say. */
+/** What it finds on a device is tested by the conformance suite; here only that shells can parse it, and what the rights allow. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,7 @@ describe('a look', () => {
   const RULE = "config rule 'sdewan_b'\n";
   const OTHERS = "config interface 'lan'\nconfig route 'theirs'\nconfig rule6 'theirs'\n";
 
-  /** What it prints, and leaves in its file, where nft and ip are ours. */
+  /** What it prints and writes to its file, with stubs for nft and ip. */
   const look = (network: string, chains = CHAINS): { told: string; left: string | undefined } => {
     const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-helper-'));
     const file = (name: string, text: string, mode = 0o644): string => {

@@ -1,4 +1,4 @@
-/** What is found on a device is the conformance suite's, what follows from it the contract's; here only what is asked how often. */
+/** The conformance suite tests what is found on a device, the contract tests what follows from it; here only how often the kernel is read. */
 import { expect, it } from 'vitest';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
@@ -7,7 +7,7 @@ import { createKernel } from './kernel.ts';
 
 const { signal } = new AbortController();
 
-it('a new session asks for the state once: the first look takes what was answered then', async () => {
+it('a new session reads the state once, and the first look uses that answer', async () => {
   const clock = createManualClock();
   const { session, calls } = fakeSession(() => answered({ code: 0, stdout: 'chain mwan3_hook\n' }));
   const kernel = createKernel(clock);

@@ -171,7 +171,7 @@ const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<A
 const allOf = (sections: readonly UciSection[], what: string): ReadonlyMap<string, string> =>
   new Map(sections.map(({ name }) => [name, what]));
 
-/** The last result, while nothing that it was made of is another. */
+/** The last result, for as long as its inputs are the same. */
 const sameAgain = <Given extends readonly unknown[], Result>(
   compute: (...given: Given) => Result,
 ): ((...given: Given) => Result) => {

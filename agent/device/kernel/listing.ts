@@ -2,7 +2,7 @@
 
 export type NftRule = { text: string; handle: number };
 
-/** `head`: what a chain that packets come to says of itself. */
+/** `head`: the type, hook and policy line of a base chain. */
 export type Chain = { head: string; rules: readonly NftRule[] };
 
 /** `others`: all that is no chain, such as sets. */

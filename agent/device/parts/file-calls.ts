@@ -42,7 +42,7 @@ export const readFiles = async (
     paths.map((path) => on('read', path)),
     signal,
   );
-  // What cannot be read whole is none of what we write; a file that has gone meanwhile is missed by the next look.
+  // A file that cannot be read whole is not one that we wrote; the next look notices a file that has gone meanwhile.
   return paths
     .map((path, at) => fileSection(path, readSchema.safeParse(texts[at]?.data).data?.data ?? ''))
     .toSorted(byName);

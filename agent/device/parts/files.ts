@@ -152,7 +152,7 @@ const usersOf = (paths: readonly string[]): ReadonlySet<string> =>
     ),
   );
 
-/** What uses the files is reloaded with them; all that does, where nothing says which have changed. */
+/** The services that use the files are reloaded with them; all of them, where it is not known which files changed. */
 const withUsers = ({ deltas, lastRead }: Change, own: UciDelta): readonly UciDelta[] => {
   const others = deltas.filter((delta) => delta !== own);
   const touched = [...own.remove, ...writtenBy(own).map(nameOf)];
@@ -169,7 +169,7 @@ const writtenBy = ({ set, append }: UciDelta): readonly UciSection[] => [
   ...append,
 ];
 
-/** As it was before; gives the files that have their contents again. What could not be read then is for the next pass. */
+/** Restores the old contents, and returns the files that have them again. What cannot be read is left to the next pass. */
 const putBack = async (
   { session, signal }: Change,
   { set, append }: UciDelta,

@@ -33,7 +33,7 @@ export type Change = Pick<DeviceNow, 'session' | 'path' | 'lastRead'> & {
   signal: AbortSignal;
 };
 
-/** Carries out the deltas that are its own. @throws OpenwrtError */
+/** Applies the deltas that are its own. @throws OpenwrtError */
 export type Carry = (change: Change) => Promise<TransactionResult>;
 
 export type Part = {
@@ -45,7 +45,7 @@ export type Part = {
   /** What has to change under one name. */
   delta: (input: DeltaInput) => UciDelta;
   /**
-   * Carries out the deltas of its names, around `others`, which does so for the parts before it; all is as before when the change is
+   * Applies the deltas of its names, around `others`, which does so for the parts before it; all is as before when the change is
    * rejected. A delta that changes nothing has what uses the part take it anew. @throws OpenwrtError
    */
   apply: (change: Change, others: Carry) => Promise<TransactionResult>;

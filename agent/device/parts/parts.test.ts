@@ -50,7 +50,7 @@ describe('a change of several parts', () => {
     signal: new AbortController().signal,
   };
 
-  it('is made by each of its own, the later ones around those before', async () => {
+  it('each part applies its own deltas, later parts around earlier ones', async () => {
     steps.length = 0;
     const result = await applyParts(['a', 'b', 'c'].map(around), change);
     expect(result.outcome).toBe('done');
@@ -64,7 +64,7 @@ describe('a change of several parts', () => {
     ]);
   });
 
-  it('ends with the part that refuses it, and those around it are told', async () => {
+  it('ends with the part that refuses it, and the parts around it learn of that', async () => {
     steps.length = 0;
     const refusing = partNamed('b', () =>
       Promise.resolve({ outcome: 'rejected', package: 'b', message: 'no', sections: [] }),
@@ -99,7 +99,7 @@ describe('the delta of files', () => {
       isOurs: ({ name }) => name !== 'of another',
     });
 
-  it('leaves what is as it should be, in whatever order', () => {
+  it('leaves files that are as wanted, in any order', () => {
     const [a, b] = [file('a', '1'), file('b', '2')];
     expect(deltaFrom([a, b], [b, a])).toEqual(deltaOf(part.name));
   });

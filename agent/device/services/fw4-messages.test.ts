@@ -80,7 +80,7 @@ describe('after what fw4 says of a section', () => {
     expect(effectOf(message)).toBe(effect);
   });
 
-  it('what no fw4 that is known has said counts as a failure', () => {
+  it('a message that no known fw4 prints counts as a failure', () => {
     expect(effectOf('is something new')).toBe('failure');
   });
 });

@@ -1,6 +1,6 @@
 /**
  * What each message of fw4 about a section means for it. All of fw4.uc are here, by what fw4 does after it has said so (firewall4
- * b6e5157, 2026): most leave the section out; some tell of something that it found out by itself. One that is in none of the lists is
+ * b6e5157, 2026): most leave the section out; some report a value that fw4 has worked out by itself. One that is in none of the lists is
  * of another fw4, and taken for a failure.
  */
 

@@ -26,12 +26,12 @@ const recorded = {
     '/dev/stdin:84:11-33: Error: String exceeds maximum length of 16\n\t\tiifname "averyveryverylongname" jump input_zl comment "!fw4: Handle zl IPv4/IPv6 input traffic"\n\t\t        ^^^\n',
 };
 
-describe('what fw4 says of a reload', () => {
-  it('is nothing when all is well', () => {
+describe("fw4's output of a reload", () => {
+  it('is empty when the reload succeeded', () => {
     expect(readReload('', sections)).toEqual(SILENT);
   });
 
-  it('names the section that is left out, with all that is said of it', () => {
+  it('names the section that is left out, with all messages about it', () => {
     expect(readReload(recorded.address, sections).warnings).toEqual(
       new Map([
         [
@@ -49,12 +49,12 @@ describe('what fw4 says of a reload', () => {
     expect(readReload(recorded.address, sections).wider.size).toBe(0);
   });
 
-  it('does not hold it against a redirect that its destination is found out', () => {
+  it('a redirect whose destination fw4 works out is no problem', () => {
     const line = "[!] Section sdewan_dnat_d (d) does not specify a destination, assuming 'lan'\n";
     expect(readReload(line, sections)).toEqual(SILENT);
   });
 
-  it('knows an anonymous section by its place among those of its type', () => {
+  it('names an anonymous section by its index among those of its type', () => {
     const line = "[!] Section @rule[1] (n) option 'src' specifies invalid value 'dmz'\n";
     const cfg = { ...section('cfg0492bd', { name: 'n' }), anonymous: true };
     expect([...readReload(line, [...sections.slice(0, 2), cfg]).warnings.keys()]).toEqual([
@@ -62,23 +62,23 @@ describe('what fw4 says of a reload', () => {
     ]);
   });
 
-  it('does not hold it against a section that it is disabled, as it asks to be', () => {
+  it('a section that is disabled on purpose is no problem', () => {
     const line = '[!] Section sdewan_off (off) is disabled, ignoring section\n';
     expect(readReload(line, sections).warnings.size).toBe(0);
   });
 
-  it('traces a refusal of everything to the rule whose name nft shows', () => {
+  it('traces a refused ruleset to the rule that nft names', () => {
     expect(readReload(recorded.protocol, sections).refusal).toEqual({
       message: 'Error: Could not resolve protocol name',
       sections: ['sdewan_rule_np'],
     });
   });
 
-  it('traces a refusal of everything to the zone that nft shows', () => {
+  it('traces a refused ruleset to the zone that nft names', () => {
     expect(readReload(recorded.device, sections).refusal?.sections).toEqual(['sdewan_zone_zl']);
   });
 
-  it('names nobody when nft shows nobody', () => {
+  it('names no section when nft names none', () => {
     expect(readReload('Error: Could not process rule\n', sections).refusal?.sections).toEqual([]);
   });
 });

@@ -25,7 +25,7 @@ export const reloadersOf = (name: string): readonly string[] =>
   RELOADS[name] ?? [`/etc/init.d/${name}`];
 
 const FW4 = new Set(['/sbin/fw4', '/usr/sbin/fw4']);
-/** What fw4 says, with code 1, when it was stopped: `reload` is none of its ways to begin (measured). */
+/** What fw4 prints, with code 1, when it is stopped: `reload` does not start it (measured). */
 const STOPPED = 'does not appear to be loaded';
 
 /** What the rights name: the command lines by which the service behind a package is reloaded. */
@@ -91,7 +91,7 @@ const assertLoaded = (
   throw new OpenwrtError('reload firewall', `${command} ended with code ${code}: ${why}`);
 };
 
-/** Undefined when it cannot be run. @throws UbusError when the session has ended, OpenwrtUnheardError when it takes too long */
+/** Undefined when it cannot be run. @throws UbusError when the session has ended, OpenwrtReloadTimeoutError when it takes too long */
 const run = async (
   session: UbusSession,
   [command, action]: readonly [string, 'reload' | 'start'],

@@ -61,7 +61,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
-  /** A transaction of this process did not come to its end. */
+  /** A transaction of this process did not end. */
   let unsettled = false;
   let lastRead: ReadonlyMap<string, PackageState> = new Map();
   const timing: Timing = { clock, times: createReloadTimes() };

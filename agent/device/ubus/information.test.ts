@@ -3,8 +3,8 @@ import { MAX_INFORMATION_BYTES, bounded, informationSchema } from '#shared/proto
 import { interfacesOf, wansOf } from './information.ts';
 
 const ok = (data: unknown) => ({ code: 0, data });
-describe('what OpenWRT tells', () => {
-  it('of interfaces and their routes, without a next hop where there is none', () => {
+describe('information from OpenWRT', () => {
+  it('lists interfaces and their routes, without a next hop where there is none', () => {
     const dump = {
       interface: [
         {
@@ -33,7 +33,7 @@ describe('what OpenWRT tells', () => {
     });
   });
 
-  it('of WANs, in order of their names', () => {
+  it('lists WANs sorted by name', () => {
     const interfaces = { net2: { status: 'offline', up: false }, net1: { status: 'online' } };
     expect(wansOf({ interfaces })).toEqual([
       { interface: 'net1', up: true, status: 'online' },
@@ -50,7 +50,7 @@ describe('what OpenWRT tells', () => {
     expect(wansOf(answer?.data)).toEqual([]);
   });
 
-  it('is cut where there is too much of it, routes first, and says so', () => {
+  it('is cut where it is too long, routes first, and says so', () => {
     const route = { target: `${'x'.repeat(40)}/32`, interface: 'net1' };
     const wan = { interface: 'net1', up: true, status: 'online' };
     const addresses = Array.from(

@@ -18,7 +18,7 @@ const STATUS = `Security Associations (1 up, 1 connecting):
 `;
 
 describe('tunnels that ipsec lists', () => {
-  it('tells those that are up or on their way, and those that are configured and missing', () => {
+  it('are reported as up or starting, or as down when they are configured and not listed', () => {
     const sections = [
       remote('site1', { tunnel: ['c1', 'c2', 'c3'] }),
       remote('off', { enabled: '0', tunnel: ['c'] }),
@@ -30,7 +30,7 @@ describe('tunnels that ipsec lists', () => {
     ]);
   });
 
-  it('tells a tunnel that is renewed: up as long as one of its connections is', () => {
+  it('are up during a rekey for as long as one of their connections is', () => {
     const stdout =
       '  a-b[2]: CONNECTING, x\n  a-b[1]: ESTABLISHED 3 hours ago, x\n  a-b[3]: DELETING, x\n';
     expect(tunnelsOf('classic', [], ok({ stdout }))).toEqual([

@@ -1,6 +1,6 @@
 /**
- * JSON-RPC at `/ubus` (uhttpd-mod-ubus): one POST, one or several ubus calls. Knows nothing of sessions beyond passing
- * an id on, and never puts an argument or an id into an error: they hold passwords and session ids.
+ * JSON-RPC at `/ubus` (uhttpd-mod-ubus): one POST, one or several ubus calls. Does nothing with sessions but pass
+ * the id on, and never puts an argument or an id into an error: they hold passwords and session ids.
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';

@@ -30,7 +30,7 @@ export type UbusSession = {
 };
 
 export type UbusSessions = {
-  /** How many logins there were; a change tells that the session before has ended. */
+  /** How many logins there were; a change means that the earlier session has ended. */
   count: () => number;
   /**
    * Runs `work` in the current session, or in a new one. When the session turns out to have ended, `work` runs once
@@ -52,7 +52,7 @@ export type UbusSessionsDeps = {
 };
 
 const NO_SESSION = '0'.repeat(32);
-/** Anybody may ask; whatever the answer is, OpenWRT is there. */
+/** Needs no rights; any answer shows that OpenWRT is there. */
 const LOOK: UbusCall = { object: 'session', method: 'access' };
 const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}$/) });
 

@@ -67,7 +67,7 @@ describe('a refused login', () => {
     }
   });
 
-  it('is said at each look', async () => {
+  it('is reported at each look', async () => {
     for (let look = 1; look <= 5; look += 1)
       await expect(pass()).rejects.toThrow('refuses the username and password');
   });
@@ -86,7 +86,7 @@ describe('a refused login', () => {
     await expect(pass()).resolves.toBe(ACCEPTED);
   });
 
-  it('begins anew with short waits after one that was accepted', async () => {
+  it('waits only shortly again after a login that was accepted', async () => {
     await lookFor(300_000);
     openwrt = 'accepts';
     await lookFor(60_000);

@@ -1,6 +1,6 @@
 /**
  * Keeps a login that OpenWRT has refused from being tried at each look: a try costs OpenWRT a hash and a line in its log, and the
- * answer stays the same until somebody changes something. Until then it is only seen whether OpenWRT answers, so that one that was away,
+ * answer stays the same until somebody changes something. Until then the agent only checks whether OpenWRT answers, so that one that was away,
  * and may know the login now, gets a try at once; so do other credentials.
  */
 import { createBackoff } from '#shared/runtime/backoff.ts';

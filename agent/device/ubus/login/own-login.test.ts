@@ -52,7 +52,7 @@ it('keeps a login that is there: its files are mounted, and cannot be replaced',
   expect([await read('rpcd'), await read('password')]).toEqual(before);
 });
 
-it('begins anew when it was killed before the last file was there', async () => {
+it('starts over when it was killed before the last file was written', async () => {
   await ensureOwnLogin({ directory, packages });
   const before = await read('password');
   await unlink(join(directory, 'rpcd'));

@@ -72,7 +72,7 @@ export const rightsOf = async (
   };
 };
 
-/** What cannot be asked about counts as granted: trying tells. */
+/** What cannot be queried counts as granted: a try shows whether it is. */
 export const ask = async (
   session: UbusSession,
   rights: readonly Right[],

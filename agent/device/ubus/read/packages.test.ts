@@ -59,7 +59,7 @@ describe('a package', () => {
     },
   );
 
-  it('that was emptied between two answers is not taken for empty', async () => {
+  it('that was emptied between two answers does not count as empty', async () => {
     const noData = ({ method }: UbusCall) => (method === 'read' ? refusedBy('noData') : undefined);
     expect(stateIn((await readFrom(TEXT, noData)).result)).toMatchObject(CHANGES);
   });
@@ -86,7 +86,7 @@ describe('a package', () => {
     expect((await readFrom(TEXT, ended)).result).toBeInstanceOf(UbusError);
   });
 
-  it('of which half was read is read again, as often as it changes, but not for ever', async () => {
+  it('that was read half written is read again, as often as it changes, up to a limit', async () => {
     const half = answered({ data: TEXT.slice(0, TEXT.length / 2) });
     let halves = 2;
     const mended = await readFrom(TEXT, ({ method }) => {
@@ -117,11 +117,11 @@ describe('a large package', () => {
   it('is read in blocks, whole', async () => {
     const { result } = await read(block);
     const { content } = stateIn(result) as { content: { sections: unknown[] } };
-    // `b` is one section, however often it comes.
+    // `b` is one section, however often it stands there.
     expect(content.sections).toMatchObject([{ name: 'a' }, { options: { name: 'Grüße' } }]);
   });
 
-  it('of which a block is cut is not taken for whole', async () => {
+  it('with a cut block does not count as complete', async () => {
     const { result } = await read((call) => block(call, 100_000));
     expect(stateIn(result)).toMatchObject(CHANGES);
   });
@@ -134,7 +134,7 @@ describe('a large package', () => {
   });
 });
 
-it('the versions tell what is absent, refused, empty and failing, whatever rpcd says of the md5', async () => {
+it('versions distinguish absent, refused, empty and failing packages, whatever rpcd answers for the md5', async () => {
   const reads: Record<string, UbusAnswer> = {
     '/etc/config/mwan3': refusedBy('notFound'),
     '/etc/config/ipsec': refusedBy('permissionDenied'),

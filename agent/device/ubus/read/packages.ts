@@ -1,7 +1,7 @@
 /**
- * Reads whole packages as they are in /etc/config, unseen by the limits of rpcd: small ones by `file.read`, larger ones in
- * blocks by `dd`. Never through `uci get`: it shows what our own session has staged, and dies of large packages.
- * One that cannot be read is unusable, with the reason, and harms no other.
+ * Reads whole packages as they are in /etc/config, within the limits of rpcd: small ones by `file.read`, larger ones in
+ * blocks by `dd`. Never through `uci get`: it shows what our own session has staged, and fails on large packages.
+ * One that cannot be read is unusable, with the reason, and affects no other.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';

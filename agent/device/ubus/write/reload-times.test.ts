@@ -29,7 +29,7 @@ describe('the timer of an apply', () => {
     expect(limitsFor([packageOf('firewall', 10)]).rollbackSeconds).toBe(32);
   });
 
-  it('is for all packages of the change, and at most ten minutes', () => {
+  it('covers all packages of the change, and is at most ten minutes', () => {
     const { limitsFor, add } = createReloadTimes();
     add(packageOf('firewall', 10), 10_000);
     add(packageOf('mwan3', 10), 5_000);

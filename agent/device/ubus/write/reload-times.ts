@@ -1,6 +1,6 @@
 /**
  * How long OpenWRT takes to put a package into force. The way back that an apply arms has to stay open longer than that, or OpenWRT
- * undoes what it is about to carry out; and whoever waits for the reload has to wait long enough.
+ * undoes what it is about to apply; and whoever waits for the reload has to wait long enough.
  */
 import type { UciPackage } from '#shared/uci/model.ts';
 
@@ -9,7 +9,7 @@ const FIRST_GUESS_MS_PER_SECTION = 7;
 /** What a loaded device takes longer than it last did. */
 const MARGIN = 2;
 const LEAST_ROLLBACK_SECONDS = 30;
-/** Where nothing is known of the device. A reload that is cut goes on there, unheard. */
+/** Where nothing is known of the device. A reload that is cut off goes on there, and its output is lost. */
 const LEAST_WAIT_MS = 120_000;
 const LONGEST_MS = 600_000;
 /** Before the timer ends, for what is between the two. */

@@ -61,12 +61,12 @@ describe('stepsOf', () => {
     ]);
   });
 
-  it('never has more sections in a step than an apply takes fast', () => {
+  it('never has more sections in a step than an apply handles quickly', () => {
     const append = Array.from({ length: 3 * SECTIONS_PER_STEP + 1 }, (_, at) => section(`s${at}`));
     expect(stepsOf({ ...base, append }).map((step) => step.length)).toEqual([25, 25, 25, 1]);
   });
 
-  it('brings about what the delta says, whatever that is', () => {
+  it('leads to what the delta asks for, for any delta', () => {
     fc.assert(
       fc.property(anyPackage, anyPackage, (observed, { sections: desired }) => {
         const delta = deltaOf({ observed, desired, isOurs: () => true });

@@ -115,7 +115,7 @@ const stage = async (
   }
 };
 
-/** Without md5 the look of the files, as it was before they were compared, tells of a change; without a right to roll back, the timer does. */
+/** Without md5 a change shows by the size and time of the files, taken before they were compared; without a right to roll back, the timer does. */
 const renamerWith = (reader: UciReader): Renamer => ({
   write: async (renaming) => {
     const { session, renames, bases, signal } = renaming;

@@ -67,7 +67,7 @@ const importOn = async (change: (call: UbusCall) => UbusAnswer | undefined = () 
 };
 
 describe('the import of a package', () => {
-  it('writes a file for its owner alone, since it may hold keys, looks at it, and imports it', async () => {
+  it('writes a file that only its owner may read, since it may hold keys, checks it, and imports it', async () => {
     const { result, file, made } = await importOn();
     expect(result).toBe('done');
     expect(made('write').length).toBeGreaterThan(1);
@@ -98,7 +98,7 @@ describe('the import of a package', () => {
     expect(result).toBe('refused');
   });
 
-  it('does not undo what somebody else has written meanwhile', async () => {
+  it('does not overwrite what somebody else has written meanwhile', async () => {
     const { result, made } = await importOn(({ method, args }) =>
       method === 'md5' && args?.['path'] === '/etc/config/ipsec'
         ? answered({ md5: '1'.repeat(32) })
@@ -131,7 +131,7 @@ describe("while another session's apply waits for its confirmation", () => {
     );
   });
 
-  it('nothing staged is forgotten, which is told', async () => {
+  it('staged changes are kept, and the caller learns of that', async () => {
     const packages = ['firewall', 'mwan3'];
     expect(await unstage(fakeSession(pending).session, packages, signal)).toBe(false);
     const { session, calls } = fakeSession(() => answered());

@@ -171,13 +171,13 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
-  it('when a section that was to go is still there; no rule is to blame for it', async () => {
+  it('when a section that was to be removed is still there; no rule is blamed', async () => {
     const found = { ...wanted, sections: [...wanted.sections, rule('old')] };
     expect(await run({ found })).toMatchObject({ outcome: 'rejected', sections: [] });
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
-  it('when the service refuses it; only sections of the change are named', async () => {
+  it('when the service refuses it; only sections of the change are named' , async () => {
     const verdicts = [refusing('sdewan_rule_new', 'admin_ssh'), FINE];
     expect(await run({ verdicts })).toMatchObject({
       outcome: 'rejected',
@@ -187,7 +187,7 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
   });
 
-  it('when a new section is in force without an option, for good; one of before is only told of', async () => {
+  it('when a new section is in force without an option, permanently; an older one is only reported', async () => {
     expect(await run({ verdicts: [wider('sdewan_rule_new'), FINE] })).toMatchObject({
       outcome: 'rejected',
       lasting: true,
@@ -198,7 +198,7 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(await run({ verdicts: [wider('admin_ssh')] })).toMatchObject({ outcome: 'done' });
   });
 
-  it('and it is a problem when the service refuses that, too', async () => {
+  it('and it is an error when the service refuses that, too', async () => {
     const verdicts = [refusing('sdewan_rule_new'), refusing()];
     await expect(run({ verdicts })).rejects.toThrow('even without this change');
     expect(steps).toEqual(['write', 'read', 'reload', ...UNDONE]);
@@ -227,7 +227,7 @@ describe('a reload that takes longer than the timer of the apply is armed for', 
   });
 });
 
-it('what others change meanwhile is left alone', async () => {
+it('what somebody else changes meanwhile is kept', async () => {
   const found = {
     ...wanted,
     sections: [...wanted.sections, namedSection('rule', 'by_hand')].filter(

@@ -92,7 +92,7 @@ export const assertUnchanged = async (
   }
 };
 
-/** Schemas should refuse what UCI cannot hold; where one does not, its rule alone is to blame. */
+/** Schemas should refuse what UCI cannot hold; where one does not, only its rule is refused. */
 const findUnwritable = (deltas: readonly UciDelta[]): Rejected | undefined => {
   for (const delta of deltas) {
     try {
@@ -145,7 +145,7 @@ export const readBack = async (
 };
 
 /**
- * Every section as wanted and in order: libuci skips what it cannot hold without a word, and loses one of two commits that are made
+ * Every section as wanted and in order: libuci skips what it cannot hold without a word, and drops one of two commits that are made
  * at once (measured). @throws OpenwrtBlockedError when it was that
  */
 const findLost = async (
