@@ -1,6 +1,7 @@
 /** The life of a rule of each kind on a device: what it refers to is there; then it is created, changed and deleted, and each time looked at. */
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { RuleReport } from '#shared/protocol/report.ts';
 import { differenceOf, type Difference } from '../../judge/kernel.ts';
 import { childrenOf } from '../../golden/cases.ts';
 import { allSamples, samplesOf } from '../../samples/all.ts';
@@ -19,6 +20,10 @@ export type Look = {
   kernel: Difference;
 };
 export type Looks = Record<Operation, Look>;
+
+/** Where a login cannot read the kernel the report says so of every rule; whoever uses this looks into the kernel without it. */
+const wordsOf = ({ kind, name, state, reason, message }: RuleReport): string =>
+  `${kind} ${name}: ${state} ${reason === 'AppliedInFiles' ? '' : message}`.trim();
 
 /** A rule as the API server would have it, with what the coordinator makes of it behind it. */
 export const lifeRules = (kind: string, operation: Operation): RuleObject[] => {
@@ -68,7 +73,7 @@ export const live = async (stage: Stage, kind: string, isThere: IsThere): Promis
       states: pass
         .reports()
         .filter(({ name }) => names.has(name))
-        .map(({ kind, name, state, message }) => `${kind} ${name}: ${state} ${message}`.trim()),
+        .map(wordsOf),
       files: differenceOf(before.files, files()),
       kernel: stage.kernel ? await shown(before.kernel, kernel, operation, isThere) : NOTHING,
     };
