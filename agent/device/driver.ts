@@ -147,8 +147,8 @@ export class OpenwrtBlockedError extends OpenwrtError {
 }
 
 /** A service takes longer than OpenWRT waits for it. It goes on by itself, and what it prints is lost. */
-export class OpenwrtUnheardError extends OpenwrtError {
-  override name = 'OpenwrtUnheardError';
+export class OpenwrtReloadTimeoutError extends OpenwrtError {
+  override name = 'OpenwrtReloadTimeoutError';
 }
 
 /** Something answers at the address, and it does not speak the driver's API. */

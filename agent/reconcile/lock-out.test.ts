@@ -11,7 +11,7 @@ import {
   createOpenwrt,
   driverOf,
   openAgent,
-  saidOf,
+  statesOf,
   stateFolder,
   type MemoryOpenwrt,
   type TestAgent,
@@ -131,7 +131,7 @@ describe('a rule that cuts the agent off', () => {
     const [, undoing] = openwrt.transactions;
     expect(undoing?.[0]?.remove).toHaveLength(4);
     expect(names()).toEqual(['a', 'b', 'c']);
-    expect(saidOf(agent)).toMatchObject({
+    expect(statesOf(agent)).toMatchObject({
       a: 'wanted Applying',
       cut: 'failed LostConnectivity',
     });
@@ -160,7 +160,7 @@ describe('a rule that cuts the agent off', () => {
     await use(rule('cut', { target: 'DROP' }, { generation: 2 }));
     await letPass(60_000);
     expect(target()).toBe('ACCEPT');
-    expect(saidOf(agent)).toEqual({ cut: 'failed LostConnectivity' });
+    expect(statesOf(agent)).toEqual({ cut: 'failed LostConnectivity' });
   });
 
   it('stays in force, where its removal does', async () => {
@@ -170,7 +170,7 @@ describe('a rule that cuts the agent off', () => {
     await use(rule('keep', {}, DELETING), rule('other', {}, DELETING));
     await letPass(60_000);
     expect(names()).toEqual(['keep']);
-    expect(saidOf(agent)).toMatchObject({ keep: 'failed LostConnectivity' });
+    expect(statesOf(agent)).toMatchObject({ keep: 'failed LostConnectivity' });
   });
 
   it('is found among rules that need one another', async () => {
@@ -250,7 +250,7 @@ describe('the agent is killed', () => {
       dirty = true;
       await letPass(120_000);
       expect(names()).toEqual(['a', 'b', 'old']);
-      expect(saidOf(agent)).toMatchObject({ cut: 'failed LostConnectivity' });
+      expect(statesOf(agent)).toMatchObject({ cut: 'failed LostConnectivity' });
     },
   );
 
@@ -262,7 +262,7 @@ describe('the agent is killed', () => {
     dirty = true;
     await letPass(60_000);
     expect(openwrt.transactions).toHaveLength(count);
-    expect(saidOf(agent)).toEqual({ cut: 'failed LostConnectivity' });
+    expect(statesOf(agent)).toEqual({ cut: 'failed LostConnectivity' });
   });
 
   it('while it is reached: what was changed stays, and is confirmed', async () => {
@@ -285,7 +285,7 @@ describe('a pod that is new', () => {
   it('leaves out what has cut off another pod of its CNF', async () => {
     await use(rule('a'), blamedIn('cnf-1', revisionOf(CUT)));
     expect(names()).toEqual(['a']);
-    expect(saidOf(agent)).toMatchObject({ cut: 'failed LostConnectivity' });
+    expect(statesOf(agent)).toMatchObject({ cut: 'failed LostConnectivity' });
   });
 
   it.each([

@@ -6,7 +6,7 @@ import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import {
   createOpenwrt,
   openAgent,
-  saidOf,
+  statesOf,
   stateFolder,
   type MemoryOpenwrt,
   type TestAgent,
@@ -53,14 +53,14 @@ describe('a pass', () => {
     };
     await expect(agent.run([drop('b')])).rejects.toThrow('no answer');
     await expect(agent.run([drop('b')])).rejects.toThrow('no answer');
-    expect(saidOf(agent)).toEqual({ b: 'wanted Applying', a: 'unwanted Removing' });
+    expect(statesOf(agent)).toEqual({ b: 'wanted Applying', a: 'unwanted Removing' });
     openwrt.onApply = () => undefined;
     await agent.run([drop('b')]);
-    expect(saidOf(agent)).toEqual({ b: 'wanted Applying' });
+    expect(statesOf(agent)).toEqual({ b: 'wanted Applying' });
     // It may come back.
     await agent.run([drop('a'), drop('b')]);
     await agent.run([drop('a'), drop('b')]);
-    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
   });
 
   it('delays the next change for at least as long as its own took', async () => {
@@ -80,7 +80,7 @@ describe('a pass', () => {
       ['firewall', 'mwan3'],
     ]);
     expect(rulesThere()).toEqual(['a', 'b']);
-    expect(saidOf(agent)).toEqual({
+    expect(statesOf(agent)).toEqual({
       a: 'wanted Applying',
       b: 'wanted Applying',
       p: 'wanted Applying',
@@ -111,7 +111,7 @@ describe('a pass', () => {
     await agent.run([drop('a'), drop('b')]);
     await agent.run([drop('a', DELETING), drop('b')]);
     expect(rulesThere()).toEqual(['of_an_administrator', 'b']);
-    expect(saidOf(agent)).toMatchObject({ a: 'unwanted Removing' });
+    expect(statesOf(agent)).toMatchObject({ a: 'unwanted Removing' });
     expect(agent.standings.at(-1)?.removed).toEqual(new Set(['FirewallRule-a']));
   });
 
@@ -181,7 +181,7 @@ describe('a pass of a pod that is paused', () => {
     expect(standing).toMatchObject({ paused: true, removed: new Set() });
     expect(standing?.inForce).toEqual(new Set());
     expect([...(standing?.lacking.values() ?? [])]).toEqual(['its table']);
-    expect(saidOf(agent)).toMatchObject({ b: 'unwanted Removing' });
+    expect(statesOf(agent)).toMatchObject({ b: 'unwanted Removing' });
   });
 
   it('is followed by one that does all of it, the kernel included', async () => {
@@ -242,7 +242,7 @@ describe('the last good spec', () => {
     put('firewall', ...openwrt.sections('firewall').filter((section) => !isRule(section)));
     await agent.run([invalid]);
     expect(targets()).toEqual(['DROP']);
-    expect(saidOf(agent)).toEqual({ a: 'failed InvalidSpec' });
+    expect(statesOf(agent)).toEqual({ a: 'failed InvalidSpec' });
   });
 
   it('is forgotten when the rule has gone', async () => {
@@ -260,7 +260,7 @@ describe('the last good spec', () => {
         : undefined;
     await agent.run([changed('a', { target: 'REJECT' })]);
     expect(targets()).toEqual(['DROP']);
-    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt' });
+    expect(statesOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt' });
   });
 
   it('goes back into force when OpenWRT leaves the new one out', async () => {
@@ -336,7 +336,7 @@ describe('of a set that OpenWRT refuses', () => {
     openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
     await agent.run([drop('a'), drop('b')]);
     expect(rulesThere()).toEqual(['a']);
-    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
     expect(agent.outcomes).toEqual(['rejected', 'done']);
     expect(agent.ledger.record().unsettled).toEqual(new Set());
   });
@@ -360,7 +360,7 @@ describe('of a set that OpenWRT refuses', () => {
         .map(({ metadata }) => metadata.name)
         .filter((name) => name !== 'r007'),
     );
-    expect(saidOf(agent)).toMatchObject({
+    expect(statesOf(agent)).toMatchObject({
       r006: 'wanted Applying',
       r007: 'failed RefusedByOpenwrt',
     });
@@ -371,7 +371,7 @@ describe('of a set that OpenWRT refuses', () => {
     await agent.run(many(8));
     openwrt.refuses = () => undefined;
     await agent.run([...many(8).slice(1), drop('new')]);
-    expect(Object.values(saidOf(agent))).toEqual(many(8).map(() => 'wanted Applying'));
+    expect(Object.values(statesOf(agent))).toEqual(many(8).map(() => 'wanted Applying'));
   });
 
   it('what a driver without transactions has already written counts', async () => {
@@ -398,7 +398,7 @@ describe('of a set that OpenWRT refuses', () => {
       ['mwan3', 0],
     ]);
     expect(agent.ledger.record().unsettled).toEqual(new Set());
-    expect(saidOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt', p: 'wanted Applying' });
+    expect(statesOf(agent)).toEqual({ a: 'failed RefusedByOpenwrt', p: 'wanted Applying' });
   });
 });
 
@@ -529,7 +529,7 @@ describe('what ICN made', () => {
       ruleOf('FirewallRule', 'b', { src: 'lan1', target: 'DROP' }),
     ];
     await agent.run(rules);
-    expect(saidOf(agent)).toEqual({
+    expect(statesOf(agent)).toEqual({
       lan1: 'pending AdoptionNeedsRights',
       a: 'pending AdoptionNeedsRights',
       b: 'wanted Applying',
@@ -538,7 +538,7 @@ describe('what ICN made', () => {
     expect(takenOver()).toEqual({});
     openwrt.mayRename = true;
     await agent.run(rules);
-    expect(saidOf(agent)).toMatchObject({ lan1: 'wanted Applying', a: 'unwanted Removing' });
+    expect(statesOf(agent)).toMatchObject({ lan1: 'wanted Applying', a: 'unwanted Removing' });
     expect(rulesThere()).toEqual(['b']);
   });
 
@@ -552,13 +552,13 @@ describe('what ICN made', () => {
     for (const minutes of [0, 9]) {
       openwrt.clock.advance(minutes * 60_000);
       await agent.run([drop('a', ICN), drop('b')]);
-      expect(saidOf(agent)).toEqual({ a: 'pending ForeignController', b: 'wanted Applying' });
+      expect(statesOf(agent)).toEqual({ a: 'pending ForeignController', b: 'wanted Applying' });
       expect(openwrt.sections('firewall')).toEqual(sections);
     }
     expect([openwrt.renames.length, openwrt.transactions.length]).toEqual([1, writes]);
     openwrt.clock.advance(60_000);
     await agent.run([drop('a', ICN), drop('b')]);
-    expect(saidOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
     expect(openwrt.renames).toHaveLength(2);
   });
 });

@@ -112,7 +112,7 @@ const planNow = (
   search?: Search,
 ): Plan => {
   const leftOut = new Set(search?.leftOut());
-  const heldBack = state.input.rules
+  const suspects = state.input.rules
     .filter(({ metadata }) => leftOut.has(metadata.uid))
     .map((rule): [string, Refused] => [
       rule.metadata.uid,
@@ -122,7 +122,7 @@ const planNow = (
           'OpenWRT refuses these rules together; the agent is searching for the one that it refuses',
       },
     ]);
-  const refused = new Map([...heldBack, ...refusals.current(), ...view.refused]);
+  const refused = new Map([...suspects, ...refusals.current(), ...view.refused]);
   const plan = planOf(state, { lastGood: view.lastGood(lastGood.current()), refused });
   authors.note(plan.verdicts);
   return plan;

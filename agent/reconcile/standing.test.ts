@@ -8,7 +8,7 @@ import { isInForce, standingOf, warningFor, type StandingInput } from './standin
 
 const ours = namedSection('rule', 'sdewan_rule_a', { src: 'lan' });
 const stray = namedSection('rule', 'sdewan_rule_old');
-const foreign = namedSection('rule', 'admin_ssh');
+const admins = namedSection('rule', 'admin_ssh');
 
 const packageOf = (name: string, ...sections: UciSection[]): [string, UciPackage] => [
   name,
@@ -19,7 +19,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     rules: [],
     paused: false,
     plan: { verdicts: [], deltas: [], differing: new Set(), desired },
-    observed: new Map([packageOf('firewall', foreign, ours)]),
+    observed: new Map([packageOf('firewall', admins, ours)]),
     unusable: new Map(),
     ownership: { kinds, ledger: new Map(), unserved: [] },
     unsettled: new Set(),
@@ -34,7 +34,7 @@ describe('a section is in force', () => {
   const cases: Record<string, { change: Partial<StandingInput>; expected: boolean }> = {
     'when it was read back as desired': { change: {}, expected: true },
     'not when it is not there': {
-      change: { observed: new Map([packageOf('firewall', foreign)]) },
+      change: { observed: new Map([packageOf('firewall', admins)]) },
       expected: false,
     },
     'not when it is there with other options': {

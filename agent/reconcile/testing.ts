@@ -169,7 +169,7 @@ export const openAgent = async (
 };
 
 /** Of the last standing: `verdict reason` by name of the rule. */
-export const saidOf = ({ standings }: TestAgent): Record<string, string> =>
+export const statesOf = ({ standings }: TestAgent): Record<string, string> =>
   Object.fromEntries(
     (standings.at(-1) ?? NOTHING_KNOWN).verdicts.map(({ rule, verdict, reason }) => [
       rule.metadata.name,

@@ -28,7 +28,7 @@ export const buildReports = (input: BuildInput): RuleReport[] =>
 const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
   const { reason, message } = verdict;
   if (verdict.verdict === 'failed') return { state: 'Failed', reason, message };
-  const problemNow = hurdleFor(verdict, input);
+  const problemNow = problemFor(verdict, input);
   if (problemNow !== undefined) return problemNow;
   if (verdict.verdict === 'pending') return { state: 'Pending', reason, message };
   return verdict.verdict === 'wanted' ? appliedOrNot(verdict, input) : removedOrNot(verdict, input);
@@ -68,7 +68,7 @@ const removedOrNot = ({ rule }: Verdict, { standing, problem }: BuildInput): Out
 };
 
 /** Why nothing can be reported of the rule now, whatever was read before. */
-const hurdleFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
+const problemFor = ({ rule }: Verdict, input: BuildInput): Outcome | undefined => {
   if (input.reading !== 'holds') {
     const reason = input.reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
     return { state: 'Pending', reason, message: input.problem };

@@ -44,7 +44,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
   const outcomes: string[] = [];
   let sequence = 0;
-  const commentsTold: string[] = [];
+  const commentsReported: string[] = [];
   const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
@@ -69,7 +69,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     heartbeatMs,
     clock: systemClock,
     onCommentsReported: async (packages) => {
-      commentsTold.push(...packages);
+      commentsReported.push(...packages);
       delete world.commentsLost;
     },
     isOrder: createOrders(systemClock),
@@ -79,7 +79,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const controller = new AbortController();
   stopping.push(controller);
   void publisher.run(controller.signal);
-  return { sent, outcomes, commentsTold, world, publisher };
+  return { sent, outcomes, commentsReported, world, publisher };
 };
 
 describe('publisher', () => {
@@ -134,11 +134,11 @@ describe('publisher', () => {
   });
 
   it('reports once which comments were lost, with the first report to a coordinator that accepts it', async () => {
-    const { sent, commentsTold } = start({
+    const { sent, commentsReported } = start({
       commentsLost: ['firewall', 'mwan3'],
       answer: () => ({ epoch: 'one', takesCommentsLost: true }),
     });
-    await expect.poll(() => commentsTold).toEqual(['firewall', 'mwan3']);
+    await expect.poll(() => commentsReported).toEqual(['firewall', 'mwan3']);
     expect(sent.map(({ commentsLost }) => commentsLost)).toEqual([
       undefined,
       ['firewall', 'mwan3'],
@@ -146,14 +146,14 @@ describe('publisher', () => {
   });
 
   it('never sends it to an older coordinator, which would refuse the report', async () => {
-    const { sent, outcomes, commentsTold } = start({ commentsLost: ['firewall'] }, 20);
+    const { sent, outcomes, commentsReported } = start({ commentsLost: ['firewall'] }, 20);
     await expect.poll(() => outcomes.length).toBeGreaterThan(3);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toEqual([]);
-    expect(commentsTold).toEqual([]);
+    expect(commentsReported).toEqual([]);
   });
 
   it('stops sending it after one refused report when the coordinator was replaced by an older one', async () => {
-    const { sent, outcomes, commentsTold } = start({
+    const { sent, outcomes, commentsReported } = start({
       commentsLost: ['firewall'],
       answer: ({ commentsLost, sequence }) => {
         if (commentsLost !== undefined) throw new Error('422');
@@ -162,11 +162,11 @@ describe('publisher', () => {
     });
     await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
-    expect(commentsTold).toEqual([]);
+    expect(commentsReported).toEqual([]);
   });
 
   it('sends it once in a report of several pages', async () => {
-    const { sent, outcomes, commentsTold, world, publisher } = start({
+    const { sent, outcomes, commentsReported, world, publisher } = start({
       answer: () => ({ epoch: 'one', takesCommentsLost: true }),
     });
     await expect.poll(() => outcomes).toEqual(['full']);
@@ -174,7 +174,7 @@ describe('publisher', () => {
     world.commentsLost = ['firewall'];
     publisher.mark();
     await expect.poll(() => outcomes.slice(0, 2)).toEqual(['full', 'full']);
-    expect(commentsTold).toEqual(['firewall']);
+    expect(commentsReported).toEqual(['firewall']);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
   });
 

@@ -126,9 +126,9 @@ describe('what is written', () => {
           const found = ours.find(({ name }) => name === section.name);
           expect(found && sectionsEqual(found, section)).toBe(true);
         }
-        const foreign = there.filter((section) => !isOurs(section));
-        expect(sections.filter((section) => !isOurs(section))).toEqual(foreign);
-        const sequence = [...foreign, ...desired];
+        const others = there.filter((section) => !isOurs(section));
+        expect(sections.filter((section) => !isOurs(section))).toEqual(others);
+        const sequence = [...others, ...desired];
         const placeOf = (section: UciSection) =>
           sections.findIndex(({ name }) => name === section.name);
         for (const [at, first] of sequence.entries()) {

@@ -52,7 +52,7 @@ const writtenOf = (input: DeltaInput, moved: ReadonlySet<string>): readonly UciS
   const { name } = observed;
   const places = new Map(observed.sections.map((section, place) => [section.name, place]));
   const there = new Map(observed.sections.map((section) => [section.name, section]));
-  const foreign = observed.sections.filter(
+  const others = observed.sections.filter(
     (section) => !isOurs(section) && !pinned.has(section.name),
   );
   const mustFollow = (first: UciSection, second: UciSection): boolean =>
@@ -68,7 +68,7 @@ const writtenOf = (input: DeltaInput, moved: ReadonlySet<string>): readonly UciS
     written.some((earlier) => mustFollow(earlier, section)) ||
     (place < lastPlace &&
       kept.some((earlier) => earlier.place > place && mustFollow(earlier.section, section))) ||
-    foreign.some((other) => (places.get(other.name) ?? -1) > place && mustFollow(other, section));
+    others.some((other) => (places.get(other.name) ?? -1) > place && mustFollow(other, section));
   for (const section of desired) {
     const before = there.get(section.name);
     const place = places.get(section.name) ?? -1;

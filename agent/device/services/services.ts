@@ -1,7 +1,7 @@
 /** Reloads the service behind a package, and reads what it says. Most init scripts bear their package's name. */
 import * as z from 'zod';
 import type { UciPackage } from '#shared/uci/model.ts';
-import { OpenwrtError, OpenwrtUnheardError } from '../driver.ts';
+import { OpenwrtError, OpenwrtReloadTimeoutError } from '../driver.ts';
 import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4.ts';
 import { refusedConnections } from './ipsec-messages.ts';
 import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
@@ -17,7 +17,7 @@ const RELOADS: Readonly<Record<string, readonly string[]>> = {
   ipsec: ['/etc/init.d/ipsec', '/etc/init.d/swanctl'],
 };
 
-const UNHEARD =
+const TOO_SLOW =
   'it takes longer than OpenWRT waits for it: raise option timeout of rpcd and script_timeout of uhttpd';
 
 /** Programs that reload the service behind a package when called with `reload`. */
@@ -101,6 +101,6 @@ const run = async (
   const [answer] = await session.attempt([call], { signal, timeoutMs: waitMs });
   if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
   if (answer?.code === UBUS_STATUS.timeout || answer?.code === REQUEST_TIMED_OUT)
-    throw new OpenwrtUnheardError(`${action} ${command}`, UNHEARD);
+    throw new OpenwrtReloadTimeoutError(`${action} ${command}`, TOO_SLOW);
   return answer?.code === 0 ? checked(call, answer, execSchema) : undefined;
 };

@@ -177,7 +177,7 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
-  it('when the service refuses it; only sections of the change are named' , async () => {
+  it('when the service refuses it; only sections of the change are named', async () => {
     const verdicts = [refusing('sdewan_rule_new', 'admin_ssh'), FINE];
     expect(await run({ verdicts })).toMatchObject({
       outcome: 'rejected',

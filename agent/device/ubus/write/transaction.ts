@@ -10,7 +10,7 @@ import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import {
   OpenwrtBlockedError,
   OpenwrtError,
-  OpenwrtUnheardError,
+  OpenwrtReloadTimeoutError,
   type ApplyResult,
 } from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
@@ -52,7 +52,7 @@ export const runTransaction = async (
   // A reload that is under way must not find its files gone.
   if (isLate) await keep();
   const reloaded = await reloading.catch(async (error: unknown) => {
-    if (error instanceof OpenwrtUnheardError && !isLate) await keep();
+    if (error instanceof OpenwrtReloadTimeoutError && !isLate) await keep();
     throw error;
   });
   if ('outcome' in reloaded)
