@@ -44,9 +44,9 @@ export type CoordinatorOptions = {
   instance: string;
   /** Where ICN's CNFStatus is; undefined: it is not kept. */
   classicStatusNamespace: string | undefined;
-  /** Told of every CNF pod that comes, goes or changes, for those parts that look after its surroundings. */
+  /** Called for every CNF pod that is added, changed or deleted, for the parts that keep objects in its namespace. */
   onPod: (change: PodChange) => void;
-  /** Told of every rule that came, went or changed, by its uid. */
+  /** Called with the uid of every rule that was added, changed or deleted. */
   onRule: (uid: string) => void;
   registry: Registry;
   metrics: Metrics;
@@ -73,11 +73,11 @@ export type Coordinator = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** At pods that report before the watch has told of them; those that come at once try again. */
+/** Lookups of pods that report before the watch has shown them; those beyond the limit try again. */
 const LOOKS = { perSecond: 10, atOnce: 50 };
 /** An agent reports what has changed four times a second at most; a large report has twenty pages. */
 const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
-/** Between looks for agents that have fallen silent. */
+/** Between looks for agents that have become silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
@@ -227,16 +227,16 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
   };
 
-  /** In each term, from the moment at which the pods are known. A replica that did not lead may not have heard all. */
+  /** In each term, from the moment at which the pods are known. A replica that did not lead may not have received all reports. */
   const awaitReports = async (signal: AbortSignal): Promise<void> => {
     await Promise.race([podsKnown.promise, aborted(signal)]);
     const now = { monotonic: clock.monotonic(), silentAfterMs };
-    const isUnheard = ({ uid }: Target): boolean => {
+    const hasNotReported = ({ uid }: Target): boolean => {
       const report = reports.of(uid);
       return report === undefined || isSilent(report, now);
     };
     for (const target of pods.all()) if (lacksAgent(target)) record(agentMissing(target));
-    const callOff = awaited.begin(pods.all().filter(isUnheard), {
+    const callOff = awaited.begin(pods.all().filter(hasNotReported), {
       timeMs: silentAfterMs,
       clock,
       onTimeUp: () => ruleStatuses.markAll(),

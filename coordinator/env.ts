@@ -1,4 +1,4 @@
-/** Everything that the coordinator is told from outside, read once at its start. The table in docs/ is made from this schema. */
+/** The coordinator's environment, read once at its start. The table in docs/ is made from this schema. */
 import * as z from 'zod';
 import { driverChoices } from '#shared/inject/drivers.ts';
 import { logLevels, type InjectOptions } from '#shared/inject/options.ts';

@@ -1,6 +1,6 @@
 /**
  * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the children of CRs that make others, and
- * FirewallDNATs of Services. Assembled here, told of by the sources.
+ * FirewallDNATs of Services. Assembled here, notified by the sources.
  */
 import { Resolver } from 'node:dns/promises';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -22,7 +22,7 @@ export type GeneratorsOptions = ControllerDeps & {
   kinds: readonly KindDefinition[];
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
-  /** Undefined: Services are nobody's business. */
+  /** Undefined: Services are ignored. */
   expose: ExposeOptions | undefined;
   dns: {
     /** Instead of those of /etc/resolv.conf, if any are given. */

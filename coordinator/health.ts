@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 
 export type HealthDeps = {
-  /** What keeps the coordinator from doing its work, one sentence each; empty when it can. */
+  /** What keeps the coordinator from being ready, one sentence each; empty when it is ready. */
   notReady: () => readonly string[];
   registry: Registry;
 };

@@ -11,7 +11,7 @@ export type Metrics = RuleMetrics &
   };
 
 export type MetricsSources = {
-  /** Only the replica that leads tells how things are; each of them counts what it does. */
+  /** Only the leader shows the state of rules and pods; each replica counts what it does. */
   leads: () => boolean;
   /** Rules by what their status says. */
   rules: () => Iterable<readonly [{ kind: string; state: string }, number]>;

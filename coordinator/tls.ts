@@ -16,7 +16,7 @@ import { exposeExpiry, type Metrics } from './metrics.ts';
 export type Tls = {
   /** For the server. */
   source: TlsFiles | TlsSource;
-  /** PEM of the CAs that agents and the API server must trust; undefined where that is somebody else's business. */
+  /** PEM of the CAs that agents and the API server must trust; undefined where somebody else takes care of that. */
   bundle: (() => string) | undefined;
   onBundle: (listener: () => void) => void;
   /** Whether the API server was told to call paths that end in it. */
@@ -49,7 +49,7 @@ export const createTls = async (options: TlsOptions, signal: AbortSignal): Promi
   };
 };
 
-/** Nobody may call the webhooks where no file says who. */
+/** Without the file no caller may use the webhooks. */
 const tokenFile = async (
   { env, clock, log }: TlsOptions,
   signal: AbortSignal,

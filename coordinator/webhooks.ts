@@ -40,7 +40,7 @@ export type WebhooksOptions = {
   bucketGrants: BucketGrantMode;
   inject: InjectOptions;
   sources: Sources;
-  /** PEM of the CAs that agents must trust; undefined when somebody else brings it to them. */
+  /** PEM of the CAs that agents must trust; undefined when somebody else gives it to them. */
   caBundle: (() => string) | undefined;
   /** Whether the API server was told to call paths that end in it. */
   isGoodToken: (token: string) => boolean;

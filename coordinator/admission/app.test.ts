@@ -65,7 +65,7 @@ describe('the webhooks over HTTP', () => {
     expect(JSON.parse(Buffer.from(response.patch, 'base64').toString())).toEqual(patch);
   });
 
-  it('deny what has not the form of its kind, and say where', async () => {
+  it('deny an object that does not match the schema of its kind, and say where', async () => {
     const { post, results } = setUp(() => {
       z.object({ spec: z.object({ containers: z.array(z.unknown()) }) }).parse({ spec: {} });
       throw new Error('not reached');
@@ -79,7 +79,7 @@ describe('the webhooks over HTTP', () => {
     expect(results).toEqual(['rules denied']);
   });
 
-  it('say 500 when a webhook fails, for the failurePolicy to decide', async () => {
+  it('answer 500 when a webhook fails, so that the failurePolicy decides', async () => {
     const { post, results } = setUp(() => {
       throw new Error('no API server');
     });
@@ -103,7 +103,7 @@ describe('the webhooks over HTTP', () => {
     expect((await post(body)).status).toBe(status);
   });
 
-  it('are asked in turns of the namespaces, however many one of them has', async () => {
+  it('handle requests of the namespaces in turn, however many one of them has', async () => {
     const asked: { namespace: string; end: () => void }[] = [];
     const { post } = setUp(
       ({ namespace }) =>

@@ -1,5 +1,5 @@
 /**
- * The webhooks over HTTP, for who knows the end of their paths: the API server. Nobody else gets more than a 404, and nothing of what they
+ * The webhooks over HTTP, for the API server, which knows the end of their paths. Nobody else gets more than a 404, and nothing of what they
  * send is read, kept or logged. Whatever the API server sends gets an answer: one that is no AdmissionReview a 400, a failure of ours a
  * 500, which the API server then treats by the webhook's failurePolicy.
  */
@@ -33,16 +33,16 @@ export type AdmissionAppDeps = {
   log: Logger;
 };
 
-/** An object that etcd has (1.5 MiB), and what shall take its place, with room for the envelope. */
+/** The old and the new object, of up to 1.5 MiB each (etcd's limit), with room for the envelope. */
 export const MAX_REVIEW_BYTES = 4 * 1_048_576;
-/** Of bodies that are in memory: with what is made of them about ten times as much. */
+/** Of bodies in memory; parsed they take about ten times as much. */
 const MAX_BYTES_AT_ONCE = 8 * 1_048_576;
 /** Some of them ask the API server. */
 const MAX_AT_ONCE = 16;
 const MAX_WAITING = 1_000;
 /** The API server gives up after two seconds. */
 const MAX_WAIT_MS = 1_500;
-/** Below the webhooks' timeoutSeconds, so that the API server hears why. */
+/** Below the webhooks' timeoutSeconds, so that the API server gets the reason. */
 const TIMEOUT_MS = 4_000;
 
 export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {

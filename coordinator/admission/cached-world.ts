@@ -1,6 +1,6 @@
 /**
  * Facts from watches, so that a burst of rules costs the API server nothing. Owns the watches of RBAC objects; rules, workloads and
- * pods are watched for other reasons, too, and handed in.
+ * pods are watched for other reasons, too, and passed in.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
@@ -35,7 +35,7 @@ export type CachedWorldDeps = {
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
   /** A RoleBinding came, went or changed. */
   onBinding: (binding: { namespace: string; name: string }) => void;
-  /** Whether what is handed in is complete. */
+  /** Whether what is passed in is complete. */
   isComplete: () => boolean;
   clock: Clock;
   log: Logger;
@@ -107,7 +107,7 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
 
 const byNamespace = { namespace: ({ metadata }: KubeObject) => [metadata.namespace] };
 
-/** Of a role only its name, our annotation and what it says of bucket types are kept. */
+/** Of a role only its name, our annotation and its rules about bucket types are kept. */
 const cachedRoleSchema = objectSchema.transform((object): CachedRole => {
   const { name, annotations } = object.metadata;
   const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];

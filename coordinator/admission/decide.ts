@@ -1,4 +1,4 @@
-/** From the checks' refusals to one verdict: what is denied, what is only warned of. Pure. */
+/** From the checks' refusals to one verdict: what is denied, and what gives only a warning. Pure. */
 import type { CheckContext, Facts, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
 import { admissionRefusals, type AdmissionRefusal } from './refusals.ts';

@@ -1,4 +1,4 @@
-/** Why admission refuses, once for the answer to the API server, logs and metrics. */
+/** The reasons for which admission refuses, in one place for answers, logs and metrics. */
 
 /** `code` and `status` are what kubectl gets: an HTTP code and Kubernetes' own word for it. */
 export const admissionRefusals = {

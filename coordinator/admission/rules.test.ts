@@ -57,7 +57,7 @@ describe('the webhook for rules', () => {
     });
   });
 
-  it('does not ask the API server about what the object itself says', async () => {
+  it('does not ask the API server when the object itself shows the problem', async () => {
     const { webhook, live } = setUp({ cached: { rules: [zone('lan1')] } });
     const verdict = await webhook(
       requestOf(undefined, reject({ proto: 'carrier pigeon' })),
@@ -70,7 +70,7 @@ describe('the webhook for rules', () => {
     expect(live.asked).toEqual([]);
   });
 
-  it('checks a resource that is no rule by itself, and asks nobody about it', async () => {
+  it('checks a resource that is no rule by itself, without any lookup', async () => {
     const {
       uci: _uci,
       icn: _icn,
@@ -113,7 +113,7 @@ describe('the webhook for rules', () => {
     expect(verdict.warnings.join()).toContain('spec.proto');
   });
 
-  it('lets labels of a rule change whose spec has always been wrong', async () => {
+  it('allows a change of labels of a rule whose spec was already wrong', async () => {
     const bad = reject({ proto: 'carrier pigeon' });
     const { webhook } = setUp({});
     const labels = { ...bad.metadata.labels, team: 'edge' };
@@ -130,26 +130,26 @@ describe('the webhook for rules', () => {
     expect(cached?.asked).toEqual([]);
   });
 
-  it('knows the name of what goes with a collection', async () => {
+  it('knows the names of objects that are deleted as a collection', async () => {
     const { webhook } = setUp({ cached: { rules: [reject()] }, live: { rules: [reject()] } });
     const verdict = await webhook(requestOf(zone('lan1'), undefined, { name: '' }), signal);
     expect(verdict).toMatchObject({ allowed: false, message: expect.stringContaining('used by') });
   });
 
-  it('has nothing to say about resources that it does not know', async () => {
+  it('allows resources that it does not know', async () => {
     const { webhook } = setUp({});
     const other = { group: 'batch.sdewan.akraino.org', version: 'v1alpha1', resource: 'others' };
     const verdict = await webhook(requestOf(undefined, reject(), { resource: other }), signal);
     expect(verdict).toEqual({ allowed: true, warnings: [] });
   });
 
-  it('lets a failing API server be the failurePolicy’s business', async () => {
+  it('leaves the decision to the failurePolicy when the API server fails', async () => {
     const { webhook, live } = setUp({});
     live.rules = () => Promise.reject(new Error('no API server'));
     await expect(webhook(requestOf(undefined, reject()), signal)).rejects.toThrow('no API server');
   });
 
-  it('judges buckets by both sides', async () => {
+  it('checks the buckets of both the old and the new object', async () => {
     const { webhook } = setUp({ checks: bucketChecks, cached: {} });
     const labels = { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' };
     const removal = requestOf(zone('lan1', { labels }), zone('lan1'));
@@ -173,12 +173,12 @@ describe('the finalizer', () => {
     });
   });
 
-  it('is not added to what no agent applies', () => {
+  it('is not added to kinds that no agent applies', () => {
     const object = rule('CNFService', 'a', { fullname: 'example.com' });
     expect(addAgentsFinalizer(requestOf(undefined, object), kinds)).not.toHaveProperty('patch');
   });
 
-  it('is added once, and never on an update, which could be its removal', () => {
+  it('is added once, and never on an update, which could be the one that removes it', () => {
     const held = zone('lan1', { finalizers: [AGENTS_FINALIZER] });
     expect(addAgentsFinalizer(requestOf(undefined, held), kinds)).not.toHaveProperty('patch');
     expect(addAgentsFinalizer(requestOf(held, zone('lan1')), kinds)).not.toHaveProperty('patch');

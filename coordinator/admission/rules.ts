@@ -1,6 +1,6 @@
 /**
  * The webhooks for rule CRs: validation of what people write, and the finalizer on what they create. Objects that are being
- * deleted, and whoever has to clean them up, are never held up; the webhooks' matchConditions say the same.
+ * deleted, and users who have to clean them up, are never blocked; the webhooks' matchConditions do the same.
  */
 import { referencesOf } from '#shared/compile/check.ts';
 import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
@@ -79,7 +79,7 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   };
 };
 
-/** For kinds that agents apply; the others are nobody's to confirm. */
+/** For kinds that agents apply; nobody confirms the others. */
 export const addAgentsFinalizer = (
   request: AdmissionRequest,
   kinds: readonly KindDefinition[],
@@ -98,7 +98,7 @@ export const addAgentsFinalizer = (
 
 const restsOnFacts = ({ needs }: { needs: readonly FactName[] }): boolean => needs.length > 0;
 
-/** Undefined when there is nothing to judge. */
+/** Undefined when there is nothing to check. */
 const changeOf = (
   request: AdmissionRequest,
   kinds: readonly KindDefinition[],
@@ -156,7 +156,7 @@ const ruleOf = (
   };
 };
 
-/** Whoever is deleted may be used by any kind; what is written concerns what it refers to and what it shares names with. */
+/** A rule of any kind may use one that is deleted; a write concerns only what the rule refers to and shares names with. */
 const kindsInQuestion = (
   { operation, kind, after }: RuleChange,
   kinds: readonly KindDefinition[],

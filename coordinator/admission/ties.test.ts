@@ -62,7 +62,7 @@ const ofOneCnf = (rules: readonly RuleObject[], { namespace, purpose }: RuleChan
   );
 
 describe('the rules that are looked up for a change', () => {
-  it('bring the checks to what all rules of the CNF would bring them to', () => {
+  it('give the same result of the checks as all rules of the CNF', () => {
     fc.assert(
       fc.property(anyRules, anyChange, (rules, one) => {
         const tied = lookUp(rules)(tiesToLookUp(one));

@@ -32,7 +32,7 @@ export const tiesOf = (rule: RuleObject): string[] => {
   ];
 };
 
-/** The keys under which all rules are that can have a say in the change. */
+/** The keys of all rules that can matter for the change. */
 export const tiesToLookUp = (change: RuleChange): string[] => {
   const { after, kind, name, operation } = change;
   if (operation === 'DELETE' || after === undefined)

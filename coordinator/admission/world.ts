@@ -15,12 +15,12 @@ import type {
 
 /** @throws KubeError from the live one */
 export type World = {
-  /** Those that can have a say in the change, more than these perhaps; of the given kinds. */
+  /** At least those that can matter for the change; of the given kinds. */
   rules: (
     scope: { change: RuleChange; kinds: readonly KindDefinition[] },
     signal: AbortSignal,
   ) => Promise<readonly RuleObject[]>;
-  /** Undefined when no CNF of that purpose says what its networks are. */
+  /** Undefined when no CNF of that purpose has the annotation with its networks. */
   networks: (
     scope: { namespace: string; purpose: string },
     signal: AbortSignal,

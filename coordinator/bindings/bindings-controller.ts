@@ -26,7 +26,7 @@ export type BindingsDeps = ControllerDeps & {
   accounts: () => AccountsOf | undefined;
   /** Those with CNFs, and those that have what we keep in them. */
   namespaces: () => Iterable<string>;
-  /** PEM of the CAs to publish; undefined when somebody else brings them to the agents: then nothing of theirs is touched. */
+  /** PEM of the CAs to publish; undefined when somebody else gives them to the agents: then the ConfigMap is left alone. */
   caBundle: (() => string) | undefined;
 };
 
@@ -40,7 +40,7 @@ export type BindingsController = Pick<Controller, 'mark' | 'run'> & {
 
 /** What comes together, e.g. the pods of a roll-out, is looked at once. */
 const COALESCE_MS = 50;
-/** From the review of a workload to the watch's word about it. */
+/** From the review of a workload to the event of the watch about it. */
 const ANNOUNCED_FOR_MS = 60_000;
 /** Somebody may have changed what we keep there. */
 const LOOK_AGAIN_MS = 300_000;
@@ -63,7 +63,7 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const namespace = await find(client, namespaces, { name }, { signal });
-    // Nothing can be created in a namespace that is going, and all of it goes.
+    // Nothing can be created in a namespace that is being deleted, and all of it is removed with it.
     if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined)
       return 'done';
     const accounts = accountsOf(name);

@@ -16,6 +16,6 @@ it('service account default reads keys only if the namespace allows it', () => {
   expect(accountsOf(['default'], true)).toEqual([['default'], ['default']]);
 });
 
-it('without a CNF nobody reads anything', () => {
+it('without a CNF there are no bindings', () => {
   expect(accountsOf([], true)).toEqual([[], []]);
 });

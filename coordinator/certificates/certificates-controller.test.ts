@@ -70,29 +70,33 @@ const newReplica = (store: SecretStore, time: { now: number }) => {
 const { signal } = new AbortController();
 
 describe('the certificates of several replicas', () => {
-  it('are the same, with one write per step whoever is first', { timeout: 60_000 }, async () => {
-    const { state, store } = newSecret();
-    const time = { now: Date.UTC(2026, 0, 1) };
-    const replicas = [1, 2, 3].map(() => newReplica(store, time).replica);
-    let steps = 0;
-    for (let hour = 0; hour < 800; hour += 1) {
-      const before = state.writes;
-      await Promise.all(replicas.map((replica) => replica.prepare(signal)));
-      steps += state.writes - before;
-      const served = new Set(replicas.map((replica) => replica.serving().cert));
-      expect(served.size).toBe(1);
-      const [first] = replicas;
-      const bundle = first?.bundle() ?? '';
-      expect(
-        bundle.split(/(?=-----BEGIN)/).some((ca) => isSignedBy([...served][0] ?? '', ca)),
-      ).toBe(true);
-      time.now += HOUR;
-    }
-    expect(steps).toBe(state.writes);
-    expect(steps).toBeLessThan(60);
-  });
+  it(
+    'are the same, with one write per step, whichever replica is first',
+    { timeout: 60_000 },
+    async () => {
+      const { state, store } = newSecret();
+      const time = { now: Date.UTC(2026, 0, 1) };
+      const replicas = [1, 2, 3].map(() => newReplica(store, time).replica);
+      let steps = 0;
+      for (let hour = 0; hour < 800; hour += 1) {
+        const before = state.writes;
+        await Promise.all(replicas.map((replica) => replica.prepare(signal)));
+        steps += state.writes - before;
+        const served = new Set(replicas.map((replica) => replica.serving().cert));
+        expect(served.size).toBe(1);
+        const [first] = replicas;
+        const bundle = first?.bundle() ?? '';
+        expect(
+          bundle.split(/(?=-----BEGIN)/).some((ca) => isSignedBy([...served][0] ?? '', ca)),
+        ).toBe(true);
+        time.now += HOUR;
+      }
+      expect(steps).toBe(state.writes);
+      expect(steps).toBeLessThan(60);
+    },
+  );
 
-  it('say when they change, once for each change', async () => {
+  it('call back once for each change', async () => {
     const { store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     const { replica } = newReplica(store, time);
@@ -111,7 +115,7 @@ describe('the certificates of several replicas', () => {
 });
 
 describe('the paths of the webhooks', () => {
-  it('have one end for all replicas, renewed with the certificate and used when all know it', async () => {
+  it('end in one token for all replicas, which is renewed with the certificate and used once all replicas know it', async () => {
     const { store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     const [leader, other] = [newReplica(store, time), newReplica(store, time)];
@@ -135,7 +139,7 @@ describe('the paths of the webhooks', () => {
       expect([replica.isGoodToken(renewed), replica.isGoodToken(old)]).toEqual([true, false]);
   });
 
-  it('are made for a Secret of a version that had none', async () => {
+  it('get a token for a Secret of a version that had none', async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     await newReplica(store, time).replica.prepare(signal);
@@ -146,7 +150,7 @@ describe('the paths of the webhooks', () => {
     expect(replica.isGoodToken(tokens.at(-1) ?? '')).toBe(true);
   });
 
-  it('come from the key where the Secret is somebody else’s, so they are the same for all replicas', async () => {
+  it('end in a token derived from the key where the Secret is somebody else’s, so that it is the same for all replicas', async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     await newReplica(store, time).replica.prepare(signal);
@@ -203,7 +207,7 @@ describe('the certificate loop', () => {
     expect(published).toEqual([replica.bundle()]);
   });
 
-  it('looks each second for webhook configurations that are not there yet, for a minute', async () => {
+  it('looks every second for webhook configurations that do not exist yet, for a minute', async () => {
     const { store } = newSecret();
     const waits: number[] = [];
     const stop = new AbortController();
@@ -234,7 +238,7 @@ describe('the certificate loop', () => {
     expect(waits.at(-1)).toBe(10_000);
   });
 
-  it('never writes what somebody else provides, and publishes its CA', async () => {
+  it('never writes a Secret that somebody else provides, and publishes its CA', async () => {
     const { state, store } = newSecret();
     const time = { now: Date.UTC(2026, 0, 1) };
     await newReplica(store, time).replica.prepare(signal);

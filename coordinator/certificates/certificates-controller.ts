@@ -21,8 +21,8 @@ export type CertificatesDeps = ControllerDeps & {
   store: SecretStore;
   policy: CertificatePolicy;
   /**
-   * Tells the API server which CAs it must trust and which paths to call. The plan goes on only after it resolved; false: there is nothing
-   * to tell, as before `kubectl apply` has come to the webhook configurations, which it creates last.
+   * Writes into the webhook configurations which CAs to trust and which paths to call. The plan goes on only after it resolved; false: there is
+   * nothing to write, as before `kubectl apply` has come to the webhook configurations, which it creates last.
    */
   publish: (published: Published, signal: AbortSignal) => Promise<boolean>;
   /** How often the Secret is looked at for what cert-manager or the replica that leads has written. */
@@ -99,7 +99,7 @@ export const createCertificates = (deps: CertificatesDeps): Certificates => {
       );
     if (material !== undefined) adopt(material, provided);
     if (leadership.term() === undefined) return deps.pollMs;
-    // Serving must not wait for it for ever, but no CA may be used before it was published.
+    // Serving must not wait for it without limit, but no CA may be used before it was published.
     const outcome = material && (await published(material, signal));
     isUnpublished = outcome === 'failed';
     looksForNothing = outcome === 'absent' ? looksForNothing + 1 : 0;

@@ -41,7 +41,7 @@ describe('the token at the end of the paths of webhooks', () => {
     expect(tokenInUse(second, HOUR + SPREAD_MS, SPREAD_MS)).toBe(NEW);
   });
 
-  it('is good at once, and the one before for an hour after the last use', () => {
+  it('is valid at once, and the one before it for an hour after its last use', () => {
     expect([good(NEW, HOUR), good(OLD, HOUR)]).toEqual([true, true]);
     const end = HOUR + SPREAD_MS + HOUR;
     expect([good(OLD, end - 1), good(OLD, end), good(NEW, end)]).toEqual([true, false, true]);
@@ -54,7 +54,7 @@ describe('the token at the end of the paths of webhooks', () => {
     },
   );
 
-  it('is kept as long as it is good, and not for ever', () => {
+  it('is kept as long as it is valid, and then removed', () => {
     expect(withNewToken(second, 2 * HOUR).map(({ token }) => token)).toContain(OLD);
     expect(withNewToken(second, 4 * HOUR).map(({ token }) => token)).not.toContain(OLD);
     let tokens = first;
@@ -63,7 +63,7 @@ describe('the token at the end of the paths of webhooks', () => {
     expect(withNewToken(second, 9, NEW)).toBe(second);
   });
 
-  it('is read back as it was written, and nothing else is', () => {
+  it('is read back as it was written, and other text is ignored', () => {
     expect(readTokens(writeTokens(second))).toEqual(second);
     expect(readTokens(`x 1\n${OLD}\n${OLD} -1\n${OLD} 1e9\n`)).toEqual([]);
   });

@@ -34,7 +34,7 @@ export const withNewToken = (
   return [{ token, since: now }, ...kept].slice(0, MAX_TOKENS);
 };
 
-/** For a certificate in a Secret that is not ours to write: the same on each replica, and told by nothing but the private key. */
+/** For a certificate in a Secret that is not ours to write: the same on each replica, and derived from the private key alone. */
 export const tokenOfKey = (key: string): string =>
   createHmac('sha256', key).update('paths of webhooks').digest('hex').slice(0, 32);
 

@@ -13,7 +13,7 @@ const policy: CertificatePolicy = {
 };
 const start = Date.UTC(2026, 0, 1);
 
-/** Lives through `hours`, taking each step when it is due; the steps with the hour of each. */
+/** Simulates `hours`, taking each step when it is due; returns the steps with the hour of each. */
 const live = async (hours: number, from?: Material) => {
   let material = from;
   let now = start;
@@ -69,7 +69,7 @@ describe('the plan for certificates', () => {
       expect(trusted.some((ca) => isSignedBy(before, ca))).toBe(true);
   });
 
-  it('takes a few steps, also through the last hours of a CA', async () => {
+  it('takes few steps, even in the last hours of a CA', async () => {
     expect((await live(3_000)).length).toBeLessThan(60);
   });
 
@@ -79,7 +79,7 @@ describe('the plan for certificates', () => {
     expect(nextStep(first?.material, wider, start).step).toBe('renew-serving');
   });
 
-  it('takes the announced CA when the present one ended while nobody looked', async () => {
+  it('switches to the announced CA when the present one expired while no coordinator ran', async () => {
     const steps = await live(670);
     const announced = steps.find(({ step }) => step === 'announce-ca')?.material;
     const plan = nextStep(announced, policy, start + 1_200 * HOUR);

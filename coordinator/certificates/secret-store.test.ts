@@ -63,7 +63,7 @@ describe('the certificate Secret', () => {
     expect(await store.read(signal)).toMatchObject({ material, provided: false });
   });
 
-  it('is written by one of two replicas that want to; the other reads it', async () => {
+  it('is written by one of two replicas that try; the other reads it', async () => {
     const before = await store.read(signal);
     const next = await createCa('b', validity);
     expect(await store.write(material, before, signal)).toBe(true);
@@ -74,7 +74,7 @@ describe('the certificate Secret', () => {
     expect((await store.read(signal)).material).toEqual({ ...material, next });
   });
 
-  it('loses what is no longer part of the material', async () => {
+  it('drops keys that are no longer part of the material', async () => {
     const next = await createCa('b', validity);
     await store.write({ ...material, next }, await store.read(signal), signal);
     await store.write(material, await store.read(signal), signal);

@@ -1,6 +1,6 @@
 /**
- * The addresses of host names, asked again when an answer has run out. A name that cannot be looked up keeps its last addresses: a
- * DNS that is away must not take a service away.
+ * The addresses of host names, asked again when an answer has run out. A name that cannot be looked up keeps its last addresses: an
+ * unavailable DNS server must not take a service away.
  */
 import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';

@@ -1,4 +1,4 @@
-/** The loop around a client that the test plays: what it asks the API server for again and again, and how often. */
+/** The controller with a fake client: which requests it repeats, and how often. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
@@ -25,7 +25,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-it('looks less and less often whether a name that somebody else has is free', async () => {
+it('checks at growing intervals whether a name that somebody else has is free', async () => {
   const creations: number[] = [];
   const client = {
     list: async () => ({ items: [parent], resourceVersion: '1' }),

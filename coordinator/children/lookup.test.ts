@@ -52,7 +52,7 @@ describe('lookup', () => {
     expect(addresses).toEqual([address]);
   });
 
-  it('tells a name without address from a server that does not answer', async () => {
+  it('distinguishes a name without address from a server that does not answer', async () => {
     const lookup = lookupIn({
       'a.test': {},
       'b.test': { fails4: 'ETIMEOUT', fails6: 'ESERVFAIL' },
@@ -62,7 +62,7 @@ describe('lookup', () => {
     await expect(lookup('b.test')).rejects.toThrow('b.test cannot be resolved: ETIMEOUT');
   });
 
-  it('one family that is not answered for does not harm the other', async () => {
+  it('a missing answer for one address family does not affect the other', async () => {
     const lookup = lookupIn({ 'a.test': { v4: ['10.0.0.1'], fails6: 'ESERVFAIL' } });
     await expect(lookup('a.test')).resolves.toMatchObject({
       addresses: ['10.0.0.1'],
@@ -93,7 +93,7 @@ const bookOf = (answers: (Answer | Error)[]) => {
 };
 
 describe('address book', () => {
-  it('asks again when the answer has run out, and not before', async () => {
+  it('asks again when the TTL of the answer has ended, and not before', async () => {
     const book = bookOf([{ addresses: ['10.0.0.1'], ttlSeconds: 30 }]);
     await expect(book.at(0)).resolves.toMatchObject({ addresses: ['10.0.0.1'], againInMs: 30_000 });
     await book.at(29_999);
@@ -126,7 +126,7 @@ describe('address book', () => {
     });
   });
 
-  it('keeps the addresses of a family that is not answered for', async () => {
+  it('keeps the addresses of a family for which there is no answer', async () => {
     const book = bookOf([
       { addresses: ['10.0.0.1', 'fd00::1'], ttlSeconds: 10 },
       { addresses: ['10.0.0.2'], ttlSeconds: 10, unanswered: 6 },
@@ -136,7 +136,7 @@ describe('address book', () => {
   });
 });
 
-describe('an address book that begins while one family is not answered for', () => {
+describe('an address book that starts while one family gets no answer', () => {
   const silent = { addresses: ['10.0.0.1'], ttlSeconds: 10, unanswered: 6 as const };
   const full = { addresses: ['10.0.0.1', 'fd00::1'], ttlSeconds: 10 };
   const none = { addresses: ['10.0.0.1'], ttlSeconds: 10 };

@@ -1,4 +1,4 @@
-/** Which rules are children of which CR, by their controlling owner. Learns of each rule as the watch tells of it. */
+/** Which rules are children of which CR, by their controlling owner. Updated with each event of the watch. */
 import { Index } from '#shared/kube/key-index.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Rules } from '../rules/rules.ts';

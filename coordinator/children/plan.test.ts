@@ -37,19 +37,19 @@ describe('planChildren', () => {
       { create: [], change: [], remove: [] },
     ],
     [
-      'uses one that is not needed any more for another',
+      'reuses one that is not needed any more for another',
       [nat('a'), nat('c')],
       [present('snat0', 'a'), present('snat1', 'b')],
       { create: [], change: ['snat1 c'], remove: [] },
     ],
     [
-      'removes what is too many',
+      'removes those that are too many',
       [nat('b')],
       [present('snat0', 'a'), present('snat1', 'b')],
       { create: [], change: [], remove: ['snat0'] },
     ],
     [
-      'takes no rule of another kind for one of its own',
+      'never treats a rule of another kind as its own',
       [nat('a')],
       [{ ...present('snat0', 'a'), kind: 'FirewallSNAT' }],
       { create: ['snat0 a'], change: [], remove: ['snat0'] },
@@ -61,13 +61,13 @@ describe('planChildren', () => {
       { create: ['snat0 a', 'snat2 c'], change: [], remove: [] },
     ],
     [
-      'leaves a name alone until what bore it has gone',
+      'does not use a name until the rule that had it is gone',
       [nat('a')],
       [present('snat0', 'a', { deletionTimestamp: '2026-01-01T00:00:00Z' })],
       { create: ['snat1 a'], change: [], remove: [] },
     ],
     [
-      'removes what no part of the CR is for',
+      'removes those that no part of the CR asks for',
       [nat('a')],
       [present('snat0', 'a'), present('snat-other', 'a'), ruleOf('CNFRoute', 'sroute0', {})],
       { create: [], change: [], remove: ['snat-other', 'sroute0'] },
@@ -86,7 +86,7 @@ describe('planChildren', () => {
     });
   });
 
-  it('what it leads to needs nothing more, and no order of the answers changes anything', () => {
+  it('its result needs no further change, in whatever order the answers come', () => {
     const addresses = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), {
       maxLength: 8,
     });
@@ -136,7 +136,7 @@ describe('planChildren', () => {
       ['snat0'],
     ],
     [
-      'that is wanted is not held',
+      'that is wanted is not kept back',
       4,
       [nat('192.0.2.1')],
       [present('snat0', '192.0.2.1')],

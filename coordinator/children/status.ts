@@ -67,7 +67,7 @@ export const generatorStatus = (facts: GeneratorFacts): GeneratorStatus => {
   };
 };
 
-/** Of this very generation; what was said of an earlier one counts for nothing. */
+/** Of this very generation; a condition of an earlier one does not count. */
 const isInSync = ({ generation, status }: Rule): boolean =>
   status?.inSync === true && status.observedGeneration === generation;
 

@@ -44,7 +44,7 @@ export const writeChildren = async (
   const note = (outcome: WriteOutcome): void => {
     again ||= isOvertaken(outcome);
   };
-  // First what makes room: two rules for one destination would be in each other's way.
+  // Deletions first: two rules for one destination would conflict.
   for (const child of plan.remove)
     note((await keep(ownedOf(child.kind), undefined, child)).outcome);
   for (const { present, wanted } of plan.update)

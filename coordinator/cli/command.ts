@@ -9,7 +9,7 @@ export type CommandIo = {
   readText: (file: string) => Promise<string>;
   /** For the next program of a pipe. */
   out: (text: string) => void;
-  /** One line to the person. */
+  /** One line for the person who runs it. */
   say: (line: string) => void;
 };
 

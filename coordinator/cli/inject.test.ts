@@ -75,7 +75,7 @@ describe('sdewan inject', () => {
     expect((await run(runUninject, { '-': DEPLOYMENT })).out).toBe(DEPLOYMENT);
   });
 
-  it('goes through several documents and files, and leaves the others to the byte', async () => {
+  it('handles several documents and files, and leaves all other text byte for byte', async () => {
     const pod =
       '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","labels":{"sdewanPurpose":"x"},"annotations":{"sdewan.akraino.org/paused":"true"}},"spec":{"containers":[{"name":"c"}]}}';
     const list = `apiVersion: v1\nkind: List\nitems:\n- ${DEPLOYMENT.replaceAll('\n', '\n  ').trim().replace('# the CNF of the edge in Lille\n  ', '')}\n`;
@@ -97,7 +97,7 @@ describe('sdewan inject', () => {
     expect(out).toContain('sdewan-agent');
   });
 
-  it("puts the workload's purpose into a template without label, and says so", async () => {
+  it("adds the workload's purpose to a template without the label, and says so", async () => {
     const text = DEPLOYMENT.replace('        sdewanPurpose: cnf-1\n', '');
     const { out, said } = await run(runInject, { '-': text });
     expect(out).toContain('        app: cnf-1\n        sdewanPurpose: cnf-1\n');
@@ -124,7 +124,7 @@ describe('sdewan inject', () => {
     expect(said).toEqual([expect.stringContaining(words)]);
   });
 
-  it('takes flags, and keeps keys from service account default unless a flag allows it', async () => {
+  it('accepts flags, and gives service account default no access to keys unless a flag allows it', async () => {
     const text = DEPLOYMENT.replace('      serviceAccountName: cnf\n', '');
     const plain = await run(runInject, { '-': text }, '--agent-image', 'r.example/agent:2');
     expect(plain.out).toContain('image: r.example/agent:2');

@@ -33,7 +33,7 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-it('tries less and less often to write what others keep changing', async () => {
+it('tries at growing intervals to write an object that others keep changing', async () => {
   let tries = 0;
   const error = (status: number): KubeError => new KubeError('x', 'x', { status, reason: 'x' });
   const client = {
@@ -65,7 +65,7 @@ it('tries less and less often to write what others keep changing', async () => {
   expect(tries - before).toBeLessThanOrEqual(200);
 });
 
-it('writes at once what has befallen a pod, and paces what its OpenWRT is like', async () => {
+it('writes a problem of a pod at once, and limits how often information about OpenWRT is written', async () => {
   let pods: readonly PodKnowledge[] = [pod];
   let object: CnfStatusObject | undefined;
   const written: (string | undefined)[] = [];

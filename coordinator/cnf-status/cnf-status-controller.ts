@@ -110,7 +110,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     return true;
   };
 
-  /** Undefined when somebody else has made it meanwhile. */
+  /** Undefined when somebody else has created it meanwhile. */
   const create = async (
     place: { namespace: string; name: string },
     cnf: Cnf | undefined,

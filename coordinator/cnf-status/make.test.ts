@@ -81,7 +81,7 @@ describe('the status of a CNF', () => {
     expect(second?.status).toBe('Not Available');
   });
 
-  it('stays within bounds, however many pods there are and whatever they tell', () => {
+  it('stays within bounds, however many pods there are and whatever they report', () => {
     const much = {
       ...information,
       routes: Array.from({ length: 128 }, () => ({ target: 'x'.repeat(48), interface: 'net1' })),
@@ -108,7 +108,7 @@ it.each([
   expect(objectNameOf(purpose)).toMatch(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 });
 
-it('purposes that an object’s name cannot tell apart have objects of their own', () => {
+it('purposes that would give the same object name have objects of their own', () => {
   const names = ['cnf-1', 'CNF-1', 'Cnf-1', 'cnf_1', 'cnf--1'].map(objectNameOf);
   expect(new Set(names).size).toBe(names.length);
 });

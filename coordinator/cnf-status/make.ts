@@ -11,7 +11,7 @@ export type PodKnowledge = {
   node: string | undefined;
   ip: string | undefined;
   ready: boolean;
-  /** It is none of the CNF's, though it has its purpose. */
+  /** It does not belong to the CNF, although it has its purpose. */
   stranger: boolean;
   /** Why what was reported last may not hold any more; undefined when it does. */
   problem: string | undefined;

@@ -11,7 +11,7 @@ export const keysWarning = (kinds: readonly string[]): string =>
   `the pods run as service account default, so the agent may not read ${kinds.join(', ')}: set serviceAccountName, or annotate ` +
   `the namespace with ${DEFAULT_READS_KEYS_ANNOTATION}=true`;
 
-/** Of a rule of such a kind, on a pod whose agent was told to leave the kind out. */
+/** Of a rule of such a kind, on a pod whose agent is configured to leave the kind out. */
 export const keysLeftOut = (kind: string): string =>
   `the pod runs as service account default, so the agent may not read ${kind}; set serviceAccountName in the pod template of the CNF, ` +
   `or annotate the namespace with ${DEFAULT_READS_KEYS_ANNOTATION}=true and re-create the pod`;

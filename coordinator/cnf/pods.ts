@@ -12,7 +12,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
 import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
 
-/** Those who ask within this time share one list. */
+/** Callers within this time share one list. */
 const SHARE_MS = 25;
 
 export type PodChange = {

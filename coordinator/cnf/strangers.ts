@@ -1,5 +1,5 @@
 /**
- * Pods that have the purpose of a CNF and are none of its pods: nobody has made them, while the CNF's have an owner. Admission refuses them;
+ * Pods that have the purpose of a CNF and do not belong to it: they have no owner, while the CNF's pods have one. Admission refuses them;
  * one that got past it (it opted out of the agent, or was there before) must not take all rules out of sync.
  */
 import type { Target } from './target.ts';

@@ -163,7 +163,7 @@ describe('the agent container', () => {
   });
 });
 
-it('the other containers have started when the youngest of them that runs did', () => {
+it('the other containers started when the latest running one of them did', () => {
   const running = (name: string, startedAt: string) => ({
     name,
     state: { running: { startedAt } },
@@ -179,7 +179,7 @@ it('the other containers have started when the youngest of them that runs did', 
   expect(targetOf(pod({ status })).othersStartedAt).toBe(Date.parse('2026-01-02T03:04:07Z'));
 });
 
-describe('a pod that is not ready says why, in words that stay the same while it goes on', () => {
+describe('a pod that is not ready has a reason whose text stays the same while the problem lasts', () => {
   const unready = { conditions: [{ type: 'Ready', status: 'False' }] };
   const reasons: Record<string, { status: object; says: string }> = {
     'no node': {
@@ -219,7 +219,7 @@ describe('a pod that is not ready says why, in words that stay the same while it
   });
 });
 
-it('tells pods that are finished or going', () => {
+it('recognizes pods that are finished or terminating', () => {
   expect(targetOf(pod({ status: { phase: 'Failed' } })).finished).toBe(true);
   expect(targetOf(pod({ status: { phase: 'Succeeded' } })).finished).toBe(true);
   const going = { deletionTimestamp: '2026-01-02T03:04:05Z' };

@@ -9,7 +9,7 @@ import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
 export type AgentContainer =
   /** The pod was made without the agent. */
   | { state: 'missing' }
-  /** No state of the container says that it ever ran. `scheduled`: a kubelet may be about to start it. */
+  /** No state of the container shows that it ever ran. `scheduled`: a kubelet may be about to start it. */
   | { state: 'never-started'; scheduled: boolean }
   /** `startedAt`: of its latest run that the kubelet has reported, which runs or has ended; wall-clock milliseconds. */
   | { state: 'started'; startedAt: number | undefined };
@@ -18,7 +18,7 @@ export type Target = {
   namespace: string;
   name: string;
   uid: string;
-  /** What the agent was told to serve, by a literal value: one from a field or ConfigMap could be changed by others than the pod's author. */
+  /** The purpose in the agent's environment, if it is a literal value: one from a field or ConfigMap could be changed by others than the pod's author. */
   serves: string | undefined;
   /** `serves`, or else what the pod's label says. Undefined: no CNF pod. */
   purpose: string | undefined;
@@ -31,9 +31,9 @@ export type Target = {
   /** Succeeded or Failed: its containers are gone for good. */
   finished: boolean;
   agent: AgentContainer;
-  /** When the youngest of the other containers that run started, wall-clock milliseconds; one of them is OpenWRT's. */
+  /** When the latest running one of the other containers started, wall-clock milliseconds; one of them is OpenWRT's. */
   othersStartedAt: number | undefined;
-  /** Kinds that the agent was told to leave out, since it may not read them. */
+  /** Kinds that the agent is configured to leave out, since it may not read them. */
   withoutKinds: readonly string[];
 };
 

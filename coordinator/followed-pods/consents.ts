@@ -1,6 +1,6 @@
 /**
  * Whose pods a rule may select: those of its own namespace, and of namespaces that name the rule's in an annotation. Otherwise whoever writes
- * rules in one namespace would see the addresses of all pods of the cluster, and lead their packets.
+ * rules in one namespace would see the addresses of all pods of the cluster, and route their packets.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import {

@@ -1,6 +1,6 @@
 /**
  * Watches rules, and the pods that some of them follow; owns the annotation with the addresses of those pods, and writes it, so that agents
- * need not watch pods. Pods that are not known, for want of rights or of an answer, change nothing: what was written stays.
+ * need not watch pods. Pods that are not known, because rights or an answer are missing, change nothing: what was written stays.
  */
 import { checkSpec } from '#shared/compile/check.ts';
 import type { KindDefinition, PodSelection } from '#shared/resources/kind.ts';

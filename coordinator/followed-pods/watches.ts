@@ -49,7 +49,7 @@ export class PodWatches {
     this.#options = options;
   }
 
-  /** From now on the follower follows this selection, and no other. */
+  /** Makes the follower follow this selection, and no other. */
   follow(follower: string, selection: PodSelection): void {
     const key = `${selection.namespace ?? ''}/${selection.labelSelector}`;
     if (this.#followed.get(follower) === key) return;
@@ -92,7 +92,7 @@ export class PodWatches {
     return [...new Set(shown.flatMap(({ addresses }) => addresses))].sort();
   }
 
-  /** Ends all watches when the signal aborts; resolves when they have come to their end. */
+  /** Ends all watches when the signal aborts; resolves when they have ended. */
   async run(signal: AbortSignal): Promise<void> {
     await aborted(signal);
     this.#stop.abort();

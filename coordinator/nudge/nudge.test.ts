@@ -64,7 +64,7 @@ const start = () => {
 
 const lacking = ['empty', 'one-of-default', 'some'];
 
-it('each owner that lacks pods is nudged by its uid, with one annotation, for half a minute', async () => {
+it('each owner that lacks pods is patched by its uid, with one annotation, for half a minute', async () => {
   const { patched, pass, end } = start();
   await pass(0);
   expect((await pass(1)).slice(0, 3)).toEqual(lacking);
@@ -75,7 +75,7 @@ it('each owner that lacks pods is nudged by its uid, with one annotation, for ha
   await end();
 });
 
-it('what is patched is the annotation alone', async () => {
+it('the patch has nothing but the annotation', async () => {
   const { patched, end } = start();
   await expect.poll(() => patched.length).toBe(3);
   expect(patched[0]?.body).toEqual({
@@ -87,7 +87,7 @@ it('what is patched is the annotation alone', async () => {
   await end();
 });
 
-it('nobody is nudged before the webhooks are answered, and one that has gone holds up no other', async () => {
+it('no owner is patched before the webhooks are served, and one that is gone delays no other', async () => {
   const { state, pass, end } = start();
   state.ready = false;
   await pass(2);

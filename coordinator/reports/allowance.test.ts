@@ -44,7 +44,7 @@ describe('what is kept of a report', () => {
     expect(allowance.isIncomplete(pod.uid)).toBe(false);
   });
 
-  it('has few rules that are not known, and is asked for again when it had more', () => {
+  it('has only a few unknown rules, and is requested again when it had more', () => {
     const count = 2 * Math.ceil(MOST_UNKNOWN / 1_000);
     const kept = take(pod, { rules: words('unknown', count) });
     expect(kept * 1_000).toBeLessThan(MOST_UNKNOWN);
@@ -70,7 +70,7 @@ describe('what is kept of a report', () => {
     expect(codeOf(() => take(young, { sequence: 2, rules }))).toBe('too-much');
   });
 
-  it('is bounded for a namespace, until its pods are gone', () => {
+  it('is bounded for each namespace, until its pods are gone', () => {
     const pods = Array.from({ length: 10 }, (_, index) => target(`pod-${index}`));
     const fill = (of: typeof pod): string =>
       codeOf(() => {

@@ -1,19 +1,19 @@
 /**
- * How much of what agents say is kept, so that no pod can fill the memory of all: only words about rules of the pod's own namespace, and only so
- * much of a pod and of a namespace. Of rules that are not known little is kept, since the agent's watch can be ahead of ours.
+ * How much of agents' reports is kept, so that no pod can fill the coordinator's memory: only states of rules of the pod's own namespace, and a
+ * limited amount for each pod and namespace. Of unknown rules little is kept, since the agent's watch can be ahead of ours.
  */
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
 import type { Target } from '../cnf/target.ts';
 import { Refusal } from './refusal.ts';
 
-/** In characters. A word has 200 as a rule; 10,000 rules in trouble, with long messages, have 5 million. */
+/** In characters. The state of a rule usually has 200; 10,000 rules that failed with long messages have 5 million. */
 export const MOST_OF_A_POD = 8_388_608;
 export const MOST_OF_A_NAMESPACE = 33_554_432;
 /** Of rules that are not known (yet). */
 export const MOST_UNKNOWN = 131_072;
-/** Before the kubelet has told that the agent was started: enough for a beginning, and too little for an attack by pods that never run. */
+/** Before the kubelet has reported that the agent was started: enough for a beginning, and too little for an attack by pods that never run. */
 export const MOST_BEFORE_A_START = 65_536;
-/** What an object costs beside its texts. */
+/** What an object takes beside its texts. */
 const OF_A_WORD = 100;
 
 type Kept = {
@@ -37,7 +37,7 @@ export class Allowance {
   }
 
   /**
-   * What is to be kept of a page; `keep` counts it, once it is known that it is not a late one. @throws Refusal when it is too much
+   * The part of a page to keep; `keep` counts it, once the page is known not to be late. @throws Refusal when it is too much
    */
   take({ uid, namespace, agent }: Target, page: Report): { report: Report; keep: () => void } {
     if (page.repeats !== undefined) return { report: page, keep: () => undefined };

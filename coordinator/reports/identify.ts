@@ -1,7 +1,7 @@
 /**
- * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which anybody's word counts here. The pod
+ * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which a report is accepted. The pod
  * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change. The API
- * server is asked only about a token that names such a pod; who cannot read pods cannot write one.
+ * server is asked only about a token that names such a pod; and only somebody who can read pods can write such a token.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
@@ -41,7 +41,7 @@ export const identify = async (
   const { serves } = target;
   if (serves === undefined) throw new Refusal('no-agent');
   if (!nobodyRuns(target)) return { target, purpose: serves };
-  // The watch may be behind. Who has proven himself uses up nobody's looks but his namespace's.
+  // The watch may be behind. A pod that was authenticated uses up only the lookups of its namespace.
   if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
   const present = await presentPod(deps.pods, proven, signal);
   if (nobodyRuns(present)) throw new Refusal('not-started');
@@ -55,12 +55,12 @@ const livePod = async (
 ): Promise<Target> => {
   const known = pods.byName(claims.namespace, claims.pod);
   if (known?.uid === claims.podUid) return known;
-  // A pod can report before the watch tells of it.
+  // A pod can report before the watch shows it.
   if (!looks.take()) throw new Refusal('unavailable');
   return presentPod(pods, claims, signal);
 };
 
-/** The kubelet tells of a start some seconds late, but never runs what no scheduler has given it. */
+/** The kubelet reports a start some seconds late, but never runs what no scheduler has given it. */
 const nobodyRuns = ({ agent }: Target): boolean =>
   agent.state === 'never-started' && !agent.scheduled;
 

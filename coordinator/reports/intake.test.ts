@@ -87,7 +87,7 @@ beforeEach(() => {
   term = 3;
 });
 
-it('takes a report, tells of it, and answers with its epoch', async () => {
+it('accepts a report, passes it on, and answers with its epoch', async () => {
   const answer = await app()(JSON.stringify(report()));
   expect([answer.status, await answer.json()]).toEqual([
     200,
@@ -104,7 +104,7 @@ it('takes a report, tells of it, and answers with its epoch', async () => {
   expect(looks).toBe(0);
 });
 
-it('takes the report of an agent that is newer than itself, without what it does not know', async () => {
+it('accepts the report of a newer agent, without the fields that it does not know', async () => {
   const later = {
     ...report({ rules: [{ ...word(), extra: 1 } as RuleReport] }),
     version: 9,
@@ -117,7 +117,7 @@ it('takes the report of an agent that is newer than itself, without what it does
   expect([told, informed]).toEqual([['news'], ['cnf-1-a']]);
 });
 
-it('gives no orders, and does not take what is told once, while another replica leads', async () => {
+it('gives no instructions, and does not accept what is reported only once, while another replica leads', async () => {
   term = undefined;
   const reportsToBoth = { authorization: `Bearer ${GOOD}`, [OTHERS_HEADER]: '1' };
   const answer = await app()(JSON.stringify(report()), reportsToBoth);
@@ -125,7 +125,7 @@ it('gives no orders, and does not take what is told once, while another replica 
 });
 
 it.each([undefined, '0', 'x'])(
-  'takes no report of an agent that reports to nobody else, while another replica leads (%s)',
+  'refuses the report of an agent that reports to no other coordinator, while another replica leads (%s)',
   async (others) => {
     const headers = { authorization: `Bearer ${GOOD}`, ...(others && { [OTHERS_HEADER]: others }) };
     term = undefined;
@@ -145,7 +145,7 @@ it('asks for a full report when it does not know what is repeated', async () => 
   expect(await answer.json()).toMatchObject({ epoch: 'epoch-1', wantsFull: true });
 });
 
-it('keeps what is reported of OpenWRT, but not with a report that it refuses', async () => {
+it('keeps the information about OpenWRT, but not from a report that it refuses', async () => {
   const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
   const send = app();
   await send(JSON.stringify(report({ information, repeats: 0, sequence: 2 })));
@@ -156,7 +156,7 @@ it('keeps what is reported of OpenWRT, but not with a report that it refuses', a
   expect(informed).toEqual(['cnf-1-a']);
 });
 
-it('tells which comments were lost, but not from a report that it cannot take', async () => {
+it('passes on which comments were lost, but not from a report that it refuses', async () => {
   const send = app();
   const of = (...names: string[]) => ({ commentsLost: names });
   await send(JSON.stringify(report({ ...of('firewall'), repeats: 0, sequence: 2 })));
@@ -193,7 +193,7 @@ describe('whether the pod lives', () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'pod-gone' } });
   });
 
-  it('is not denied because the API server was away', async () => {
+  it('is not denied because the API server did not answer', async () => {
     known = undefined;
     live = () =>
       Promise.reject(new KubeError('get pods', 'no answer', { status: 0, reason: 'Timeout' }));
@@ -202,7 +202,7 @@ describe('whether the pod lives', () => {
   });
 });
 
-it('takes no report of a pod without an agent, whatever its label says', async () => {
+it('refuses the report of a pod without an agent, whatever its label', async () => {
   known = { ...pod, serves: undefined, agent: { state: 'missing' } };
   const answer = await app()(JSON.stringify(report()));
   expect([answer.status, await answer.json()]).toMatchObject([
@@ -309,7 +309,7 @@ describe('refusals', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
   });
 
-  it('what was left out since nobody knew the rule, until the whole comes again', async () => {
+  it('what was left out because the rule was unknown, until the full report comes again', async () => {
     const post = app();
     namespaceOf = () => undefined;
     const rules = Array.from({ length: 200 }, (_, index) =>
@@ -321,7 +321,7 @@ describe('refusals', () => {
     expect(await answerTo({ sequence: 2, repeats: 1 })).toMatchObject({ wantsFull: true });
   });
 
-  it('more than is kept of a namespace, however late what was sent before comes in between', async () => {
+  it('more than is kept of a namespace, even when an earlier report arrives late in between', async () => {
     const post = app();
     const others = Array.from({ length: 9 }, (_, index) => ({ ...pod, uid: `uid-${index}` }));
     const rules = Array.from({ length: 900 }, (_, index) =>
@@ -342,7 +342,7 @@ describe('refusals', () => {
     expect(codes.filter((code) => code === 413).length).toBeGreaterThan(0);
   });
 
-  it('what a token says of itself does not count when the API server says something else', async () => {
+  it('claims of a token that the API server contradicts', async () => {
     const other = { ...pod, uid: 'another' };
     known = other;
     alsoGood = tokenSaying(other);
@@ -353,14 +353,14 @@ describe('refusals', () => {
     expect(told).toEqual([]);
   });
 
-  it('pods that nobody knows are looked for only so often', async () => {
+  it('unknown pods beyond the rate of lookups', async () => {
     known = undefined;
     mayLook = false;
     expect((await app()(JSON.stringify(report()))).status).toBe(503);
     expect([looks, asked]).toEqual([0, 0]);
   });
 
-  it('everybody while the pods are not known', async () => {
+  it('every report while the pods are not known', async () => {
     ready = false;
     expect((await app()(JSON.stringify(report()))).status).toBe(503);
   });

@@ -30,7 +30,7 @@ export type IntakeDeps = IdentifyDeps & {
   /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
-  /** What an OpenWRT is like was reported anew. */
+  /** New information about an OpenWRT was reported. */
   onInformation: (target: Target) => void;
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
@@ -42,7 +42,7 @@ export type IntakeDeps = IdentifyDeps & {
 };
 
 export const MAX_REPORT_BYTES = 1_048_576;
-/** Problems of a malformed report that are named; the first few say it all. */
+/** Problems of a malformed report that are listed; the first few are enough. */
 const MAX_DETAILS = 5;
 const CHECK_TIMEOUT_MS = 10_000;
 /** Of bodies that are in memory; namespaces take turns. */
@@ -62,7 +62,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
 
   app.post(
     path,
-    // Before anything of the body is read: only agents may make us hold a megabyte.
+    // Before anything of the body is read: only agents may use a megabyte of memory.
     async (context, next) => {
       if (!deps.isReady()) throw new Refusal('unavailable');
       const others = Number(context.req.header(OTHERS_HEADER) ?? 0);

@@ -1,11 +1,11 @@
-/** What a report that was accepted is news of. */
+/** Which rules a report that was accepted concerns. */
 import type { Acceptance } from './reports.ts';
 
 export type News =
   | { of: 'nothing' }
   /** Uids. */
   | { of: 'rules'; rules: ReadonlySet<string> }
-  /** All rules of the pod, and those that its report speaks or spoke of; `rules`: uids of those of which it says something else. */
+  /** All rules of the pod, and those in its report or in the one before; `rules`: uids of those whose state is another. */
   | { of: 'pod'; rules: ReadonlySet<string> };
 
 /** `countsAgain`: what the report says counts, and did not before, also of rules of which it says nothing new. */

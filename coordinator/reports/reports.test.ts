@@ -42,7 +42,7 @@ beforeEach(() => {
   accept(page(1));
 });
 
-it('names the rules of which a report says something new', () => {
+it('names the rules whose state is new in a report', () => {
   const changed = page(2, { rules: [said('a', { message: 'other words' }), said('c')] });
   expect(accept(changed)).toEqual({
     outcome: 'news',
@@ -76,7 +76,7 @@ describe('a heartbeat', () => {
     expect(reports.of('pod-2')).toBeUndefined();
   });
 
-  it('tells what concerns all rules', () => {
+  it('shows when a change concerns all rules', () => {
     const openwrt = { reachable: false, driver: 'ubus', message: 'refused', driftRepairs: 0 };
     const news = { outcome: 'news', rules: new Set(), whole: true };
     expect(accept(page(2, { repeats: 1, rules: [], openwrt }))).toEqual(news);
@@ -85,7 +85,7 @@ describe('a heartbeat', () => {
     expect(accept(page(4, { repeats: 1, rules: [], openwrt, unwatchedKinds }))).toEqual(news);
   });
 
-  it('tells that what is said of OpenWRT may not hold any more, and that it does again', () => {
+  it('can withdraw what was reported of OpenWRT, and restore it', () => {
     const news = { outcome: 'news', rules: new Set(), whole: true };
     expect(accept(page(2, { repeats: 1, rules: [], doubt: 'no answer' }))).toEqual(news);
     expect(reports.of('pod-1')?.doubt).toBe('no answer');
@@ -93,7 +93,7 @@ describe('a heartbeat', () => {
     expect(accept(page(4, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
   });
 
-  it('does not move the time since when something is so', () => {
+  it('does not change the time since when something is so', () => {
     accept(page(2));
     expect(reports.of('pod-1')?.rules.get('a')?.since).toBe(NOW + 1_000);
     accept(page(3, { rules: [said('a', { generation: 2, revision: 'r2' })] }));
@@ -109,13 +109,13 @@ describe('order', () => {
     expect(reports.of('pod-1')?.rules.size).toBe(2);
   });
 
-  it('an earlier boot is refused once a later one has spoken', () => {
+  it('an earlier boot is refused once a later one has reported', () => {
     expect(accept(page(0, { bootId: 'boot-0002' }), 2_000)).toMatchObject({ whole: true });
     expect(accept(page(99, { rules: [] }))).toEqual({ outcome: 'old-boot' });
     expect(reports.of('pod-1')?.bootId).toBe('boot-0002');
   });
 
-  it('a boot keeps the clock that it gave last, and another has none of it', () => {
+  it('a boot keeps the clock that it reported last, and another boot does not have it', () => {
     const clock = { startedAt: NOW, sentAt: NOW + 2_000 };
     accept(page(2, { clock }));
     expect(reports.of('pod-1')?.clock).toEqual(clock);
@@ -144,7 +144,7 @@ describe('pages', () => {
     expect([...(reports.of('pod-1')?.rules.keys() ?? [])].sort()).toEqual(['p0', 'p1', 'p2']);
   });
 
-  it('of an overtaken report are ignored', () => {
+  it('of an outdated report are ignored', () => {
     accept(pages[0]!);
     expect(accept(page(3, { page: 1, pages: 2, rules: [said('x')] }))).toEqual({
       outcome: 'partial',
@@ -158,7 +158,7 @@ describe('pages', () => {
 });
 
 describe('silence', () => {
-  it('is named once, and any report ends it', () => {
+  it('is noticed once, and any report ends it', () => {
     expect(reports.newlySilent(1_000 + SILENT_AFTER)).toEqual([]);
     expect(reports.newlySilent(1_001 + SILENT_AFTER)).toEqual(['pod-1']);
     expect(reports.newlySilent(1_002 + SILENT_AFTER)).toEqual([]);

@@ -1,5 +1,5 @@
 /**
- * What the agents said last, by pod uid. Owns the order of things: pages become a report when all are there, an older report or an
+ * The last reports of the agents, by pod uid. Owns the order of things: pages become a report when all are there, an older report or an
  * older boot never overwrites a newer one, and a heartbeat costs nothing but a time. Memory is bounded by the pods that live.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -11,7 +11,7 @@ import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
 export type Moment = { monotonic: number; wall: number };
 
 export type Acceptance =
-  /** `rules`: uids of those of which something else is said than before. `whole`: something was said that concerns all rules. */
+  /** `rules`: uids of those whose state is another than before. `whole`: the change concerns all rules. */
   | { outcome: 'news'; rules: ReadonlySet<string>; whole: boolean }
   | { outcome: 'heartbeat' }
   /** More pages have to come. */
@@ -23,14 +23,14 @@ export type Acceptance =
   /** A later start of that agent has reported since. */
   | { outcome: 'old-boot' };
 
-/** At 1,000 rules a page, far beyond what an OpenWRT can hold; bounds what one pod can make us keep. */
+/** At 1,000 rules a page, far more than an OpenWRT can have; bounds what is kept of one pod. */
 export const MAX_PAGES = 20;
 /** Boots remembered per pod, so that a late report of one of them is known to be late. */
 const MAX_RETIRED = 8;
 
 type Entry = {
   current:
-    | (PodReport & { sequence: number; fullSequence: number; toldSilent: boolean })
+    | (PodReport & { sequence: number; fullSequence: number; isKnownSilent: boolean })
     | undefined;
   partial: { bootId: string; sequence: number; parts: Map<number, RuleReport[]> } | undefined;
   retired: string[];
@@ -87,12 +87,12 @@ export class Reports {
     return rules ? this.#replace(entry, page, { rules, at }) : { outcome: 'partial' };
   }
 
-  /** Pods that have fallen silent since the last call. */
+  /** Pods that have become silent since the last call. */
   newlySilent(monotonic: number): string[] {
     const uids: string[] = [];
     for (const [uid, { current }] of this.#entries) {
-      if (!current || current.toldSilent || !this.#isSilent(current, monotonic)) continue;
-      current.toldSilent = true;
+      if (!current || current.isKnownSilent || !this.#isSilent(current, monotonic)) continue;
+      current.isKnownSilent = true;
       uids.push(uid);
     }
     return uids;
@@ -118,7 +118,12 @@ export class Reports {
     at: Moment,
   ): Acceptance {
     const whole = this.#concernsAll(current, page, at);
-    entry.current = { ...current, ...wordsOf(page, current), receivedAt: at, toldSilent: false };
+    entry.current = {
+      ...current,
+      ...wordsOf(page, current),
+      receivedAt: at,
+      isKnownSilent: false,
+    };
     return whole ? { outcome: 'news', rules: new Set(), whole } : { outcome: 'heartbeat' };
   }
 
@@ -138,7 +143,7 @@ export class Reports {
       ...wordsOf(page, before),
       rules: words,
       fullSequence: page.sequence,
-      toldSilent: false,
+      isKnownSilent: false,
     };
     return whole || changed.size > 0
       ? { outcome: 'news', rules: changed, whole }

@@ -1,6 +1,6 @@
 /**
- * What a token says of itself, which anybody could have written: good for refusing without a question to the API server what it would refuse,
- * and for nothing else.
+ * The unverified claims of a token, which anybody could have written: used only to refuse, without a request to the API server, what it would
+ * refuse.
  */
 import * as z from 'zod';
 import { REPORT_AUDIENCE } from '#shared/names.ts';

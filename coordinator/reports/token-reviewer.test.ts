@@ -51,7 +51,7 @@ beforeEach(() => {
   reviewer = createTokenReviewer({ client, clock });
 });
 
-it('asks for our audience, and takes pod and namespace from what the API server vouches for', async () => {
+it('asks for our audience, and takes pod and namespace from the answer of the API server', async () => {
   expect(await reviewer.review(jwt(MINUTE))).toEqual({
     namespace: 'edge',
     pod: 'cnf-1-a',
@@ -82,7 +82,7 @@ describe('it refuses', () => {
     expect(await codeOf(jwt(MINUTE))).toBe(code);
   });
 
-  it('nobody for good because the API server was away', async () => {
+  it('no token permanently because the API server did not answer', async () => {
     answer = () => {
       throw new Error('connection refused');
     };
@@ -123,13 +123,13 @@ describe('it remembers', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('a token that nobody can read only as long as it is refused', async () => {
+  it('a token that cannot be parsed only as long as a refused one', async () => {
     await codeOf('opaque');
     await codeOf('opaque');
     expect(asked).toHaveLength(2);
   });
 
-  it('not more than it can hold, and no accepted one less because of many refused', async () => {
+  it('not more than its limit, and no fewer accepted tokens because of many refused ones', async () => {
     const good = jwt(60 * MINUTE);
     await codeOf(good);
     answer = () => ({ status: { authenticated: false } });

@@ -108,7 +108,7 @@ const verdictOf = ({ status: { authenticated, audiences, user } }: Answer): Verd
   return namespace && pod && podUid ? { namespace, pod, podUid } : 'unbound-token';
 };
 
-/** Milliseconds until the token ends by its own words; the API server has vouched for them. */
+/** Milliseconds until the token ends by its own claims, which the API server has verified. */
 const lifetimeOf = (token: string, nowMs: number): number => {
   try {
     const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');

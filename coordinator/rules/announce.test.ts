@@ -46,13 +46,13 @@ it('announces a missing label, once', () => {
   expect(announcements(status, status)).toEqual([]);
 });
 
-it('says nothing of what passes by itself', () => {
+it('records no Event for what passes by itself', () => {
   const pending = statusWith({ state: 'Pending', reason: 'Applying', message: 'on its way' });
   expect(announcements(undefined, pending)).toEqual([]);
   expect(announcements(inSync, pending)).toEqual([]);
 });
 
-it('says nothing of further pods with the same problem, nor when fewer have it', () => {
+it('records no Event for further pods with the same problem, nor when fewer have it', () => {
   const pods = ['a', 'b', 'c'].map((name) => target(name));
   const wrong = { state: 'Failed', reason: 'NameTaken', message: 'taken' } as const;
   const on = (count: number): RuleStatus => {
@@ -67,7 +67,7 @@ it('says nothing of further pods with the same problem, nor when fewer have it',
   expect(announcements(on(0), on(3))).toHaveLength(1);
 });
 
-it('says nothing of a pod that comes back, until another generation is on all pods', () => {
+it('records no Event for a pod that comes back, until another generation is on all pods', () => {
   const away = rollup(
     rule({ status: inSync }),
     [target('a', { ready: false })],

@@ -1,6 +1,6 @@
 /**
- * Which Events a change of status is worth: what somebody has to fix, and that all is well again. A cause is reported once, however many pods
- * come to it one after the other; a pod that goes and comes back is no news of its rules.
+ * Which Events a change of status is worth: what somebody has to fix, and that the problem has ended. A cause is reported once, however many pods
+ * come to it one after the other; a pod that goes away and comes back causes no Events of its rules.
  */
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';
 
@@ -11,7 +11,7 @@ type Before = { status: RuleStatus | undefined; applied: string | undefined };
 type Check = (now: RuleStatus, before: Before) => Announcement | undefined;
 
 export class Announcer {
-  /** By the rule's uid: a status that is out of sync does not tell. */
+  /** By the rule's uid: a status that is out of sync does not show it. */
   readonly #applied = new Map<string, string>();
 
   announcements(
@@ -60,7 +60,7 @@ const checks: readonly Check[] = [stalled, inSync, withoutPurpose];
 const conditionOf = (status: RuleStatus | undefined, type: ConditionType): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
-/** What has to be mended, without the pods that say so. */
+/** What has to be fixed, without the pods that report it. */
 const causesOf = (status: RuleStatus | undefined): string[] => {
   const stalled = conditionOf(status, 'Stalled');
   if (!status || !stalled) return [];

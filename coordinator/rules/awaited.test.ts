@@ -26,12 +26,12 @@ it('awaits the pods that can report, until they have', () => {
   expect([...awaited.uids]).toEqual(['uid-b']);
 });
 
-it('tells when the time is up, and awaits nobody any more', () => {
+it('calls back when the time is up, and awaits no pod any more', () => {
   timeUp();
   expect([told, awaited.uids.size]).toEqual([1, 0]);
 });
 
-it('has nothing to tell when all have reported', () => {
+it('does not call back when all have reported', () => {
   awaited.settle('uid-a');
   awaited.settle('uid-b');
   timeUp();

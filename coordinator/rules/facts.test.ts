@@ -55,19 +55,19 @@ beforeEach(() => {
   facts = new RuleFacts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
 });
 
-it('pods of another purpose have no part in a rule', () => {
+it('pods of another purpose do not count for a rule', () => {
   says('Applied');
   expect(namesFor({})).toEqual(['own']);
   expect(namesFor({ purpose: undefined })).toEqual([]);
 });
 
-it('a pod of another purpose that still speaks of a rule being deleted may hold it', async () => {
+it('a pod of another purpose that still reports a rule being deleted may have it', async () => {
   says('Applied');
   expect(namesFor({ deletedAt: 1 })).toEqual(['own', 'foreign']);
   expect(await facts.lookForTargets(rule({ deletedAt: 1, purpose: undefined }))).toEqual([foreign]);
 });
 
-it('unless it says that the rule is gone, or says nothing of it', () => {
+it('unless it reports the rule as removed, or not at all', () => {
   expect(namesFor({ deletedAt: 1 })).toEqual(['own']);
   says('Removed');
   expect(namesFor({ deletedAt: 1 })).toEqual(['own']);

@@ -1,4 +1,4 @@
-/** Gathers what is known of a rule at one moment and hands it to the pure functions that judge it. */
+/** Gathers what is known of a rule at one moment and passes it to the pure functions that decide. */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { confirms, decide, type Decision } from '../verdict/decide.ts';

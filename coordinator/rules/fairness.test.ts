@@ -78,7 +78,7 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
   return written.indexOf(one.metadata.uid);
 };
 
-it('the status of a rule waits for a few writes of another namespace, whatever that has queued', async () => {
+it('the status of a rule waits for a few writes of another namespace, however many are queued there', async () => {
   expect(await writesBefore(ruleObject({ namespace: 'one', uid: 'one' }))).toBeLessThan(A_FEW);
 });
 

@@ -53,7 +53,7 @@ it('adding it keeps those of others, and adds our finalizer to those that it has
   ]);
 });
 
-it("to release it takes off ours and ICN's, and leaves the others", async () => {
+it("releasing a rule removes our finalizer and ICN's, and leaves the others", async () => {
   const version = ruleWith(AGENTS_FINALIZER, SOMEBODYS, ...ICN_FINALIZERS);
   expect(await asked(removeOurFinalizers, version)).toEqual([[SOMEBODYS]]);
 });

@@ -1,10 +1,10 @@
-/** Puts our finalizer on a rule and takes it off. Nothing is decided here; every write can only hit the version that was judged. */
+/** Adds our finalizer to a rule and removes it. Nothing is decided here; every write can only hit the version that was judged. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { addFinalizer, removeFinalizers } from '#shared/kube/fenced.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
 import type { RuleVersion } from './rules.ts';
 
-/** ICN's go with ours: their controller is gone, and nobody else would take them off. */
+/** ICN's go with ours: their controller is gone, and nobody else would remove them. */
 const OURS: readonly string[] = [AGENTS_FINALIZER, ...ICN_FINALIZERS];
 
 /** Whether anything of ours keeps the rule from going. */

@@ -61,7 +61,7 @@ describe('a status can wait', () => {
   });
 });
 
-it('progress waits two seconds from the first that was not written', () => {
+it('progress waits two seconds from the first change that was not written', () => {
   const progress = new Progress();
   expect(progress.waitMs('rule-1', { before: undefined, now: none }, 10_000)).toBe(2_000);
   expect(progress.waitMs('rule-1', { before: undefined, now: some }, 11_500)).toBe(500);

@@ -145,13 +145,13 @@ const work = async (on: RuleObject, from: RuleObject = on): Promise<void> => {
   await expect.poll(() => reconciler.queued, { timeout: 5_000 }).toBe(0);
 };
 
-it('holds a rule before it says anything about it', async () => {
+it('adds the finalizer to a rule before it writes its status', async () => {
   await work(ruleObject({ finalizers: [] }));
   expect(writes).toEqual(['finalizers rule-1@1']);
   expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
 });
 
-it('holds a rule at once, and waits a little with what it says', async () => {
+it('adds the finalizer at once, and writes the status a little later', async () => {
   await work(ruleObject({ finalizers: [] }));
   expect(waits).toEqual([]);
   await work(stored!);
@@ -173,14 +173,14 @@ it('leaves the fields of a status that only the kind of the rule has as they are
   expect(writes).toHaveLength(1);
 });
 
-it('waits for what passes by itself before it says so', async () => {
+it('waits before it writes a problem that may pass by itself', async () => {
   watchedPods = [target('a')];
   await work(ruleObject());
   expect(waits.map(Math.round)).toEqual([100, 2_000]);
   expect(writes).toEqual(['status rule-1@1']);
 });
 
-it('says three times at once how a rule is that changes all the time, and then waits', async () => {
+it('writes the status of a rule that changes all the time three times at once, and then waits', async () => {
   stored = ruleObject();
   for (let generation = 2; generation <= 5; generation += 1) {
     newer = undefined;
@@ -199,14 +199,14 @@ it('writes a status once, and not again while nothing changes', async () => {
   expect(writes).toHaveLength(1);
 });
 
-it('knows what it wrote before the watch tells of it', async () => {
+it('knows its own write before the watch shows it', async () => {
   await work(ruleObject());
   await work(stored!, ruleObject());
   expect(writes).toHaveLength(1);
   expect(reads).toBe(0);
 });
 
-it('looks at what a pod speaks of that has lost its label', async () => {
+it('reconciles the rules that a pod without its label still reports', async () => {
   [stored, watched] = [ruleObject({ labels: {} }), ruleObject({ labels: {} })];
   const page = sentReport({ rules: [word({ uid: 'rule-1' })] });
   reports.accept('uid-a', page, { monotonic: 0, wall: 0 });
@@ -214,7 +214,7 @@ it('looks at what a pod speaks of that has lost its label', async () => {
   await expect.poll(() => writes).toEqual(['status rule-1@1']);
 });
 
-it('tells of a removal that stays blocked, once', async () => {
+it('records one Event for a removal that stays blocked', async () => {
   watchedPods = [target('a')];
   const asked = { deletionTimestamp: new Date().toISOString() };
   [stored, watched] = [ruleObject(asked), ruleObject(asked)];
@@ -224,8 +224,8 @@ it('tells of a removal that stays blocked, once', async () => {
   expect(events).toEqual(['RemovalBlocked']);
 });
 
-describe('a version that has been overtaken', () => {
-  it('is read anew, and the status made for what it is now', async () => {
+describe('an outdated version', () => {
+  it('is read again, and the status is computed for the current version', async () => {
     await work(ruleObject({ resourceVersion: '5', generation: 2 }), ruleObject());
     expect(writes).toEqual(['status rule-1@5']);
     expect(stored?.status).toMatchObject({ observedGeneration: 2 });
@@ -238,7 +238,7 @@ describe('a version that has been overtaken', () => {
     expect(stored).toBe(successor);
   });
 
-  it('that is gone is let be', async () => {
+  it('of a rule that is gone is ignored', async () => {
     stored = undefined;
     watched = ruleObject(deleting);
     reconciler.markRule('rule-1');
@@ -248,32 +248,32 @@ describe('a version that has been overtaken', () => {
 });
 
 describe('before the finalizer is removed', () => {
-  it("what ICN's controller holds it by goes, too, and what others hold it by stays", async () => {
+  it("ICN's finalizers are removed, too, and those of others stay", async () => {
     const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];
     await work(ruleObject({ ...deleting, finalizers }));
     expect(stored?.metadata.finalizers).toEqual(['example.com/other']);
   });
 
-  it('the pods are looked for past the watch', async () => {
+  it('the pods are read from the API server, past the watch', async () => {
     await work(ruleObject(deleting));
     expect(looks).toBe(1);
     expect(writes).toEqual(['finalizers rule-1@1']);
     expect(stored?.metadata.finalizers).toEqual([]);
   });
 
-  it('a pod that only that look has found keeps it, and is named', async () => {
+  it('a pod that only that look finds keeps it, and is named', async () => {
     livePods = [target('unseen')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');
     await expect.poll(() => writes).toEqual(['status rule-1@1']);
     expect(stored?.metadata.finalizers).toEqual([AGENTS_FINALIZER]);
     expect(stored?.status).toMatchObject({ outOfSync: [{ pod: 'unseen' }] });
-    // It is looked again by itself: no watch will tell when that pod goes.
+    // The look is repeated: no watch shows when that pod goes.
     livePods = [];
     await expect.poll(() => stored?.metadata.finalizers, { timeout: 5_000 }).toEqual([]);
   });
 
-  it('nobody is looked for while a known pod blocks', async () => {
+  it('no such look happens while a known pod blocks', async () => {
     watchedPods = [target('a')];
     [stored, watched] = [ruleObject(deleting), ruleObject(deleting)];
     reconciler.markRule('rule-1');

@@ -60,7 +60,7 @@ export class RulesController {
   readonly #deps: RulesControllerDeps;
   readonly #controller: Controller;
   /** The reason that was last given for a blocked deletion, by the rule's uid. */
-  readonly #blockedTold = new Map<string, string>();
+  readonly #blockedReported = new Map<string, string>();
   readonly #progress = new Progress();
   readonly #pace = new StatusPace();
   readonly #announcer = new Announcer();
@@ -97,7 +97,7 @@ export class RulesController {
 
   markRule(uid: string): void {
     const version = this.#deps.rules.get(uid);
-    // Until it has our finalizer, a rule can vanish while pods have it.
+    // Until it has our finalizer, a rule can disappear while pods have it.
     const urgent = version !== undefined && needsFinalizer(version.rule);
     this.#controller.mark(uid, urgent ? 0 : (version?.resource.coalesceMs ?? COALESCE_MS));
   }
@@ -106,7 +106,7 @@ export class RulesController {
     for (const uid of uids) this.markRule(uid);
   }
 
-  /** All rules that the pod has a part in: those of its purpose, and those that it still speaks of. */
+  /** All rules that the pod has a part in: those of its purpose, and those that it still reports. */
   markPod({ namespace, purpose, uid }: Target): void {
     const { rules, reports } = this.#deps;
     if (purpose !== undefined) this.markRules(rules.uidsOfPurpose(namespace, purpose));
@@ -122,7 +122,7 @@ export class RulesController {
     for (let attempt = 1; ; attempt += 1) {
       const version = this.#deps.rules.get(uid);
       if (!version) {
-        this.#blockedTold.delete(uid);
+        this.#blockedReported.delete(uid);
         this.#progress.settle(uid);
         this.#pace.forget(uid);
         this.#announcer.forget(uid);
@@ -138,7 +138,7 @@ export class RulesController {
     }
   }
 
-  /** False when the rule is gone; the watch will say so, too. */
+  /** False when the rule is gone; the watch will show that, too. */
   async #readAnew({ resource, rule }: RuleVersion, signal: AbortSignal): Promise<boolean> {
     const { client, rules } = this.#deps;
     const fresh = await find(client, resource, rule, { signal });
@@ -201,7 +201,7 @@ export class RulesController {
     log.info({ rule: nameOf(rule), uid: rule.uid }, 'finalizer of a rule removed');
   }
 
-  /** Milliseconds until there is something to say after all, when it can wait. */
+  /** Milliseconds until the status is written after all, when it can wait. */
   async #say(
     version: RuleVersion,
     facts: RuleFacts,
@@ -250,8 +250,8 @@ export class RulesController {
     const { conditions, message } = this.#deps.rules.get(rule.uid)?.rule.status ?? {};
     const reason = conditions?.find(({ type }) => type === 'Removed')?.reason;
     if (message === undefined || reason === undefined) return;
-    if (this.#blockedTold.get(rule.uid) === reason) return;
-    this.#blockedTold.set(rule.uid, reason);
+    if (this.#blockedReported.get(rule.uid) === reason) return;
+    this.#blockedReported.set(rule.uid, reason);
     this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
   }
 }

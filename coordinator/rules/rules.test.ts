@@ -22,7 +22,7 @@ afterEach(() => stop.abort());
 /** Watches as the API server would let it: `after` gives an event, and waits until it has come in. */
 const watching = async (tiesOf?: (object: RuleObject) => readonly string[]) => {
   const watch = new PassThrough();
-  let heard = Promise.withResolvers<void>();
+  let received = Promise.withResolvers<void>();
   const client = {
     list: async () => ({ items: [versionOf('1', 'lan1')], resourceVersion: '1' }),
     watch: async () => watch,
@@ -35,15 +35,15 @@ const watching = async (tiesOf?: (object: RuleObject) => readonly string[]) => {
     ...(tiesOf && { tiesOf }),
     clock: systemClock,
     log: silentLogger,
-    onChange: () => heard.resolve(),
+    onChange: () => received.resolve(),
   });
-  const listed = heard.promise;
+  const listed = received.promise;
   void rules.run(stop.signal);
   await listed;
   const after = async (type: string, object: RuleObject): Promise<void> => {
-    heard = Promise.withResolvers();
+    received = Promise.withResolvers();
     watch.write(`${JSON.stringify({ type, object })}\n`);
-    await heard.promise;
+    await received.promise;
   };
   return { rules, after };
 };
@@ -69,7 +69,7 @@ it('rules are found by the ties that they have now', async () => {
   expect(found()).toEqual([0, 0]);
 });
 
-it('an answer about a rule counts until the watch tells of a later version, whichever comes in first', async () => {
+it('an answer about a rule counts until the watch shows a later version, whichever arrives first', async () => {
   const { rules, after } = await watching();
   const known = (): string | undefined => rules.get('rule-1')?.object.metadata.resourceVersion;
   rules.learn(versionOf('9', 'lan1'));

@@ -1,5 +1,5 @@
 /**
- * Every rule CR of every kind and namespace, whatever its labels: one that loses its label must not vanish with our finalizer on.
+ * Every rule CR of every kind and namespace, whatever its labels: one that loses its label must not be forgotten while it has our finalizer.
  * Knows our own writes before the watch tells of them, so that nothing is decided on what we have just changed.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -16,7 +16,7 @@ import { ruleOf, type Rule } from '../verdict/rule.ts';
 
 export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs' | 'status'>;
 
-/** A version of a rule CR, and what we make of it. */
+/** A version of a rule CR, and what is computed from it. */
 export type RuleVersion = { resource: WatchedKind; object: RuleObject; rule: Rule };
 
 export type RulesOptions = {
@@ -116,7 +116,7 @@ export class Rules {
     } else {
       const watched = this.#version(resource, object);
       this.#entries.set(uid, { watched, newer: undefined });
-      // Most events tell of a status; the spec would be parsed for each.
+      // Most events are about a status; the spec would be parsed for each.
       if (!old || !sameTies(old, object)) this.#index.set(uid, this.#keysOf(watched));
     }
     this.#options.onChange(uid, type === 'deleted');

@@ -20,7 +20,7 @@ it('a status is written three times at once, then once a second, and at once aga
   expect(pace.waitMs('a', raised, 9_000)).toBe(0);
 });
 
-it('that a rule is in sync no more is written at once', () => {
+it('a rule that is no longer in sync is written at once', () => {
   const pace = new StatusPace();
   for (let write = 0; write < 9; write += 1) pace.written('a', 0);
   expect(pace.waitMs('a', { before: good, now: bad }, 0)).toBe(0);

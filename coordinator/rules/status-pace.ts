@@ -1,6 +1,6 @@
 /**
  * How often the status of one rule is written: a few times at once, then once a second, so that a rule that flaps does not keep the API
- * server busy. That a rule is in sync no more is never held up; that it is again counts.
+ * server busy. That a rule is no longer in sync is never delayed; that it is in sync again counts.
  */
 import type { RuleStatus } from '#shared/protocol/status.ts';
 

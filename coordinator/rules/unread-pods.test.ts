@@ -6,7 +6,7 @@ const verified = (last: number) =>
   report([], { clock: { ...clockOfRun(0), verified: { since: NOW - 60_000, last } } });
 const restarted = target('a', { othersStartedAt: NOW });
 
-it('tells once that the agent has looked at OpenWRT since a container started', () => {
+it('reports once that the agent has looked at OpenWRT since a container started', () => {
   let said = verified(NOW - 500);
   const pods = new UnreadPods({ of: () => said });
   expect(pods.note(target('a'))).toBe(false);
@@ -15,7 +15,7 @@ it('tells once that the agent has looked at OpenWRT since a container started', 
   expect([pods.note(restarted), pods.note(restarted)]).toEqual([true, false]);
 });
 
-it('tells nothing of a pod that is gone', () => {
+it('reports nothing for a pod that is gone', () => {
   let said = verified(NOW - 500);
   const pods = new UnreadPods({ of: () => said });
   pods.note(restarted);
@@ -24,7 +24,7 @@ it('tells nothing of a pod that is gone', () => {
   expect(pods.note(restarted)).toBe(false);
 });
 
-it('tells once that a report is of the run of the agent that the pod shows', () => {
+it('reports once that a report is from the run of the agent that the pod shows', () => {
   const sent = (sentAt: number) => report([], { clock: { startedAt: NOW - 300, sentAt } });
   let said = sent(NOW + 500);
   const pods = new UnreadPods({ of: () => said });

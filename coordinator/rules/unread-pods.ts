@@ -1,6 +1,6 @@
 /**
  * The pods whose reports do not count: a container has started since their agents looked at OpenWRT, or since they were sent. A report that
- * counts after one that did not is news of all rules of the pod, whatever else it says.
+ * counts after one that did not concerns all rules of the pod, whatever else it says.
  */
 import type { Target } from '../cnf/target.ts';
 import type { Reports } from '../reports/reports.ts';
@@ -15,7 +15,7 @@ export class UnreadPods {
     this.#reports = reports;
   }
 
-  /** The pod has changed, or its agent has reported. True when what it says counts by now, and did not before. */
+  /** The pod has changed, or its agent has reported. True when its report counts now, and did not before. */
   note(target: Target): boolean {
     const report = this.#reports.of(target.uid);
     const counts =

@@ -46,7 +46,7 @@ const outcome = (
 };
 
 describe('claimsOf', () => {
-  it('gives each port and each family a rule', () => {
+  it('makes a rule for each port and each address family', () => {
     const dual = service('web', {
       clusterIps: ['10.96.0.1', 'fd00::1'],
       ports: [
@@ -62,7 +62,7 @@ describe('claimsOf', () => {
     ]);
   });
 
-  it('gives Services of one name in two namespaces rules of their own', () => {
+  it('makes separate rules for Services of one name in two namespaces', () => {
     const other = service('web', {
       namespace: 'office',
       uid: 'other',
@@ -73,7 +73,7 @@ describe('claimsOf', () => {
     expect(outcome([service('web'), same]).rules).toHaveLength(2);
   });
 
-  it('has nothing to say of a Service that wants none', () => {
+  it('ignores a Service that does not ask to be exposed', () => {
     const none = service('web', { expose: 'none' });
     expect(outcome([none], { allTo: 'edge/cnf-1' })).toEqual({
       rules: [],
@@ -171,7 +171,7 @@ describe('claimsOf', () => {
     expect(rules).toHaveLength(1);
   });
 
-  it('a Service gets no port that is reserved, and its others', () => {
+  it('a Service gets none of the reserved ports, and all its others', () => {
     const ports = [22, 500, 80].flatMap((port) =>
       ['TCP', 'UDP'].map((protocol) => ({ port, protocol })),
     );
@@ -206,7 +206,7 @@ describe('claimsOf', () => {
     expect(outcome([service('a'), service('b', changes)]).rules).toHaveLength(2);
   });
 
-  it('comes to the same whatever the order, and no claim is granted twice', () => {
+  it('gives the same result in any order, and grants no claim twice', () => {
     const services = fc.uniqueArray(
       fc.record({
         name: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),

@@ -1,6 +1,6 @@
 /**
- * Which FirewallDNATs all Services together ask for. Pure: the same Services give the same rules in whatever order they come. A zone's
- * port can be had once; the oldest Service has it.
+ * Which FirewallDNATs all Services together ask for. Pure: the same Services give the same rules in whatever order they come. A port of a zone
+ * can be given to one Service only; the oldest has it.
  */
 import { createHash } from 'node:crypto';
 import { isIPv6 } from 'node:net';
@@ -37,9 +37,9 @@ export type NoteReason = 'NotExposed' | 'NoCnf' | 'PortTaken';
 export type Claims = {
   /** By `namespace/name` of the FirewallDNAT. */
   wanted: ReadonlyMap<string, WantedRule>;
-  /** By uid of the Service; those without a word have none. */
+  /** By uid of the Service; those without a problem have none. */
   notes: ReadonlyMap<string, readonly Note[]>;
-  /** Uids of Services whose CNF is not known now: what they have stays. */
+  /** Uids of Services whose CNF is not known now: their rules stay. */
   undecided: ReadonlySet<string>;
 };
 
@@ -105,7 +105,7 @@ const placeOf = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
   return 'reason' in place ? place : (refusalOf(place, service, cnfs) ?? place);
 };
 
-/** `allTo` is said by who runs the cluster. What a Service says of another namespace needs the consent of the CNF. */
+/** Whoever runs the cluster sets `allTo`. A Service that names a CNF of another namespace needs that CNF's consent. */
 const refusalOf = (place: Place, service: Service, cnfs: Cnfs): Note | undefined => {
   const { namespace, purpose } = place;
   const from = service.namespace;

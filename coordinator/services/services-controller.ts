@@ -137,7 +137,7 @@ export const createServicesController = (deps: ServicesDeps): ServicesController
     if (object) deps.record({ object, type: 'Warning', reason: 'NotExposed', message });
   };
 
-  /** Each word once, not with every look. */
+  /** Each problem once, not with every look. */
   const tell = (all: readonly KeptService[]): void => {
     for (const object of all) {
       const { uid } = object.metadata;

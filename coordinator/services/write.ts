@@ -38,7 +38,7 @@ export const bringRule = async (
   return there && !isServiceRule(there) ? 'taken' : outcome;
 };
 
-/** The purpose of a rule cannot change: agents of the other CNF would never hear that it is gone. */
+/** The purpose of a rule cannot change: agents of the other CNF would never see that it is gone. */
 const isOfAnotherCnf = (present: RuleObject | undefined, { purpose }: WantedRule): boolean =>
   present !== undefined && present.metadata.labels?.[PURPOSE_LABEL] !== purpose;
 

@@ -1,4 +1,4 @@
-/** Conditions whose `lastTransitionTime` tells the truth: it moves only when the status of the condition does. */
+/** Conditions whose `lastTransitionTime` changes only when the status of the condition does. */
 import {
   MAX_CONDITION_MESSAGE,
   type Condition,

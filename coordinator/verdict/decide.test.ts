@@ -32,7 +32,7 @@ const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decis
 describe('a rule that is being deleted goes', () => {
   const cases: Record<string, Partial<PodFacts>[]> = {
     'when no pod is left': [],
-    'when each pod said that it is gone': [
+    'when each pod reported it as removed': [
       { report: removed },
       { target: target('b'), report: removed },
     ],
@@ -40,13 +40,13 @@ describe('a rule that is being deleted goes', () => {
       { target: target('b', { agent: { state: 'missing' } }) },
       { report: removed },
     ],
-    'whatever a finished pod said': [
+    'whatever a finished pod reported': [
       { target: target('b', { finished: true }), report: report([word()]) },
     ],
     'when a pod is stuck before its agent ever started': [
       { target: target('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
     ],
-    'when the agent said so and fell silent': [
+    'when the agent reported so and is silent now': [
       {
         report: {
           ...removed,
@@ -54,7 +54,7 @@ describe('a rule that is being deleted goes', () => {
         },
       },
     ],
-    'when the agent that runs since the last restart said so': [
+    'when the agent that runs since the last restart reported so': [
       {
         target: target('b', { agent: { state: 'started', startedAt: startOfRun(3) } }),
         report: { ...removed, clock: clockOfRun(3) },
@@ -82,11 +82,11 @@ describe('a rule that is being deleted stays', () => {
       reason: 'NotConfirmed',
       says: 'the agent has not reported that the rule is removed',
     },
-    'while only its namesake is said to be gone': {
+    'while only another rule of its name is reported as removed': {
       pod: { report: report([word({ uid: 'rule-0', state: 'Removed', reason: 'Removed' })]) },
       reason: 'NotConfirmed',
     },
-    'while another version of it is said to be gone': {
+    'while only another version of it is reported as removed': {
       pod: { report: report([word({ revision: 'r1', state: 'Removed', reason: 'Removed' })]) },
       reason: 'NotConfirmed',
       says: 'the agent has confirmed another version of the rule',
@@ -138,7 +138,7 @@ describe('a rule that is being deleted stays', () => {
     });
   });
 
-  it('for some seconds, while a kubelet may have started an agent without saying so yet', () => {
+  it('for some seconds, while a kubelet may have started an agent without having reported it', () => {
     const starting = {
       target: target('a', { agent: { state: 'never-started', scheduled: true } }),
     };
@@ -163,7 +163,7 @@ describe('time alone may change the decision', () => {
   };
   const started = { target: target('b'), report: report([word()]) };
   it.each<[string, Partial<PodFacts>[], number, number | undefined]>([
-    ['once kubelets must have told of the agents', [starting, started], 4_000, 6_000],
+    ['once kubelets must have reported the agents', [starting, started], 4_000, 6_000],
     ['not where all agents have started', [started], 4_000, undefined],
     ['not when that time is over', [starting], STARTED_UNSEEN_MS, undefined],
     ['not long after', [starting], 60_000, undefined],
@@ -191,14 +191,14 @@ describe('whatever is known', () => {
   const harmless = ({ target: pod, report: said }: PodFacts): boolean =>
     pod.finished || pod.agent.state === 'missing' || (pod.agent.state === 'never-started' && !said);
 
-  it('the rule goes only when every pod that may hold it has confirmed by its current boot, and then it does', () => {
+  it('the rule goes exactly when every pod that may have it has confirmed by its current boot', () => {
     check((pods) => {
       const expected = pods.every((pod) => harmless(pod) || confirmed(pod));
       expect(decideFor(pods).remove).toBe(expected);
     });
   });
 
-  it('a blocker is named exactly when it does not go', () => {
+  it('a blocker is named exactly when the rule stays', () => {
     check((pods) => {
       const { remove, blockers, candidates } = decideFor(pods);
       expect(blockers.length === 0).toBe(remove);
@@ -209,10 +209,10 @@ describe('whatever is known', () => {
   it('one confirmation more never blocks, one pod more never unblocks', () => {
     check((pods) => {
       const before = decideFor(pods);
-      const moreSaid = pods.map((pod, index) =>
+      const moreReported = pods.map((pod, index) =>
         index === 0 ? { ...pod, report: { ...removed, clock: clockOfRun(9) } } : pod,
       );
-      expect(!before.remove || decideFor(moreSaid).remove).toBe(true);
+      expect(!before.remove || decideFor(moreReported).remove).toBe(true);
       const morePods = [...pods, { target: target('zz'), report: undefined, awaited: false }];
       expect(decideFor(morePods).remove).toBe(false);
     });

@@ -1,5 +1,5 @@
 /**
- * Whether a rule that is being deleted may go. It may not while any pod could still hold it: each has to have said, by the agent
+ * Whether a rule that is being deleted may go. It may not while any pod could still have it: each has to have reported, by the agent
  * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
  */
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';

@@ -1,4 +1,4 @@
-/** Whether a rule has cut its CNF off: said by an agent, and kept as long as the rule asks for the same, since pods that start must not try again. */
+/** Whether a rule has cut its CNF off: reported by an agent, and kept as long as the rule asks for the same, since pods that start must not try again. */
 import type { Reason } from '#shared/protocol/reasons.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { PodReport } from './pod-report.ts';

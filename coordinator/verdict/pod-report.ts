@@ -1,4 +1,4 @@
-/** The last word of a pod's agent, as roll-up and finalizers see it. */
+/** The last report of a pod's agent, as roll-up and finalizers see it. */
 import type { OpenwrtState, ReportClock, RuleReport } from '#shared/protocol/report.ts';
 
 export type RuleWord = RuleReport & {
@@ -8,9 +8,9 @@ export type RuleWord = RuleReport & {
 
 export type PodReport = {
   bootId: string;
-  /** Undefined: the agent, or the coordinator that it spoke to before, knows no version but 1. */
+  /** Undefined: the agent, or the coordinator that it reported to before, knows no version but 1. */
   clock: ReportClock | undefined;
-  /** Why what is said of OpenWRT may not hold any more; '' when it does. */
+  /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
   /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
   receivedAt: { monotonic: number; wall: number };

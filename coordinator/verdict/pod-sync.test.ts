@@ -58,7 +58,7 @@ describe('a pod with two rules', () => {
   });
 });
 
-it('a pod has all of no rules, and need not have one that is being deleted', () => {
+it('a pod without rules has all of them, and need not have one that is being deleted', () => {
   expect(podSync([], a, undefined, context()).inSync).toBe(true);
   const deleted = rule({ deletedAt: NOW });
   expect(podSync([deleted], a, undefined, context()).inSync).toBe(true);
@@ -83,7 +83,7 @@ describe('whatever is known', () => {
     );
   });
 
-  it('a pod is in sync with several rules when it is with each', () => {
+  it('a pod is in sync with several rules exactly when it is with each', () => {
     fc.assert(
       fc.property(fc.array(anyRule, { maxLength: 3 }), podFacts, (rules, pods) => {
         const { targets, reports, awaited } = factsOf(pods);

@@ -1,6 +1,6 @@
 /**
  * Whether one live pod has a rule, and if not, why: an ordered list of small checks, of which the first that finds something
- * speaks. Nothing is taken as applied unless a fresh report of a ready pod says so for this very uid and revision.
+ * gives the answer. Nothing is taken as applied unless a fresh report of a ready pod says so for this very uid and revision.
  */
 import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
@@ -13,7 +13,7 @@ import { timestamp } from './wording.ts';
 export type Problem = {
   reason: string;
   message: string;
-  /** The agent says that somebody has to change something. */
+  /** The agent reports that somebody has to change something. */
   failed: boolean;
 };
 
@@ -27,7 +27,7 @@ export type PodVerdict = {
   kernelUnread?: string | undefined;
   /** Its agent changes nothing, whether or not the pod has the rule. */
   paused?: boolean;
-  /** When the pod's agent first said so, wall-clock milliseconds. */
+  /** When the pod's agent first reported so, wall-clock milliseconds. */
   since: number | undefined;
 };
 
@@ -71,7 +71,7 @@ const unreadIn = (word: RuleWord | undefined): string | undefined =>
 export const isCurrent = ({ status, generation }: Rule): boolean =>
   status?.observedGeneration === generation;
 
-/** Nothing known speaks against the pod: this coordinator is only too young to have received its report. */
+/** No problem of the pod is known: this coordinator has only just started, and not received its report yet. */
 export const isAwaited = (
   target: Target,
   report: PodReport | undefined,
@@ -102,7 +102,7 @@ export const isSilent = (
 export const silence = (report: PodReport): string =>
   `the agent has not reported since ${timestamp(report.receivedAt.wall)}`;
 
-/** What a rule's author can mend comes before what an operator can; what passes by itself comes last. */
+/** What a rule's author can fix comes before what an operator can; what passes by itself comes last. */
 const checks: readonly Check[] = [
   ({ target }) =>
     target.agent.state === 'missing'

@@ -49,7 +49,7 @@ const roll = (
 const inSyncStatus = roll([{ report: applied }, { target: b, report: applied }]);
 
 describe('a rule that all live pods have', () => {
-  it('is in sync, in the words of the seed, of ICN and of Kubernetes', () => {
+  it('is in sync, in the fields of the seed, of ICN and of Kubernetes', () => {
     expect(inSyncStatus).toStrictEqual({
       observedGeneration: 2,
       inSync: true,
@@ -109,7 +109,7 @@ describe('a rule that all live pods have', () => {
     expect(types).toEqual(['Ready', 'KernelRead', 'Paused']);
   });
 
-  it('was applied when the last pod first said so', () => {
+  it('was applied when the last pod first reported so', () => {
     const later = report([word({ since: NOW - 2_000 })]);
     const status = roll([{ report: applied }, { target: b, report: later }]);
     expect(status.appliedTime).toBe('2026-01-02T03:04:03Z');
@@ -126,8 +126,8 @@ describe('a rule that all live pods have', () => {
 });
 
 describe('a live pod that', () => {
-  type Trouble = { pod: Partial<PodFacts>; reason: string; says: RegExp; stalled?: boolean };
-  const troubles: Record<string, Trouble> = {
+  type Problem = { pod: Partial<PodFacts>; reason: string; says: RegExp; stalled?: boolean };
+  const problems: Record<string, Problem> = {
     'is not ready': {
       pod: {
         target: target('b', { ready: false, notReady: 'container sdewan is not ready' }),
@@ -146,7 +146,7 @@ describe('a live pod that', () => {
       reason: 'AgentStarting',
       says: /b: the agent has not reported yet/,
     },
-    'has fallen silent': {
+    'is silent': {
       pod: {
         target: b,
         report: report([word()], {
@@ -181,7 +181,7 @@ describe('a live pod that', () => {
       reason: 'OpenwrtUnreachable',
       says: /b: OpenWRT does not answer the agent, or refuses its login$/,
     },
-    'says what was so before a container of it restarted': {
+    'reported before one of its containers restarted': {
       pod: {
         target: target('b', { othersStartedAt: NOW - 500 }),
         report: report([word()], {
@@ -219,7 +219,7 @@ describe('a live pod that', () => {
       reason: 'NotWatching',
       says: /b: the agent cannot watch FirewallRule/,
     },
-    'was told to leave out the kind': {
+    'is configured to leave out the kind': {
       pod: {
         target: target('b', { withoutKinds: ['FirewallRule'] }),
         report: report([], { unwatchedKinds: ['FirewallRule'] }),
@@ -248,10 +248,10 @@ describe('a live pod that', () => {
     },
   };
 
-  it.each(Object.entries(troubles))(
+  it.each(Object.entries(problems))(
     '%s takes the rule out of sync and is named',
-    (_name, trouble) => {
-      const status = roll([{ report: applied }, trouble.pod], { status: inSyncStatus });
+    (_name, problem) => {
+      const status = roll([{ report: applied }, problem.pod], { status: inSyncStatus });
       expect(status).toMatchObject({
         inSync: false,
         state: 'Trying to apply',
@@ -260,11 +260,11 @@ describe('a live pod that', () => {
       expect(status).not.toHaveProperty('appliedVersion');
       expect(status).not.toHaveProperty('appliedTime');
       expect(status).not.toHaveProperty('appliedGeneration');
-      expect(status.message).toMatch(trouble.says);
-      expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: trouble.reason }]);
-      expect(readyOf(status)).toMatchObject({ status: 'False', reason: trouble.reason });
+      expect(status.message).toMatch(problem.says);
+      expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: problem.reason }]);
+      expect(readyOf(status)).toMatchObject({ status: 'False', reason: problem.reason });
       const isStalled = status.conditions?.some(({ type }) => type === 'Stalled');
-      expect(isStalled).toBe(trouble.stalled === true);
+      expect(isStalled).toBe(problem.stalled === true);
     },
   );
 
@@ -326,7 +326,7 @@ describe('pods that do not count', () => {
   });
 });
 
-describe('a rule that belongs nowhere yet', () => {
+describe('a rule without a CNF', () => {
   it('waits for its CNF', () => {
     const status = roll([]);
     expect(status).toMatchObject({ inSync: false, pods: { summary: '0/0' } });
@@ -334,7 +334,7 @@ describe('a rule that belongs nowhere yet', () => {
     expect(status.message).toBe('no pod in namespace edge has the label sdewanPurpose=cnf-1');
   });
 
-  it('has the reason that its label is missing', () => {
+  it('without a label has that as its reason', () => {
     const status = roll([], { purpose: undefined });
     expect(status).toMatchObject({ inSync: false, state: 'Unknown status' });
     expect(status.message).toContain('has no label sdewanPurpose');
@@ -372,7 +372,7 @@ it('names ten pods, groups those with the same problem, and counts all', () => {
 describe('after a start of the coordinator', () => {
   const awaiting = [{ awaited: true }, { target: b, awaited: true }];
 
-  it('nothing is lowered while a pod has time left to report', () => {
+  it('a rule stays in sync while a pod has time left to report', () => {
     expect(roll(awaiting, { status: inSyncStatus })).toEqual(inSyncStatus);
     const half = roll([{ report: applied }, { target: b, report: report([]) }]);
     expect(roll(awaiting, { status: half })).toEqual(half);
@@ -381,7 +381,7 @@ describe('after a start of the coordinator', () => {
     );
   });
 
-  it('a pod that may still hold a deleted rule is waited for, and of other rules it is not', () => {
+  it('a pod that may still have a deleted rule is waited for, and for other rules it is not', () => {
     const going = { target: target('b', { terminating: true }), awaited: true };
     const finished = { ...going, target: target('b', { finished: true }) };
     const deletedAt = NOW - 30_000;
@@ -398,12 +398,12 @@ describe('after a start of the coordinator', () => {
     expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: 'AgentMissing' }]);
   });
 
-  it('a status that tells nothing of pods or conditions is written anew', () => {
+  it('a status without pods or conditions is written again', () => {
     const status = { observedGeneration: 2, inSync: false };
     expect(roll(awaiting, { status })).toMatchObject({ pods: { summary: '0/2' } });
   });
 
-  it('what is known to be wrong is said at once', () => {
+  it('a known problem is reported at once', () => {
     const unready = { target: target('b', { ready: false, notReady: 'gone bad' }), awaited: true };
     const status = roll([{ awaited: true }, unready], { status: inSyncStatus });
     expect(status).toMatchObject({ inSync: false, pods: { summary: '1/2' } });
@@ -417,7 +417,7 @@ describe('after a start of the coordinator', () => {
     });
   });
 
-  it('the time is up some day', () => {
+  it('the wait ends', () => {
     expect(roll([{}, { target: b }], { status: inSyncStatus }).inSync).toBe(false);
   });
 });
@@ -510,7 +510,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('feeding a status back changes nothing', () => {
+  it('a second roll-up on its own status changes nothing', () => {
     check((subject, pods) => {
       const once = rollFacts(subject, pods);
       expect(rollFacts({ ...subject, status: once }, pods)).toEqual(once);
@@ -523,7 +523,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('a heartbeat moves no time', () => {
+  it('a heartbeat changes no time', () => {
     check((subject, pods) => {
       const status = rollFacts(subject, pods);
       const later = pods.map((pod) => ({
@@ -563,13 +563,13 @@ describe('while an agent doubts that its OpenWRT has what it had', () => {
     rollup(rule({ status: before }), [a], reportsOf([[a, said]]), context());
   const inSync = statusOf(undefined, applied);
 
-  it('what is in sync stays so, until the agent says more', () => {
+  it('what is in sync stays so, until the agent reports more', () => {
     expect(statusOf(inSync)).toEqual(inSync);
     const lost = word({ state: 'Pending', reason: 'OpenwrtUnread', message: 'it has restarted' });
     expect(statusOf(inSync, report([lost], { doubt: 'it has restarted' })).inSync).toBe(false);
   });
 
-  it('nothing comes in sync: not what never was, what was lowered, or another generation', () => {
+  it('nothing becomes in sync: not what never was, what was out of sync, or another generation', () => {
     expect(statusOf(undefined).inSync).toBe(false);
     const lowered = rollup(
       rule({ status: inSync }),
@@ -598,7 +598,7 @@ describe('a rule that has cut a pod off', () => {
   };
   const status = roll([{ report: lost }, { target: b, report: applied }]);
 
-  it('is Stalled, and its status says of which CNF and as what', () => {
+  it('is Stalled, and its status has the CNF and the revision', () => {
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'LostConnectivity' });
     expect(status.lostConnectivity).toEqual(entry);
   });
@@ -621,7 +621,7 @@ describe('a rule that has cut a pod off', () => {
     );
   });
 
-  it('does not say so of the removal of one', () => {
+  it('has no such entry for a removal', () => {
     const removal = roll([{ report: lost }], { deletedAt: NOW });
     expect(removal).not.toHaveProperty('lostConnectivity');
   });

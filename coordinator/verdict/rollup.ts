@@ -1,5 +1,5 @@
 /**
- * The status of a rule out of everything that is known of its pods. Here the truth is made: `inSync` is true only when each live
+ * The status of a rule out of everything that is known of its pods. `inSync` is true only when each live
  * pod is ready and freshly reports this very revision. Pure; the same facts give the same status, and feeding a status back changes nothing.
  */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
@@ -42,7 +42,7 @@ const statusOf = (
     .filter((target) => !target.finished && !target.terminating && !strangers.has(target))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
-  // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is looked at anew.
+  // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is computed anew.
   const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
   if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)
     return rule.status;
@@ -102,7 +102,7 @@ const kernelUnread = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   return [{ type: 'KernelRead', status: 'False', reason: 'AppliedInFiles', message }];
 };
 
-/** In sync or not: nothing that happens to the rule on these pods is mended. */
+/** In sync or not: no drift of the rule on these pods is repaired. */
 const paused = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   const reason = 'Paused';
   const pods = verdicts.filter((verdict) => verdict.paused === true);

@@ -1,5 +1,5 @@
 /**
- * Whether a container of the pod, of which one is OpenWRT's, has started since the agent looked at OpenWRT: what is said of it was so before.
+ * Whether a container of the pod, of which one is OpenWRT's, has started since the agent looked at OpenWRT: its report is about the time before that.
  * The kubelet gives whole seconds of the clock that the agent has, too: only what was found after that second was found after the start.
  * The agent reports when its looks come to such a second (`agent/report/trust.ts`), so nobody waits for a heartbeat.
  */
@@ -8,7 +8,7 @@ import type { PodReport } from './pod-report.ts';
 
 const SECOND_MS = 1_000;
 
-/** What is said of it; undefined: no container has, or nothing can be known of it. */
+/** The problem; undefined: no container has, or that cannot be known. */
 export const unreadSince = (
   { clock }: Pick<PodReport, 'clock'>,
   { othersStartedAt }: Pick<Target, 'othersStartedAt'>,

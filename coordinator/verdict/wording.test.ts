@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describePods, rankOf, truncated } from './wording.ts';
 
-it('what an agent refuses comes first, then what somebody can fix, then what passes without action', () => {
+it('reasons are ordered: what an agent refuses, then what somebody can fix, then what passes by itself', () => {
   const inOrder = [
     { reason: 'Applying', failed: true },
     { reason: 'AgentSilent' },

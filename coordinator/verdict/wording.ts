@@ -1,4 +1,4 @@
-/** How statuses speak of pods: short, names first, the same facts always in the same words. */
+/** How statuses name pods: short, names first, the same facts always in the same words. */
 import type { PodProblem } from '#shared/protocol/status.ts';
 
 /** Pods named in one sentence; a status lists up to ten. */

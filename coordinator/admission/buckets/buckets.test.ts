@@ -24,7 +24,7 @@ describe('patterns', () => {
     expect(matchesPattern(pattern, text)).toBe(matches);
   });
 
-  it('mean what the same regular expression means', () => {
+  it('match what the equivalent regular expression matches', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 8 });
     const texts = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 8 });
     fc.assert(
@@ -35,7 +35,7 @@ describe('patterns', () => {
     );
   });
 
-  it('take no time that a role could abuse', () => {
+  it('are matched in linear time, whatever the pattern', () => {
     const started = performance.now();
     matchesPattern('*a'.repeat(5_000), 'a'.repeat(4_000));
     expect(performance.now() - started).toBeLessThan(500);
@@ -59,7 +59,7 @@ describe('the permission annotation', () => {
   });
 });
 
-describe('whose roles they are', () => {
+describe('the roles of a user', () => {
   const role = (name: string): Role => ({
     metadata: { name, annotations: { 'sdewan-bucket-type-permission': '{"*":["*"]}' } },
   });
@@ -249,7 +249,7 @@ describe('bucket permissions', () => {
       expect(refusal?.message).toContain(part);
   });
 
-  it('know no other types than those of the list, whoever asks', () => {
+  it('refuse types that are not in the list, for every user', () => {
     const user = { username: 'root', groups: ['system:masters'] };
     const unknown = change({ after: labelled('bsaic'), user });
     expect(bucketTypeIsKnown(unknown, facts(), context)?.message).toContain('"app-intent"');

@@ -1,6 +1,6 @@
 /**
  * Verb `use` on resource `buckettypes`, which exists for RBAC alone: who writes or binds a role that grants it needs it himself, by RBAC's own
- * check against escalation. An annotation of a role is guarded by nothing.
+ * check against escalation. RBAC does not check annotations of a role.
  */
 import * as z from 'zod';
 
@@ -33,7 +33,7 @@ export const grantsUse = (rules: readonly PolicyRule[], plural: string, type: st
   );
 };
 
-/** Those that can have a say in it. */
+/** Those that can matter for it. */
 export const rulesOfUse = (rules: readonly PolicyRule[]): PolicyRule[] =>
   rules
     .filter(

@@ -9,7 +9,7 @@ import type { BucketGrant, Check, RuleChange, User } from './check.ts';
 
 export const isMaster = ({ groups }: User): boolean => groups.includes('system:masters');
 
-/** Also for `system:masters`, on what the request brings in: a misspelt type would lock everybody else out. */
+/** Also for `system:masters`, on types that the request adds: a misspelt one would lock everybody else out. */
 export const bucketTypeIsKnown: Check = ({ before, after }, _facts, { bucketTypes }) => {
   const type = after?.metadata.labels?.[BUCKET_TYPE_LABEL];
   if (type === undefined || type === before?.metadata.labels?.[BUCKET_TYPE_LABEL]) return undefined;

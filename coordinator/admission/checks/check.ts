@@ -55,5 +55,5 @@ export type Check = (
   context: CheckContext,
 ) => AdmissionRefusal | undefined;
 
-/** Which facts a check reads, so that the rest is not asked for. */
+/** Which facts a check reads, so that the others are not looked up. */
 export type FactName = keyof Facts;

@@ -78,13 +78,13 @@ describe('references', () => {
     expect(referencesExist(create, both, context)).toBeUndefined();
   });
 
-  it('to what is being deleted do not count', () => {
+  it('to a rule that is being deleted count as missing', () => {
     const create = change({ after: reject('a') });
     const refusal = referencesExist(create, facts({ rules: [zone('lan1', going)] }), context);
     expect(refusal?.reason).toBe('UnknownReference');
   });
 
-  it('may be in the form that OpenWRT has', () => {
+  it('may use the name as OpenWRT has it', () => {
     const create = change({ after: reject('a', { src: 'lan_1' }) });
     expect(referencesExist(create, facts({ rules: [zone('lan-1')] }), context)).toBeUndefined();
   });
@@ -181,7 +181,7 @@ describe('a place that each reload of mwan3 clears', () => {
     ['FirewallSNAT', { ...SNAT, src: 'lan', src_ip: '10.0.0.1' }, 'whichever zone they come from'],
     ['IpsecProposal', { encryption_algorithm: 'aes128' }, 'spec.dh_group: without it'],
   ])(
-    'a %s (%j) that may not do what its author means is allowed as well, with a warning',
+    'a %s (%j) that may not do what its author intends is allowed, with a warning',
     (kind, spec, warning) => {
       const expected = [expect.stringMatching(warning)];
       expect(cautionsOf(kind, spec)).toEqual(referenceModes.map(() => expected));

@@ -1,4 +1,4 @@
-/** What CRs say of one another: a reference needs its target, and a target that is used stays. */
+/** References between CRs: a reference needs its target, and a target that is used stays. */
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { Reference } from '#shared/resources/kind.ts';
@@ -17,7 +17,7 @@ export const referencesExist: Check = ({ after, specChanged, purpose }, { rules 
   };
 };
 
-/** Users that are being deleted themselves do not hold it. */
+/** Users that are being deleted themselves do not keep it. */
 export const isUnused: Check = ({ operation, before, kind, name }, { rules }) => {
   if (operation !== 'DELETE' || before === undefined) return undefined;
   const key = keyOf(kind.kind, name);
@@ -34,7 +34,7 @@ export const isUnused: Check = ({ operation, before, kind, name }, { rules }) =>
   };
 };
 
-/** Objects in caches never change, and parsing thousands of specs for each deletion would be felt. */
+/** Objects in caches never change, and parsing thousands of specs for each deletion would be slow. */
 const references = new WeakMap<RuleObject, readonly Reference[]>();
 
 const knownReferencesOf = (rule: RuleObject): readonly Reference[] => {

@@ -23,7 +23,7 @@ export const metadataIsValid: Check = ({ operation, before, after, kind }) => {
   if (after === undefined) return undefined;
   const problem = checkMetadata(kind, after);
   if (problem === undefined) return undefined;
-  // What was wrong before must not hold up somebody who changes something else.
+  // What was wrong before must not block a change of something else.
   if (operation === 'UPDATE' && before && checkMetadata(kind, before)) return undefined;
   return {
     reason: problem.reason === 'NameTooLong' ? 'NameTooLong' : 'InvalidSpec',

@@ -118,7 +118,7 @@ describe('the webhook for pods', () => {
     expect(empty).toMatchObject({ allowed: false, message: expect.stringContaining('is empty') });
   });
 
-  it('keeps keys from service account default, unless the namespace opted in', async () => {
+  it('gives service account default no access to keys, unless the namespace opted in', async () => {
     const runsAs = async (account: string | undefined, readsKeys: boolean) =>
       patchText(
         await setUp({ readsKeys }).webhook(
@@ -132,7 +132,7 @@ describe('the webhook for pods', () => {
     expect(await runsAs('cnf', false)).toBe(false);
   });
 
-  it('warn that the agent gets no keys, and say what to do', async () => {
+  it('warns that the agent may not read keys, and says what to do', async () => {
     const object = pod({}, { serviceAccountName: 'default' });
     const { warnings } = await setUp({ readsKeys: false }).webhook(request(object), signal);
     expect(warnings).toEqual([expect.stringContaining('set serviceAccountName')]);
@@ -140,7 +140,7 @@ describe('the webhook for pods', () => {
     expect(optedIn.warnings).toEqual([]);
   });
 
-  it('warn that a pod is paused from its beginning', async () => {
+  it('warns that a pod is paused from its start', async () => {
     const annotations = { 'sdewan.akraino.org/paused': 'true' };
     const { warnings } = await setUp().webhook(request(pod({ annotations })), signal);
     expect(warnings).toEqual([expect.stringContaining('new pods get no rules')]);
@@ -163,7 +163,7 @@ describe('the webhook for pods', () => {
     expect((await setUp({ cnfs: [] }).webhook(request(bare), signal)).allowed).toBe(true);
   });
 
-  it('starts the CNF though it cannot be found out whether it is the only one', async () => {
+  it('allows the pod when it cannot be found out whether its CNF is the only one', async () => {
     expect((await setUp({ fails: true }).webhook(request(pod()), signal)).allowed).toBe(true);
   });
 });
@@ -259,7 +259,7 @@ describe('the webhooks for workloads', () => {
 describe('a CNF', () => {
   const own = owner('Deployment', 'cnf-1');
 
-  it('that was made anew under its name is another', () => {
+  it('that was deleted and created again under its name is another one', () => {
     expect(secondCnf('cnf-1', own, [own])).toBeUndefined();
     expect(secondCnf('cnf-1', own, [{ ...own, uid: 'another' }])?.reason).toBe('SecondCnf');
   });
@@ -309,7 +309,7 @@ describe('the root owner', () => {
     expect(await roots.of('edge', replicaSet, signal)).toEqual(operator);
   });
 
-  it('is nobody when part of the chain is gone, replaced or being deleted', async () => {
+  it('does not exist when part of the chain is gone, replaced or being deleted', async () => {
     const chain = (top: unknown) =>
       rootsOf({
         'ReplicaSet/cnf-1-a': controlledBy(replicaSet.uid, deployment),

@@ -1,6 +1,6 @@
 /**
  * The webhook that puts the agent into CNF pods when they are created. It fails closed behind a selector on the purpose label:
- * no CNF comes up without its agent, and no other pod is ever asked about.
+ * no CNF starts without its agent, and the API server asks about no other pod.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isOptedOut } from '#shared/inject/annotations.ts';
@@ -29,7 +29,7 @@ export type PodWebhookDeps = {
   /** Kinds that hold keys: not for service account `default`, which every pod of a namespace can run as. */
   keyKinds: readonly string[];
   lookups: CnfLookups;
-  /** Told of each namespace in which a CNF is about to appear, so that what it needs there is made at once. */
+  /** Called with each namespace in which a CNF is about to appear, so that what it needs there is created at once. */
   announce: (namespace: string) => void;
   log: Logger;
 };
@@ -84,7 +84,7 @@ const refuseSecond = async (
 ): Promise<AdmissionRefusal | undefined> => {
   const purpose = pod.metadata?.labels?.[PURPOSE_LABEL] ?? '';
   const { controller } = controllerFactsOf(object);
-  // A bare pod is somebody else than any owner, whatever its name is.
+  // A bare pod never counts as one of an owner, whatever its name is.
   const bare: CnfIdentity = { kind: 'Pod', name: object?.metadata.name ?? '' };
   try {
     const [own, others] = await Promise.all([

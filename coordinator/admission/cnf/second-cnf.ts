@@ -1,4 +1,4 @@
-/** One CNF per purpose and namespace, counted by root owner: two would fight over what "in sync" means. */
+/** One CNF per purpose and namespace, counted by root owner: with two, "in sync" would have no clear meaning. */
 import type { OwnerRef, Workload } from '../../cnf/workload.ts';
 import type { AdmissionRefusal } from '../refusals.ts';
 
@@ -20,7 +20,7 @@ export const secondCnf = (
   };
 };
 
-/** The workloads of that purpose that are there to stay. */
+/** The workloads of that purpose that are not being deleted. */
 export const servingWorkloads = (
   workloads: readonly Workload[],
   namespace: string,

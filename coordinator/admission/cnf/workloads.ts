@@ -1,5 +1,5 @@
 /**
- * The webhooks for workloads that bear the purpose label. They tell people at `kubectl apply` what would otherwise only show
+ * The webhooks for workloads that bear the purpose label. They warn at `kubectl apply` of what would otherwise only show
  * when pods are made, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
  */
 import { readOptions } from '#shared/inject/annotations.ts';
@@ -84,7 +84,7 @@ const identityOf = async (
     ? lookups.rootOf(namespace, controller, signal)
     : { kind, name, uid: uid === '' ? undefined : uid };
 
-/** Once, when it begins to be so; for want of an answer none. */
+/** Once, when it becomes so; without an answer, none. */
 const keysWarningsOf = async (
   { serviceAccount }: Workload,
   before: Workload | undefined,

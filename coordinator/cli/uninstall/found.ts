@@ -5,7 +5,7 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { MANAGED_BY } from '../../bindings/managed-by.ts';
-import { findAll, obstaclesOf, type Found } from './removal.ts';
+import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
 
@@ -27,7 +27,7 @@ const roleBindings = rbac('rolebindings', 'RoleBinding');
 export const webhookKinds = [
   admission('validatingwebhookconfigurations', 'ValidatingWebhookConfiguration'),
   admission('mutatingwebhookconfigurations', 'MutatingWebhookConfiguration'),
-  // That of deploy/1.36: a rule that is made from now on would wait for agents that nobody hears.
+  // That of deploy/1.36: a rule that is created from now on would wait for agents whose reports nobody receives.
   admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
   admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
 ];
@@ -125,7 +125,7 @@ export const isDeleting = ({ object }: Found): boolean =>
   object.metadata.deletionTimestamp !== undefined;
 
 export const hasFailed = (crd: Found): boolean =>
-  obstaclesOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');
+  deletionProblemsOf(crd).some(({ reason }) => reason === 'InstanceDeletionFailed');
 
 export const nameOf = ({ object: { kind, metadata } }: Found): string =>
   `${kind} ${metadata.namespace === '' ? '' : `${metadata.namespace}/`}${metadata.name}`;

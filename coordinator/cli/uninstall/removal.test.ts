@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { clear, findAll, obstaclesOf } from './removal.ts';
+import { clear, findAll, deletionProblemsOf } from './removal.ts';
 
 const things: ResourceType = {
   group: 'x',
@@ -57,20 +57,20 @@ const setUp = (names: string[], onDelete: (name: string) => KubeObject[] = () =>
 };
 
 describe('clear', () => {
-  it('deletes until there is nothing, whoever makes new ones', async () => {
+  it('deletes until nothing is left, even if somebody creates new ones', async () => {
     const { run, said, deleted } = setUp(['a', 'b'], (name) => (name === 'a' ? [thing('c')] : []));
     expect(await run()).toEqual([]);
     expect(deleted.sort()).toEqual(['a', 'b', 'c']);
     expect(said).toEqual(['things: 2 remaining', 'things: deleted']);
   });
 
-  it('gives back what does not go in time, and asks for its deletion once', async () => {
+  it('returns what is not gone in time, and asks for its deletion once', async () => {
     const { run, deleted } = setUp(['stuck'], (name) => [thing(name, '2026-01-01T00:00:00Z')]);
     expect((await run()).map(({ object }) => object.metadata.name)).toEqual(['stuck']);
     expect(deleted).toEqual(['stuck']);
   });
 
-  it('touches nothing when there is no time', async () => {
+  it('deletes nothing when the timeout is 0', async () => {
     const { run, deleted } = setUp(['a']);
     expect(await run(0)).toHaveLength(1);
     expect(deleted).toEqual([]);
@@ -100,7 +100,7 @@ describe('findAll', () => {
 });
 
 describe('why an object is still there', () => {
-  it('is shown by the conditions of its deletion, if they are true', () => {
+  it('is shown by the conditions about its deletion that are true', () => {
     const conditions = [
       { type: 'Established', status: 'True', message: 'accepted' },
       { type: 'Terminating', status: 'True', reason: 'Failed', message: 'no list' },
@@ -108,13 +108,13 @@ describe('why an object is still there', () => {
       { type: 'NamespaceDeletionContentFailure', status: 'False', message: 'all well' },
     ];
     const object = Object.assign(thing('a'), { status: { conditions } });
-    expect(obstaclesOf({ resource: things, object })).toEqual([
+    expect(deletionProblemsOf({ resource: things, object })).toEqual([
       { reason: 'Failed', message: 'no list' },
       { reason: 'Some', message: 'pods: 2' },
     ]);
   });
 
-  it('is not known of what has no conditions', () => {
-    expect(obstaclesOf({ resource: things, object: thing('a') })).toEqual([]);
+  it('is unknown for an object without conditions', () => {
+    expect(deletionProblemsOf({ resource: things, object: thing('a') })).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Deletes Kubernetes objects until there are none, whoever makes new ones meanwhile. Knows nothing of this product. */
+/** Deletes Kubernetes objects until there are none, even if somebody creates new ones meanwhile. Generic: nothing in it is about this product. */
 import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts';
@@ -10,7 +10,7 @@ export type Found = { resource: ResourceType; object: KubeObject };
 export type RemovalDeps = {
   client: Pick<KubeClient, 'list' | 'delete'>;
   clock: Clock;
-  /** One line to the person. */
+  /** One line for the person who runs it. */
   say: (line: string) => void;
 };
 
@@ -132,7 +132,7 @@ const conditionsSchema = z.looseObject({
 const OF_DELETION = /^Terminating$|^Namespace.*(Remaining|Failure)$/;
 
 /** Why an object that is being deleted is still there, in the API server's words; empty where it does not say. */
-export const obstaclesOf = ({ object }: Found): { reason: string; message: string }[] =>
+export const deletionProblemsOf = ({ object }: Found): { reason: string; message: string }[] =>
   (conditionsSchema.safeParse(object).data?.status.conditions ?? [])
     .filter(({ type, status }) => OF_DELETION.test(type) && status === 'True')
     .map(({ reason, message }) => ({ reason, message }));

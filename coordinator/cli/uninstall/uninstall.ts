@@ -1,7 +1,7 @@
 /**
- * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating: webhooks, which would hold pods and deletions up once
- * nobody answers them; rules, while agents and coordinator are there to clean the CNFs and confirm it; the coordinator, before
- * it makes anew what goes next; then what it left in namespaces, the CRDs, and the rest.
+ * Takes the product out of a cluster in the one order that leaves nothing stuck in Terminating: webhooks, which would block pods and deletions once
+ * nobody answers them; rules, while agents and coordinator are there to remove them from the CNFs; the coordinator, before
+ * it creates again what is removed next; then what it left in namespaces, the CRDs, and the rest.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
@@ -28,7 +28,7 @@ import {
   statusKinds,
   webhookKinds,
 } from './found.ts';
-import { clear, obstaclesOf, type Found, type RemovalDeps } from './removal.ts';
+import { clear, deletionProblemsOf, type Found, type RemovalDeps } from './removal.ts';
 
 export type UninstallOptions = RemovalDeps & {
   client: KubeClient;
@@ -56,7 +56,7 @@ const cleared =
   async () => {
     const left = await clear(options, { ...options, what, find });
     for (const one of left) {
-      const why = obstaclesOf(one).map(({ message }) => message);
+      const why = deletionProblemsOf(one).map(({ message }) => message);
       options.say(`  remaining: ${[nameOf(one), ...why].join(': ')}`);
     }
     return left.length === 0;
@@ -145,19 +145,20 @@ const removeRules = async (
     return false;
   }
   const released = withoutFinalizers(options, [AGENTS_FINALIZER, ...ICN_FINALIZERS]);
-  const letGo = async (): Promise<Found[]> => {
+  const release = async (): Promise<Found[]> => {
     const found = await find();
     await released(found.filter(isDeleting));
     return found;
   };
   return (
-    (await clear(options, { ...clearing, find: letGo, timeoutMs: options.timeoutMs })).length === 0
+    (await clear(options, { ...clearing, find: release, timeoutMs: options.timeoutMs })).length ===
+    0
   );
 };
 
 const MAX_NAMED = 20;
 
-/** Nobody would take ours off any more; ICN's are for its controller. */
+/** Nobody would remove ours any more; ICN's are for its controller. */
 const takeFinalizersOff = async (options: UninstallOptions): Promise<boolean> => {
   const released = withoutFinalizers(options, [AGENTS_FINALIZER]);
   for (;;) {
