@@ -50,7 +50,7 @@ export const SERVICE_UID_LABEL = `${PREFIX}/service-uid`;
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */
 export const PAUSED_ANNOTATION = `${PREFIX}/paused`;
-/** Held on a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
+/** On a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */
 export const AGENT_ROLE = 'sdewan-agent';

@@ -167,7 +167,7 @@ describe('adoption', () => {
     expect(shape(delta)).toEqual({ remove: [], set: [], append: [], ...expected });
   });
 
-  it('is of the kind that ICN made it for, whatever else has the name', () => {
+  it('is for the kind that ICN made the section for, whatever else has the name', () => {
     const redirect = anonymous('redirect', { name: 'a', target: 'DNAT' });
     const rules = [
       ruleOf('FirewallSNAT', 'a', {}, ICN),
@@ -181,7 +181,7 @@ describe('adoption', () => {
     ]);
   });
 
-  it('takes parts with what they were made for, and nothing of another type', () => {
+  it('takes over members and connections with their policy or remote, and nothing of another type', () => {
     const observed = new Map([
       [
         'mwan3',
@@ -243,7 +243,7 @@ const anyMade = fc
   );
 
 describe('whatever there is', () => {
-  it("loses nothing of a CR that stays, and leaves everybody else's as and where it is", () => {
+  it("loses no section of a CR that stays, and leaves somebody else's sections as and where they are", () => {
     fc.assert(
       fc.property(anyCrs, anyMade, (rules, firewall) => {
         const { takeovers, there, delta } = planOf(rules, firewall);
@@ -260,9 +260,9 @@ describe('whatever there is', () => {
           );
           expect(after.sections.some(({ name }) => mine.has(name))).toBe(true);
         }
-        const foreign = (sections: readonly UciSection[]) =>
+        const others = (sections: readonly UciSection[]) =>
           sections.filter(({ name }) => !name.startsWith('sdewan_'));
-        expect(foreign(after.sections)).toEqual(foreign(there.sections));
+        expect(others(after.sections)).toEqual(others(there.sections));
       }),
     );
   });
@@ -281,7 +281,7 @@ describe('whatever there is', () => {
     );
   });
 
-  it('comes to rest: what was brought about asks for no further change', () => {
+  it('is stable: its result needs no further change', () => {
     fc.assert(
       fc.property(anyCrs, anyMade, (rules, firewall) => {
         const first = planOf(rules, firewall);

@@ -72,9 +72,9 @@ export const takeoversIn = (input: AdoptionInput): readonly Takeover[] => {
 type Claim = {
   kind: KindDefinition;
   uid: string | undefined;
-  /** What ours is called. */
+  /** The names of our sections. */
   sectionName: string;
-  /** What ICN's REST can know the CR by. */
+  /** The names under which ICN's REST can know the CR. */
   names: readonly string[];
   /** ICN's controller has applied the CR. */
   isIcns: boolean;

@@ -1,6 +1,6 @@
 /**
- * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name and
- * its references hold is found out later.
+ * One rule by itself: what it would put into OpenWRT, or why it cannot. Other rules play no part here; whether its name is free and
+ * its references exist is decided later.
  */
 import { DEFAULT_DEVICE } from '../resources/device.ts';
 import type { KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
@@ -123,7 +123,7 @@ const rendered = (
 };
 
 /**
- * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or spoilt by mistake, must not
+ * Without its key a rule cannot be rendered anew, and a Secret that cannot be read, or was deleted or overwritten by mistake, must not
  * end a tunnel: our sections for it stay as they are.
  */
 const asItIs = (
@@ -215,7 +215,7 @@ const unknownNetwork = (
   };
 };
 
-/** What an administrator has to bring first. */
+/** What an administrator has to configure first. */
 const missingDevice = (
   kind: KindDefinition,
   spec: unknown,

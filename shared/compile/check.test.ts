@@ -54,7 +54,7 @@ describe('a spec is refused', () => {
       { key: 'ok', ports: [{ from: 1 }, { from: 'x' }] },
       'spec.ports[1].from: must be whole',
     ],
-    ['with the same words once', { key: 'ok', mode: 'a' }, 'spec.mode: is short'],
+    ['with each message once', { key: 'ok', mode: 'a' }, 'spec.mode: is short'],
     [
       'by a rule over all of it',
       { key: 'bad' },
@@ -64,7 +64,7 @@ describe('a spec is refused', () => {
     expect(checkSpec(kind, spec)).toEqual({ problem: { reason: 'InvalidSpec', message } });
   });
 
-  it('without telling its values, which may be secret', () => {
+  it('without its values in the message, which may be secret', () => {
     expect(JSON.stringify(checkSpec(kind, { key: 'hunter2' }))).not.toContain('hunter2');
   });
 
@@ -74,7 +74,7 @@ describe('a spec is refused', () => {
     expect(checkSpec(withoutRules, { key: 'bad' })).toEqual({ spec: { key: 'bad' } });
   });
 
-  it('by each kind for itself, and looked at once', () => {
+  it('by its own kind, and checked once', () => {
     let looks = 0;
     const counting = z.unknown().transform((spec) => [(looks += 1), spec]);
     const raw = { key: 'ok' };
@@ -86,7 +86,7 @@ describe('a spec is refused', () => {
   });
 });
 
-describe('what stands beside a spec', () => {
+describe('name and annotations of a rule', () => {
   const named = (name: string, annotations: Record<string, string> = {}) =>
     ruleOf('FirewallZone', name, {}, { annotations });
   const limits: KindDefinition = {
@@ -111,7 +111,7 @@ describe('what stands beside a spec', () => {
     expect(checkMetadata(limits, rule)).toEqual({ reason, message });
   });
 
-  it('is in order otherwise, also for a kind that limits no names', () => {
+  it('are valid otherwise, also for a kind that limits no names', () => {
     expect(checkMetadata(limits, named('lan', { [ORDER_ANNOTATION]: '-5' }))).toBeUndefined();
     const { nameRules: _none, ...unlimited } = limits;
     expect(checkMetadata(unlimited, named('longer'))).toBeUndefined();
@@ -125,7 +125,7 @@ it.each<[string, string, unknown, string[]]>([
     { src: 'lan1', dest: 'lan2' },
     ['lan1', 'lan2'],
   ],
-  ['of an invalid one that cannot be told', 'FirewallRule', { src: 'lan1', nonsense: 1 }, []],
+  ['of an invalid one nothing is known', 'FirewallRule', { src: 'lan1', nonsense: 1 }, []],
   ['a zone refers to nothing', 'FirewallZone', { network: ['ovn-net1'] }, []],
   ['nor does a kind that nobody knows', 'Unknown', {}, []],
 ])('%s', (_name, kind, spec, expected) => {

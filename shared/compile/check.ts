@@ -1,4 +1,4 @@
-/** What can be said of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
+/** Checks of one CR by itself: its name, its order annotation and its spec. The same for agents and webhooks. */
 import type * as z from 'zod';
 import type { KindDefinition, Reference } from '../resources/kind.ts';
 import { kindOf } from '../resources/registry.ts';

@@ -1,25 +1,25 @@
 /**
  * Whose a section name is. Two CRs can want one name (`a-b` and `a.b`, or a policy and a rule of mwan3): the older has it. A
- * name that an administrator uses is nobody's; what ICN's controller made is ours by then (adoption.ts).
+ * name that an administrator uses is given to no rule; what ICN's controller made is ours by then (adoption.ts).
  */
 import { placeOf } from '../resources/registry.ts';
 import { uciName } from '../uci/names.ts';
 import type { Candidate, JudgedProblem } from './candidate.ts';
 import { compare, keyOf } from './in-use.ts';
 import { ledgerKey } from './ownership.ts';
-import type { Foreign } from './ownership.ts';
+import type { Others } from './ownership.ts';
 
 /** The candidates that may not have their names, and why. */
 export const nameProblems = (
   candidates: readonly Candidate[],
-  foreign: Foreign,
+  others: Others,
 ): ReadonlyMap<Candidate, JudgedProblem> => {
   const problems = new Map<Candidate, JudgedProblem>();
   const owners = new Map<string, Candidate>();
   for (const candidate of [...candidates].sort(byAge)) {
     const claims = claimsOf(candidate);
     const owner = claims.map((claim) => owners.get(claim)).find((other) => other !== undefined);
-    const problem = owner ? conflictWith(owner) : takenProblem(candidate, claims, foreign);
+    const problem = owner ? conflictWith(owner) : takenProblem(candidate, claims, others);
     if (problem) problems.set(candidate, problem);
     else for (const claim of claims) owners.set(claim, candidate);
   }
@@ -58,11 +58,11 @@ const conflictWith = ({ rule }: Candidate): JudgedProblem => ({
 const takenProblem = (
   { rule, kind }: Candidate,
   claims: readonly string[],
-  foreign: Foreign,
+  others: Others,
 ): JudgedProblem | undefined => {
   const section =
-    claims.map((claim) => foreign.sections.get(claim)).find((found) => found !== undefined) ??
-    foreign.named.get(keyOf(rule.kind, rule.metadata.name));
+    claims.map((claim) => others.sections.get(claim)).find((found) => found !== undefined) ??
+    others.named.get(keyOf(rule.kind, rule.metadata.name));
   return (
     section && {
       verdict: 'failed',

@@ -248,7 +248,7 @@ describe('a last good generation', () => {
     ).toMatchObject({ verdict: 'pending', reason: 'WaitingForReference', generationInForce: 3 });
   });
 
-  it('falls when what it refers to is gone', () => {
+  it('is dropped when what it refers to is gone', () => {
     expect(
       compile(inputOf([broken], { lastGood: lastGood(reject.spec) })).verdicts[0],
     ).toMatchObject({
@@ -259,7 +259,7 @@ describe('a last good generation', () => {
     });
   });
 
-  it('is not there on a fresh pod', () => {
+  it('does not exist on a fresh pod', () => {
     expect(names(inputOf([broken, lan]))).toEqual(['sdewan_zone_lan1']);
   });
 });
@@ -286,7 +286,7 @@ describe('a rule that is being deleted', () => {
     ]);
   });
 
-  it('is not kept by one that goes too', () => {
+  it('is not kept by one that is being deleted, too', () => {
     const going = { ...reject, metadata: { ...reject.metadata, ...DELETING } };
     expect(compile(inputOf([leaving, going])).verdicts).toMatchObject([
       { verdict: 'unwanted' },
@@ -294,7 +294,7 @@ describe('a rule that is being deleted', () => {
     ]);
   });
 
-  it('gives its name free', () => {
+  it('releases its name', () => {
     const older = ruleOf(
       'FirewallRule',
       'a.b',
@@ -332,7 +332,7 @@ describe('devices', () => {
     ]);
   });
 
-  it('share what stands for them, behind all else, until the last rule is gone', () => {
+  it('share the zone that stands for them, behind all others, until the last rule is gone', () => {
     const mark = (name: string) =>
       ruleOf('NetworkFirewallRule', name, { src: 'eth0', target: 'MARK', set_mark: 1 });
     const last = ruleOf('FirewallRule', 'z', {}, { creationTimestamp: '2027-01-01T00:00:00Z' });
@@ -381,7 +381,7 @@ describe('IPsec', () => {
 
   it.each([
     ['cannot be read', new Map<string, string>(), 'WaitingForSecret'],
-    ['is spoilt', new Map([['vpn/psk', 'no "key']]), 'InvalidSpec'],
+    ['is malformed', new Map([['vpn/psk', 'no "key']]), 'InvalidSpec'],
   ])('keeps what OpenWRT has of ours while the Secret %s', (_what, secrets, reason) => {
     const before = compile(inputOf([site({}), proposal])).desired.get('ipsec') ?? [];
     const observed = new Map([['ipsec', { name: 'ipsec', sections: before }]]);
@@ -395,11 +395,11 @@ describe('IPsec', () => {
     expect(desired.get('ipsec')).toEqual(before);
     expect(verdicts[0]).toMatchObject({ reason });
     // Somebody else's sections are not ours to keep.
-    const foreign = compile({ ...input, ledger: new Set<string>() }).desired.get('ipsec');
-    expect(foreign?.some(({ type }) => type === 'remote')).toBe(false);
+    const others = compile({ ...input, ledger: new Set<string>() }).desired.get('ipsec');
+    expect(others?.some(({ type }) => type === 'remote')).toBe(false);
   });
 
-  it('refuses a key in a Secret that would break out of its file, and does not tell it', () => {
+  it('refuses a key in a Secret that would break out of its file, and does not repeat it', () => {
     const verdict = verdictFor({}, { secrets: new Map([['vpn/psk', 'geheim" : PSK "x']]) });
     expect(verdict).toMatchObject({ verdict: 'failed', reason: 'InvalidSpec' });
     expect(JSON.stringify(verdict?.message)).not.toContain('geheim');
@@ -416,7 +416,7 @@ describe('IPsec', () => {
     };
     const classic = { dialect: 'classic', settings: 'last' } as const;
 
-    it('refers to files, and is held by them, too', () => {
+    it('refers to files, and is not in force without them', () => {
       const { desired, verdicts } = compile(inputOf([site(certificates), proposal]));
       const files = desired.get('ipsec-files') ?? [];
       expect(files.map(({ options }) => options['content'])).toEqual([
@@ -546,7 +546,7 @@ describe('IPsec', () => {
     expect(verdict?.reason).toBe(works ? 'Applying' : 'WaitingForInterface');
   });
 
-  it("has VTI wait for the switch that is the administrator's", () => {
+  it("waits with VTI for an option of the administrator's", () => {
     const observed = new Map([
       ['ipsec', { name: 'ipsec', sections: [namedSection('ipsec', 'ipsec', { debug: '0' })] }],
     ]);

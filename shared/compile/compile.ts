@@ -15,7 +15,7 @@ import { nameProblems } from './claims.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
 import { compare, isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
-import { foreignOf } from './ownership.ts';
+import { othersOf } from './ownership.ts';
 import { orderOf, revisionOf } from './revision.ts';
 import type { CompileInput, CompileResult, Verdict } from './types.ts';
 
@@ -33,11 +33,11 @@ export const compile = (input: CompileInput): CompileResult => {
       input.withheld?.has(rule.metadata.uid) !== true &&
       (!isBeingDeleted(rule) || kept.has(rule.metadata.uid)),
   );
-  const foreign = foreignOf(input.observed, input.ledger, kinds);
-  const unnamed = nameProblems(needed, foreign);
+  const others = othersOf(input.observed, input.ledger, kinds);
+  const unnamed = nameProblems(needed, others);
   const forces = forcesOf(
     needed.filter((candidate) => !unnamed.has(candidate)),
-    foreign,
+    others,
   );
   const situation: Situation = { kept, unnamed, forces, problems: new Map() };
   for (const candidate of needed) {

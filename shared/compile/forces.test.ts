@@ -42,7 +42,7 @@ const look = (candidates: Candidate[], administrators: string[] = []) => {
 describe('in force is', () => {
   const cases: Record<string, [Candidate[], ReturnType<typeof look>]> = {
     'what refers to nothing': [[candidate('a', [])], { inForce: { a: 1 }, waitsFor: {} }],
-    'what refers to what is': [
+    'what refers to something in force': [
       [candidate('a', ['b']), candidate('b', [])],
       { inForce: { a: 1, b: 1 }, waitsFor: {} },
     ],
@@ -50,27 +50,27 @@ describe('in force is', () => {
       [candidate('a', ['b']), candidate('b', ['a'])],
       { inForce: { a: 1, b: 1 }, waitsFor: {} },
     ],
-    'nothing that refers to what is not there': [
+    'nothing that refers to a rule that does not exist': [
       [candidate('a', ['x'])],
       { inForce: {}, waitsFor: { a: 'x' } },
     ],
-    'nothing that refers to what has no rendering': [
+    'nothing that refers to a rule without a rendering': [
       [candidate('a', ['b']), candidate('b')],
       { inForce: {}, waitsFor: { a: 'b' } },
     ],
-    'nothing at any distance from what waits, whatever the order': [
+    'nothing that refers, directly or not, to a rule that waits, in any order': [
       [candidate('a', ['b']), candidate('b', ['c']), candidate('c', ['x']), candidate('d', ['a'])],
       { inForce: {}, waitsFor: { a: 'b', b: 'c', c: 'x', d: 'a' } },
     ],
-    'the version before, where the new one waits': [
+    'the last good spec, where the new one waits': [
       [candidate('a', ['x'], ['b']), candidate('b', [])],
       { inForce: { a: 1, b: 1 }, waitsFor: { a: 'x' } },
     ],
-    'what refers to a rule of which the version before is': [
+    'what refers to a rule whose last good spec is in force': [
       [candidate('a', ['b']), candidate('b', ['x'], [])],
       { inForce: { a: 1, b: 1 }, waitsFor: { b: 'x' } },
     ],
-    'no version of a rule that waits for two things; it is told what the newest waits for': [
+    'no version of a rule that waits for two things; the result names what the newest waits for': [
       [candidate('a', ['x'], ['y'])],
       { inForce: {}, waitsFor: { a: 'x' } },
     ],

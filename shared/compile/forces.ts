@@ -1,11 +1,11 @@
 /**
- * Which renderings are in force: of each candidate the best one whose references are in force too. Found by taking away what
- * cannot stand until all that is left does, so that neither order nor chains of references matter.
+ * Which renderings are in force: of each candidate the best one whose references are in force too. Found by removing renderings
+ * with a missing reference until none is left, so that neither order nor chains of references matter.
  */
 import type { Reference } from '../resources/kind.ts';
 import type { Candidate, Rendering } from './candidate.ts';
 import { keyOf } from './in-use.ts';
-import type { Foreign } from './ownership.ts';
+import type { Others } from './ownership.ts';
 
 export type Forces = {
   inForce: ReadonlyMap<Candidate, Rendering>;
@@ -13,14 +13,14 @@ export type Forces = {
   waitsFor: ReadonlyMap<Candidate, Reference>;
 };
 
-export const forcesOf = (candidates: readonly Candidate[], foreign: Foreign): Forces => {
+export const forcesOf = (candidates: readonly Candidate[], others: Others): Forces => {
   const left = new Map(candidates.map((candidate) => [candidate, [...candidate.renderings]]));
   const standing = new Set<string>();
   for (const { rule, renderings } of candidates) {
     if (renderings.length > 0) standing.add(keyOf(rule.kind, rule.metadata.name));
   }
   const stands = ({ kind, name }: Reference) =>
-    standing.has(keyOf(kind, name)) || foreign.named.has(keyOf(kind, name));
+    standing.has(keyOf(kind, name)) || others.named.has(keyOf(kind, name));
 
   const waitsFor = new Map<Candidate, Reference>();
   for (let changed = true; changed;) {

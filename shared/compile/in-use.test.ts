@@ -27,9 +27,9 @@ const keptOf = (...lines: string[]): string[] => {
 
 describe('of the rules that are being deleted', () => {
   it.each<[string, string[], string[]]>([
-    ['none is kept by nobody', ['-a', 'b'], []],
-    ['the one is kept that another refers to', ['-a', 'b>a'], ['a by b']],
-    ['none is kept by one that goes, too', ['-a', '-b>a'], []],
+    ['none is kept without a user', ['-a', 'b'], []],
+    ['one that another rule refers to is kept', ['-a', 'b>a'], ['a by b']],
+    ['none is kept by one that is being deleted, too', ['-a', '-b>a'], []],
     [
       'what is kept keeps others, over any number of steps',
       ['-a', '-b>a', '-c>b', 'd>c'],
@@ -42,7 +42,7 @@ describe('of the rules that are being deleted', () => {
     expect(keptOf(...lines)).toEqual(expected);
   });
 
-  it('one is always kept by the first user by name, in whatever order they come', () => {
+  it('a rule is always kept by the user that is first by name, in any order of the input', () => {
     const { rules, refersTo } = rulesOf('-a', 'd>a', 'b>a', 'c>a');
     fc.assert(
       fc.property(fc.shuffledSubarray(rules, { minLength: rules.length }), (shuffled) => {
@@ -54,7 +54,7 @@ describe('of the rules that are being deleted', () => {
   });
 });
 
-it('texts compare by code units, and names as OpenWRT has them', () => {
+it('texts are compared by code units, and names as OpenWRT has them', () => {
   expect(['b', 'a', 'B', 'é', 'b'].sort(compare)).toEqual(['B', 'a', 'b', 'b', 'é']);
   expect([compare('a', 'b'), compare('b', 'a'), compare('a', 'a')]).toEqual([-1, 1, 0]);
   expect(keyOf('FirewallZone', 'a-b.c')).toBe('FirewallZone/a_b_c');

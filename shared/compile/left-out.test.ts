@@ -128,7 +128,7 @@ const problem = (kind: string, spec: object, firewall: 'fw3' | 'fw4'): string | 
   return isWritten ? undefined : `${verdict?.reason} ${verdict?.message}`;
 };
 
-describe('a rule is not written when the firewall would apply it to other packets than it says, by leaving out', () => {
+describe('a rule is not written when the firewall would match other packets, because it leaves out', () => {
   it.each(CASES)('%s', (_what, kind, spec, onFw4, onFw3) => {
     for (const [firewall, why] of [
       ['fw4', onFw4],

@@ -18,7 +18,7 @@ export type LeftOverInput = {
   observed: ReadonlyMap<string, UciPackage>;
   rules: readonly RuleObject[];
   kinds: readonly KindDefinition[];
-  /** Kinds whose rules are not known: nothing is said of what may be theirs. */
+  /** Kinds whose rules are not known: what may be theirs is not listed. */
   unserved: readonly string[];
   isOurs: (packageName: string) => (section: UciSection) => boolean;
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deviceFiles } from '../resources/device-files.ts';
 import { kinds } from '../resources/registry.ts';
-import { foreignOf, ownershipOf } from './ownership.ts';
+import { othersOf, ownershipOf } from './ownership.ts';
 import { namedSection } from './testing.ts';
 
 describe('a section is ours', () => {
@@ -18,7 +18,7 @@ describe('a section is ours', () => {
   });
 });
 
-it('what is foreign is known by its section and by what it acts as', () => {
+it("somebody else's sections are found by section and by the rule that they act as", () => {
   const wan = namedSection('zone', 'cfg02', { name: 'wan' });
   const balance = namedSection('policy', 'balance');
   const own = namedSection('zone', 'sdewan_zone_lan', { name: 'lan' });
@@ -26,13 +26,13 @@ it('what is foreign is known by its section and by what it acts as', () => {
     ['firewall', { name: 'firewall', sections: [wan, own] }],
     ['mwan3', { name: 'mwan3', sections: [balance] }],
   ]);
-  const { sections, named } = foreignOf(observed, new Set(), kinds);
+  const { sections, named } = othersOf(observed, new Set(), kinds);
   expect(sections.get('firewall.cfg02')).toBe(wan);
   expect([...named]).toEqual([
     ['FirewallZone/wan', wan],
     ['Mwan3Policy/balance', balance],
   ]);
   expect([...sections.values()]).not.toContain(own);
-  const ours = foreignOf(observed, new Set(['mwan3.balance', 'firewall.cfg02']), kinds);
+  const ours = othersOf(observed, new Set(['mwan3.balance', 'firewall.cfg02']), kinds);
   expect(ours.sections.size + ours.named.size).toBe(0);
 });

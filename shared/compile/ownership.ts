@@ -24,18 +24,18 @@ export const ownershipOf =
     ledger.has(ledgerKey(packageName, name));
 
 /** What OpenWRT holds that is not ours. */
-export type Foreign = {
+export type Others = {
   /** By `ledgerKey`, and by what else they are. */
   sections: ReadonlyMap<string, UciSection>;
   /** By `Kind/name`: what acts as a CR of that kind. */
   named: ReadonlyMap<string, UciSection>;
 };
 
-export const foreignOf = (
+export const othersOf = (
   observed: ReadonlyMap<string, UciPackage>,
   ledger: ReadonlySet<string>,
   kinds: readonly KindDefinition[],
-): Foreign => {
+): Others => {
   const sections = new Map<string, UciSection>();
   const named = new Map<string, UciSection>();
   for (const { name: packageName, sections: all } of observed.values()) {

@@ -57,7 +57,7 @@ const verdictsByUid = (input: CompileInput) =>
   new Map(compile(input).verdicts.map(({ rule, ...verdict }) => [rule.metadata.uid, verdict]));
 
 describe('compile', () => {
-  it('comes to the same bytes and verdicts in whatever order the rules come', () => {
+  it('gives the same bytes and verdicts in any order of the rules', () => {
     fc.assert(
       fc.property(anyShuffle, ({ rules, shuffled }) => {
         expect(textOf(compile(inputOf(shuffled)))).toBe(textOf(compile(inputOf(rules))));
@@ -97,7 +97,7 @@ describe('compile', () => {
     );
   });
 
-  it('never lets a rule into force whose reference is not', () => {
+  it('never puts a rule into force whose reference is not in force', () => {
     fc.assert(
       fc.property(anyRules, (rules) => {
         const { desired } = compile(inputOf(rules));
@@ -112,7 +112,7 @@ describe('compile', () => {
     );
   });
 
-  it('keeps a rule that is being deleted just while one that stays refers to it', () => {
+  it('keeps a rule that is being deleted exactly while one that stays refers to it', () => {
     fc.assert(
       fc.property(anyRules, (rules) => {
         const kept = keptInUse(rules);

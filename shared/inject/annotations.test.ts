@@ -65,7 +65,7 @@ describe('annotations of a CNF', () => {
   });
 
   it.each(Object.keys(settings))(
-    '%s with a value out of range is told, with what is allowed',
+    '%s with a value out of range is refused, with the allowed values',
     (name) => {
       for (const value of ['', ' ', 'a b', '$(id)', '../x', 'x\ny']) {
         const read = readOptions(template({ [agent(name)]: value }), defaults);
@@ -79,7 +79,7 @@ describe('annotations of a CNF', () => {
   );
 
   it.each(['imge', 'toString', 'constructor', '__proto__'])(
-    'that are misspelt are named, with those that are known: %s',
+    'are named with the known ones when they are misspelt: %s',
     (name) => {
       const read = readOptions(template({ [agent(name)]: 'a' }), defaults);
       expect('problems' in read && read.problems[0]).toContain(
@@ -88,7 +88,7 @@ describe('annotations of a CNF', () => {
     },
   );
 
-  it('of others are none of our business', () => {
+  it('of other projects are ignored', () => {
     const others = { 'example.org/agent-image': '!', 'sdewan.akraino.org/order': '3' };
     expect(readOptions(template(others), defaults)).toEqual({ options: defaults });
   });

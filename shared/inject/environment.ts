@@ -1,4 +1,4 @@
-/** The environment of the injected container: what the agent knows of its pod, OpenWRT and the coordinator. */
+/** The environment of the injected container: pod, OpenWRT and coordinator as the agent sees them. */
 import { PURPOSE_ENV } from '../names.ts';
 import type { InjectOptions } from './options.ts';
 import { OWN_LOGIN_DIRECTORY, OWN_LOGIN_DIRECTORY_ENV } from './own-login-files.ts';

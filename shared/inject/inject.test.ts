@@ -59,7 +59,7 @@ describe('inject', () => {
     expect(() => inject({ spec: { containers: [] } }, options)).toThrow(/sdewanPurpose/);
   });
 
-  it('asks only for probes that touch no network', () => {
+  it('has only probes that use no network', () => {
     const agent = inject(cnf(), options).spec.initContainers?.[0];
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
       expect(Object.keys(agent?.[probe] as object)).toContain('exec');
@@ -178,7 +178,7 @@ describe('injection by annotations', () => {
     expect(JSON.stringify(result)).toContain('{"name":"SDEWAN_LOG_LEVEL","value":"debug"}');
   });
 
-  it('tells what it cannot do', () => {
+  it('lists what it cannot do', () => {
     const template = cnf();
     template.metadata = {
       ...template.metadata,

@@ -28,7 +28,7 @@ export const ownLoginProblems = (
   );
 };
 
-/** @throws never; a container that does not exist is `ownLoginProblems`' to tell */
+/** @throws never; a container that does not exist is reported by `ownLoginProblems` */
 export const mountOwnLogin = (
   spec: PodSpec,
   options: Pick<InjectOptions, 'openwrtContainer'>,

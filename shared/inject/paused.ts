@@ -2,7 +2,7 @@
 import { PAUSED_ANNOTATION } from '../names.ts';
 import type { PodTemplate } from './pod.ts';
 
-/** Whoever misspells "true" rather wants a pause than a change. `value`: '' where there is no annotation, in the kubelet's file. */
+/** A misspelt "true" counts as a pause, which does less harm than a change. `value`: '' where there is no annotation, in the kubelet's file. */
 export const pauses = (value: string): boolean => !['', 'false'].includes(value.trim());
 
 /** For who makes pods that are paused from their beginning; undefined for all others. */

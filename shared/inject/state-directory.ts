@@ -48,7 +48,7 @@ export const livenessProbe = {
 
 /**
  * One failure is none: on a busy node the kubelet cannot always start the shell in time, and the file is there only while the agent, which
- * waits out short silences itself, says so. The coordinator hears at once that OpenWRT is away; rolling updates and Services wait.
+ * tolerates short silences itself, is ready. The coordinator receives at once that OpenWRT does not answer; rolling updates and Services wait.
  */
 export const readinessProbe = {
   ...shell(`test -e ${inStateDirectory(READY_FILE)}`),

@@ -18,14 +18,14 @@ describe('work that can be given up', () => {
     return { work, isCut: () => cut?.aborted };
   };
 
-  it('gives what came of it', async () => {
+  it('returns its result', async () => {
     const { signal } = new AbortController();
     expect(await abandonable(signal, async () => 1)).toBe(1);
     const failed = abandonable(signal, () => Promise.reject(new Error('refused')));
     await expect(failed).rejects.toThrow('refused');
   });
 
-  it('is left alone for a while after nobody waits for it any more', async () => {
+  it('goes on for a while after nobody waits for it any more', async () => {
     const controller = new AbortController();
     const { work, isCut } = endless();
     const waiting = abandonable(controller.signal, work);

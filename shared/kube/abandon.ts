@@ -1,7 +1,7 @@
 /**
  * Gives up waiting for a request without closing its stream. Where a stream of HTTP/2 is closed while its body is not all sent, e.g. since
  * the server is slow to read, Node can go round in nghttp2 for ever and take all memory (Node 26.10, measured: 500 MB within two
- * seconds of CPU; an overloaded coordinator that was told to stop did). Requests without a body are not concerned.
+ * seconds of CPU; seen on an overloaded coordinator that was stopped). Requests without a body are not concerned.
  */
 
 /** By then the body is sent, or the connection was cut for its silence (transport.ts). */

@@ -142,7 +142,7 @@ describe('requests', () => {
     });
   });
 
-  it('follow the pages of a list, and say what its items are', async () => {
+  it('follow the pages of a list, and add apiVersion and kind to its items', async () => {
     const item = { metadata: pod.metadata };
     answers.push(
       { body: { metadata: { resourceVersion: '7', continue: 'c/1' }, items: [item] } },
@@ -159,7 +159,7 @@ describe('requests', () => {
     });
   });
 
-  it('have as many items a page as fit, however large they are', async () => {
+  it('adapt the number of items per page to their size', async () => {
     const page = (of: number, size: number, next?: string) => ({
       body: {
         metadata: { resourceVersion: '7', ...(next && { continue: next }) },
@@ -181,7 +181,7 @@ describe('requests', () => {
     ]);
   });
 
-  it('keep of the metadata what somebody reads, and all else of an object', async () => {
+  it('keep only the metadata fields that are read, and all else of an object', async () => {
     const managedFields = [{ manager: 'kubectl' }];
     answers.push({
       body: { ...pod, metadata: { ...pod.metadata, managedFields }, spec: { a: 1 } },
@@ -189,7 +189,7 @@ describe('requests', () => {
     expect(await client.get(pods, { name: 'p' })).toEqual({ ...pod, spec: { a: 1 } });
   });
 
-  it('say of a cluster-scoped object that its namespace is empty, and find it by that', async () => {
+  it('give a cluster-scoped object an empty namespace, and find it by that', async () => {
     const { namespace: _none, ...metadata } = pod.metadata;
     answers.push({ body: { ...pod, metadata } });
     const object = await client.get(pods, { name: 'p' });
@@ -226,7 +226,7 @@ describe('failures', () => {
     expect(error.message).toBe('get firewallrules.batch.sdewan.akraino.org ns/r: so it is');
   });
 
-  it('say how long the server wants us to wait', async () => {
+  it('have the time that the server asks us to wait', async () => {
     answers.push(
       { status: 429, headers: { 'retry-after': '3' } },
       { status: 503, body: { reason: 'ServerTimeout', details: { retryAfterSeconds: 2 } } },
@@ -235,7 +235,7 @@ describe('failures', () => {
     expect((await failureOf(client.get(pods, { name: 'p' }))).retryAfterMs).toBe(2_000);
   });
 
-  it('say when none of the server came, or no JSON', async () => {
+  it('show when no answer came, or no JSON', async () => {
     answers.push({ status: 502, body: '<html>bad gateway' }, { body: '<html>' });
     expect((await failureOf(client.get(pods, { name: 'p' }))).message).toContain(
       'HTTP 502 <html>bad',
@@ -251,7 +251,7 @@ describe('failures', () => {
     ['an item', { metadata: { resourceVersion: '1' }, items: [{}] }, 'items.0.metadata', 'list'],
     ['a list', { metadata: {}, items: [] }, 'metadata.resourceVersion', 'list'],
   ] as const)(
-    'say what is wrong with %s that has not its form',
+    'say what is wrong with %s that does not match its schema',
     async (_what, body, path, verb) => {
       answers.push({ body: { ...pod, ...body } });
       const call = verb === 'get' ? client.get(pods, { name: 'p' }) : client.list(pods);
@@ -261,7 +261,7 @@ describe('failures', () => {
     },
   );
 
-  it('hold nothing against an answer that is no Status', async () => {
+  it('handle an answer that is no Status', async () => {
     answers.push({ status: 500, body: { message: 7, details: 'none' } });
     const error = await failureOf(client.get(pods, { name: 'p' }));
     expect(error).toMatchObject({ status: 500, reason: 'Unknown' });
@@ -274,7 +274,7 @@ describe('failures', () => {
     expect(error.message).toBe('get pods p: no answer within 50 ms');
   });
 
-  it('give a caller that aborts its own reason back', async () => {
+  it('reject with the reason of a caller that aborts', async () => {
     answers.push({ hang: true });
     const reason = new Error('enough');
     const controller = new AbortController();
@@ -283,7 +283,7 @@ describe('failures', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it('leave a request alone that was given up, when it has a body', async () => {
+  it('do not cut a request with a body that was given up', async () => {
     answers = [{ hang: true }, { hang: true }];
     const body = { metadata: { name: 'p' } };
     const error = await failureOf(client.replace(pods, body, { timeoutMs: 50 }));
@@ -292,7 +292,7 @@ describe('failures', () => {
     await expect.poll(() => cut).toEqual(['GET']);
   });
 
-  it('ask for credentials anew once after a 401', async () => {
+  it('read credentials again once after a 401', async () => {
     answers.push({ status: 401 }, {}, { status: 401 }, { status: 401 });
     await client.get(pods, { name: 'p' });
     expect(seen.map(({ headers }) => headers['authorization'])).toEqual([

@@ -37,7 +37,7 @@ describe('in a pod', () => {
     expect(await config.tls()).toEqual({ ca: 'CA 1' });
   });
 
-  it('takes up a rotated CA at the next connection, and a rotated token when the old one is refused', async () => {
+  it('uses a rotated CA at the next connection, and a rotated token when the old one is refused', async () => {
     const config = await loadKubeConfig(source());
     await write('token', 'two');
     await write('ca.crt', 'CA 2');
@@ -108,7 +108,7 @@ describe('with a kubeconfig', () => {
     expect(await config.headers()).toEqual({ authorization: 'Bearer made' });
   });
 
-  it('says that it cannot go through a proxy', async () => {
+  it('refuses a proxy', async () => {
     await expect(load({}, { 'proxy-url': 'http://p' })).rejects.toThrow(
       'proxy-url is not supported',
     );

@@ -1,5 +1,5 @@
 /**
- * Where the API server is and how we prove who we are: a kubeconfig, or the service account that the kubelet puts into the
+ * The address of the API server and our credentials: a kubeconfig, or the service account that the kubelet puts into the
  * pod. Both answer anew at each need, because tokens and CAs are rotated under running programs.
  */
 import { join } from 'node:path';

@@ -114,7 +114,7 @@ describe('while too little is known', () => {
   });
 });
 
-describe('what comes of a look', () => {
+describe('the outcome of a reconcile', () => {
   const looksIn = async (ms: number, reconcile: ControllerOptions<object>['reconcile']) => {
     const controller = start({
       reconcile: async (...call) => {
@@ -242,7 +242,7 @@ describe('while another replica leads', () => {
     }
   });
 
-  it('work in hand is told to stop, and is not tried again', async () => {
+  it('running work is aborted, and is not tried again', async () => {
     const terms = inTerms();
     const controller: Controller = start({
       leadership: terms.leadership,
@@ -262,7 +262,7 @@ describe('while another replica leads', () => {
   });
 });
 
-it('runs its sources until it is stopped, and ends when they and the work in hand have', async () => {
+it('runs its sources until it is stopped, and ends when they and the running work have ended', async () => {
   const ended: string[] = [];
   const ends = (what: string) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {

@@ -9,14 +9,14 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 import { isConflict } from './errors.ts';
 import type { Leadership } from './leadership.ts';
 
-/** What came of a look at a key. */
+/** The outcome of reconciling a key. */
 export type Outcome =
   /** Nothing is left to do until something marks the key. */
   | 'done'
   /** The key is reconciled again after that time, or earlier when something marks it. */
   | { againInMs: number }
   /**
-   * The object is not as it should be, and people are shown why where they look. `failed` is a reason in CamelCase, of few. The key is
+   * The object is not as it should be, and the reason is shown to people. `failed` is a reason in CamelCase, of few. The key is
    * reconciled again after that time, or else with backoff.
    */
   | { failed: string; againInMs?: number };
@@ -45,7 +45,7 @@ export type ControllerDeps = {
 export type ControllerOptions<World> = ControllerDeps & {
   /** In figures and in the log. */
   name: string;
-  /** Run as long as the controller does. What they tell is no business of this file: it ends in `mark`. */
+  /** Run as long as the controller does. What they watch does not matter here: it ends in `mark`. */
   sources?: readonly { run: (signal: AbortSignal) => Promise<void> }[];
   /** What is known now; undefined while that is too little to act on, since what is not known would be taken for gone. */
   world: () => World | undefined;
@@ -54,11 +54,11 @@ export type ControllerOptions<World> = ControllerDeps & {
    * seen less, or not have come to them.
    */
   markAll: (signal: AbortSignal) => void | Promise<void>;
-  /** Looks at the key by itself and brings it to what it should be. A conflict that it throws means: again, on what is known then. */
+  /** Reconciles the key by itself. A conflict that it throws means: again, on what is known then. */
   reconcile: (key: string, world: World, signal: AbortSignal) => Promise<Outcome>;
   /** From a mark to the look, so that what comes together is one look. */
   coalesceMs: number;
-  /** Whose the key is, e.g. its namespace: a group waits for a few keys of each other, never for all. Default: all are one group's. */
+  /** The group of the key, e.g. its namespace: a group waits for a few keys of each other group, never for all. Default: all are one group's. */
   groupOf?: (key: string) => string;
   /** Keys at a time. Default 1. */
   concurrency?: number;
@@ -69,7 +69,7 @@ export type ControllerOptions<World> = ControllerDeps & {
 export type Controller = {
   /** Something about the key has changed. `delayMs` instead of `coalesceMs`. Does nothing while another replica leads. */
   mark: (key: string, delayMs?: number) => void;
-  /** Keys that wait or are worked, those to be looked at again at a later time included. */
+  /** Keys that wait or are being reconciled, including those that are due at a later time. */
   queued: () => number;
   /** Reconciles what is marked, in each term of this replica, until the signal aborts and the work in hand has ended. */
   run: (signal: AbortSignal) => Promise<void>;

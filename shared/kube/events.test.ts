@@ -81,7 +81,7 @@ afterEach(async () => {
 const written = (): [string, number][] =>
   [...stored.values()].map(({ message, count }) => [message, count]);
 
-it('makes one Event with a count of what is said again', async () => {
+it('makes one Event with a count of repeated messages', async () => {
   const recorder = start();
   for (let i = 0; i < 3; i += 1) recorder.record(event);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -94,7 +94,7 @@ it('makes one Event with a count of what is said again', async () => {
   ]);
 });
 
-it('counts on where another run of the program stopped', async () => {
+it('goes on counting where another run of the program stopped', async () => {
   start().record(event);
   await vi.advanceTimersByTimeAsync(1_000);
   start().record(event);
@@ -102,7 +102,7 @@ it('counts on where another run of the program stopped', async () => {
   expect(written()).toEqual([['pod a blocks', 2]]);
 });
 
-it('makes one Event of what is to be said once, whichever run of the program says it', async () => {
+it('makes one Event of a message that is recorded once, whichever run of the program records it', async () => {
   const once = { ...event, once: true } as const;
   const recorder = start();
   recorder.record(once);
@@ -125,7 +125,7 @@ it('begins anew when the Event has expired', async () => {
   expect(written()).toEqual([['pod a blocks', 1]]);
 });
 
-it('tries again when the server is away, and loses no count', async () => {
+it('tries again when the server does not answer, and loses no count', async () => {
   failures.push(new KubeError('x', 'away', { status: 0, reason: 'Unreachable' }));
   failures.push(new KubeError('x', 'busy', { status: 429, reason: 'TooManyRequests' }));
   const recorder = start();
@@ -144,7 +144,7 @@ it('gives up what the server refuses', async () => {
   expect(written()).toEqual([]);
 });
 
-it('leaves out the surplus of an object that causes too many, and recovers', async () => {
+it('drops the surplus Events of an object that causes too many, and recovers', async () => {
   const recorder = start();
   for (let i = 0; i < 50; i += 1) recorder.record({ ...event, message: `m${i}` });
   await vi.advanceTimersByTimeAsync(1_000);

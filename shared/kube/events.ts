@@ -17,17 +17,17 @@ export type RecordedEvent = {
   /** CamelCase. */
   reason: string;
   message: string;
-  /** What is said again changes nothing, whichever run of the program has said it. */
+  /** A repetition changes nothing, whichever run of the program recorded the first. */
   once?: true;
 };
 
 export type EventRecorderOptions = {
   client: KubeClient;
-  /** Who says it, e.g. `sdewan-coordinator`. */
+  /** The source, e.g. `sdewan-coordinator`. */
   component: string;
   /** The pod's name. */
   instance: string;
-  /** What comes together within this time is written at once. */
+  /** What is recorded within this time is written together. */
   coalesceMs?: number;
   log: Logger;
   clock?: Clock;
@@ -91,7 +91,7 @@ export class EventRecorder {
     const message = event.message.slice(0, MAX_MESSAGE_LENGTH);
     const words = JSON.stringify([uid, event.type, event.reason, message, this.#options.component]);
     const hash = createHash('sha256').update(words).digest('hex').slice(0, 16);
-    // Made from the words alone, so a restarted program counts on where the last one stopped.
+    // Made from the message alone, so a restarted program goes on counting where the last one stopped.
     const key = `${name.slice(0, 200)}.${hash}`;
     const known = this.#entries.get(key);
     if (known?.once) return;
@@ -138,7 +138,7 @@ export class EventRecorder {
     } catch (error) {
       const refused = error instanceof KubeError && error.status >= 400 && error.status < 500;
       if (!refused || error.status === 429) throw error;
-      // The namespace is going, or we may not: never worth another try.
+      // The namespace is being deleted, or we may not: never worth another try.
       this.#entries.delete(name);
       this.#options.log.debug({ event: name, err: error }, 'the API server refused an Event');
     }

@@ -1,5 +1,5 @@
 /**
- * Writes that can only hit the object that was judged: each carries its uid and resourceVersion, so a successor of the same
+ * Writes that can only change the object that was judged: each carries its uid and resourceVersion, so a successor of the same
  * name, or a change in between, is a 409 (`isConflict`) and never overwritten. The caller then looks at the new object and
  * decides anew; repeating the write blindly would undo the fence.
  */

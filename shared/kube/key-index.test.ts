@@ -26,7 +26,7 @@ it('an index finds under each key those that have it now', () => {
   );
 });
 
-it('a store is asked by its indices for what it has now', () => {
+it('a store finds by its indices what it has now', () => {
   const store = new Store({ color: ({ metadata }) => Object.values(metadata.labels ?? {}) });
   const put = (name: string, resourceVersion: string, color: string): void => {
     const metadata = { name, namespace: 'n', uid: `uid-${name}`, creationTimestamp: '' };

@@ -126,7 +126,7 @@ describe('of two replicas', () => {
   });
 });
 
-it('a replica that was stopped does not lead when it goes on, before anything has told it', async () => {
+it('a replica that was stopped does not lead when it goes on, even before it has learnt that its term ended', async () => {
   const a = start('a');
   await pass(3 * SECOND);
   expect(a.term()).toBe(1);
@@ -139,7 +139,7 @@ it('a replica that was stopped does not lead when it goes on, before anything ha
   await a.stop();
 });
 
-it('what was not done while a term had run out is done in a new one', async () => {
+it('what was not done after a term had ended is done in a new one', async () => {
   const a = start('a');
   await pass(SECOND);
   let begun = 0;
@@ -160,7 +160,7 @@ it('what was not done while a term had run out is done in a new one', async () =
 });
 
 describe('a Lease', () => {
-  it('is its successor’s at once, in a later term, when a process of the same pod has died', async () => {
+  it('goes at once, with a later term, to the next process of the same pod when one has died', async () => {
     expect(await leaseOf('a').hold({})).toBe(1);
     expect(await leaseOf('a').hold({})).toBe(2);
     expect(await leaseOf('b').hold({})).toBe(undefined);

@@ -1,6 +1,6 @@
 /**
- * Which of several replicas writes: the holder of a Lease, and it only as long as it has renewed it. Here stands every write of a
- * program that runs more than once: controllers work in terms (`lead`), and a client made by `leadersClient` starts no write outside of one.
+ * Which of several replicas writes: the holder of a Lease, and it only as long as it has renewed it. Every write of a
+ * program that runs more than once goes through here: controllers work in terms (`lead`), and a client made by `leadersClient` starts no write outside of one.
  * Of our own, since client-node has no election, and those made for it look at no write: a process that was stopped for a minute would go on
  * where it was. Here the clock is asked before each write, and what was sent before is fenced (fenced.ts, owned.ts).
  */
@@ -73,7 +73,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
     const until = clock.monotonic() + RENEW_WITHIN_MS;
     const number = await lease.hold({ signal, timeoutMs: ATTEMPT_TIMEOUT_MS });
     if (number === undefined) end('another replica holds the Lease');
-    // What was not done while the term had run out would be missing in it.
+    // What was not done after the term had ended would be missing in it.
     if (current && !isValid(current)) end('the Lease was not renewed in time');
     if (number === undefined || clock.monotonic() >= until) return;
     if (current) current.until = until;

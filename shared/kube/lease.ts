@@ -109,7 +109,7 @@ export const createLease = ({
         await write(present, specOf(isOurs ? present?.spec.acquireTime : undefined), call);
       } catch (error) {
         isOurs = false;
-        // Another was faster.
+        // Another replica was faster.
         if (isConflict(error)) return undefined;
         throw error;
       }

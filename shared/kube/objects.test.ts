@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { keptRuleSchema } from './objects.ts';
 
-it('what is kept of a rule has no annotations but ours, and no fields that nobody reads', () => {
+it('a watched rule keeps only our annotations, and no fields that nobody reads', () => {
   const metadata = {
     name: 'a',
     namespace: 'edge',

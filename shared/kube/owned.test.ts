@@ -110,7 +110,7 @@ describe('an object that is kept', () => {
     expect(stored?.metadata.finalizers).toEqual(['y.org/b']);
   });
 
-  it('loses what is no longer wanted in the same write', async () => {
+  it('has unwanted fields removed in the same write', async () => {
     await bring(desired({ a: '1', b: { c: 1, d: 2 }, list: [1, 2] }, { labels: { mine: 'x' } }));
     const wanted = desired({ a: '2', b: { d: 2 }, list: [2] }, { labels: { mine: undefined } });
     expect(await bring(wanted)).toBe('updated');
@@ -136,7 +136,7 @@ describe('an object that is kept', () => {
   });
 });
 
-it('a label of others stays that is named as what each object of JavaScript has', async () => {
+it('keeps a label of others with a name that every JavaScript object has, such as constructor', async () => {
   await bring(desired({ a: '1' }));
   const metadata = { ...stored?.metadata, labels: { constructor: 'theirs' } };
   store({ ...stored, metadata });
@@ -164,7 +164,7 @@ describe('nothing is written', () => {
   });
 });
 
-it('what is not there is found as nothing, and other errors are thrown', async () => {
+it('reads a missing object as undefined, and throws other errors', async () => {
   expect(await find(client, things, key)).toBeUndefined();
   store({ apiVersion: 'g/v1', kind: 'Thing', metadata: key });
   expect(await find(client, things, key)).toBe(stored);

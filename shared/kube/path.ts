@@ -1,7 +1,7 @@
 /** Addresses on the API server. */
 import type { ResourceType } from './objects.ts';
 
-/** How its objects are read is no matter of its address. */
+/** The schema of its objects does not matter for the address. */
 type Addressed = ResourceType<object>;
 
 export type ObjectKey = {
@@ -14,7 +14,7 @@ export type ObjectKey = {
 export const apiVersionOf = ({ group, version }: Addressed): string =>
   group === '' ? version : `${group}/${version}`;
 
-/** `pods`, `deployments.apps`: as people and RBAC messages say it. */
+/** `pods`, `deployments.apps`: as people and RBAC messages write it. */
 export const resourceName = ({ group, plural }: Addressed): string =>
   group === '' ? plural : `${plural}.${group}`;
 

@@ -63,7 +63,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-describe('in good times', () => {
+describe('without faults', () => {
   it('lists, then follows changes', async () => {
     server.put('a');
     const reflector = start();
@@ -78,7 +78,7 @@ describe('in good times', () => {
     expect(phases).toEqual(['Syncing', 'Synced']);
   });
 
-  it('says an empty collection is synced, and had no list before', async () => {
+  it('is synced with an empty collection, and not before the list', async () => {
     const reflector = start();
     expect(reflector.hasSynced()).toBe(false);
     await untilSynced(reflector);
@@ -106,7 +106,7 @@ describe('in good times', () => {
     expect(phases).toEqual(['Syncing', 'Synced']);
   });
 
-  it('takes no notice of what it knows already', async () => {
+  it('ignores what it knows already', async () => {
     server.put('a');
     const reflector = start();
     await untilSynced(reflector);
@@ -153,7 +153,7 @@ describe('in good times', () => {
     expect(events).toEqual(['added a', 'updated a']);
   });
 
-  it('tells an object that took the name of another from it', async () => {
+  it('distinguishes an object from an earlier one of the same name', async () => {
     server.put('a');
     const reflector = start();
     await untilSynced(reflector);
@@ -179,7 +179,7 @@ describe('in good times', () => {
   });
 });
 
-describe('in bad times', () => {
+describe('with faults', () => {
   it('relists after 410, and removes what went in between', async () => {
     server.put('a');
     server.put('b');
@@ -195,7 +195,7 @@ describe('in bad times', () => {
     await untilSynced(reflector);
   });
 
-  it('goes on where it was after a dropped connection, and misses nothing', async () => {
+  it('continues after a dropped connection, and misses nothing', async () => {
     server.put('a');
     const reflector = start();
     await untilSynced(reflector);
@@ -276,7 +276,7 @@ describe('in bad times', () => {
     expect(count('GET watch')).toBe(1);
   });
 
-  it('does not hammer a server that ends each watch at once', async () => {
+  it('waits between watches when a server ends each at once', async () => {
     const reflector = start({ timings: { baseBackoffMs: 200, maxBackoffMs: 200 } });
     await untilSynced(reflector);
     const started = performance.now();
@@ -288,7 +288,7 @@ describe('in bad times', () => {
   });
 
   it.each([1, 30])(
-    'waits as long as the server asks (%i s), its own wait at least',
+    'waits as long as the server asks (%i s), and at least its own backoff',
     async (asked) => {
       const waits: number[] = [];
       const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
@@ -306,7 +306,7 @@ describe('in bad times', () => {
     },
   );
 
-  it('takes an object that has not its form for an error, and keeps what it knows', async () => {
+  it('reports an object that does not match its schema as an error, and keeps what it knows', async () => {
     server.put('a');
     const reflector = start();
     await untilSynced(reflector);

@@ -75,7 +75,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
   #state: WatchState = { phase: 'Syncing', message: 'not listed yet', listed: false };
   /** Where the watch goes on; undefined: a list is needed first. */
   #resourceVersion: string | undefined;
-  /** Ends what is in hand, so that a new list is taken. */
+  /** Ends the running request, so that a new list is taken. */
   #cut = new AbortController();
   #cancelRelist = (): void => undefined;
 
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
     const backoffMs = this.#backoff.next();
     const placeIsLost = isGone(error) || state.phase === 'NotServed' || state.phase === 'Silent';
     if (placeIsLost) this.#resourceVersion = undefined;
-    // One lost connection is the daily bread of watches; it is reported when the next attempt fails too.
+    // Watches lose a connection now and then; it is reported when the next attempt fails too.
     const passing = state.phase === 'Failing' && listed && this.#backoff.failures() === 1;
     if (!passing) this.#setState(state);
     if (state.phase === 'NotServed')

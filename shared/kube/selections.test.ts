@@ -57,7 +57,7 @@ describe('a selection', () => {
     expect(names('w')).toEqual([]);
   });
 
-  it('is named when a member comes, changes or goes, and only then', () => {
+  it('is returned when a member is added, changed or removed, and only then', () => {
     const { put, remove, told, selections } = world();
     selections.follow('w', web);
     selections.follow('all', { namespace: undefined, selector: {} });
@@ -70,7 +70,7 @@ describe('a selection', () => {
     expect(told).toEqual([['all'], ['all', 'w'], ['all', 'w'], ['all', 'w'], ['all']]);
   });
 
-  it('that ends has no members, and one of the same name begins anew', () => {
+  it('that was removed has no members, and a new one of the same name starts empty', () => {
     const { put, names, told, selections } = world();
     put(pod('a', { app: 'web' }));
     put(pod('b', { app: 'db' }));
@@ -83,7 +83,7 @@ describe('a selection', () => {
   });
 });
 
-it('looks at selections that ask for a label of the object only, however many there are', () => {
+it('checks only selections that ask for a label of the object, however many there are', () => {
   const { put, selections } = world();
   let looks = 0;
   for (let i = 0; i < 1_000; i += 1) {

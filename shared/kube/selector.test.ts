@@ -33,7 +33,7 @@ describe('a selector', () => {
     expect(selects(given, web)).toBe(expected);
   });
 
-  it('is always the same text', () => {
+  it('always has the same text', () => {
     const one: LabelSelector = {
       matchLabels: { tier: 'front', app: 'web' },
       matchExpressions: [
@@ -62,7 +62,7 @@ it('each operator is the opposite of another', () => {
   );
 });
 
-it('whatever is selected has one of the anchors of its selector', () => {
+it('every selected object has one of the anchors of its selector', () => {
   fc.assert(
     fc.property(selector, labels, (asked, of) => {
       const anchors = anchorsOf(asked);

@@ -1,4 +1,4 @@
-/** What can be said of a watch, for reports, readiness and people. */
+/** The state of a watch, for reports, readiness and people. */
 import { messageOf } from '../runtime/errors.ts';
 import { isForbidden, isNotFound } from './errors.ts';
 

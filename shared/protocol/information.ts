@@ -1,5 +1,5 @@
 /**
- * What an OpenWRT tells of itself, beyond the rules: for people who look at a CNF, never for a decision. Bounded, and without
+ * Information about an OpenWRT, beyond the rules: for people who look at a CNF, never for a decision. Bounded, and without
  * counters and times, so that it changes only when something happens. Never holds a secret.
  */
 import * as z from 'zod';

@@ -4,7 +4,7 @@
  * can stand behind the name of a pod.
  */
 
-/** What agents say of a rule on their OpenWRT. */
+/** What agents report of a rule on their OpenWRT. */
 export const reasons = {
   Applied: 'OpenWRT has the rule as it is written, read back',
   AppliedInFiles:
@@ -46,7 +46,7 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
-/** What the coordinator says beyond that, of all pods together or of one. */
+/** What the coordinator adds, about all pods together or one of them. */
 export const conditionReasons = {
   InSync: 'every live pod of the CNF is ready and has exactly this rule',
   NoPurpose: 'the rule has no label sdewanPurpose, so it belongs to no CNF',
@@ -66,6 +66,6 @@ export const conditionReasons = {
 
 export type ConditionReason = keyof typeof conditionReasons;
 
-/** What a message says that has nothing to add. */
+/** The message where there is nothing special to say. */
 export const sentenceOf = (reason: Reason | ConditionReason): string =>
   ({ ...reasons, ...conditionReasons })[reason];

@@ -4,8 +4,8 @@
  * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
  * A report never holds a secret: messages name fields, not values of secret fields.
  *
- * Versions: each side tells its own, and the agent speaks the lower one of both. An agent begins with 1 towards each coordinator, whose
- * answers tell what it may say. A coordinator takes any number, and leaves out the fields that it does not know; only those of version 1
+ * Versions: each side announces its own, and the agent speaks the lower one of both. An agent begins with 1 towards each coordinator, whose
+ * answers announce what it may send. A coordinator takes any number, and leaves out the fields that it does not know; only those of version 1
  * refuse them.
  */
 import * as z from 'zod';
@@ -49,7 +49,7 @@ export const openwrtStateSchema = z.object({
 export type OpenwrtState = z.infer<typeof openwrtStateSchema>;
 
 /**
- * Since version 2. Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they tell which run of a
+ * Since version 2. Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they show which run of a
  * container a report is about.
  */
 export const reportClockSchema = z.object({
@@ -85,8 +85,8 @@ export const reportSchema = z.object({
   /** On any report, when it has changed and the coordinator has said that it takes it; what was reported before holds otherwise. */
   information: informationSchema.optional(),
   /**
-   * UCI packages whose files have lost their comments by the first write of this pod's agents. Told until a coordinator has taken it, and
-   * only to one that has said that it does.
+   * UCI packages whose files have lost their comments by the first write of this pod's agents. Reported until a coordinator has received it, and
+   * only to one that has announced that it accepts it.
    */
   commentsLost: z
     .array(z.string().regex(/^[\w-]{1,64}$/))
@@ -106,11 +106,11 @@ export const reportAnswerSchema = z.object({
   wantsFull: z.boolean().optional(),
   /** The highest that the coordinator knows; absent: 1. */
   version: z.int().optional(),
-  /** Told apart from the version, which agents of version 1 do not look at. */
+  /** Apart from the version, which agents of version 1 do not look at. */
   takesInformation: z.boolean().optional(),
   /** The same. */
   takesCommentsLost: z.boolean().optional(),
-  /** Of the coordinator that leads: the number of its term. Only what the highest one seen says is an order. */
+  /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */
   leaseTransitions: z.int().min(0).optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

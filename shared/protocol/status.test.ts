@@ -5,10 +5,10 @@ import { conditionTypes, icnStates, ruleStatusSchema } from './status.ts';
 
 const page = readFileSync(new URL('../../docs/status.md', import.meta.url), 'utf8');
 
-/** What is said when all is well needs no advice. */
+/** Reasons without a problem need no advice. */
 const GOOD = new Set(['Applied', 'Removed', 'InSync']);
 
-it('docs/status.md tells of every reason, field, condition and state', () => {
+it('docs/status.md describes every reason, field, condition and state', () => {
   const words = [
     ...Object.keys(reasons),
     ...Object.keys(conditionReasons),

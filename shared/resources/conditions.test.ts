@@ -106,10 +106,10 @@ const cases: readonly [string, Condition, object[], object[]][] = [
 ];
 
 describe.each(cases)('%s', (cel, condition, holding, broken) => {
-  it('is its text', () => {
+  it('has this text in CEL', () => {
     expect(condition.cel).toBe(cel);
   });
-  it('holds in code for what it says, and for nothing else', () => {
+  it('holds in code for exactly the same specs', () => {
     expect(holding.map((spec) => condition.holds({ ...spec }))).toEqual(holding.map(() => true));
     expect(broken.map((spec) => condition.holds({ ...spec }))).toEqual(broken.map(() => false));
   });
@@ -134,7 +134,7 @@ it.each([
 describe.each(resources.filter(({ specRules }) => specRules))(
   '$kind',
   ({ spec, specRules = [] }) => {
-    it('has rules about fields that it has', () => {
+    it('has rules only about fields that it has', () => {
       const fields = spec instanceof z.ZodObject ? Object.keys(spec.shape) : [];
       const named = specRules.flatMap(({ cel, path }) => [
         path.replace(/^spec\./, ''),

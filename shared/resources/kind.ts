@@ -20,7 +20,7 @@ export type NetworkUse = { path: string; network: string };
  */
 export type DeviceUse = { path: string; device: string };
 
-/** Something that this OpenWRT has not, and without which it would skip our section or not do what the CR says. */
+/** Something that this OpenWRT does not have, and without which it would skip our section or not do what the CR asks for. */
 export type Lack = {
   path: string;
   message: string;

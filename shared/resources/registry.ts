@@ -43,7 +43,7 @@ export const kinds: readonly KindDefinition[] = [
   cnfHubSite,
 ];
 
-/** Those that agents apply to OpenWRT. The others only make or tell something: no agent reads them or confirms that they are gone. */
+/** Those that agents apply to OpenWRT. The others only generate rules or inform: no agent reads them or confirms that they are gone. */
 export const agentKinds: readonly KindDefinition[] = kinds.filter(({ uci }) => uci !== undefined);
 
 const byKind = new Map(kinds.map((kind) => [kind.kind, kind]));

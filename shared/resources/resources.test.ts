@@ -19,7 +19,7 @@ it('every rule is installed, with a status and columns', () => {
     });
 });
 
-it('a status of its own takes the place of that of all rules', () => {
+it("a kind's own status schema replaces the common one", () => {
   const [rule] = kinds;
   const own = rule!.spec;
   expect(resourceOfRule({ ...rule!, status: own }).status).toBe(own);

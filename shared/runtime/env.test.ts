@@ -35,7 +35,7 @@ describe('readEnv', () => {
     });
   });
 
-  it('takes an empty value for none', () => {
+  it('treats an empty value as not set', () => {
     expect(readEnv(schema, { SDEWAN_PURPOSE: 'x', SDEWAN_PORT: '', SDEWAN_CA: '' })).toEqual({
       SDEWAN_PURPOSE: 'x',
       SDEWAN_PORT: 8080,
@@ -44,7 +44,7 @@ describe('readEnv', () => {
     });
   });
 
-  it('names every wrong variable at once, and repeats no value', () => {
+  it('names all wrong variables at once, and repeats no value', () => {
     const { problems, message } = failureOf({ SDEWAN_PORT: 'hunter2', SDEWAN_DRY: 'perhaps' });
     expect(problems.map((line) => line.split(':')[0])).toEqual([
       'SDEWAN_PURPOSE',
@@ -73,7 +73,7 @@ describe('envTable', () => {
     );
   });
 
-  it('refuses a variable that nobody described', () => {
+  it('refuses a variable without a description', () => {
     expect(() => envTable(z.object({ X: envField.text() }))).toThrow('X has no description');
   });
 });

@@ -1,4 +1,4 @@
-/** What to say of something that was thrown. */
+/** Texts for something that was thrown. */
 
 /** The message of an error and of what caused it, in one line; the text of anything else. */
 export const messageOf = (error: unknown): string => {

@@ -10,7 +10,7 @@ const isIn = async (entry: Promise<unknown>): Promise<boolean> => {
   return (await Promise.race([entry, Promise.resolve(waits)])) !== waits;
 };
 
-it('lets no more in than fits, in the order in which it came', async () => {
+it('admits no more than its limit, in order of arrival', async () => {
   const { enter } = gate();
   const leave = await enter(6);
   const large = enter(6);
@@ -21,7 +21,7 @@ it('lets no more in than fits, in the order in which it came', async () => {
   expect(await small).toBeTypeOf('function');
 });
 
-it('lets one that is larger in when it is alone', async () => {
+it('admits one that is larger than the limit when it is alone', async () => {
   const { enter } = gate();
   const leave = await enter(11);
   const next = enter(1);
@@ -30,7 +30,7 @@ it('lets one that is larger in when it is alone', async () => {
   expect(await next).toBeTypeOf('function');
 });
 
-it('lets wait for a time, and not too many', async () => {
+it('limits how long callers wait, and how many', async () => {
   const { enter } = gate();
   const leave = await enter(10);
   const waiting = [enter(1), enter(1)];
@@ -41,7 +41,7 @@ it('lets wait for a time, and not too many', async () => {
   expect(await enter(10)).toBeTypeOf('function');
 });
 
-it('lets groups take turns, so that one that waits for nobody of its own is next', async () => {
+it('lets groups take turns, so that the first caller of a group is next', async () => {
   const { enter } = gate();
   const order: string[] = [];
   const leave = await enter(10, 'a');

@@ -1,6 +1,6 @@
 /**
- * Lets so much through at a time. What has to wait does so for a limited time, in the order in which it came within its group, and groups take
- * turns: one that sends much waits for itself.
+ * Admits a limited amount at a time. What has to wait does so for a limited time, in the order in which it came within its group, and groups take
+ * turns: one that sends much delays only itself.
  */
 import { Turns } from './turns.ts';
 

@@ -130,7 +130,7 @@ const open = async (
 const openMany = async (port: number, count: number): Promise<Awaited<ReturnType<typeof open>>[]> =>
   count === 0 ? [] : [...(await openMany(port, count - 1)), await open(port)];
 
-it('closes the oldest connections of strangers, and none of those who were answered', async () => {
+it('closes the oldest connections of unknown clients, and none of those that were answered', async () => {
   server = await serveApp(base);
   const { port } = server;
   const known = await open(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -147,7 +147,7 @@ it('closes the oldest connections of strangers, and none of those who were answe
   for (const { end } of [known, ...strangers]) end();
 });
 
-it('a request that is refused does not make a stranger known', async () => {
+it('a request that is refused does not make a client known', async () => {
   server = await serveApp(base);
   const { port } = server;
   const refused = await open(port, 'GET /none HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -156,7 +156,7 @@ it('a request that is refused does not make a stranger known', async () => {
   for (const { end } of strangers) end();
 });
 
-it('takes no headers that are longer than any client of ours sends', async () => {
+it('refuses headers that are longer than any of our clients sends', async () => {
   server = await serveApp(base);
   const answer = await fetch(`http://127.0.0.1:${server.port}/`, {
     headers: { authorization: 'x'.repeat(20_000) },

@@ -48,7 +48,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 5_000;
 /** In all; headers with a token of a service account have 2 KiB. */
 const MAX_HEADER_BYTES = 16_384;
-/** Of connections on which nothing was asked that was answered well: from strangers, and from those who have just come. The oldest goes. */
+/** Of connections on which nothing was asked that was answered well: from unknown and from new clients. The oldest is closed. */
 const MAX_UNPROVEN = 256;
 const MAX_CONNECTIONS = 4_096;
 
@@ -137,8 +137,8 @@ const createServer = async (
 };
 
 /**
- * Connections that have not proven themselves, by their other end: a request of TLS does not have the socket that came in. However many a
- * stranger opens, they take no room from those who are known, and who is new has time for one request.
+ * Connections that have not proven themselves, by their other end: a request of TLS does not have the socket that came in. However many an
+ * unknown client opens, they take no room from known ones, and a new client has time for one request.
  */
 class Unproven {
   readonly #sockets = new Map<string, Socket>();

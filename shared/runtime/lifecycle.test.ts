@@ -44,7 +44,7 @@ it('ends 0 after SIGTERM when main lets the abort through', async () => {
   expect(host.codes).toEqual([0]);
 });
 
-it('leaves at once on the second signal, and by force after the grace period', async () => {
+it('exits at once on the second signal, and by force after the grace period', async () => {
   vi.useFakeTimers();
   const host = fakeProcess();
   const stuck = new Promise<void>(() => undefined);

@@ -41,7 +41,7 @@ it('a long line keeps its fields, each shortened', () => {
   expect(parsed()).toMatchObject([{ code: 'bad', namespace: expect.stringMatching(/^x{512}…$/) }]);
 });
 
-it('a line that is said again and again is counted', () => {
+it('a line that is repeated is counted', () => {
   const { log, parsed, endWindow } = setUp();
   for (let n = 0; n < 100; n += 1) log.warn({ code: 'bad-token' }, 'refused');
   log.warn({ code: 'no-token' }, 'refused');
@@ -52,7 +52,7 @@ it('a line that is said again and again is counted', () => {
   expect(parsed()).toHaveLength(8);
 });
 
-it('a message that is said of ever other things is counted, and others are not held up', () => {
+it('a message that is repeated with different fields is counted, and others are still logged', () => {
   const { lines, log, parsed, endWindow } = setUp();
   for (let n = 0; n < 5_000; n += 1) log.warn({ n }, 'refused');
   log.info('something else');
@@ -61,7 +61,7 @@ it('a message that is said of ever other things is counted, and others are not h
   expect(parsed().at(-1)).toMatchObject({ msg: 'refused', n: 4_999, repeated: 4_000 });
 });
 
-it('the end of a webhook’s path is in no line, as in the API server’s words', () => {
+it('the end of a webhook’s path is in no line, not even in an error of the API server', () => {
   const { lines, log } = setUp();
   const token = '0123456789abcdef'.repeat(2);
   const path = `/admission/workload-labels/${token}?timeout=2s`;

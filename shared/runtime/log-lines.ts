@@ -1,6 +1,6 @@
 /**
- * Where log lines go through, so that nobody can fill a disk by what he sends or does: no line is longer than some kilobytes, what is said again
- * and again is counted, and what must not be read in a log is taken out whatever text it is part of.
+ * Where log lines go through, so that nobody can fill a disk by what he sends or does: no line is longer than some kilobytes, what is
+ * repeated is counted, and what must not be read in a log is taken out whatever text it is part of.
  */
 import type { DestinationStream } from 'pino';
 import { systemClock, type Clock } from './clock.ts';

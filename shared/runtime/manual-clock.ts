@@ -1,4 +1,4 @@
-/** Time for tests: it stands still until the test moves it, and the test can wait until the code under test waits for it. */
+/** A clock for tests: it stands still until the test moves it, and the test can wait until the code under test waits for it. */
 import type { Clock } from './clock.ts';
 
 export type ManualClock = Clock & {
@@ -6,7 +6,7 @@ export type ManualClock = Clock & {
   advance: (ms: number) => void;
   /** Resolves as soon as something waits for time to pass. */
   awaited: () => Promise<void>;
-  /** Waits until something waits, and moves to when the first of it is due; gives how far, in milliseconds. */
+  /** Waits until something waits, moves to the time at which the first of it is due, and returns by how many milliseconds. */
   step: () => Promise<number>;
 };
 

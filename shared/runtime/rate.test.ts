@@ -30,7 +30,7 @@ it('counts each key by itself', () => {
   expect([takes('a', 10), takes('b', 10)]).toEqual([3, 3]);
 });
 
-it('remembers no more keys than it is told to', () => {
+it('remembers no more keys than its limit', () => {
   const { takes } = setUp(2);
   takes('a', 3);
   takes('b', 3);

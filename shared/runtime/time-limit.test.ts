@@ -19,7 +19,7 @@ it('work that takes too long is aborted', async () => {
   expect(await ended).toMatchObject({ name: 'TimeoutError' });
 });
 
-it('work is aborted with the caller, and for its reason', async () => {
+it('work is aborted when the caller aborts, with its reason', async () => {
   const caller = new AbortController();
   const ended = withinTime(50, caller.signal, aborted).catch((error: unknown) => error);
   caller.abort(new Error('gone'));

@@ -1,4 +1,4 @@
-/** A dirty flag that runs something: many marks become one run, runs never overlap, a mark during a run means another run. */
+/** A dirty flag with a loop: many marks become one run, runs never overlap, a mark during a run leads to another run. */
 import type { BackoffOptions } from './backoff.ts';
 import type { Clock } from './clock.ts';
 import { WorkQueue } from './work-queue.ts';

@@ -1,5 +1,5 @@
 /**
- * What waits for its turn, by group: the groups take turns, so that none waits for all that another has. Within a group, first come is
+ * A queue by groups: the groups take turns, so that none waits for all items of another. Within a group, first come is
  * first served.
  */
 export class Turns<T> {

@@ -85,7 +85,7 @@ it('works as many keys at a time as it may', async () => {
   expect(most).toBe(3);
 });
 
-it('retries a key that throws with its own backoff, and holds up no other', async () => {
+it('retries a key that throws with its own backoff, and delays no other', async () => {
   const tries: Record<string, number> = {};
   const waits: number[] = [];
   const queue = start({
@@ -148,7 +148,7 @@ it('ends when the work in hand has ended, and starts none after the abort', asyn
   expect(log).toEqual(['begin a', 'end a', 'ended']);
 });
 
-it('works a key that asks for it again with growing waits, and tells nobody', async () => {
+it('works a key that asks for a retry with growing waits, and reports no error', async () => {
   const times: number[] = [];
   const onError = vi.fn<() => void>();
   const work = async (): Promise<'retry' | undefined> => {

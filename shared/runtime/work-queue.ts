@@ -10,7 +10,7 @@ import { Turns } from './turns.ts';
 export type WorkQueueOptions<K> = {
   /**
    * Reads the present state for the key by itself. A returned number: milliseconds after which to work it again anyway; `retry`: again
-   * with backoff, as after a throw, but for nothing that is worth telling.
+   * with backoff, as after a throw, but without reporting an error.
    */
   work: (key: K, signal: AbortSignal) => Promise<number | 'retry' | void>;
   /** Whose the key is; default: all are one group's. */
@@ -19,7 +19,7 @@ export type WorkQueueOptions<K> = {
   concurrency?: number;
   /** Between a throw and the next try of that key. Default 0.2 s up to 30 s. */
   backoff?: BackoffOptions;
-  /** Told of each throw; the key is retried whatever it does. */
+  /** Called with each error; the key is retried in any case. */
   onError: (key: K, error: unknown, retryInMs: number) => void;
   clock?: Clock;
 };

@@ -94,17 +94,17 @@ describe('deltaOf', () => {
     .map(([chosen, pool]) =>
       chosen.map((name, index) => ({ ...(pool[index] ?? rule(name)), name: `own_${name}` })),
     );
-  const foreign = fc
+  const others = fc
     .tuple(names, anySection)
     .map(([chosen, base]) => chosen.map((name) => ({ ...base, name: `admin_${name}` })));
   const observedPackages = fc
-    .tuple(own, foreign)
+    .tuple(own, others)
     .chain(([ours, theirs]) =>
       fc.shuffledSubarray([...ours, ...theirs], { minLength: ours.length + theirs.length }),
     )
     .map((sections) => firewall(...sections));
 
-  it('leads to what is wanted, in order, and leaves foreign sections as they are', () => {
+  it("leads to what is wanted, in order, and leaves somebody else's sections as they are", () => {
     fc.assert(
       fc.property(observedPackages, own, (observed, desired) => {
         const delta = deltaOf({ observed, desired, isOurs });
@@ -154,7 +154,7 @@ describe('sections that keep their places', () => {
     expect(set).toEqual([{ before: rule('own_p', { a: '1' }), after: rule('own_p', { a: '2' }) }]);
   });
 
-  it('are left alone when nobody wants them, and put nothing else behind them', () => {
+  it('are left alone when they are not wanted, and move no other section behind them', () => {
     expect(remove).toEqual(['own_gone']);
     expect(append).toEqual([rule('own_new')]);
   });

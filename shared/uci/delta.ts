@@ -1,6 +1,6 @@
 /**
- * What has to change in a package so that our sections are as wanted, in the wanted order, behind the foreign ones of
- * their type, and every foreign section stays as it is. Pure; equal packages give an empty delta.
+ * What has to change in a package so that our sections are as wanted, in the wanted order, behind somebody else's of
+ * their type, and each of those stays as it is. Pure; equal packages give an empty delta.
  */
 import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
 
@@ -15,13 +15,13 @@ export type DeltaInput = {
   pinned?: ReadonlySet<string> | undefined;
   /** The package's service may not have what the file holds. Here reloading it is enough, so it changes nothing. */
   anew?: boolean;
-  /** Nothing waits for this pass: what stands in no wrong place may move as well. Here nothing does. */
+  /** Nothing waits for this pass: sections whose place is not wrong may move as well. Here nothing does. */
   quiet?: boolean;
 };
 
 /**
  * A section whose place is wrong moves by removal and appending. So as few as possible move: the sections that may stay are
- * the longest beginning of `desired` that `observed` has in this order, with no foreign section of the same type behind it
+ * the longest beginning of `desired` that `observed` has in this order, with no section of somebody else's of the same type behind it
  * (an administrator's rules match first).
  */
 export const deltaOf = ({ observed, isOurs, pinned = NONE, ...wish }: DeltaInput): UciDelta => {

@@ -2,7 +2,7 @@
 import type { UciDelta, UciPackage, UciSection, UciValue } from './model.ts';
 import { isUciName, isUciType, isUciValue } from './names.ts';
 
-/** A name or value that UCI cannot hold got this far: a fault of ours, since schemas refuse them before. Never holds the value. */
+/** A name or value that UCI cannot hold got this far: a bug, since schemas refuse them before. Never holds the value. */
 export class UciFormatError extends Error {
   override name = 'UciFormatError';
 }

@@ -22,7 +22,7 @@ export type UciPackage = {
 export type UciReplacement = { readonly before: UciSection; readonly after: UciSection };
 
 /**
- * How one package is brought to what is wanted, foreign sections untouched. Applied in this order:
+ * The changes that make one package as wanted, with somebody else's sections untouched. Applied in this order:
  * `remove`, then `set` (in place: every option of `before` goes, all of `after` come, in `after`'s order), then `append`
  * (new sections at the end of the file, in order; a name that `remove` holds too is one that has to move).
  */

@@ -1,4 +1,4 @@
-/** Which names and values UCI can hold. libuci skips what it cannot hold without a word, so nothing else may reach it. */
+/** Which names and values UCI can hold. libuci silently skips what it cannot hold, so nothing else may reach it. */
 
 const NAME = /^[A-Za-z0-9_]+$/;
 const TYPE = /^[A-Za-z0-9_-]+$/;

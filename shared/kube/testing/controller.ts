@@ -1,4 +1,4 @@
-/** What controllers of unit tests have beside what they are about. */
+/** What all controllers in unit tests need. */
 import type { ControllerMetrics } from '../controller.ts';
 import type { Leadership } from '../leadership.ts';
 

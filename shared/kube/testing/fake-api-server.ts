@@ -71,7 +71,7 @@ export class FakeApiServer {
     });
   }
 
-  /** Creates or updates; watchers hear of it unless `silently` (as if the event were lost). */
+  /** Creates or updates; watchers receive an event unless `silently` (as if it were lost). */
   put(name: string, change: Partial<ObjectMeta> = {}, { silently = false } = {}): KubeObject {
     const known = this.#objects.get(name);
     const uid = change.uid ?? known?.metadata.uid ?? `uid-of-${name}`;

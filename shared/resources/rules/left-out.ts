@@ -58,7 +58,7 @@ export const icmpTypes = (rule: Icmp, { capabilities }: Firewall): readonly Lack
 };
 
 /**
- * What the options say of ICMP, in words that the firewall takes as they are meant. A number without a family is one of ICMP, where it
+ * Problems of the ICMP options: values that the firewall would read in another way. A number without a family is one of ICMP, where it
  * has another meaning in ICMPv6; and what fw4 makes of `any` is type 255, which no packet has, instead of all types of ICMP.
  */
 export const icmpOptions = (
@@ -73,7 +73,7 @@ export const icmpOptions = (
 
 const isAny = (types: readonly string[]): boolean => types.length === 1 && types[0] === 'any';
 
-/** `any` or a number, and neither family nor protocol nor address speaks for ICMPv6. */
+/** `any` or a number, and neither family, protocol nor address is one of IPv6. */
 const needsFamily = (rule: Icmp): boolean => {
   const { family, icmp_type = [], proto = '', src_ip = '', dest_ip = '' } = rule;
   return (
@@ -96,7 +96,7 @@ const isNumber = (type: string): boolean => /^\d/.test(type);
 const ICMP_V6: ReadonlySet<string> = new Set(['ipv6-icmp', 'icmpv6', '58']);
 const ICMP: ReadonlySet<string> = new Set(['icmp', '1', ...ICMP_V6]);
 
-/** For which fw4 makes rules of the kernel: where none is given, what addresses and types speak for. */
+/** For which fw4 makes rules of the kernel: where none is given, those of the addresses and types. */
 const familiesOf = ({ family, icmp_type = [], src_ip, dest_ip }: Icmp): readonly (4 | 6)[] => {
   if (family === 'ipv4') return [4];
   if (family === 'ipv6') return [6];

@@ -24,7 +24,7 @@ const compiled = (addresses?: string) => {
 };
 
 describe('SdewanApplication', () => {
-  it('waits for the coordinator to say which pods there are', () => {
+  it('waits until the coordinator has written the addresses of the pods', () => {
     expect(compiled()).toEqual({ verdict: 'pending', reason: 'WaitingForPods', sources: [] });
   });
 
@@ -33,15 +33,15 @@ describe('SdewanApplication', () => {
     expect(compiled('10.0.0.1,fd00::1')).toMatchObject({ verdict: 'wanted', sources });
   });
 
-  it('without pods it is applied, and nothing', () => {
+  it('without pods it is applied, with no sections', () => {
     expect(compiled('')).toMatchObject({ verdict: 'wanted', sources: [] });
   });
 
-  it('takes nothing from the annotation that is no address', () => {
+  it('ignores text in the annotation that is no address', () => {
     expect(compiled('10.0.0.1,0.0.0.0/0,any')).toMatchObject({ sources: ['10.0.0.1'] });
   });
 
-  it('refuses more addresses than a kernel should look at, and says so', () => {
+  it('refuses more addresses than the limit, and says so', () => {
     const addresses = Array.from({ length: MAX_POD_ADDRESSES + 1 }, (_, at) => `fd00::${at + 1}`);
     expect(compiled(addresses.join(','))).toMatchObject({ verdict: 'failed', sources: [] });
   });

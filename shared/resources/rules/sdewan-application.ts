@@ -47,7 +47,7 @@ const spec = z.strictObject({
  */
 const PRIORITY = '900';
 
-/** Undefined: the coordinator has not said yet. What is no address is left out. */
+/** Undefined: the coordinator has not written them yet. What is no address is left out. */
 const addressesIn = ({ annotations }: RenderContext): string[] | undefined =>
   annotations[POD_ADDRESSES_ANNOTATION]?.split(',').filter((one) => isIP(one) !== 0);
 
