@@ -37,6 +37,6 @@ it('refuses a block that nothing generates', () => {
   expect(() => withBlocks(text, { one: [] })).toThrow('nothing generates a block two');
 });
 
-it('tells what people wrote', () => {
+it('returns what people wrote', () => {
   expect(withoutBlocks(text)).toBe('rules:\n  # By hand.\n  - own: true\n\nother:\n\n');
 });

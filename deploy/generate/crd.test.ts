@@ -47,7 +47,7 @@ describe('specSchemaOf', () => {
     expect(() => specSchemaOf(kindWith(spec))).toThrow('Example.spec.field: a CRD cannot say');
   });
 
-  it('puts rules about several fields where they belong', () => {
+  it('puts rules about several fields at the fields that they concern', () => {
     const rule = { path: 'spec.a', cel: 'has(self.b)', message: 'needs b', holds: () => true };
     const kind = { ...kindWith(z.strictObject({ a: z.string() })), specRules: [rule] };
     expect(specSchemaOf(kind)['x-kubernetes-validations']).toEqual([

@@ -28,7 +28,7 @@ const blocksOf = (others: KindDefinition[], rules: KindDefinition[] = []) =>
 describe('a resource of the whole cluster, in another group', () => {
   const blocks = blocksOf([wholeCluster]);
 
-  it('is among those that webhooks and policies are asked about, under its own scope', () => {
+  it('is in the rules of webhooks and policies, under its own scope', () => {
     const any = {
       apiVersions: ['*'],
       resources: ['*'],
@@ -40,7 +40,7 @@ describe('a resource of the whole cluster, in another group', () => {
     ]);
   });
 
-  it('is not asked for what only rules need', () => {
+  it('needs nothing that only rules need', () => {
     for (const block of ['rules-created', 'rules-written', 'rules-changed'])
       expect(blocks[block]).toEqual([expect.objectContaining({ apiGroups: [GROUP] })]);
     expect(blocks['ties-rules-to-a-cnf']).toEqual(blocksOf([])['ties-rules-to-a-cnf']);
@@ -63,13 +63,13 @@ describe('a resource of the whole cluster, in another group', () => {
   });
 });
 
-it('asks about rules of a second group, too', () => {
+it('has rules of webhooks for a second group, too', () => {
   expect(blocksOf([], [elsewhere])['rules-written']).toEqual([
     expect.objectContaining({ apiGroups: [GROUP, 'example.org'], scope: 'Namespaced' }),
   ]);
 });
 
-it('needs no purpose of what is no rule but shares a group with rules', () => {
+it('requires no purpose for a resource that is no rule but shares a group with rules', () => {
   const sharing = { ...wholeCluster, group: GROUP };
   const [condition] = blocksOf([sharing])['ties-rules-to-a-cnf'] ?? [];
   expect(condition).toMatchObject({

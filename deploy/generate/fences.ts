@@ -1,5 +1,5 @@
 /**
- * What the manifests of admission and rights say of our resources: which requests webhooks and policies are asked about, and what the
+ * The parts of the manifests of admission and rights that are about our resources: which requests webhooks and policies are asked about, and what the
  * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
  */
 import type { KindDefinition } from '#shared/resources/kind.ts';

@@ -31,7 +31,7 @@ describe('the texts of a source file', () => {
     expect(only(source)).toEqual(texts);
   });
 
-  it('tell a log message with its level and fields', () => {
+  it('include a log message with its level and fields', () => {
     const [found] = textsOf("deps.log.warn({ err, rule: nameOf(rule) }, 'rule not written')");
     expect(found).toEqual({
       text: 'rule not written',
@@ -40,7 +40,7 @@ describe('the texts of a source file', () => {
     });
   });
 
-  it('tell the reason, of the same object or the same call', () => {
+  it('include the reason, of the same object or the same call', () => {
     const source =
       "f({ reason: 'InUse', message: 'is used' }); because('AgentSilent', 'is silent')";
     expect(textsOf(source).filter(({ text }) => text.startsWith('is '))).toMatchObject([
@@ -49,7 +49,7 @@ describe('the texts of a source file', () => {
     ]);
   });
 
-  it('show constants as what they are', () => {
+  it('show constants by their values', () => {
     const source =
       "export const LABEL = 'sdewanPurpose'; const MAX = 10; say(`label ${LABEL}, ${MAX} at most`)";
     expect(textsOf(source, constantsOf(source)).at(-1)?.text).toBe(

@@ -30,7 +30,7 @@ it.each([
   },
 );
 
-it('refuses all languages of zod', async () => {
+it('refuses a bundle with all languages of zod', async () => {
   const entry = join(folder, 'entry.ts');
   await writeFile(entry, "import { z } from 'zod';\nz.string().parse('x');\n");
   await expect(bundle(entry, join(folder, 'out'))).rejects.toThrow(
