@@ -41,10 +41,10 @@ it('can read all rules of its namespace, of other CNFs too, with the keys that I
 it.each<[string, () => string[]]>([
   ['read rules of another namespace', () => ['get', 'firewallrules', '-n', other]],
   ['read rules of all namespaces', () => ['get', 'firewallrules', '-A']],
-  ['read how other CNFs are', () => ['get', 'cnfstatuses', '-n', edge]],
+  ['read the CNFStatus of other CNFs', () => ['get', 'cnfstatuses', '-n', edge]],
   ['change a rule', () => ['patch', 'firewallrule', 'x', '-n', edge, ...patch]],
   [
-    'say that a rule is in sync',
+    'report a rule as in sync',
     () => ['patch', 'firewallrule', 'x', '-n', edge, '--subresource=status', ...patch],
   ],
   ['delete a rule', () => ['delete', 'firewallrule', 'x', '-n', edge, '--dry-run=server']],

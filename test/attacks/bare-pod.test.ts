@@ -38,7 +38,7 @@ it('does not count, and CNFStatus names it', async () => {
     pods: { total: 1 },
     message: expect.stringContaining('bare: the pod is not counted'),
   });
-  // A change that the coordinator has to say something about, with the pod there.
+  // A change for which the coordinator has to write a status, while the pod is there.
   await agent.says([rule, 'Pending', { reason: 'Applying' }]);
   await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: false });
   await agent.says([rule, 'Applied']);

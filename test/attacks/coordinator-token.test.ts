@@ -1,6 +1,6 @@
 /**
  * What the thief of the coordinator's token can do with each of its rights: all of test/golden/rights, with the worst that was found, tried on the
- * real API server. docs/security.md tells it. Nothing is stored: --dry-run=server goes through all of admission.
+ * real API server. docs/security.md lists it. Nothing is stored: --dry-run=server goes through all of admission.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -78,7 +78,7 @@ const configMap = (name: string, namespace: string): object => ({
 const DNAT = { src: 'wan', proto: 'tcp', src_dport: '8080', dest_ip: '10.0.0.1' };
 
 type Attempt = readonly string[] | { create: object };
-/** `can`: what works, and is therefore told in the docs. `cannot`: what stands right beside it. */
+/** `can`: what works, and is therefore listed in the docs. `cannot`: the closest attempts that must fail. */
 type Right = {
   /** Lines of the golden files, by resource: all verbs of it. */
   of: readonly string[];
@@ -102,7 +102,7 @@ const rights: readonly Right[] = [
     of: [batch('*')],
     can: {
       'read all rules, with the keys that IPsec rules contain': () => ['get', 'ipsechosts', '-A'],
-      'let a rule go before agents have confirmed': () =>
+      'remove a finalizer before agents have confirmed': () =>
         on(['firewallzone', 'held', '-n', edge], merge({ metadata: { finalizers: null } })),
     },
     cannot: {
@@ -114,7 +114,7 @@ const rights: readonly Right[] = [
   {
     of: [`${batch('*')}/status`],
     can: {
-      'say of a rule that it is in sync': () =>
+      'report a rule as in sync': () =>
         on(
           ['firewallzone', 'held', '-n', edge, '--subresource=status'],
           merge({ status: { inSync: true } }),
@@ -201,7 +201,7 @@ const rights: readonly Right[] = [
   {
     of: ['events'],
     can: {
-      'say anything in Events': () => ({
+      'write any text in Events': () => ({
         create: {
           apiVersion: 'v1',
           kind: 'Event',
@@ -302,7 +302,7 @@ const rights: readonly Right[] = [
 const tried = (which: 'can' | 'cannot'): [string, () => Attempt][] =>
   rights.flatMap((right) => Object.entries(right[which] ?? {}));
 
-/** What came of it; `forbidden` by RBAC or a policy, and not by anything else. */
+/** The outcome; `forbidden`: by RBAC or a policy, and not by anything else. */
 const attempt = async (given: Attempt): Promise<string> => {
   const args = 'create' in given ? ['create', '-f', '-', DRY, '--validate=false'] : given;
   const { code, stderr } = await world.cluster.kubectl(['--kubeconfig', stolen, ...args], {

@@ -83,7 +83,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-it('does not silence the agent: what it says counts again', async () => {
+it('does not silence the agent: its own reports count again', async () => {
   await eventually(() => statusOf(world, 'target')).toMatchObject({ inSync: true });
   const forger = await createAgent(world, victim);
   await forger.says([rule, 'Failed', { reason: 'RefusedByOpenwrt', message: 'forged' }]);
@@ -98,7 +98,7 @@ it('does not silence the agent: what it says counts again', async () => {
   await forger.close();
 });
 
-it('does not let a rule go by confirming another version of it', async () => {
+it('does not remove a finalizer by confirming another version of the rule', async () => {
   await deleteRule(world, 'target');
   await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
   const forger = await createAgent(world, victim);

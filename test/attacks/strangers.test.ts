@@ -128,7 +128,7 @@ const pathsOf = (webhook: string): string[] => [
 ];
 
 describe('a stranger', () => {
-  it('announces no CNF in a namespace of others', async () => {
+  it('has no objects created in a namespace of others', async () => {
     for (const path of webhooks.flatMap(pathsOf))
       expect((await post(path, reviewOf('kube-system'))).status).toBe(404);
     // Announced later, and done: what had been announced before is done as well.
@@ -136,7 +136,7 @@ describe('a stranger', () => {
     expect(await caOf('kube-system')).toBe('');
   });
 
-  it('is told so before anything of what he sends is read', async () => {
+  it('is refused before his request body is read', async () => {
     for (const path of webhooks.flatMap(pathsOf))
       expect((await post(path, undefined)).status).toBe(404);
   });
@@ -159,7 +159,7 @@ describe('a stranger', () => {
     expect(after.peak).toBeLessThan(200);
   });
 
-  it('keeps nobody out by connections', async () => {
+  it('locks nobody out by opening connections', async () => {
     const { port, hostname } = new URL(world.url);
     const before = filesOf(world.pid());
     for (let opened = 0; opened < CONNECTIONS; opened += 1) {
@@ -171,7 +171,7 @@ describe('a stranger', () => {
     await eventually(() => filesOf(world.pid())).toBeLessThan(before + 300);
   });
 
-  it('does not have the API server asked about his tokens', async () => {
+  it('causes no request to the API server about his tokens', async () => {
     const claims = (body: object): string =>
       `h.${Buffer.from(JSON.stringify(body)).toString('base64url')}`;
     const bound = { namespace: 'default', pod: { name: 'cnf', uid: 'made-up' } };
@@ -186,7 +186,7 @@ describe('a stranger', () => {
     expect(metrics).not.toMatch(/^sdewan_coordinator_token_reviews_total\{/m);
   });
 
-  it('finds the end of no path in a log', async () => {
+  it('finds no token of a webhook path in a log', async () => {
     const name = `sdewan-coordinator-${world.systemNamespace}`;
     const { stdout } = await world.kubectl(
       'get',

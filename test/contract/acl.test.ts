@@ -154,7 +154,7 @@ const holdCertificates = async (dialect: IpsecDialect): Promise<void> => {
   }
 };
 
-/** What the driver promises, and would not keep. */
+/** What the driver promises, and could not do without the right. */
 const promises = {
   'takes the fast path': async (rights) => {
     await start(rights);
@@ -228,7 +228,7 @@ const promises = {
     await start(rights);
     await holdCertificates('classic');
   },
-  'holds certificates for swanctl': async (rights) => {
+  'writes certificates for swanctl': async (rights) => {
     await start(rights, 'swanctl');
     await holdCertificates('swanctl');
   },
@@ -236,23 +236,23 @@ const promises = {
     await start(rights, 'swanctl');
     assert.equal((await driver.read(NEVER)).capabilities.ipsec.settings, 'last');
   },
-  'tells how interfaces are': async (rights) => {
+  'reports interfaces': async (rights) => {
     await start(rights);
     assert.notDeepEqual((await inform())?.interfaces, []);
   },
-  'tells how WANs are': async (rights) => {
+  'reports WANs': async (rights) => {
     await start(rights);
     openwrt.write('mwan3', "config interface 'wan'\n\toption enabled '1'\n");
     assert.notDeepEqual((await inform())?.wans, []);
   },
-  'tells how tunnels are': async (rights) => {
+  'reports tunnels': async (rights) => {
     await start(rights);
     openwrt.write('ipsec', TUNNEL);
     assert.deepEqual((await inform())?.tunnels, [
       { name: 'hub-one', up: true, state: 'ESTABLISHED' },
     ]);
   },
-  'tells how tunnels of swanctl are': async (rights) => {
+  'reports tunnels of swanctl': async (rights) => {
     await start(rights, 'swanctl');
     openwrt.write('ipsec', TUNNEL);
     assert.deepEqual((await inform())?.tunnels, [
@@ -275,18 +275,18 @@ const promises = {
 
 type PromiseName = keyof typeof promises;
 
-/** The first that fits: which promise needs the right. */
+/** The first match: which promise needs the right. */
 const needs: [RegExp, PromiseName][] = [
   [/session access/, 'knows what it may not write'],
   [/session destroy/, 'ends its session'],
-  [/network\.interface dump/, 'tells how interfaces are'],
-  [/mwan3 status/, 'tells how WANs are'],
-  [/ipsec status/, 'tells how tunnels are'],
-  [/list-sas/, 'tells how tunnels of swanctl are'],
+  [/network\.interface dump/, 'reports interfaces'],
+  [/mwan3 status/, 'reports WANs'],
+  [/ipsec status/, 'reports tunnels'],
+  [/list-sas/, 'reports tunnels of swanctl'],
   [/file remove|ipsec\.d|init\.d\/ipsec read/, 'holds certificates'],
   [/init\.d\/firewall read/, 'sees which firewall there is'],
   [/swanctl read/, 'sees where swanctl has its settings'],
-  [/etc\/swanctl\//, 'holds certificates for swanctl'],
+  [/etc\/swanctl\//, 'writes certificates for swanctl'],
   [/file list|init\.d list/, 'sees which IPsec service there is'],
   [/fw4 start/, 'starts a firewall that was stopped'],
   [/swanctl reload/, 'changes package ipsec for swanctl'],

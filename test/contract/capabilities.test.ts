@@ -30,7 +30,7 @@ const found = async (): Promise<Capabilities> => {
   return capabilities;
 };
 
-it('is what its init scripts are and say', async () => {
+it('is read from its init scripts', async () => {
   await start();
   expect(await found()).toEqual({
     dialect: 'uci',
@@ -41,19 +41,19 @@ it('is what its init scripts are and say', async () => {
   });
 });
 
-it('is other IPsec with swanctl', async () => {
+it('has another IPsec dialect with swanctl', async () => {
   await start({ ipsecScript: 'swanctl-globals' });
   expect(await found()).toMatchObject({ ipsec: { dialect: 'swanctl', settings: 'globals' } });
 });
 
-it('is no mwan3 without its script, and no sets with firewall3', async () => {
+it('has no mwan3 without its script, and no sets with firewall3', async () => {
   await start();
   rmSync(onDevice('/etc/init.d/mwan3'));
   writeFileSync(onDevice('/etc/init.d/firewall'), FW3);
   expect(await found()).toMatchObject({ firewall: 'fw3', sets: false, mwan3: false });
 });
 
-it('is what is usual where the login may not look', async () => {
+it('is the usual where the login may not read the scripts', async () => {
   await start({ login: 'stock' });
   rmSync(onDevice('/etc/init.d/mwan3'));
   writeFileSync(onDevice('/etc/init.d/firewall'), FW3);

@@ -79,7 +79,7 @@ it('stay where nothing is written', async () => {
   expect(hasComment('firewall')).toBe(true);
 });
 
-it('stay, and are not told to be lost, when OpenWRT refuses the change', async () => {
+it('stay, and are not reported as lost, when OpenWRT refuses the change', async () => {
   refused = 'sdewan_zone_lan1';
   await agent.run([zone('lan1', 'ovn-net1')]);
   expect(agent.states()).toEqual({ lan1: 'Failed: RefusedByOpenwrt' });
@@ -88,7 +88,7 @@ it('stay, and are not told to be lost, when OpenWRT refuses the change', async (
   expect(lost()).toEqual([]);
 });
 
-it('are told to be lost by the next agent, where the one that wrote died before it saw the end', async () => {
+it('are reported as lost by the next agent, where the one that wrote died before it saw the end', async () => {
   openwrt.simulator.faults.add({ ...CONFIRM, when: 'after', action: RESET });
   await expect(agent.run(RULES)).rejects.toThrow(/./);
   expect(lost()).toEqual([]);
@@ -106,7 +106,7 @@ it('stay, where the one that wrote died before the change was permanent and the 
   expect(lost()).toEqual([]);
 });
 
-it('that an administrator has removed are not told to be lost by us', async () => {
+it('that an administrator has removed are not reported as lost', async () => {
   openwrt.write('firewall', openwrt.text('firewall').replaceAll(/^\s*#.*\n/gm, ''));
   await agent.run(RULES);
   expect(lost()).toEqual([]);

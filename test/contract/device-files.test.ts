@@ -70,7 +70,7 @@ describe('a file whose content changes', () => {
     expect(await driver.fingerprint(NEVER)).not.toBe(left);
   });
 
-  it('has the old one again when OpenWRT refuses the change, and its service is told so', async () => {
+  it('has the old one again when OpenWRT refuses the change, and its service is reloaded', async () => {
     await bring([fileSection(PATH, 'one')]);
     const before = reloads();
     const change = [fileSection(PATH, 'two'), fileSection(OTHER, 'new')];
@@ -99,7 +99,7 @@ describe('a file whose content changes', () => {
   });
 });
 
-it('a file that an older agent has put there goes, by what its ledger says', async () => {
+it('a file that an older agent wrote is removed, by its ledger', async () => {
   for (const path of [PATH, OTHER]) writeFileSync(onDevice(path), 'of an older agent');
   writeFileSync(
     join(openwrt.folder, 'ledger.json'),

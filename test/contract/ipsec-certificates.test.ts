@@ -102,7 +102,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     await agent.run([proposal, renewed]);
     expect(contents([certificates])).toEqual([[certificate('us, renewed')]]);
     expect(named(optionsOf('hub')?.[own])).toBe(certificate('us, renewed'));
-    // The second has the service forget what is gone.
+    // The second makes the service forget what is gone.
     expect(reloads() - before).toBe(2);
 
     await agent.run([proposal]);
@@ -162,7 +162,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
     expect(refusals()).toEqual([]);
   });
 
-  it('a file that cannot be written costs its rule alone', async () => {
+  it('a file that cannot be written affects its rule only', async () => {
     const blocked = certificate('blocked');
     openwrt.simulator.faults.add({
       object: 'file',
@@ -183,7 +183,7 @@ describe.each(['icn', 'swanctl'] as const)('with the script of %s', (ipsecScript
 });
 
 describe('an agent that is killed', () => {
-  it('between any two calls leaves nothing that the next does not mend', async () => {
+  it('between any two calls leaves nothing that the next does not repair', async () => {
     await start({ ipsecScript: 'swanctl' });
     const folders = FOLDERS.swanctl;
     const states = ['us', 'us, renewed'].map((of) => ({

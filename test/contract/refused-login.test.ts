@@ -66,7 +66,7 @@ describe.each(Object.entries(drivers))('driver %s', (_name, { login, create }) =
       await expect(look()).rejects.toBeInstanceOf(OpenwrtUnreachableError);
   };
 
-  /** A wait of at least three seconds begins: OpenWRT has just refused the login once more. */
+  /** A wait of at least three seconds begins: OpenWRT has just refused the login again. */
   const lookUntilWait = async (): Promise<void> => {
     await lookInVain(5 * MINUTE);
     const before = tries();

@@ -42,7 +42,7 @@ const targetOf = ({ simulator, usernameFile, passwordFile }: TestOpenwrt) => ({
 });
 
 describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs }) => {
-  it('gives up a call that is not answered, and tells OpenWRT unreachable', async () => {
+  it('gives up a call that is not answered, and reports OpenWRT as unreachable', async () => {
     const driver = open();
     await clock.until(driver.read(NEVER));
     openwrt.simulator.faults.add({ times: 1, action: { kind: 'hang' } });

@@ -1,6 +1,6 @@
 /**
  * Our reading and writing of UCI against the simulator's, which was written apart from it after libuci: whatever we write
- * reads there as we meant it, and texts that nobody wrote on purpose are read or refused alike.
+ * reads the same there, and texts that nobody wrote on purpose are read or refused alike.
  */
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';

@@ -31,7 +31,7 @@ const USAGE = `npm run demo [-- --on process|node|kind] [--driver ubus|icn] [--o
   --driver which API of OpenWRT the agents use: ubus (default), or icn, the REST API of ICN's image
   --once   end after the last step instead of leaving the cluster up (also without a terminal)`;
 
-/** A slow CNF: what is said too early is seen. */
+/** A slow CNF: a status that is too early shows. */
 const RELOAD_MS = 2_000;
 const cnfOptions = options.driver === 'icn' ? ({ driver: 'icn' } as const) : {};
 

@@ -15,7 +15,7 @@ import {
   type ObservedPod,
 } from '../stack/observe.ts';
 import { readJournal } from '../stack/journal.ts';
-import { whatWasSaid, witness } from '../stack/witness.ts';
+import { statusesOf, witness } from '../stack/witness.ts';
 import type { Screen } from './screen.ts';
 import { renderTable } from './table.ts';
 
@@ -113,7 +113,7 @@ export const resetOneCnf = async (scenario: Scenario): Promise<void> => {
   const { pods } = await untilInSync(scenario, 3);
   if (!pods.some(({ uid }) => uid === pod.uid)) throw new Error('the pod was replaced');
 
-  const seen = whatWasSaid(await witness(cluster, namespace));
+  const seen = statusesOf(await witness(cluster, namespace));
   const lie = longestLie(seen, { from, until: Date.now() });
   if (lie > MAX_LIE_MS)
     throw new Error(`a rule said that it is in sync for ${lie} ms while a pod was not Ready`);

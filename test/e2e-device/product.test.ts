@@ -48,7 +48,7 @@ describe('every kind on two real devices', async () => {
   const problems = (which: 'created' | 'changed' | 'deleted'): string[] =>
     addresses.flatMap((address) => {
       const { added } = differenceOf(atFirst.get(address) ?? [], linesOf(address));
-      // Many rules at once: what one adds is nobody else's remainder.
+      // Many rules at once: what one adds is not a remainder of another.
       if (which === 'deleted') return added;
       return allSamples
         .filter(({ kind }) => !OF_PODS.has(kind))
@@ -124,7 +124,7 @@ describe('every kind on two real devices', async () => {
     inside(address, 'fw4 -q stop\ntrue\n');
     const reason = 'jsonpath={.status.conditions[?(@.type=="Ready")].reason}=Paused';
     await cluster.kubectl([...conditionOf(reason)]);
-    // Longer than it takes to repair what nobody has paused.
+    // Longer than a repair takes when the pod is not paused.
     await sleep(10_000);
     expect(isThere()).toBe(false);
 

@@ -26,7 +26,7 @@ describe.concurrent.each(['INPUT', 'OUTPUT'])('all %s of the pod dropped', async
   const rules = zoneAndRules(5);
 
   it(
-    'the agent lives, keeps the rules, says what it misses, and recovers',
+    'the agent stays alive, keeps the rules, reports what it cannot reach, and recovers',
     { timeout: 900_000 },
     async () => {
       const namespace = await cluster.createNamespace(`drop-${chain.toLowerCase()}`);

@@ -1,6 +1,6 @@
 /**
  * The agent's end at any point of a transaction: every call that only a transaction makes hangs on one pod each, before it is carried out or
- * after, and then the agent is killed. What it leaves, on OpenWRT and in Kubernetes, the next agent mends.
+ * after, and then the agent is killed. What it leaves, on OpenWRT and in Kubernetes, the next agent repairs.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';

@@ -34,7 +34,7 @@ describe("the seed's CNF with two replicas", async () => {
     pods = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
   });
 
-  it('its pods are 2/2 Ready and hold every rule', async () => {
+  it('its pods are 2/2 Ready and have every rule', async () => {
     const { stdout } = await cluster.kubectl(['get', 'pods', '-n', namespace, '--no-headers']);
     expect(stdout.trim().split('\n')).toHaveLength(REPLICAS);
     for (const line of stdout.trim().split('\n')) expect(line).toMatch(/ 2\/2 +Running +0 /);
@@ -62,7 +62,7 @@ describe("the seed's CNF with two replicas", async () => {
     }
   });
 
-  it('the agent can write its own volumes only, and misses nothing', async () => {
+  it('the agent can write its own volumes only, and needs no others', async () => {
     const [pod = ''] = pods;
     const agent = agentOf(namespace, pod);
     const write = async (path: string) =>

@@ -92,7 +92,7 @@ describe('in any order', async () => {
     );
   });
 
-  it('a rule before its zone: it waits, says for what, and is applied when the zone comes', async () => {
+  it('a rule before its zone: it waits, its status says for what, and it is applied when the zone is created', async () => {
     await createCnf(cluster, cnf());
     await apply(cluster, namespace, reject);
     await waitForRules(

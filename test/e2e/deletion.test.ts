@@ -11,7 +11,7 @@ import { witness } from '../stack/witness.ts';
 import { e2eCluster } from './cluster.ts';
 
 const PURPOSE = 'cnf-1';
-/** Who confirms before the firewall was reloaded is seen to be early by this much. */
+/** A confirmation before the reload of the firewall shows as early by this much. */
 const RELOAD_MS = 2_000;
 
 describe('deletion on CNFs whose firewall takes two seconds to reload', async () => {

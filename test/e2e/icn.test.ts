@@ -1,6 +1,6 @@
 /**
- * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created, changed, carried over to
- * ubus and back by rolling updates, deleted. The truth is in the CNFs' files.
+ * All ten kinds of the seed on two replicas whose OpenWRT speaks nothing but ICN's REST: created, changed, moved to
+ * ubus and back by rolling updates, deleted. Judged by the CNFs' files.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, updateCnf, type Cnf } from '../stack/cnf.ts';
@@ -21,7 +21,7 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   it('are created', () => expectCreated(cluster, cnf));
   it('are changed', () => expectChanged(cluster, cnf));
 
-  it('leave the CNFStatus told by both pods', async () => {
+  it('leave a CNFStatus with information from both pods', async () => {
     const { namespace, purpose } = cnf;
     const devices = '{range .status.information[*]}{.interfaces[?(@.up)].device} {end}';
     const kubectl = ['-n', namespace, 'get', 'cnfstatus', purpose, `-o=jsonpath=${devices}`];
@@ -31,7 +31,7 @@ describe("the seed's ten kinds over ICN's REST, on two replicas", async () => {
   });
 
   it.each(['ubus', 'icn'] as const)(
-    'are carried over to %s by a rolling update, none lost or doubled',
+    'are moved to %s by a rolling update, none lost or doubled',
     async (driver) => {
       await updateCnf(cluster, { ...cnf, driver });
       await expectStillHeld(cluster, cnf);

@@ -1,4 +1,4 @@
-/** Readiness tells the truth: of a new pod, of an agent that hangs, and in the statuses of the rules. */
+/** Readiness is true: of a new pod, of an agent that hangs, and in the statuses of the rules. */
 import * as z from 'zod';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JudgedSection } from '../judge/uci.ts';
@@ -74,7 +74,7 @@ describe.concurrent('an agent that hangs', async () => {
     await waitInSync(cluster, namespace, [lan]);
   });
 
-  it('is restarted by its liveness probe, and goes on', async () => {
+  it('is restarted by its liveness probe, and continues', async () => {
     const [before] = await observePods(cluster, namespace, PURPOSE);
     const pod = before?.name ?? '';
     await agentsDown(cluster, namespace, PURPOSE);

@@ -56,7 +56,7 @@ describe("the seed's rules on a CNF with two replicas", async () => {
     }
   });
 
-  it('shows the truth in status', async () => {
+  it('has a status that agrees with the files', async () => {
     for (const { kind, status } of await observeRules(cluster, namespace)) {
       expect({ kind, ...status }).toMatchObject({ kind, inSync: true, appliedVersion: '1' });
       expect(Date.parse(status?.appliedTime ?? '')).toBeGreaterThan(Date.now() - 600_000);
@@ -69,7 +69,7 @@ describe("the seed's rules on a CNF with two replicas", async () => {
     expect(stdout).toMatch(/lan1\s+cnf-1\s+2\/2\s+true/);
   });
 
-  it('tells how the CNF is in its CNFStatus, and in the one for all', async () => {
+  it('has the state of the CNF in its CNFStatus, and in the one for all', async () => {
     const summary = async () => {
       const get = ['get', 'cnfstatus', 'cnf-1', '-n', namespace, '--ignore-not-found', '-o'];
       const { stdout } = await cluster.kubectl([

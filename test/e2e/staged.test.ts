@@ -22,7 +22,7 @@ describe("the seed's ten kinds on the staged way, on two replicas", async () => 
   it('are changed', () => expectChanged(cluster, cnf));
   it('are deleted', () => expectRemoved(cluster, cnf));
 
-  it('took no other way', async () => {
+  it('used no other way', async () => {
     const { namespace, purpose } = cnf;
     const pods = await observePods(cluster, namespace, purpose);
     expect(pods).toHaveLength(2);

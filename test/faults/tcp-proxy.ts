@@ -66,7 +66,7 @@ export class TcpProxy {
     return this.#sent;
   }
 
-  /** Nothing passes on the connections of now any more, and nobody is told. New connections work. */
+  /** Freezes the present connections: nothing passes, and neither side is notified. New connections work. */
   freeze(): void {
     for (const [near, far] of this.#pairs) {
       near.unpipe(far);
@@ -76,7 +76,7 @@ export class TcpProxy {
     }
   }
 
-  /** While it drops, nothing passes on any connection, and nobody is told; afterwards what was held up does, as TCP sends it again. */
+  /** While it drops, nothing passes on any connection, and neither side is notified; afterwards the delayed data passes, as TCP sends it again. */
   setDropping(dropping: boolean): void {
     if (dropping === this.#dropping) return;
     this.#dropping = dropping;

@@ -35,7 +35,7 @@ const slotsOf = (value: unknown, depth = 0): Slot[] => {
 const changeOne = (root: unknown, donors: readonly unknown[], random: Random): void => {
   const slots = slotsOf(root);
   if (slots.length === 0) return;
-  // A broken envelope is soon told; most of what can go wrong lies deeper.
+  // A broken envelope is detected early; most of what can go wrong lies deeper.
   const deep = slots.filter(({ depth }) => depth > ENVELOPE_DEPTH);
   const slot = random.pick(deep.length > 0 && random.next() < 0.8 ? deep : slots);
   random.pick(CHANGES)(slot, donors, random);

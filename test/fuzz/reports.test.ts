@@ -1,4 +1,4 @@
-/** Mutated reports against the intake: always an answer, and nothing kept beyond what one pod may make us keep. */
+/** Mutated reports against the intake: always an answer, and no more kept than the limit for one pod. */
 import { expect, it } from 'vitest';
 import { kinds } from '#shared/resources/registry.ts';
 import { ruleStates, type Report } from '#shared/protocol/report.ts';

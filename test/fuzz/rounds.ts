@@ -40,7 +40,7 @@ export const runRounds = async (
   const wrong: string[] = [];
   const heap: number[] = [];
   for (let index = 0; index < CASES && wrong.length < MAX_WRONG; index += 1) {
-    // A server's loop turns between requests: their timers end, and what they held is let go.
+    // A server's loop turns between requests: their timers end, and their memory is released.
     await nextTurn();
     const problem = await once(random, index);
     if (problem !== undefined) wrong.push(`case ${index}: ${problem}`);

@@ -1,7 +1,7 @@
 /**
  * CRs in, UCI text out: the samples of each kind come to the texts kept with them, the packages one after the other as `uci export`
- * writes them, and the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and held
- * against the table of fields, so that an update cannot make a wrong text right.
+ * writes them, and the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
+ * with the table of fields, so that an update cannot make a wrong text pass.
  */
 import { compile } from '#shared/compile/compile.ts';
 import { deviceFiles } from '#shared/resources/device-files.ts';
@@ -46,7 +46,7 @@ describe.each(cases)('golden: $name', (golden) => {
     expect(text).toBe(golden.kept(key, text));
   });
 
-  it('has each field of the spec where the table of fields says', () => {
+  it('has each field of the spec where the table of fields puts it', () => {
     const sections = readUci(exported(golden));
     for (const { kind, metadata, spec } of golden.rules) {
       const { section, type, options } = expectedSection(samplesOf(kind).fields, metadata.name, spec);

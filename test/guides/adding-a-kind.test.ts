@@ -180,7 +180,7 @@ describe('a real API server', () => {
     expect(await kubectl('explain', 'firewallset.status.entries')).toContain('How many addresses');
   });
 
-  it('refuses what they say that they are not', async () => {
+  it('refuses specs that their schemas exclude', async () => {
     const wrong = { ...quota, metadata: { name: 'wrong' }, spec: { rules: 5 } };
     await expect(create(wrong)).rejects.toThrow('is required');
     const alone = { ...set, metadata: { ...set.metadata, name: 'alone' } };

@@ -63,7 +63,7 @@ const names = (): (string | undefined)[] =>
     .filter((name) => name?.startsWith('sdewan_'));
 
 describe('agent', () => {
-  it('brings a rule to OpenWRT, reports it, changes it and removes it', async () => {
+  it('applies a rule to OpenWRT, reports it, changes it and removes it', async () => {
     await start();
     await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
     await apply(
@@ -107,7 +107,7 @@ describe('agent', () => {
     await other.stop();
   });
 
-  it('tells how OpenWRT is to a coordinator that takes it, and again when that changes', async () => {
+  it('sends information about OpenWRT to a coordinator that accepts it, and again when it changes', async () => {
     const mwan3 = () => coordinator.information()?.wans.map(({ interface: name }) => name);
     await start();
     await expect.poll(mwan3, SOON).toEqual(['net1', 'net2']);
@@ -129,14 +129,14 @@ describe('agent', () => {
     expect(openwrt.simulator.reloads()).toEqual({});
   });
 
-  it('tells once which comments its first write has removed, whichever agent of the pod it is', async () => {
+  it('reports once which comments its first write has removed, over restarts of the agent', async () => {
     const told = () => coordinator.reports.flatMap(({ commentsLost = [] }) => commentsLost);
     openwrt.write('firewall', `# by order\n${openwrt.text('firewall')}`);
     await start();
     await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
     await expect.poll(told, SOON).toEqual(['firewall']);
     expect(openwrt.text('firewall')).not.toContain('by order');
-    // It tells again what it has no answer to; with the next report it has had that.
+    // It repeats a report without an answer; before the next one it has received that answer.
     const { length: answered } = coordinator.reports;
     await expect.poll(() => coordinator.reports.length, SOON).toBeGreaterThan(answered);
     await agent?.stop();

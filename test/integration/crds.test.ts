@@ -234,7 +234,7 @@ describe('the CRDs', () => {
     expect(stdout).toContain('Source ports; tcp and udp only.');
   });
 
-  it('are known by category and short name, with columns that tell how a rule fares', async () => {
+  it('are known by category and short name, with columns that show the state of a rule', async () => {
     const rule = ruleOf('FirewallForwarding', 'columns', { src: 'a', dest: 'b' });
     const metadata = { name: 'columns', namespace, labels: { sdewanPurpose: 'cnf-1' } };
     await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify({ ...rule, metadata }) });

@@ -1,4 +1,4 @@
-/** Keys from Secrets, with rights on exactly these Secrets: followed, kept when they cannot be read, and told to nobody but OpenWRT. */
+/** Keys from Secrets, with rights on exactly these Secrets: followed, kept when they cannot be read, and given to OpenWRT only. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';
@@ -37,7 +37,7 @@ const role = (name: string, rules: object[]): object[] => [
   },
 ];
 
-/** As docs/drivers.md tells operators. */
+/** As docs/drivers.md says. */
 const MAY_READ_VPN = {
   apiGroups: [''],
   resources: ['secrets'],
@@ -142,7 +142,7 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
-it('go to OpenWRT when they are there, change with them, and stay when they cannot be read', async () => {
+it('go to OpenWRT, change with the Secret, and stay when it cannot be read', async () => {
   await apply(proposal, site('hub', 'vpn'), site('closed', 'not-granted'));
   await expect.poll(() => coordinator.stateOf('hub'), SOON).toBe('Pending: WaitingForSecret');
   expect(keyOf('hub')).toBeUndefined();
@@ -205,7 +205,7 @@ it('private keys go to files of OpenWRT and nowhere else, change with the Secret
   ).toEqual([]);
 });
 
-/** Which of the values the agent told, in any form, and where. */
+/** Which of the values the agent disclosed, in any form, and where. */
 const foundIn = (values: readonly string[]): string[] => {
   const stateDir = agent?.stateDir ?? '';
   const told = {

@@ -1,5 +1,5 @@
 /**
- * The truth about a device, from its journal: since when it does what was asked. A file alone does nothing: what counts is the
+ * What is in force on a device, from its journal, and since when. A file alone does nothing: what counts is the
  * file that its service took at the last reload.
  */
 import { readUci, type JudgedSection } from './uci.ts';

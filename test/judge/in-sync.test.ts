@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { falseStatuses, type SaidInSync } from './in-sync.ts';
+import { falseStatuses, type InSyncStatus } from './in-sync.ts';
 import type { JournalEntry } from './in-force.ts';
 
 const file = (ms: number, text: string, call: string): JournalEntry[] => [
@@ -20,7 +20,7 @@ const holds = (
 const grace = { staysMs: 6_000, newlyMs: 300 };
 const judge = (...said: [number, boolean][]) =>
   falseStatuses(
-    said.map(([at, inSync]): SaidInSync => ({ at, rule: 'a', inSync })),
+    said.map(([at, inSync]): InSyncStatus => ({ at, rule: 'a', inSync })),
     [journal],
     { holds, grace },
   );
@@ -28,7 +28,7 @@ const judge = (...said: [number, boolean][]) =>
 it.each<[string, [number, boolean][], object[]]>([
   ['a rule that is there', [[300, true]], []],
   ['a rule that is not there yet', [[150, false]], []],
-  ['a rule that is called in sync too early', [[190, true]], []],
+  ['a rule that is reported in sync too early', [[190, true]], []],
   [
     'a rule that stays in sync for a moment',
     [

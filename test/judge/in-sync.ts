@@ -2,12 +2,12 @@
 import { createDevice, type Held, type JournalEntry } from './in-force.ts';
 
 /** A status that a watch brought, in the order of arrival; ms since 1970. */
-export type SaidInSync = { at: number; rule: string; inSync: boolean };
+export type InSyncStatus = { at: number; rule: string; inSync: boolean };
 
 /** `newly`: it did not say so before. `forMs`: how long the device did not have the rule by then. */
 export type FalseStatus = { at: number; rule: string; newly: boolean; forMs: number };
 
-/** What time the product has from a change of a device, to what it says. */
+/** How long the product has from a change of a device to the status. */
 export type Grace = {
   /** A rule that is in sync stays so: five seconds without an answer, a second with other content, and the way. */
   staysMs: number;
@@ -17,7 +17,7 @@ export type Grace = {
 
 /** `holds`: whether the rule is among what the services of a device have. */
 export const falseStatuses = (
-  said: readonly SaidInSync[],
+  said: readonly InSyncStatus[],
   journals: readonly (readonly JournalEntry[])[],
   { holds, grace }: { holds: (rule: string, of: (name: string) => Held) => boolean; grace: Grace },
 ): FalseStatus[] => {
@@ -34,7 +34,7 @@ export const falseStatuses = (
   });
 };
 
-/** How long the device has lacked it at that time; 0: it has it. */
+/** For how long the device did not have it by then; 0: it has it. */
 const lackedMs = (
   journal: readonly JournalEntry[],
   at: number,

@@ -1,4 +1,4 @@
-/** The reader of kernels, on words that devices said. */
+/** The reader of kernels, on output of devices. */
 import { expect, it } from 'vitest';
 import { differenceOf, kernelLines } from './kernel.ts';
 
@@ -44,7 +44,7 @@ secrets {
 }
 `;
 
-it('gives a line to each thing that the kernel does, with its place, and none to secrets', () => {
+it('gives one line for each rule, route and setting, with its place, and none for secrets', () => {
   expect(kernelLines(OUTPUT)).toEqual([
     'nft chain input_kzone: meta l4proto tcp counter drop comment "!fw4: k-rule"',
     'iptables mangle: -P PREROUTING ACCEPT',
@@ -57,6 +57,6 @@ it('gives a line to each thing that the kernel does, with its place, and none to
   ]);
 });
 
-it('tells what came and what went, and counts what is there twice', () => {
+it('finds what was added and removed, and counts what is there twice', () => {
   expect(differenceOf(['a', 'b', 'b'], ['b', 'c', 'a'])).toEqual({ added: ['c'], gone: ['b'] });
 });

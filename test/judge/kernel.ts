@@ -1,5 +1,5 @@
 /**
- * What a device does with packets, as its kernel and charon tell it: one line per rule, route and setting, each with its place in front,
+ * What a device does with packets, as its kernel and charon list it: one line per rule, route and setting, each with its place in front,
  * so that two looks can be compared. Written apart from the product, which must not share its mistakes.
  */
 

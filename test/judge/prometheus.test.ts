@@ -1,4 +1,4 @@
-/** The evaluator of alarms, held against what Prometheus documents. */
+/** The evaluator of alarms, compared with what Prometheus documents. */
 import { describe, expect, it } from 'vitest';
 import { holds, readScrape } from './prometheus.ts';
 

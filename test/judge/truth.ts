@@ -1,10 +1,10 @@
-/** Whether statuses keep to the truth: no rule says that it is in sync for long while a pod that it counts says that it is not Ready. */
+/** Whether statuses are true: no rule is reported in sync for long while one of its pods is not Ready. */
 
 /** What a watch saw, in the order of arrival. */
 export type Seen = {
   /** Milliseconds since 1970. */
   at: number;
-  /** Whose state is told: a pod's, whether it is Ready, or a rule's, whether it is in sync. */
+  /** Whose state it is: a pod's, whether it is Ready, or a rule's, whether it is in sync. */
   what: 'pod' | 'rule';
   id: string;
   /** undefined: the object is gone. */
@@ -15,7 +15,7 @@ export type Seen = {
 export type Span = { from: number; until: number };
 
 /**
- * The longest time within the span, in ms, for which some rule said "in sync" although some pod said "not Ready". 0: never.
+ * The longest time within the span, in ms, for which some rule was reported in sync while some pod was not Ready. 0: never.
  * `seen` begins with what there was before.
  */
 export const longestLie = (seen: readonly Seen[], { from, until }: Span): number => {

@@ -137,7 +137,7 @@ describe('a mutant', () => {
   });
 });
 
-it('the end tells a score for each folder, and again what is not killed', () => {
+it('the last lines have a score for each folder, and again what is not killed', () => {
   const result = (name: string, folder: string, ...outcomes: Outcome[]) => ({
     mutant: mutant(name, folder),
     verdict: verdictOf(outcomes.map((outcome) => ({ proof: unit, outcome }))),

@@ -1,5 +1,5 @@
 /**
- * The whole run: first all proofs without a bug, which must be green, since a test that is red anyway proves nothing; then the
+ * The whole run: first all proofs without a bug, which must be green, since a test that always fails proves nothing; then the
  * mutants, several at a time, each in a tree that has no other bug in it.
  */
 import { performance } from 'node:perf_hooks';

@@ -22,7 +22,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     file: 'coordinator/verdict/rollup.ts',
-    line: 'if (unheard && isCurrent(rule)',
+    line: 'if (unreported && isCurrent(rule)',
     becomes: ['rule.status?.pods → rule.status.pods'],
     why: 'a rule without a status is not current',
   },

@@ -1,5 +1,5 @@
 /**
- * `npm run test:mutants`: puts each bug of test/mutants/*.patch into a copy of the tree, and tells which of them no test notices.
+ * `npm run test:mutants`: puts each bug of test/mutants/*.patch into a copy of the tree, and lists those that no test notices.
  *
  *   npm run test:mutants -- [--list] [--project PROJECT] [--jobs N] [NAME…]
  */

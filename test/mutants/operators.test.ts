@@ -76,7 +76,7 @@ describe('the score of a folder', () => {
   });
 });
 
-it('a folder without mutants has nothing to be ashamed of', () => {
+it('a folder without mutants has no score', () => {
   expect(percentOf({ killed: 0, total: 0, survivors: [], stale: [] })).toBe(100);
   expect(percentOf({ killed: 9, total: 10, survivors: [], stale: [] })).toBe(90);
 });

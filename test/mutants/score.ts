@@ -1,4 +1,4 @@
-/** What came of each mutant, and how that is told: survivors, and a score for each folder of the product. Pure. */
+/** The result of each mutant, and the report: survivors, and a score for each folder of the product. Pure. */
 import { wordsOf, type Mutant, type Proof } from './mutant.ts';
 import type { Outcome } from './report.ts';
 

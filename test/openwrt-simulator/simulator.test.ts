@@ -66,7 +66,7 @@ const writesOf = (name: string): string[] =>
     .flatMap((entry) => (entry.event === 'write' && entry.package === name ? [entry.by.call] : []));
 
 describe('the journal', () => {
-  test('tells each write, by whom, with the text, and each reload', async () => {
+  test('records each write with its author and text, and each reload', async () => {
     const agent = await start();
     await agent.call('uci', 'add', RULE);
     expect(writesOf('firewall')).toEqual(['factory']);
@@ -99,7 +99,7 @@ describe('the journal', () => {
 });
 
 describe('rights', () => {
-  test("the agent's own may what it needs and no more", async () => {
+  test("of the agent's own login are what it needs and no more", async () => {
     const agent = await start();
     expect(await agent.call('uci', 'get', { config: 'network', section: 'net1' })).toMatchObject([
       0,
@@ -333,7 +333,7 @@ describe('faults', () => {
   });
 });
 
-describe('the door for tests', () => {
+describe('the control API', () => {
   const request = async (path: string, init?: RequestInit): Promise<Response> =>
     fetch(`${simulator.url}/_simulator${path}`, init);
 

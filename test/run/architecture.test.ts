@@ -1,4 +1,4 @@
-/** What docs/architecture.md and the READMEs beside the code say about files is so: each is there, and has what is named. */
+/** What docs/architecture.md and the READMEs beside the code say about files is true: each exists, and has what is named. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';

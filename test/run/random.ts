@@ -33,7 +33,7 @@ const createRandom = (seed: number): Random => {
   };
 };
 
-/** From the seed of the run. Where the test that runs now fails, the last lines of the run tell how to have the same ones again. */
+/** From the seed of the run. Where the test that runs now fails, the last lines of the run show how to repeat them. */
 export const randomOfTest = (): Random => {
   markReplay();
   return createRandom(SEED);

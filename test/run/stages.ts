@@ -1,6 +1,6 @@
 /**
  * Runs stages one after the other, and says at the end what broke. A stage that fails does not stop the next ones, so that one run
- * tells all. No test is run a second time: what fails once has failed. With CI=true a skipped test of ours is a failure.
+ * shows all. No test is run a second time: what fails once has failed. With CI=true a skipped test of ours is a failure.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** The last lines of a run, of which the very last are what broke and the totals: pure. */
+/** The last lines of a run, which end with what broke and the totals: pure. */
 import { stripVTControlCharacters } from 'node:util';
 import type { Failure, Tally } from './tally.ts';
 

@@ -112,7 +112,7 @@ describe('the last lines', () => {
   const linesOf = (tally: Partial<Tally>, mayNotSkip = false) =>
     summaryOf({ ...NOTHING, ...tally }, { mayNotSkip, tookMs: 1_000 });
 
-  it('tell a failure by the first line of its error, with colours and lines taken out', () => {
+  it('show the first line of the error of a failure, without colours and line breaks', () => {
     const failures = [{ what: 'a >\n b', why: '\n\u001B[31mno\u001B[39m\nat x', replay: 'again' }];
     expect(linesOf({ passed: 2, failures })).toEqual({
       lines: ['took 1.0 s', 'failed: a > b: no', 'replay: again', '2 passed, 1 failed'],
@@ -144,7 +144,7 @@ describe('the last lines', () => {
     });
   });
 
-  it('call a run in which no test ran failed', () => {
+  it('report a run without tests as failed', () => {
     expect(linesOf({})).toEqual({
       lines: ['took 1.0 s', 'failed: this run: no test ran', '0 passed, 1 failed'],
       exitCode: 1,

@@ -9,7 +9,7 @@ const WORKER_VARIABLE = 'VITEST_POOL_ID';
 const OWN_VARIABLE = 'SDEWAN_TEST_OWN_CLUSTER';
 
 if (process.env[WORKER_VARIABLE] !== '1' && process.env[OWN_VARIABLE] === undefined) {
-  // It ends with the worker. What has to be built is built, and told of, by the cluster of the run.
+  // It ends with the worker. What has to be built is built and reported by the cluster of the run.
   const { env } = await startCluster({ onProgress: () => undefined });
   process.env[OWN_VARIABLE] = env[CLUSTER_VARIABLE];
   Object.assign(process.env, env);

@@ -10,7 +10,7 @@ export type Cnf = {
   namespace: string;
   purpose: string;
   replicas: number;
-  /** What the agent is told, and all that its OpenWRT speaks. Absent: nothing is told, and it speaks everything. */
+  /** The driver that the agent is given, and the only API of its OpenWRT. Absent: no driver is given, and OpenWRT has all APIs. */
   driver?: 'ubus' | 'icn';
   /** One that the operator made, with the rights of the staged way only. Absent: one of the agent's own, or root's for icn. */
   login?: 'staged';
@@ -85,7 +85,7 @@ const prerequisites = ({ usesUpGrace }: Cnf): readonly object[] => [
   },
 ];
 
-/** Creates the CNF and, unless told otherwise, waits until all its pods are Ready. */
+/** Creates the CNF and, unless disabled, waits until all its pods are Ready. */
 export const createCnf = async (
   cluster: Cluster,
   cnf: Cnf,

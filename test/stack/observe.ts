@@ -1,5 +1,5 @@
 /**
- * One look at the whole: what the API server says of the rules and pods, and what the CNFs' own files hold. Read from the outside
+ * One look at everything: rules and pods on the API server, and the CNFs' own files. Read from the outside
  * only (its API and config files), so that it can judge the product.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

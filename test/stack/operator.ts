@@ -1,4 +1,4 @@
-/** What an operator does with kubectl, and waits for; each wait says what did not come true. */
+/** What an operator does with kubectl, and waits for; the error of each wait says what did not happen. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from 'kind-test-harness';
 import {

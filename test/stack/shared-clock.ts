@@ -7,7 +7,7 @@
  *     const driver = createUbusDriver({ clock: clock.agent, … });
  *     await clock.until(driver.apply(…));
  *
- * The invariant: **time stands still while anybody has something to do.** It moves only from one due timer to the next, and
+ * The invariant: **time stands still while either side has something to do.** It moves only from one due timer to the next, and
  * only after `settled()`: no HTTP exchange is under way but those that a server of this process holds (the simulator holds them
  * for nothing but this clock), no file operation is, and in QUIET_TURNS turns of the event loop in a row none began or ended, nor
  * was a timer asked for. So the order of what happens hangs on the times that both sides asked for, not on the machine. HTTP

@@ -1,6 +1,6 @@
 /**
- * What the API server says of a namespace, as it comes: one watch on its rules and pods, from outside of the product. It tells when
- * something was seen, so that one can ask what came first, and it wakes those who wait.
+ * The history of a namespace on the API server: one watch on its rules and pods, from outside of the product. It records when
+ * something was seen, so that tests can ask what came first, and it wakes those who wait.
  */
 import * as z from 'zod';
 import type { Cluster, KubeObject } from 'kind-test-harness';
@@ -40,8 +40,8 @@ export const witness = (cluster: Cluster, namespace: string): Promise<Witness> =
 
 const said = z.object({ status: z.object({ inSync: z.boolean() }) });
 
-/** What pods and rules said of themselves, for test/judge/truth.ts. */
-export const whatWasSaid = ({ sightings }: Witness): Seen[] =>
+/** The statuses of pods and rules, for test/judge/truth.ts. */
+export const statusesOf = ({ sightings }: Witness): Seen[] =>
   sightings.map(({ at, id, object }) =>
     id.startsWith('Pod/')
       ? { at, what: 'pod', id, is: object && podOf(object).ready }

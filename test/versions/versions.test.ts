@@ -1,12 +1,12 @@
 /**
  * From the version of test/versions/baseline to today's and back, as an operator goes: first the coordinators, then the CNFs. Each mix of
- * agents and coordinators serves all kinds of rules: what was in sync stays so, and no deletion is held up.
+ * agents and coordinators serves all kinds of rules: what was in sync stays so, and no deletion is delayed.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf, type Cnf } from '../stack/cnf.ts';
 import { apply, remove, waitForPods, waitGone, waitInSync } from '../stack/operator.ts';
 import { rejectRule, zone } from '../stack/rules.ts';
-import { whatWasSaid, witness } from '../stack/witness.ts';
+import { statusesOf, witness } from '../stack/witness.ts';
 import { expectChanged, expectCreated, expectRemoved, expectStillHeld } from '../e2e/ten-kinds.ts';
 import { startTwoVersions, type TwoVersions, type Version } from './cluster.ts';
 import { frozenBuild } from './frozen.ts';
@@ -62,13 +62,13 @@ describe('a cluster that goes to another version and back', () => {
     await waitForPods(cluster, namespace, purpose, replicas);
   };
 
-  /** While the coordinators are exchanged, no rule of a CNF that nobody touches says anything else than before. */
+  /** While the coordinators are exchanged, no status of a rule changes where nobody changes the CNF. */
   const installQuietly = async (version: Version): Promise<void> => {
     const { cluster } = versions;
     const watch = await witness(cluster, standing.namespace);
     const before = watch.sightings.length;
     await versions.install(version);
-    const said = whatWasSaid(watch).slice(before);
+    const said = statusesOf(watch).slice(before);
     expect(said.filter(({ what, is }) => what === 'rule' && is !== true)).toEqual([]);
     await waitInSync(cluster, standing.namespace, rules);
   };
@@ -94,7 +94,7 @@ describe('a cluster that goes to another version and back', () => {
     await rollCnf();
     await expectStillHeldAndServed('baseline');
   });
-  it('lets the rules go that have seen all versions', async () => {
+  it('deletes the rules that have seen all versions', async () => {
     const { cluster } = versions;
     await expectRemoved(cluster, cnf);
     await remove(cluster, standing.namespace, ...rules.toReversed());

@@ -59,7 +59,7 @@ export class ApiServer {
     return this.#of(resource).get(`${namespace}/${name}`);
   }
 
-  /** As by somebody for whom nothing goes wrong. */
+  /** As by a client without faults. */
   create(
     resource: string,
     object: Omit<Stored, 'metadata'> & { metadata: Partial<ObjectMeta> },
@@ -128,7 +128,7 @@ export class ApiServer {
     for (const watch of this.#watches) watch.end();
   }
 
-  /** All watches are told again of what they know. */
+  /** All watches receive again what they know. */
   repeat(): void {
     for (const watch of this.#watches) watch.repeat();
   }

@@ -93,7 +93,7 @@ export const createDevice = ({ time, reloadMs, onChange }: DeviceOptions): Devic
 
   const driverOf = (process: Process): Driver => {
     let known: string | undefined;
-    /** What is carried out in OpenWRT after some time, whether or not the agent lives to hear of it. */
+    /** What is carried out in OpenWRT after some time, whether or not the agent is still alive to receive the answer. */
     const exchange = <T>(what: string, ms: number, work: () => T): Promise<T> => {
       const answer = new Promise<T>((resolve, reject) => {
         const fail = (): void => reject(new OpenwrtUnreachableError(what, 'no answer'));

@@ -113,7 +113,7 @@ export const startPod = (options: PodOptions): Pod => {
     });
   };
 
-  /** The runtime takes the time a little late; the kubelet tells whole seconds of it. */
+  /** The runtime takes the time a little late; the kubelet reports whole seconds of it. */
   const stamp = (): string => {
     const late = random() < 0.1 ? random() * 900 : random() * 30;
     return new Date(time.now() + late).toISOString().replace(/\.\d+Z$/, 'Z');

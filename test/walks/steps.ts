@@ -43,7 +43,7 @@ export const STEPS = {
     world.createRule(word(which), {
       variant: how % 2,
       purpose: PURPOSES[how % 3 === 2 ? 1 : 0]!,
-      isHeld: how % 10 !== 9,
+      hasFinalizer: how % 10 !== 9,
     }),
   update: (world: World, which: number, how: number) =>
     world.updateRule(word(which), (rule) => ({
@@ -190,7 +190,7 @@ export class WalkError extends Error {
   override name = 'WalkError';
 }
 
-/** @throws WalkError that tells what went wrong, and all that happened */
+/** @throws WalkError with what went wrong, and all that happened */
 export const walk = async ({ seed, steps }: History): Promise<void> => {
   const random = randomOf(seed);
   const original = Math.random;
@@ -208,7 +208,7 @@ export const walk = async ({ seed, steps }: History): Promise<void> => {
     };
     for (const [at, one] of WORDS.entries())
       if ((seed >> at) % 2 === 0)
-        world.createRule(one, { variant: at % 2, purpose: 'cnf-a', isHeld: true });
+        world.createRule(one, { variant: at % 2, purpose: 'cnf-a', hasFinalizer: true });
     await world.time.pass(BEGIN_MS);
     for (const { does, which, how, waitMs } of steps) {
       world.journal.push(

@@ -12,7 +12,7 @@ const WALKS = Math.min(caseCount(300), 10_000);
 const TIME_MS = 1_000 * WALKS;
 
 it(
-  `in ${WALKS} histories nothing is ever claimed, changed or let go that must not be, and all ends right`,
+  `in ${WALKS} histories nothing is ever reported, changed or released that must not be, and everything converges`,
   async () => {
     let walked = 0;
     await fc.assert(

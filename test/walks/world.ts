@@ -1,6 +1,6 @@
 /**
  * A cluster of a walk: API server, coordinators, CNF pods with agents and OpenWRTs, and the network between them, on one time. What must never
- * happen is looked at whenever the API server or a device changes; `whatIsWrong` tells what is not as it should be once all is quiet.
+ * happen is looked at whenever the API server or a device changes; `whatIsWrong` lists what is not as it should be once all is quiet.
  */
 import {
   AGENTS_FINALIZER,
@@ -38,7 +38,10 @@ export type World = {
   chaos: { calls: number; reports: number; slowWatches: boolean };
   addPod: (name: string, purpose: string) => void;
   addCoordinator: (name: string) => void;
-  createRule: (word: Word, change: { variant: number; purpose: string; isHeld: boolean }) => void;
+  createRule: (
+    word: Word,
+    change: { variant: number; purpose: string; hasFinalizer: boolean },
+  ) => void;
   updateRule: (word: Word, change: (rule: Stored) => Stored) => void;
   deleteRule: (word: Word) => void;
   /** Everything that was disturbed goes on. */
@@ -52,7 +55,7 @@ export type World = {
 
 const resourceOf = ({ plural }: Word): string => `${RULE_GROUP}/${plural}`;
 const RULES = new Map(WORDS.map((word) => [`${resourceOf(word)} ${word.name}`, word]));
-/** From a change of an OpenWRT until nobody may take it for news that it was otherwise: a look, a report under way, and the status. */
+/** From a change of an OpenWRT until no status may show the earlier state any more: a look, a report under way, and the write of the status. */
 const FRESH_MS = 6_000;
 const REPORT_TIMEOUT_MS = 10_000;
 const LONGEST_DELAY_MS = 2_000;
@@ -72,7 +75,7 @@ export const createWorld = (random: () => number): World => {
     violations.push(text);
   };
   /** By pod and section, when the device last had it with that text. */
-  const lastHeld = new Map<string, number>();
+  const lastPresent = new Map<string, number>();
   /** By pod, what it holds now. */
   const heldNow = new Map<string, Set<string>>();
 
@@ -104,7 +107,7 @@ export const createWorld = (random: () => number): World => {
     before: Stored | undefined,
     now: Stored | undefined,
   ): void => {
-    if (!isHeld(before) || isHeld(now)) return;
+    if (!hasFinalizer(before) || hasFinalizer(now)) return;
     const name = nameOf(word);
     note(`finalizer of ${name} is gone`);
     for (const pod of livePods())
@@ -120,7 +123,7 @@ export const createWorld = (random: () => number): World => {
     });
     for (const pod of live)
       for (const section of variantOf(word, rule, generation) ?? []) {
-        const at = lastHeld.get(`${pod.uid} ${textOf([section])}`) ?? -Infinity;
+        const at = lastPresent.get(`${pod.uid} ${textOf([section])}`) ?? -Infinity;
         const ago = Math.round(time.monotonic() - at);
         if (ago > FRESH_MS)
           violation(
@@ -164,10 +167,10 @@ export const createWorld = (random: () => number): World => {
 
   const onDevice = (pod: Pod): void => {
     const before = heldNow.get(pod.uid) ?? new Set();
-    for (const text of before) lastHeld.set(`${pod.uid} ${text}`, time.monotonic());
+    for (const text of before) lastPresent.set(`${pod.uid} ${text}`, time.monotonic());
     const sections = pod.device.sections();
     const now = new Set(sections.flatMap((section) => [section.name, textOf([section])]));
-    for (const text of now) lastHeld.set(`${pod.uid} ${text}`, Infinity);
+    for (const text of now) lastPresent.set(`${pod.uid} ${text}`, Infinity);
     heldNow.set(pod.uid, now);
     note(`${pod.name} holds ${[...now].filter((text) => !text.includes(' ')).join(' ')}`);
     for (const [name, foreign] of pod.device.foreign) {
@@ -282,7 +285,7 @@ export const createWorld = (random: () => number): World => {
         : [
             `${name} is ${isRight ? 'right' : 'wrong'} on ${length} pods, and its status says ${JSON.stringify(status)}`,
           ]),
-      ...(isHeld(rule) ? [] : [`${name} has no finalizer`]),
+      ...(hasFinalizer(rule) ? [] : [`${name} has no finalizer`]),
     ];
   };
 
@@ -329,7 +332,7 @@ export const createWorld = (random: () => number): World => {
       );
       coordinators.set(name, { name, address: `10.0.0.${name === 'one' ? 1 : 2}`, process, fetch });
     },
-    createRule: (word, { variant, purpose, isHeld }) => {
+    createRule: (word, { variant, purpose, hasFinalizer }) => {
       if (server.get(resourceOf(word), word.name)) return;
       note(`create ${word.kind}/${word.name} ${variant} for ${purpose}`);
       server.create(resourceOf(word), {
@@ -338,7 +341,7 @@ export const createWorld = (random: () => number): World => {
         metadata: {
           name: word.name,
           labels: { [PURPOSE_LABEL]: purpose },
-          ...(isHeld && { finalizers: [AGENTS_FINALIZER] }),
+          ...(hasFinalizer && { finalizers: [AGENTS_FINALIZER] }),
         },
         spec: word.variants[variant % word.variants.length]!.spec,
       });
@@ -381,7 +384,7 @@ export const createWorld = (random: () => number): World => {
 const statusOf = (rule: Stored | undefined): RuleStatus | undefined =>
   rule?.status === undefined ? undefined : ruleStatusSchema.parse(rule.status);
 
-const isHeld = (rule: Stored | undefined): boolean =>
+const hasFinalizer = (rule: Stored | undefined): boolean =>
   rule?.metadata.finalizers?.includes(AGENTS_FINALIZER) ?? false;
 
 const nameOf = ({ kind, name }: Word): string => `${kind}/${name}`;

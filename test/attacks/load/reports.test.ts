@@ -56,7 +56,7 @@ const send = async (pod: string, token: string, body: string): Promise<number> =
   (await post(world, dispatcher, { namespace: world.namespace, pod, token, body })).status;
 
 describe('reports of a tenant', () => {
-  it('of pods that no node runs are not taken', async () => {
+  it('of pods that no node runs are refused', async () => {
     const before = memoryOf(world.coordinator.pid).now;
     const names = Array.from({ length: PODS }, (_, index) => `pending-${index}`);
     const statuses = new Set<number>();
@@ -86,7 +86,7 @@ describe('reports of a tenant', () => {
     expect(peak).toBeLessThan(250);
   });
 
-  it('that change without pause are taken ten times a second', async () => {
+  it('that change without pause are accepted at most ten times a second', async () => {
     const token = await tokenFor(world, await createRunningPod(world, { name: 'flips' }));
     const startedAt = performance.now();
     const statuses: number[] = [];

@@ -63,7 +63,7 @@ describe.each(['own', 'stock'] as const)('with the %s login', (login) => {
     return openwrt.clock.agent.monotonic() - begin;
   };
 
-  it('a section that somebody adds above at any moment mixes up no names, and is kept', async () => {
+  it('a section that somebody adds above at any moment leads to no wrong name, and is kept', async () => {
     await start({ login });
     const [before, text] = [contents(), openwrt.text('firewall')];
     const end = await takeover(async () => {});

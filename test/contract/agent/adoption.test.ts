@@ -88,7 +88,7 @@ describe("what ICN's controller made", () => {
     expect(agent.transactions()).toEqual(['done']);
   });
 
-  it('is left alone and told when its CR is gone, as far as nobody else makes such sections', async () => {
+  it('is left alone and reported when its CR is gone, if only ICN makes such sections', async () => {
     const rules = await configureAll(openwrt);
     const [before, mark] = [everything(), lastEntry(openwrt)];
     await agent.run([]);
@@ -123,7 +123,7 @@ describe("what ICN's controller made", () => {
     expect(names).toContain('admin_only');
   });
 
-  it('of which there are doubles is one section afterwards', async () => {
+  it('that is there twice is one section afterwards', async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
@@ -139,7 +139,7 @@ describe("what ICN's controller made", () => {
     expect(writesSince(openwrt, mark)).toHaveLength(2);
   });
 
-  it('stays as it is while its CR cannot be put into force, and when the CR says what we refuse', async () => {
+  it('stays as it is while its CR cannot be applied, and when we refuse the CR', async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
     const [before, mark] = [firewall(), lastEntry(openwrt)];
@@ -246,7 +246,7 @@ describe("over ICN's REST", () => {
     expect(kernelOf(openwrt)).toEqual(atFirst);
   });
 
-  it('what it keeps in packages of its own is told when the CR is gone', async () => {
+  it('what it keeps in packages of its own is reported when the CR is gone', async () => {
     await configureAll(openwrt);
     await icnPost(openwrt, 'nat/v1/nats', { name: 'snat', target: 'MASQUERADE', dest: 'net1' });
     await icnPost(openwrt, 'application/v1/applications', { name: 'app', iplist: '10.1.1.1' });
@@ -291,7 +291,7 @@ describe('what ICN did not make', () => {
     expect(firewall().at(-1)?.name).toBe('sdewan_rule_admin_ssh');
   });
 
-  it('is left alone when it comes beside an adopted section later', async () => {
+  it('is left alone when it is added beside an adopted section later', async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
     await agent.run([zoneCr(), ruleCr()]);

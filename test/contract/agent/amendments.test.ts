@@ -159,7 +159,7 @@ describe('after a quiet minute the whole ruleset is compared', () => {
     expect(ways()).toEqual({ ...WAYS, reloaded: 1, amended: 2 });
   });
 
-  it('and a difference is a reload, and the end of changes without one', async () => {
+  it('and a difference leads to a reload, and ends changes without one', async () => {
     await start();
     await agent.run(changed);
     const left = await agent.driver.fingerprint(NEVER);
@@ -178,7 +178,7 @@ describe('after a quiet minute the whole ruleset is compared', () => {
   });
 });
 
-it('where the login is not the agent’s own, every change is a reload', async () => {
+it('where the login is not the agent’s own, every change needs a reload', async () => {
   await start({ login: 'own' });
   await agent.run([...rules, web('d')]);
   expect(ways()).toEqual({ ...WAYS, reloaded: 2 });

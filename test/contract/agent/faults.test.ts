@@ -1,4 +1,4 @@
-/** Whatever call fails, and wherever the agent is killed: what follows ends right, and no service is left behind its file. */
+/** Whatever call fails, and wherever the agent is killed: the next passes converge, and no service is left with an older version of its file. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
@@ -68,8 +68,8 @@ const expectRight = (adminSections: unknown): void => {
 };
 
 const actions: Record<string, Pick<Fault, 'action' | 'when'>> = {
-  'is reset before it is carried out': { action: { kind: 'reset' } },
-  'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'is reset before it is executed': { action: { kind: 'reset' } },
+  'is executed and its answer lost': { action: { kind: 'reset' }, when: 'after' },
   'answers a ubus error': { action: { kind: 'status', status: 9 } },
   'finds the session gone': {
     action: { kind: 'error', error: 'access' },
@@ -78,23 +78,23 @@ const actions: Record<string, Pick<Fault, 'action' | 'when'>> = {
   'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
 };
 
-/** A call that rpcd dies of is given up at its limit; the longest is that of a reload. */
+/** A call that kills rpcd is given up at its limit; the longest is that of a reload. */
 const RELOAD_LIMIT_MS = 35_000;
 const mostAfter = (what: string): Effort => ({
   ...AFTER_ONE_FAILURE,
   ms: AFTER_ONE_FAILURE.ms + (what === 'kills rpcd' ? RELOAD_LIMIT_MS : 0),
 });
 
-/** The ways to write, and which troubles are different there. */
-const paths: Record<'own' | 'stock', { name: string; troubles: readonly string[] }> = {
-  own: { name: 'the fast path', troubles: Object.keys(actions) },
+/** The ways to write, and which faults are different there. */
+const paths: Record<'own' | 'stock', { name: string; faults: readonly string[] }> = {
+  own: { name: 'the fast path', faults: Object.keys(actions) },
   stock: {
     name: 'the staged path',
-    troubles: Object.keys(actions).filter((what) => !what.includes('rpcd')),
+    faults: Object.keys(actions).filter((what) => !what.includes('rpcd')),
   },
 };
 const cases = (['own', 'stock'] as const).flatMap((login) =>
-  paths[login].troubles.map((what) => ({ login, what, path: paths[login].name })),
+  paths[login].faults.map((what) => ({ login, what, path: paths[login].name })),
 );
 
 describe.each(cases)('on $path, when a call $what', ({ login, what }) => {
@@ -129,7 +129,7 @@ describe.each(cases)('on $path, when a call $what', ({ login, what }) => {
 });
 
 describe.each(['own', 'stock'] as const)('an agent killed in a transaction', (login) => {
-  it(`leaves nothing that the next one does not mend, whatever call was the last, on ${paths[login].name}`, async () => {
+  it(`leaves nothing that the next one does not repair, whatever call was the last, on ${paths[login].name}`, async () => {
     await start(login);
     const files = () => PACKAGES.map((name) => openwrt.sections(name));
     const whole = await openPass(openwrt);

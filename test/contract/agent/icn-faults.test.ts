@@ -1,4 +1,4 @@
-/** Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass ends right, in the files and in the kernel. */
+/** Whatever call of ICN's REST fails, and wherever the agent is killed: the next pass converges, in the files and in the kernel. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
@@ -60,14 +60,14 @@ const isReloaded = (): boolean => {
 };
 
 const faults: Record<string, Pick<Fault, 'action' | 'when'>> = {
-  'is reset before it is carried out': { action: { kind: 'reset' } },
-  'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'is reset before it is executed': { action: { kind: 'reset' } },
+  'is executed and its answer lost': { action: { kind: 'reset' }, when: 'after' },
   'answers a server error': { action: { kind: 'http', status: 500, body: 'fork failed' } },
-  'is carried out, and answers a server error': {
+  'is executed, and answers a server error': {
     action: { kind: 'http', status: 500, body: 'fork failed' },
     when: 'after',
   },
-  'is carried out, and a gateway answers instead': {
+  'is executed, and a gateway answers instead': {
     action: { kind: 'http', status: 502, body: 'Bad Gateway' },
     when: 'after',
   },
@@ -97,8 +97,8 @@ describe.each(Object.entries(faults))('when a call %s', (_what, fault) => {
   });
 });
 
-describe.each(['before', 'after'] as const)('an agent killed %s a call is carried out', (when) => {
-  it('leaves nothing that the next one does not mend, whatever call was the last', async () => {
+describe.each(['before', 'after'] as const)('an agent killed %s a call is executed', (when) => {
+  it('leaves nothing that the next one does not repair, whatever call was the last', async () => {
     let calls = 0;
     for (let skip = LISTINGS; ; skip += 1) {
       const settled = await open();
@@ -128,7 +128,7 @@ describe.each(['before', 'after'] as const)('an agent killed %s a call is carrie
   });
 });
 
-it('a collection that cannot be listed harms its own rules only, which say so', async () => {
+it('a collection that cannot be listed affects its own rules only, and their states say so', async () => {
   const agent = await open();
   await agent.converge(before);
   const action = { kind: 'http', status: 500, body: 'x' } as const;

@@ -157,7 +157,7 @@ describe('all kinds', () => {
     expect([filesOf(openwrt), kernelOf(openwrt)]).toEqual([files, kernel]);
   });
 
-  it('of one that cannot be held name the field, and harm no other', async () => {
+  it('of a rule that the API cannot hold name the field, and affect no other', async () => {
     const ranges = firewallRule('range', { dest_port: '8000-8100' });
     const v6 = cr('CNFRoute', 'v6', { dst: '2001:db8::/32', dev: 'net1' });
     const site = cr('IpsecSite', 'xfrm', {
@@ -219,7 +219,7 @@ describe('order', () => {
       ),
     );
     const wanted = [...rules, policy, a!, b!, c!, ...routed];
-    // As a pod has them that met the first ones last.
+    // As in a pod that received the first ones last.
     await agent.run([...rules, policy, c!, routed[1]!]);
     await agent.run(wanted);
     expect(namesIn('firewall', 'rule').slice(-3)).toEqual(['r_2', 'r_0', 'r_1']);
@@ -327,7 +327,7 @@ describe('routes and policy rules', () => {
     await expectRepaired(() => openwrt.simulator.kernel.ipRules.run(['del', 'prio', '77']));
   });
 
-  it('that the kernel refuses are no success, and harm no other', async () => {
+  it('that the kernel refuses are no success, and affect no other', async () => {
     const unreachable = route('nowhere', { dst: '10.98.0.0/16', gw: '192.0.2.1' });
     await agent.run([...held, unreachable]);
     expect(agent.states()).toEqual({ ...applied(held), nowhere: 'Failed: RefusedByOpenwrt' });
@@ -444,7 +444,7 @@ describe('what the API does wrong', () => {
     expect(openwrt.simulator.reloads()['firewall']).toBeGreaterThan(0);
   });
 
-  it('is mended: a PUT that removes the object and then fails', async () => {
+  it('is repaired: a PUT that removes the object and then fails', async () => {
     const remote = (connections: readonly string[]): RuleObject =>
       cr(
         'IpsecSite',
@@ -547,8 +547,8 @@ describe('the driver', () => {
   });
 });
 
-describe('what is told of OpenWRT over the API', () => {
-  it('is its devices, routes, WANs and tunnels; nothing while it does not answer', async () => {
+describe('information about OpenWRT over the API', () => {
+  it('lists devices, routes, WANs and tunnels; nothing while OpenWRT does not answer', async () => {
     expect(await agent.driver.information(NEVER)).toBeUndefined();
     const proposal = { encryption_algorithm: 'aes128', hash_algorithm: 'sha256' };
     const networks = { local_subnet: '10.1.0.0/24', remote_subnet: '10.2.0.0/24' };

@@ -131,7 +131,7 @@ const nameOf: Record<string, string> = {
   IpsecSite: 'site.r',
 };
 
-/** What the coordinator says of the pods that a rule follows. */
+/** The addresses that the coordinator writes for a rule that follows pods. */
 const followed: Record<string, Record<'spec' | 'changed', string>> = {
   SdewanApplication: { spec: '10.244.1.5', changed: '10.244.1.6,fd00::6' },
 };
@@ -153,7 +153,7 @@ const optionsOf = (path: string) => {
   const [packageName = '', name] = path.split('.');
   return sectionsOf(packageName).find((section) => section.name === name)?.options;
 };
-/** Why a rule is not applied; that nobody looks into the kernel is told of those that are. */
+/** Why a rule is not applied; that the kernel is not read is reported for those that are. */
 const statesOf = () =>
   agent
     .reports()
@@ -192,7 +192,7 @@ it.each(['own', 'stock'] as const)(`${everyKind}: login %s`, async (login) => {
   expect(agent.transactions()).toEqual(['done', 'done', 'done']);
 });
 
-it('a login that may not write a package costs the rules of that package alone', async () => {
+it('a login that may not write a package affects the rules of that package only', async () => {
   await startWith({ factory: { aclFiles: aclWithoutNetwork() } });
 
   await agent.run(everything('spec'));

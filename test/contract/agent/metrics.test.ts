@@ -42,7 +42,7 @@ const changes = new EventEmitter();
 const fired = new Set<string>();
 const cleared = new Set<string>();
 
-/** An API server that has these rules, and tells of what is given to `change`. */
+/** An API server that has these rules, and sends events for what is given to `change`. */
 const kubeWith = (rules: readonly RuleObject[]): KubeClient =>
   ({
     list: async ({ kind, schema }) => ({
@@ -189,7 +189,7 @@ it('rules are counted by state, and what ICN left by package', async () => {
   await expectCleared('SdewanRuleFailed');
 });
 
-it('each change of OpenWRT is a transaction, each pass has its time', async () => {
+it('each change of OpenWRT counts as a transaction, and each pass has its duration', async () => {
   expect(reloads).toBe(2);
   expect(await value('transactions_total', { outcome: 'done' })).toBe(2);
   const passed = await value('passes_total', { outcome: 'passed' });
@@ -203,7 +203,7 @@ it('each change of OpenWRT is a transaction, each pass has its time', async () =
   expect(await value('transactions_total', { outcome: 'done' })).toBe(2);
 });
 
-it('reports are counted as the coordinator got them', async () => {
+it('reports are counted as the coordinator received them', async () => {
   await clock.advance(60_000);
   const before = await scrape();
   const isHeartbeat = coordinator.reports.map(({ repeats }) => repeats !== undefined);
@@ -214,7 +214,7 @@ it('reports are counted as the coordinator got them', async () => {
   expect(sent('failed')).toBeUndefined();
 });
 
-it('what somebody else changes is repaired and counted, and is an alarm when it goes on', async () => {
+it('drift is repaired and counted, and is an alarm when it goes on', async () => {
   // Refused, it would be tried again at a random time, and what is changed amid a transaction is no drift.
   refuses = false;
   change(firewallRule('refused', {}, { generation: 2 }));
@@ -235,7 +235,7 @@ it('what somebody else changes is repaired and counted, and is an alarm when it 
   await expectCleared('SdewanDrift', await scrape());
 });
 
-it('an OpenWRT that does not answer is told, and is an alarm until it does', async () => {
+it('an OpenWRT that does not answer shows in the metrics, and is an alarm until it does', async () => {
   expect(await value('openwrt_reachable')).toBe(1);
   const off = openwrt.simulator.faults.add({ action: { kind: 'reset' } });
   await clock.reach('it is told', () => !isReachable());
@@ -256,7 +256,7 @@ it('a pass that OpenWRT does not let through is counted as hindered', async () =
   expect(await value('passes_total', { outcome: 'hindered' })).toBe(1);
 });
 
-it('reports that nobody takes are counted', async () => {
+it('reports that no coordinator accepts are counted', async () => {
   await coordinator.stop();
   await clock.advance(60_000);
   expect(await value('reports_total', { outcome: 'failed' })).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Passes on the simulator: whose sections they touch, what becomes of rules that OpenWRT does not take, and of foreign changes. */
+/** Passes on the simulator: whose sections they touch, what becomes of rules that OpenWRT refuses, and of somebody else's changes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -104,7 +104,7 @@ describe('whose sections', () => {
     expect(openwrt.sections('firewall')).toEqual(before);
   });
 
-  it('have the name of a policy, is decided by the ledger, also after a restart of the agent', async () => {
+  it('have the name of a policy is decided by the ledger, also after a restart of the agent', async () => {
     const taken = cr('Mwan3Policy', 'admin_only', {
       members: [{ network: 'ovn-net1', metric: 1, weight: 1 }],
     });
@@ -141,7 +141,7 @@ describe('a rule that OpenWRT leaves out', () => {
     await restarted.driver.close();
   });
 
-  it('goes back to the version that was in force before', async () => {
+  it('goes back to its last good spec', async () => {
     const good = [zone('lan1', 'ovn-net1'), firewallRule('bad', { dest_port: '1' })];
     await agent.run(good);
     fw4Says = () => (optionOf('sdewan_rule_bad', 'dest_port') === '2' ? complaint : '');
@@ -169,7 +169,7 @@ describe('a set that OpenWRT refuses', () => {
     expect(agent.transactions()).toEqual(['rejected', 'done']);
   });
 
-  it('is searched by halving when it names none, and applied without the guilty ones', async () => {
+  it('is searched by halving when it names none, and applied without the refused ones', async () => {
     const guilty = new Set(['sdewan_rule_r0003', 'sdewan_rule_r0031']);
     fw4Says = (names) => (names.some((name) => guilty.has(name)) ? 'Error: nft says no\n' : '');
     const rules = [zone('lan1', 'ovn-net1'), ...manyRules(40)];
@@ -185,7 +185,7 @@ describe('a set that OpenWRT refuses', () => {
     expect(agent.transactions().at(-1)).toBe('done');
   });
 
-  it("without any rule of ours is nobody's fault, and nothing stays written", async () => {
+  it('without any rule of ours blames no rule, and nothing stays written', async () => {
     fw4Says = () => 'Error: an administrator did it\n';
     const before = openwrt.text('firewall');
     await expect(agent.run([zone('lan1', 'ovn-net1'), firewallRule('a')])).rejects.toThrow(

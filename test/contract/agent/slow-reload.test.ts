@@ -39,7 +39,7 @@ describe('where OpenWRT waits for the end of a reload', () => {
     }
   });
 
-  it('a rule that is refused after so long is taken out again, although it had to be made permanent before', async () => {
+  it('a rule that is refused after so long is removed again, although it had to be made permanent before', async () => {
     const fw4 = async () => {
       await openwrt.clock.agent.sleep(SLOW_MS);
       const isBad = openwrt.text('firewall').includes('sdewan_rule_bad');
@@ -48,7 +48,7 @@ describe('where OpenWRT waits for the end of a reload', () => {
     };
     await start({ execTimeoutMs: 600_000, programs: { '/sbin/fw4': fw4 } });
     const all = [...rules('80'), firewallRule('bad', { dest_port: '1' })];
-    // What was taken out section by section is another file than before, so it is read anew.
+    // After an undo section by section the file is another one than before, so it is read again.
     await agent.converge(all, { tries: 2, ms: 3 * SLOW_MS + 10_000 });
     expect(agent.states()).toEqual({
       lan1: 'Applied',

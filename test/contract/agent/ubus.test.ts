@@ -125,7 +125,7 @@ describe('a change', () => {
 });
 
 describe('the fingerprint', () => {
-  it('tells the result of a change from what somebody else did', async () => {
+  it('distinguishes the result of a change from what somebody else did', async () => {
     await driver.read(signal);
     const result = await driver.apply([append(rule('a'))], signal);
     const left = result.outcome === 'done' ? result.fingerprint : '';

@@ -134,7 +134,7 @@ describe.each(Object.entries(interludes))('with %s', (_what, interlude) => {
   });
 });
 
-it(`a walk of ${STEPS} steps at random ends right at each step`, async () => {
+it(`a random walk of ${STEPS} steps converges at each step`, async () => {
   const random = randomOfTest();
   for (let step = 0; step < STEPS; step += 1) {
     await expectRightAfter(random.pick([...STATES, []]));

@@ -17,9 +17,9 @@ export type Bench = {
     desired: readonly UciSection[],
     from?: { driver?: Driver; packages?: ReadonlyMap<string, UciPackage> },
   ) => Promise<ApplyResult>;
-  /** Brings it about, and sees it from outside, foreign sections as before. */
+  /** Applies it, and checks it from outside, with somebody else's sections as before. */
   expectBrought: (desired: readonly UciSection[]) => Promise<void>;
-  /** The driver tells of a change, as early as the path promises. */
+  /** The driver notices a change, as early as the path promises. */
   expectNoticed: (left: string) => Promise<void>;
   ours: () => Promise<JudgedSection[]>;
   foreign: () => Promise<JudgedSection[]>;

@@ -1,4 +1,4 @@
-/** Whether a device's kernel does what a rule says: the samples' lines of it, held against what was seen. */
+/** Whether a device's kernel does what a rule says: the samples' lines of it, compared with what was seen. */
 import { samplesOf } from '../../samples/all.ts';
 import type { Difference } from '../../judge/kernel.ts';
 import { OPERATIONS, type Looks, type Operation } from './lives.ts';
@@ -33,7 +33,7 @@ const STATE_AFTER: Readonly<Record<Operation, RegExp>> = {
   deleted: /: Removed$/,
 };
 
-/** By operation, with what the agent says of itself. */
+/** By operation, with what the agent reports. */
 export const problemsOf = (path: Path, kind: string, looks: Looks): string[] =>
   OPERATIONS.flatMap((operation) => {
     const { states, kernel } = looks[operation];

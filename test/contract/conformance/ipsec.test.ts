@@ -111,7 +111,7 @@ const pinged = async (device: NamedDevice, wanted: string): Promise<string> => {
   }
 };
 
-/** What tells one tunnel from the next: the number of its IKE SA, and the keys' number (SPI). */
+/** What distinguishes one tunnel from the next: the number of its IKE SA, and the keys' number (SPI). */
 const tunnelOf = (device: NamedDevice): { ike: string; spi: string } => {
   const listed = device.inside?.('swanctl --list-sas\n') ?? '';
   return {

@@ -15,7 +15,7 @@ const unable = (promised: Promised, among = paths): readonly WritePath[] =>
     .filter(({ cannot }) => cannot[promised] !== undefined)
     .map((path) => ({ ...path, name: `${path.name}: since ${path.cannot[promised]}` }));
 
-/** A set with a value that no OpenWRT takes is refused by the section's name, and nothing foreign is touched. */
+/** A set with a value that no OpenWRT takes is refused by the section's name, and no section of somebody else's is touched. */
 const refusedFor = async (
   { bring, expectBrought, foreign }: Bench,
   { fixture: { rule, text } }: WritePath,

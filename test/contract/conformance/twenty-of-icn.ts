@@ -1,6 +1,6 @@
 /** Twenty objects of nine kinds as ICN's controller makes them by REST, in no order of age, and the rules that they were made from. */
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { ofIcn } from '../agent/support/icn.ts';
+import { MWAN3_RULE, ofIcn, PROPOSAL, REMOTE } from '../agent/support/icn.ts';
 import { cr } from '../agent/support/pass.ts';
 
 /** `body`: what ICN's controller sends, where that is not the spec. */
@@ -59,24 +59,6 @@ const policy = (name: string, networks: readonly string[]): Made => {
   };
 };
 
-const site = {
-  authentication_method: 'psk',
-  pre_shared_key: 'not-a-secret',
-  local_identifier: 'us',
-  remote_identifier: 'them',
-  crypto_proposal: ['prop1'],
-  connections: [
-    {
-      name: 'conn1',
-      conn_type: 'tunnel',
-      mode: 'start',
-      local_subnet: '10.1.0.0/24',
-      remote_subnet: '10.2.0.0/24',
-      crypto_proposal: ['prop1'],
-    },
-  ],
-};
-
 const MADE: readonly Made[] = [
   zone('lan1', 'ovn-net1', 'net1'),
   zone('lan2', 'ovn-net2', 'net2'),
@@ -95,30 +77,13 @@ const MADE: readonly Made[] = [
   snat('out-2', '10.2.0.0/16', 'udp'),
   policy('balance', ['net1', 'net2']),
   policy('one', ['net1']),
-  {
-    kind: 'Mwan3Rule',
-    name: 'https',
-    spec: {
-      policy: 'balance',
-      src_ip: '10.0.0.0/24',
-      dest_ip: '0.0.0.0/0',
-      dest_port: '443',
-      proto: 'tcp',
-      family: 'ipv4',
-      sticky: '0',
-      timeout: '600',
-    },
-  },
-  {
-    kind: 'IpsecProposal',
-    name: 'prop1',
-    spec: { encryption_algorithm: 'aes128', hash_algorithm: 'sha256', dh_group: 'modp3072' },
-  },
+  { kind: 'Mwan3Rule', name: 'https', spec: MWAN3_RULE },
+  { kind: 'IpsecProposal', name: 'prop1', spec: PROPOSAL },
   {
     kind: 'IpsecSite',
     name: 'site1',
-    spec: { remote: '203.0.113.1', ...site },
-    body: { gateway: '203.0.113.1', ...site },
+    spec: { remote: '203.0.113.1', ...REMOTE },
+    body: { gateway: '203.0.113.1', ...REMOTE },
   },
 ];
 

@@ -1,6 +1,6 @@
 /**
  * Random changes on the device that the run was given: rules of all kinds come, change and go, mwan3, firewall, routes and IPsec together.
- * After each, files, kernel and statuses must agree, as readers tell that are not the product's. `--walk N` says how many.
+ * After each, files, kernel and statuses must agree, by readers that are not the product's. `--walk N` says how many.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -60,7 +60,7 @@ const UNTOLD: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What the exchange issued here and on the rig; both empty where the record tells of nothing. */
+/** What the exchange issued here and on the rig; both empty where the record has nothing. */
 export const commandsOf = (
   { exchange, simulator }: Step,
   before: number,

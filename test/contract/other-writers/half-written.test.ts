@@ -9,7 +9,7 @@ afterEach(() => bench.stop());
 const slow = () => openBench(() => ({ writeMsPerKilobyte: 20 }));
 
 describe('a package that somebody is writing', () => {
-  it('is not taken for what it holds then: nothing is missed, repaired or adopted', async () => {
+  it('does not count as its contents: nothing is found missing, repaired or adopted', async () => {
     bench = await slow();
     const { clock, openwrt, agent, converge, again, together } = bench;
     const text = ADMIN + openwrt.text('firewall');

@@ -16,7 +16,7 @@ const admin = expect.objectContaining({ name: 'admin' });
 const HANDS = { 'by the uci command': 'byShell', 'with an editor': 'byEditor' } as const;
 
 describe.each(Object.entries(HANDS))('what an administrator writes %s', (_, by) => {
-  it('is kept, and so are the rules, at whatever moment of a pass', async () => {
+  it('is kept, and so are the rules, at any moment of a pass', async () => {
     bench = await openBench();
     const { clock, agent, converge, again, together, ours, foreign } = bench;
     const others = foreign();
@@ -69,7 +69,7 @@ describe('a change that OpenWRT refuses as a whole', () => {
 });
 
 describe('two commits at once, of which libuci loses one', () => {
-  it('cost no rule its place, and nobody is blamed', async () => {
+  it('lose no rule, and no rule is blamed', async () => {
     bench = await openBench(() => ({ writeMsPerKilobyte: 1 }));
     const { clock, agent, converge, again, together, ours, byShell } = bench;
     await again();

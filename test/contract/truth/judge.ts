@@ -30,7 +30,7 @@ export const readJournal = (journalPath: string): JournalReader => {
   };
 };
 
-/** One line per report that is not so. */
+/** One line per report that is not true. */
 export const liesIn = (
   reports: readonly RuleReport[],
   { rules, left }: { rules: readonly RuleObject[]; left: ReadonlySet<string> },

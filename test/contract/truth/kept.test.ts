@@ -44,7 +44,7 @@ describe.each(PATHS)('on the %s path', (path) => {
   };
 
   it.each(['the same agent', 'one that was restarted'])(
-    'a package that an administrator broke is not touched, and %s removes ours when it is mended',
+    'a package that an administrator broke is not touched, and %s removes ours when it is fixed',
     async (which) => {
       const whole = world.text('mwan3');
       const broken = `${whole}\nconfig policy 'open\n`;
@@ -88,7 +88,7 @@ describe.each(PATHS)('on the %s path', (path) => {
     expect(ours()).toEqual([]);
   });
 
-  it('a package that nothing is left in hinders nothing', async () => {
+  it('a package without any of our sections blocks no deletion', async () => {
     world.write('mwan3', '');
     await agent.pass([zone, firewallRule('web', '80')]);
     expect(agent.states()).toEqual({ lan1: 'Applied', web: 'Applied' });
@@ -103,7 +103,7 @@ describe.each(PATHS)('on the %s path', (path) => {
     ];
   const invalid = (generation: number): RuleObject => firewallRule('web', 'not a port', generation);
 
-  it('the last good version stays in force over restarts of both, while the new one is not valid', async () => {
+  it('the last good spec stays in force over restarts of both, while the new one is not valid', async () => {
     const restartOpenwrt = async (): Promise<void> => world.simulator.restart();
     for (const restart of [restartAgent, restartOpenwrt, restartAgent]) {
       await agent.converge([zone, invalid(2)]);
@@ -163,7 +163,7 @@ describe.each(PATHS)('on the %s path, with a service that refuses', (path) => {
     expect(agent.states()).toEqual({ ...refused, bad: 'Applied' });
   });
 
-  it('a rule whose reload failed is not gone before a reload got through, whoever is in its way', async () => {
+  it('a rule whose reload failed is not gone before a reload succeeded, whatever blocks it', async () => {
     const { faults } = world.simulator;
     isRefusing = false;
     await agent.pass(bad);

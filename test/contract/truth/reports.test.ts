@@ -26,7 +26,7 @@ const WANTED = {
 const LEAST_CALLS = 8;
 
 const FAULTS: Record<string, Pick<Fault, 'action' | 'when'>> = {
-  'is carried out and its answer lost': { action: { kind: 'reset' }, when: 'after' },
+  'is executed and its answer lost': { action: { kind: 'reset' }, when: 'after' },
   'answers a ubus error': { action: { kind: 'status', status: 9 } },
   'restarts OpenWRT with its factory configuration': { action: { kind: 'restart' } },
 };

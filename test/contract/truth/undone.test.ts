@@ -12,7 +12,7 @@ const rule = (name: string, port: string): UciSection =>
 const before = [rule('stays', '1'), rule('changes', '2'), rule('goes', '3')];
 const after = [rule('stays', '1'), rule('changes', '20'), rule('bad', '4')];
 const REFUSAL = 'x: Error: no such thing\n\tcomment "!fw4: bad"\n';
-/** Calls of the way back, and of it alone; and what is said when it was not gone. */
+/** Calls that only an undo makes; and the message when it was not done. */
 const NOT_RESTORED = 'undo firewall: these sections are not as before';
 const FAST: readonly [string, string, string][] = [
   ['rollback', '', 'somebody else has changed it'],
@@ -79,7 +79,7 @@ describe.each(PATHS)('on the %s path', (path) => {
   });
 
   it.each(path === 'fast' ? FAST : STAGED)(
-    'what was not undone by a `uci %s` that says so is not taken for undone',
+    'what was not undone by a `uci %s` that answers success does not count as undone',
     async (method, contains, told) => {
       const { faults } = world.simulator;
       faults.add({ object: 'uci', method, contains, action: { kind: 'status', status: 0 } });

@@ -99,7 +99,7 @@ export const startWorld = async (
     passwordFile: inFolder('password'),
   };
   const lies: string[] = [];
-  /** Uids of rules of earlier passes: what is there of them may be spoken of, until it is gone. */
+  /** Uids of rules of earlier passes: they may be reported until nothing of them is left. */
   const left = new Set<string>();
   const journal = readJournal(simulator.journalPath);
   const drivers: Driver[] = [];
@@ -191,7 +191,7 @@ const rightsOn = (path: Path): Factory => {
 const identity = (reason: unknown): unknown => reason;
 
 /**
- * All that a death of the agent leaves on OpenWRT: its `at`th call is carried out, and it hears and does nothing after that. Gives
+ * All that a death of the agent leaves on OpenWRT: its `at`th call is executed, and it receives and does nothing after that. Returns
  * whether it came that far.
  */
 export const dieAt = async (

@@ -1,4 +1,4 @@
-/** Killed in the middle of work, again and again: the end is right, and no finalizer was removed early. */
+/** Killed in the middle of work, again and again: everything converges, and no finalizer is removed early. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorReady } from '../../stack/faults.ts';
@@ -12,7 +12,7 @@ import { e2eCluster } from '../cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const COUNT = 100;
-/** Who confirms before the firewall was reloaded is seen to be early by this much. */
+/** A confirmation before the reload of the firewall shows as early by this much. */
 const RELOAD_MS = 1_000;
 
 describe('killed -9 in the middle of 100 creates and deletes', async () => {

@@ -1,7 +1,7 @@
-/** OpenWRT's container is killed and comes back empty, again and again: no status says what is not so, and CNFStatus says at once what is. */
+/** OpenWRT's container is killed and comes back empty, again and again: no status is wrong, and CNFStatus shows the problem at once. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { falseStatuses, type SaidInSync } from '../../judge/in-sync.ts';
+import { falseStatuses, type InSyncStatus } from '../../judge/in-sync.ts';
 import type { JournalEntry } from '../../judge/in-force.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { readJournal } from '../../stack/journal.ts';
@@ -49,7 +49,7 @@ describe(`OpenWRT killed ${KILLS} times`, async () => {
 
   const judge = async (journal: readonly JournalEntry[], from: number): Promise<void> => {
     const { sightings } = await witness(cluster, namespace);
-    const seen = sightings.flatMap(({ at, id, object }): SaidInSync[] => {
+    const seen = sightings.flatMap(({ at, id, object }): InSyncStatus[] => {
       const inSync = said.safeParse(object).data?.status.inSync;
       return addressOf.has(id) && inSync !== undefined ? [{ at, rule: id, inSync }] : [];
     });

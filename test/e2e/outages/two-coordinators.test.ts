@@ -115,7 +115,7 @@ describe('of two coordinators, the one that leads is lost', async () => {
     return performance.now() - startedAt;
   };
 
-  /** What a coordinator says that it has written since then. */
+  /** What a coordinator counts as written since then. */
   const writesOf = async (pod: string, since: number): Promise<string[]> => {
     const logs = ['logs', pod, '-n', SYSTEM_NAMESPACE, '-c', 'coordinator'];
     const lines = (await cluster.kubectl(logs)).stdout.split('\n').filter((line) => line !== '');

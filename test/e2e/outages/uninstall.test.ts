@@ -88,7 +88,7 @@ describe('uninstalling', async () => {
       metadata: { ...lan.metadata, finalizers: ['sdewan.akraino.org/agents'] },
     };
     await cluster.kubectl(['create', '-n', forgotten, '-f', '-'], { stdin: JSON.stringify(held) });
-    // As somebody does who did not read on.
+    // As somebody does who has not read the rest of the message.
     await cluster.kubectl(['delete', '--wait=false', '-f', '-'], { stdin: kinds });
     const { code, said } = await uninstall('--yes', '--force');
     expect([code, said]).toEqual([0, expect.stringContaining('done')]);

@@ -67,7 +67,7 @@ describe.each(outages)('%s down', async (_name, outage) => {
     await expectOnAllPods(true);
   });
 
-  it('the CNF not ready for a while: status says so, and heals', async () => {
+  it('the CNF not ready for a while: the status shows it, and recovers', async () => {
     const [first] = await observePods(cluster, namespace, PURPOSE);
     const pod = first?.name ?? '';
     const restarts = await restartsOf(pod);

@@ -1,4 +1,4 @@
-/** An agent that may not watch, or whose kind is not served, knows nothing: rules stay, and nothing is confirmed. */
+/** An agent that may not watch, or whose kind is not served, changes nothing: rules stay, and nothing is confirmed. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { withoutRights } from '../../stack/faults.ts';

@@ -1,4 +1,4 @@
-/** What the webhooks hold up when nobody answers them, what they never hold up, and that all of it catches up. */
+/** What the webhooks block when nobody answers them, what they never block, and that everything recovers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCnf } from '../../stack/cnf.ts';
 import { NUDGE_ANNOTATION } from '#shared/names.ts';
@@ -42,7 +42,7 @@ describe('with the webhooks down', async () => {
     await waitRunning('other');
   });
 
-  it('rules are taken, held and confirmed; only those of a bucket are refused', async () => {
+  it('rules are accepted, get the finalizer and are confirmed; only those of a bucket are refused', async () => {
     const wan = zone('wan1', 'ovn-net2');
     await apply(cluster, namespace, wan);
     await waitInSync(cluster, namespace, [wan]);
@@ -64,7 +64,7 @@ describe('with the webhooks down', async () => {
       allowFailure: true,
     });
     expect(refused.stderr).toMatch(/buckets\.sdewan/);
-    // Who repairs the cluster is not held up.
+    // Whoever repairs the cluster is not blocked.
     await apply(cluster, namespace, inBucket);
     await remove(cluster, namespace, inBucket);
   });
@@ -73,7 +73,7 @@ describe('with the webhooks down', async () => {
     await cluster.kubectl(['delete', 'namespace', going, '--timeout=60s'], { timeoutMs: 65_000 });
   });
 
-  it('pods of CNFs wait, and say what for', async () => {
+  it('pods of CNFs wait, and an Event says for what', async () => {
     await createCnf(cluster, { namespace, purpose: 'cnf-2', replicas: 1 }, { wait: false });
     await until('an Event of the ReplicaSet', WAIT_MS, async () => {
       const { stdout } = await cluster.kubectl(['get', 'events', '-n', namespace]);
@@ -103,7 +103,7 @@ describe('with the webhooks down', async () => {
 describe('with the coordinator down, too', async () => {
   const cluster = await e2eCluster();
 
-  it('a rule that nobody could hold is still taken off the CNF, and a namespace goes when it is back', async () => {
+  it('a rule without our finalizer is still removed from the CNF, and a namespace is deleted once the coordinator is back', async () => {
     const namespace = await cluster.createNamespace('all-down');
     await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 1 });
     await apply(cluster, namespace, lan);

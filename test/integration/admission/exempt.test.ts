@@ -1,4 +1,4 @@
-/** Those who clean up are never held up by the webhooks: neither by a coordinator that would refuse, nor for want of one. */
+/** Users who clean up are never blocked by the webhooks: neither by a coordinator that would refuse, nor by a missing one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';

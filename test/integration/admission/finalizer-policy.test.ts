@@ -20,7 +20,7 @@ beforeAll(async () => {
   namespace = await cluster.createNamespace('held');
   await cluster.kubectl(['label', 'namespace', namespace, `${LABEL}=true`]);
   const objects = await render(cluster, join(DEPLOY, '1.36'));
-  // Other tests have rules that no coordinator lets go.
+  // Other tests have rules whose finalizer no coordinator removes.
   const matchResources = { namespaceSelector: { matchLabels: { [LABEL]: 'true' } } };
   const limited = objects.map((object) =>
     object.kind === 'MutatingAdmissionPolicyBinding'
@@ -79,7 +79,7 @@ it.each(['CNFService', 'CNFStatus'])('%s, which no agent applies, has none', asy
   expect(finalizersOf(await create(kind, 'made-here'))).toEqual([]);
 });
 
-it('what was taken away stays away', async () => {
+it('a finalizer that was removed is not added again', async () => {
   await create('FirewallZone', 'let-go');
   const change = (metadata: object) =>
     cluster.kubectl(

@@ -77,7 +77,7 @@ const podOf = (name: string): object => ({
 
 const podResource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
 
-/** As a kubelet tells of it. */
+/** As a kubelet reports it. */
 const startAgent = (name: string): Promise<unknown> => {
   const container = { name: 'sdewan-agent', image: 'none', imageID: '', ready: true };
   const running = { ...container, restartCount: 0, state: { running: { startedAt: null } } };

@@ -21,7 +21,7 @@ const rule = (kind: string, name: string, spec: object, metadata: object = {}): 
   spec,
 });
 
-it('answers through the real API server: denied, allowed, held, used', async () => {
+it('answers through the real API server: denied, allowed, with the finalizer, in use', async () => {
   const reject = rule('FirewallRule', 'reject-80', { src: 'lan1', target: 'REJECT' });
   const denied = await world.apply([reject]);
   expect(denied.stderr).toContain('spec.src: FirewallZone lan1 does not exist for purpose cnf-1');
@@ -41,7 +41,7 @@ it('answers through the real API server: denied, allowed, held, used', async () 
   expect(used.stderr).toContain('used by FirewallRule reject-80');
 });
 
-it('takes a folder in any order: in two goes, or in one where references only warn', async () => {
+it('accepts a folder in any order: in two applies, or in one where references only warn', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'folder-'));
   const write = (file: string, object: object): Promise<void> =>
     writeFile(join(folder, file), JSON.stringify(object));
@@ -148,7 +148,7 @@ it('reports and counts pods of a purpose that have no agent', async () => {
   expect(metrics).toMatch(/sdewan_coordinator_pods\{state="without_agent"\} [1-9]/);
 });
 
-it('takes what sdewan inject made, and leaves it as it is', async () => {
+it('accepts the output of sdewan inject, and leaves it as it is', async () => {
   const pod = {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -1,4 +1,4 @@
-/** An agent that reports what it is told to, over the real protocol. */
+/** An agent that reports what the test gives it, over the real protocol. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
 import * as z from 'zod';
@@ -28,7 +28,7 @@ export type SimulatedAgent = {
   says: (
     ...rules: readonly (readonly [RuleObject, RuleState, Partial<RuleReport>?])[]
   ) => Promise<Answer>;
-  /** A full report without rules, with what OpenWRT is like. */
+  /** A full report without rules, with information about OpenWRT. */
   tells: (information: Information) => Promise<Answer>;
   /** A full report without rules, with packages of UCI that have lost their comments. */
   lostComments: (...packages: readonly string[]) => Promise<Answer>;

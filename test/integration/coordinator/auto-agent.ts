@@ -81,7 +81,7 @@ export const createAutoAgent = async (
   return auto;
 };
 
-/** What a pass of an agent does: first to OpenWRT, then it speaks of it. */
+/** What a pass of an agent does: first it changes OpenWRT, then it reports. */
 const pass = (rules: readonly RuleObject[], holds: Set<string>): [RuleObject, RuleState][] => {
   const known = new Set(rules.map(({ metadata }) => metadata.uid));
   for (const uid of holds) if (!known.has(uid)) holds.delete(uid);

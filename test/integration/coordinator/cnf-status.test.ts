@@ -1,4 +1,4 @@
-/** CNFStatus against the real API server: written from what agents tell, gone with its CNF. */
+/** CNFStatus against the real API server: written from what agents report, deleted with its CNF. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import { cnfStatusResource, type CnfStatusObject } from '#shared/resources/cnf-status.ts';
@@ -35,7 +35,7 @@ const read = async (name: string): Promise<CnfStatusObject | undefined> => {
   });
 };
 
-it('tells how the pods of a CNF are, follows them, and goes with them', async () => {
+it('shows the state of the pods of a CNF, follows it, and is deleted with them', async () => {
   const pod = await createPod(world, { name: 'cnf-1-a' });
   await setPodState(world, pod, {});
   await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({

@@ -43,7 +43,7 @@ const filesUntil = async (last: string): Promise<string[]> => {
   return files();
 };
 
-it('are told by one Event for each file, that says what can be done', async () => {
+it('are reported by one Event for each file, which says what to do', async () => {
   await agent.lostComments('firewall', 'mwan3');
   await agent.lostComments('firewall');
   await agent.lostComments('network');
@@ -61,7 +61,7 @@ it('are told by one Event for each file, that says what can be done', async () =
     });
 });
 
-it('are not told again, when agent and coordinator have restarted and it is told once more', async () => {
+it('cause no second Event when agent and coordinator have restarted and they are reported again', async () => {
   await world.killCoordinator();
   await world.startCoordinator();
   agent.boots();

@@ -1,4 +1,4 @@
-/** Two coordinators at a time: one writes, whatever becomes of it; the other answers, and takes over. */
+/** Two coordinators at a time: one writes, whatever happens to it; the other answers, and takes over. */
 import type * as z from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reflector } from '#shared/kube/reflector.ts';
@@ -19,9 +19,9 @@ let world: World;
 let coordinators: [CoordinatorProcess, CoordinatorProcess];
 let agent: SimulatedAgent;
 let rules: RuleObject[];
-/** All rules, as the API server tells of them. */
+/** All rules, as the API server has them. */
 let watch: Reflector<z.infer<typeof firewallRules.schema>>;
-/** Versions of the rules that the API server has told of. */
+/** Versions of the rules that the watch has shown. */
 let versions = 0;
 const watching = new AbortController();
 
@@ -77,7 +77,7 @@ const sayTo = async (one: CoordinatorProcess): Promise<void> => {
 const inSync = (): number => watch.store.list().filter(({ status }) => status?.inSync).length;
 
 describe('of two coordinators', () => {
-  it('one writes, also when each has heard something else', async () => {
+  it('one writes, also when each has received other reports', async () => {
     const { leader, other } = await roles();
     await sayTo(leader);
     await eventually(inSync).toBe(RULES);
@@ -87,7 +87,7 @@ describe('of two coordinators', () => {
     expect(before.other).toBe(0);
   });
 
-  it('both serve, and only the one that writes says how things are', async () => {
+  it('both serve, and only the leader shows the metrics of rules and pods', async () => {
     const { leader, other } = await roles();
     for (const one of coordinators) expect((await fetch(`${one.httpUrl}/readyz`)).status).toBe(200);
     const state = { state: 'live' };

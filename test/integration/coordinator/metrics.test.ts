@@ -59,7 +59,7 @@ const ends = async (name: string, since?: Scrape): Promise<void> => {
   cleared.add(name);
 };
 
-/** How often the API server was told another status of a rule, as a watch saw it. */
+/** How often another status of a rule was written, as a watch saw it. */
 const statusChanges = (): number => {
   const before = new Map<string, string>();
   return seen.sightings.filter(({ id, object }) => {
@@ -119,7 +119,7 @@ describe('rules and pods', () => {
   });
 });
 
-it('reports are counted by what came of them, and each token is asked about once', async () => {
+it('reports are counted by result, and each token is reviewed once', async () => {
   const before = await scrape();
   const results = async () => {
     const now = await scrape();
@@ -163,7 +163,7 @@ it('reports are counted by what came of them, and each token is asked about once
   await ends('SdewanReportsRefused', await scrape());
   await dispatcher.destroy();
   expect(await value('token_reviews_total', { result: 'accepted' })).toBe(2);
-  // It says of itself that it is none.
+  // Its conditions say that it is none.
   expect(await value('token_reviews_total', { result: 'bad-token' })).toBe(0);
   agent.boots();
   await agent.says([rule, 'Applied']);
@@ -217,7 +217,7 @@ it('a removal that a silent agent blocks is counted when it is over, with the ti
   expect(took).toBeLessThanOrEqual((seen.goneAt('FirewallRule/a') - deletedAt) / 1_000 + 2);
 });
 
-it('a coordinator that is not there is an alarm of its own', async () => {
+it('a missing coordinator is an alarm of its own', async () => {
   await world.killCoordinator();
   await setsOff('SdewanCoordinatorAbsent');
   await world.startCoordinator();

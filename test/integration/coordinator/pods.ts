@@ -125,7 +125,7 @@ export const relabelPod = async (
   await client.patch(podResource, { namespace, name }, { patch: { type: 'merge', body } });
 };
 
-/** Lets go of a pod that finalizers hold. */
+/** Removes the finalizers of a pod. */
 export const unholdPod = async ({ client }: World, pod: KubeObject): Promise<void> => {
   const { namespace, name } = pod.metadata;
   const body = { metadata: { finalizers: null } };

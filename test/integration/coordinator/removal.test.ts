@@ -145,7 +145,7 @@ describe('what blocks', () => {
     await gone('none');
   });
 
-  it('a pod does whose agent has restarted, until the new one has confirmed', async () => {
+  it('a pod whose agent has restarted does, until the new one has confirmed', async () => {
     const a = await runningAgent('boot-a', 'boot');
     const b = await runningAgent('boot-b', 'boot');
     const rule = await appliedRule('boot', [a, b]);
@@ -163,7 +163,7 @@ describe('what blocks', () => {
     await gone('boot');
   });
 
-  it('a pod does not whose agent had crashed twice, when the kubelet posts that after the report', async () => {
+  it('a pod whose agent crashed twice does not, when the kubelet posts that after the report', async () => {
     const a = await runningAgent('late-a', 'late');
     const rule = await appliedRule('late', [a]);
     const other = await runningAgent('late-b', 'late');
@@ -178,7 +178,7 @@ describe('what blocks', () => {
     await gone('late');
   });
 
-  it('a pod does that lost its label, though no watch tells of it', async () => {
+  it('a pod that lost its label does, although no watch shows it', async () => {
     const a = await runningAgent('label-a', 'label');
     const rule = await appliedRule('label', [a]);
     await relabelPod(world, a.pod, null);
@@ -191,7 +191,7 @@ describe('what blocks', () => {
     await gone('label');
   });
 
-  it('a pod does that holds the rule from before the rule lost its label', async () => {
+  it('a pod that has had the rule since before the rule lost its label does', async () => {
     const a = await runningAgent('lost-a', 'lost');
     const rule = await appliedRule('lost', [a]);
     await updateRule(world, 'lost', { metadata: { labels: { sdewanPurpose: null } } });
@@ -201,7 +201,7 @@ describe('what blocks', () => {
       outOfSync: [{ pod: 'lost-a' }],
     });
     expect(await readRule(world, 'lost')).toBeDefined();
-    // The agent no longer sees the rule, takes it off, and does not speak of it any more.
+    // The agent no longer sees the rule, removes it, and does not report it any more.
     await a.says();
     await gone('lost');
     expect(rule.metadata.name).toBe('lost');
@@ -209,7 +209,7 @@ describe('what blocks', () => {
 });
 
 describe('a coordinator that lost its rights', () => {
-  it('lets nothing go until it can look at the pods again', async () => {
+  it('removes no finalizer until it can read the pods again', async () => {
     const a = await runningAgent('rights-a', 'rights');
     const rule = await appliedRule('rights', [a]);
     await world.rights.revoke();
@@ -228,7 +228,7 @@ describe('a coordinator that lost its rights', () => {
 });
 
 describe('a rule made anew under the same name', () => {
-  it('keeps its own finalizer and status, whatever is still said of the old one', async () => {
+  it('keeps its own finalizer and status, whatever is still reported of the old one', async () => {
     const rounds = async (name: string): Promise<void> => {
       const a = await runningAgent(`${name}-a`, name);
       for (let round = 0; round < 3; round += 1) {

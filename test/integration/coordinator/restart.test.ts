@@ -65,7 +65,7 @@ const outOfSync = async () =>
     .filter(({ status }) => !status?.inSync || status.pods?.summary !== '3/3')
     .map(({ metadata, status }) => `${metadata.name}: ${status?.message}`);
 
-it('kills of the coordinator and of agents in the middle of 100 creates and deletes end right, and nothing goes early', async () => {
+it('after kills of the coordinator and of agents in the middle of 100 creates and deletes everything converges, and no rule goes early', async () => {
   for (const name of namesOf('old')) await createRule(world, { name, purpose: PURPOSE });
   await eventually(outOfSync).toEqual([]);
 

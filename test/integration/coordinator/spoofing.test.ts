@@ -32,7 +32,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** A report that would take the rule out of sync if it counted, and let it go if it were being deleted. */
+/** A report that would take the rule out of sync if it counted, and confirm its removal if it were being deleted. */
 const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
   JSON.stringify({
     version: 1,
@@ -117,7 +117,7 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
     status: 403,
     code: 'other-namespace',
   },
-  'on another purpose, by a pod that speaks for itself': {
+  'on another purpose, by a pod with its own token': {
     attack: async () => ({
       pod: 'attacker',
       token: await tokenFor(world, attacker),
@@ -212,7 +212,7 @@ describe('a report', () => {
       );
   });
 
-  it('of nobody else lets a rule go that is being deleted', async () => {
+  it('of another pod does not confirm the removal of a rule', async () => {
     await deleteRule(world, 'target');
     await eventually(() => statusOf(world, 'target')).toMatchObject({ state: 'Being delete' });
     const token = await tokenFor(world, attacker);
@@ -224,7 +224,7 @@ describe('a report', () => {
   });
 });
 
-it('a path that is not there is told so', async () => {
+it('for an unknown path is answered 404', async () => {
   const { statusCode, body } = await request(`${world.coordinator.reportUrl}/v2`, { dispatcher });
   expect([statusCode, await body.json()]).toMatchObject([404, { error: { code: 'not-found' } }]);
 });

@@ -110,7 +110,7 @@ describe('one change of a rule on ten pods', () => {
 });
 
 describe('a status that is true', () => {
-  it('does not move with heartbeats, nor with a coordinator that was killed and started again', async () => {
+  it('does not change with heartbeats, nor when the coordinator is killed and started again', async () => {
     const a = await runningAgent('steady-a', 'steady');
     const rule = await createRule(world, { name: 'steady', purpose: 'steady' });
     await a.says([rule, 'Applied']);
@@ -123,7 +123,7 @@ describe('a status that is true', () => {
     const { epoch } = (await a.beats()).body;
     await world.killCoordinator();
     await world.startCoordinator();
-    // The agent does not know yet; it is told, and reports in full.
+    // The agent does not know yet; the answer says so, and it reports in full.
     await eventually(async () => (await a.beats()).status).toBe(200);
     const answer = await a.beats();
     expect(answer.body.wantsFull).toBe(true);
@@ -136,7 +136,7 @@ describe('a status that is true', () => {
 });
 
 describe('after a start of the coordinator', () => {
-  it('an agent that stays away is found out when its time is up, not before', async () => {
+  it('an agent that does not report is noticed when its time is up, not before', async () => {
     const a = await runningAgent('away-a', 'away');
     const rule = await createRule(world, { name: 'away', purpose: 'away' });
     await a.says([rule, 'Applied']);
@@ -152,7 +152,7 @@ describe('after a start of the coordinator', () => {
   });
 });
 
-describe('an agent that falls silent', () => {
+describe('an agent that becomes silent', () => {
   it('takes the rule out of sync until it reports again', async () => {
     const a = await runningAgent('silent-a', 'silent');
     const rule = await createRule(world, { name: 'silent', purpose: 'silent' });
@@ -195,7 +195,7 @@ describe('a change of the rule', () => {
 });
 
 describe('what an agent cannot do', () => {
-  it('is told in the condition, as an Event, and to kubectl wait', async () => {
+  it('is shown by the condition, by an Event, and to kubectl wait', async () => {
     const a = await runningAgent('stalled-a', 'stalled');
     const rule = await createRule(world, { name: 'stalled', purpose: 'stalled' });
     const message = 'spec.src_ip: not an address';
@@ -258,7 +258,7 @@ describe('pods', () => {
   });
 });
 
-it('a rule without purpose is told so', async () => {
+it('a rule without purpose has a status that says so', async () => {
   await createRule(world, { name: 'nobodys', purpose: null });
   await eventually(() => statusOf(world, 'nobodys')).toMatchObject({
     state: 'Unknown status',
@@ -267,7 +267,7 @@ it('a rule without purpose is told so', async () => {
   });
 });
 
-it('a status that somebody else wrote is put right', async () => {
+it('a status that somebody else wrote is overwritten', async () => {
   await createRule(world, { name: 'forged', purpose: 'forged' });
   await eventually(() => statusOf(world, 'forged')).toMatchObject({ inSync: false });
   const body = { status: { inSync: true, appliedVersion: '1', state: 'In Sync' } };

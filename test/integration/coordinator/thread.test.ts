@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it('one rule, one pod: held, waiting, in sync, removed', async () => {
+it('one rule, one pod: with the finalizer, waiting, in sync, removed', async () => {
   const rule = await createRule(world, { name: 'reject-80' });
   await eventually(() => statusOf(world, 'reject-80')).toMatchObject({
     inSync: false,

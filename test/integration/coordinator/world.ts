@@ -1,6 +1,6 @@
 /**
  * A coordinator as a process of its own against the real API server, in a namespace of its own, with pods that nobody runs and
- * agents that say what a test tells them to. Only what a coordinator can see is simulated; tokens, watches and writes are real.
+ * agents that report what a test gives them. Only what a coordinator can see is simulated; tokens, watches and writes are real.
  */
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { spawn } from 'node:child_process';

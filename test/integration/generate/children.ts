@@ -67,7 +67,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       index: '2',
     });
 
-    it('becomes a CNFNAT, follows its name and its spec in place, and takes it along', async () => {
+    it('makes a CNFNAT, updates it in place for its name and its spec, and is deleted with it', async () => {
       dnsNow().set({ 'web.test': ['192.0.2.1'] });
       const parent = await create('CNFService', 'web', {
         fullname: 'web.test',
@@ -99,7 +99,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await eventually(() => uids('CNFNAT', 'web')).toEqual([]);
     });
 
-    it('keeps its CNFNAT while the DNS is away, says so, and recovers by itself', async () => {
+    it('keeps its CNFNAT while the DNS does not answer, says so, and recovers by itself', async () => {
       dnsNow().set({ 'shop.test': ['192.0.2.1'] });
       await create('CNFService', 'shop', { fullname: 'shop.test', port: 81, dport: 80 });
       await eventually(() => uids('CNFNAT', 'shop')).toHaveLength(1);
@@ -110,7 +110,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
           /^spec.fullname: shop.test cannot be resolved: .*last addresses stay in force/,
         ),
       });
-      // A coordinator that has never heard of the name.
+      // A coordinator that has never resolved the name.
       await worldNow().killCoordinator();
       await worldNow().startCoordinator();
       await eventually(() => statusOf('CNFService', 'shop')).toMatchObject({
@@ -150,7 +150,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
       await remove('CNFService', 'both');
     });
 
-    it('leaves a CNFNAT of that name alone that somebody else made, and says so', async () => {
+    it('leaves a CNFNAT of that name from somebody else alone, and says so', async () => {
       dnsNow().set({ 'mine.test': ['192.0.2.1'] });
       const theirs = { target: 'MASQUERADE', dest: '#default' };
       await create('CNFNAT', 'minenat', theirs);
@@ -224,7 +224,7 @@ export const childrenSuite = (worldNow: () => World, dnsNow: () => DnsServer): v
     await eventually(() => uids('CNFNAT', 'mail')).toEqual([]);
   });
 
-  it('a CNFHubSite has its routes and translations; one that is lost is made again', async () => {
+  it('a CNFHubSite has its routes and NAT rules; one that is deleted is created again', async () => {
     dnsNow().set({ 'site.test': ['10.30.0.1'] });
     await create('CNFHubSite', 'hub', { type: 'Hub', site: 'site.test', hubip: '10.1.2.3' });
     await create('CNFHubSite', 'dev', {

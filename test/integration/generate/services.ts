@@ -168,7 +168,7 @@ export const servicesSuite = (worldNow: () => World): void => {
       await eventually(made).toEqual([]);
     });
 
-    it('that says nothing is exposed where all are, and not any more where they are not', async () => {
+    it('without annotations is exposed where all are, and no longer where they are not', async () => {
       const restart = async (env?: Record<string, string>): Promise<void> => {
         await worldNow().killCoordinator();
         await worldNow().startCoordinator(env);

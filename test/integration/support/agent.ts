@@ -79,7 +79,7 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
     { env, kinds, kube, driver, apiServer, clock: systemClock, log },
     stopping.signal,
   );
-  // Told by stop(); until then it must not count as unhandled.
+  // Handled by stop(); until then it must not count as unhandled.
   ended.catch(() => undefined);
   return {
     stateDir,

@@ -12,7 +12,7 @@ export type ListeningCoordinator = {
   rules: () => readonly RuleReport[];
   /** `Applied`, `Failed: NameTaken` …; undefined when it is not in the last full report. */
   stateOf: (name: string) => string | undefined;
-  /** What was told last of OpenWRT. */
+  /** The last information about OpenWRT. */
   information: () => Information | undefined;
   /** As if it had restarted. */
   forget: () => void;

@@ -1,4 +1,4 @@
-/** The one interface behind which every kind of node stands. The rest of the harness knows nothing of what runs the pods. */
+/** The one interface behind which every kind of node stands. The rest of the harness does not depend on what runs the pods. */
 import type { ImageStore } from './images.ts';
 import type { ClusterRecord } from './record.ts';
 import type { Backend, Cluster } from './types.ts';

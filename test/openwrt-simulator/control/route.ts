@@ -1,4 +1,4 @@
-/** The tests' door into a simulator that runs as a process of its own: /_simulator/…, JSON unless said otherwise. */
+/** The control API of a simulator that runs as a process of its own: /_simulator/…, JSON unless said otherwise. */
 import * as z from 'zod';
 import { toBytes, toText } from '../bytes.ts';
 import { parseJson } from '../json.ts';
@@ -99,7 +99,7 @@ const answer = (deps: ControlDeps, request: Request): Answer => {
   }
 };
 
-/** GET: the file as it is. PUT: an administrator's hand replaces it. */
+/** GET: the file as it is. PUT: replaces it, as an administrator would. */
 const configAnswer = (deps: ControlDeps, request: Request, name: string): Answer => {
   if (request.method === 'PUT') {
     deps.store.replace(name, request.body ?? '', { call: 'administrator' });

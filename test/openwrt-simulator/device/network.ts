@@ -1,5 +1,5 @@
 /**
- * What netifd and mwan3 tell of themselves, made up from their packages: every configured interface is up. Shaped like the
+ * The status of netifd and mwan3, made up from their packages: every configured interface is up. Shaped like the
  * recorded answers, which came from stand-ins too.
  */
 import type { Json, JsonObject } from '../json.ts';

@@ -1,4 +1,4 @@
-/** v1/services and v1/service/<name>: actions of init scripts, whose failures are not told. */
+/** v1/services and v1/service/<name>: actions of init scripts, whose failures are not reported. */
 import type { Cause } from '../journal.ts';
 import type { JsonObject } from '../json.ts';
 import type { ProgramRunner } from '../programs/runner.ts';

@@ -1,5 +1,5 @@
 /**
- * UCI packages as files: what /etc/config and the staging folders hold, and libuci's ways of changing them. Knows no
+ * UCI packages as files: what /etc/config and the staging folders hold, and libuci's ways of changing them. Has no
  * sessions, rights or protocols, so that rpcd and other front ends (ICN's REST) share one store. Reads the disk
  * anew on every call: tests and administrators edit the files behind its back, as on a device.
  */
@@ -125,7 +125,7 @@ export class UciStore {
 
   /**
    * Puts a whole file in place of the package, atomically; mode and symbolic links stay. A file that is a mount cannot be
-   * replaced: then nothing happens, and as on a device nobody is told.
+   * replaced: then nothing happens, and as on a device there is no error.
    */
   replace(name: string, text: string, by: Cause): void {
     const path = this.path(name);

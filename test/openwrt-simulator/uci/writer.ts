@@ -3,7 +3,7 @@
  *
  * A commit, as libuci makes it: open the file, wait for the lock of what was opened, read it, write another file, rename that
  * over it. Nobody ever reads a half of it. But the lock is the old file's: who opened it before the rename gets the lock after it,
- * reads the old text, and puts the first commit out of existence.
+ * reads the old text, and overwrites the first commit.
  *
  * In place, as rpcd's roll-back, `file.write`, an editor and a shell's `>` write: the file is empty, then half, then whole, and no lock
  * is asked for.

@@ -25,7 +25,7 @@ export const samples: Samples = {
   ],
   accepted: {},
   refused: {
-    'a hub whose device Linux could not name': {
+    'a hub with a device name that is too long for Linux': {
       spec: { type: 'Hub', subnet: '10.0.0.0/8', hubip: '192.168.100.1' },
       server: 'at most 11 characters: Linux takes at most 15 characters',
     },

@@ -1,6 +1,6 @@
 /** A CNF as ICN's controller configured it: what it sent to REST, and the CRs that it was made from. */
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { icnPost, ofIcn } from './icn.ts';
+import { icnPost, MWAN3_RULE, ofIcn, PROPOSAL, REMOTE } from './icn.ts';
 import type { TestOpenwrt } from './openwrt.ts';
 import { cr } from './pass.ts';
 
@@ -42,37 +42,6 @@ export const configureAll = async (openwrt: TestOpenwrt): Promise<RuleObject[]> 
     { interface: 'net1', metric: '1', weight: '2' },
     { interface: 'net2', metric: '2', weight: '1' },
   ];
-  const mwan3Rule = {
-    policy: 'balance',
-    src_ip: '10.0.0.0/24',
-    dest_ip: '0.0.0.0/0',
-    dest_port: '443',
-    proto: 'tcp',
-    family: 'ipv4',
-    sticky: '0',
-    timeout: '600',
-  };
-  const proposal = {
-    encryption_algorithm: 'aes128',
-    hash_algorithm: 'sha256',
-    dh_group: 'modp3072',
-  };
-  const connection = {
-    name: 'conn1',
-    conn_type: 'tunnel',
-    mode: 'start',
-    local_subnet: '10.1.0.0/24',
-    remote_subnet: '10.2.0.0/24',
-    crypto_proposal: ['prop1'],
-  };
-  const remote = {
-    authentication_method: 'psk',
-    pre_shared_key: 'not-a-secret',
-    local_identifier: 'us',
-    remote_identifier: 'them',
-    crypto_proposal: ['prop1'],
-    connections: [connection],
-  };
 
   // The order in which retries happened to get through: not that of the CRs' age.
   await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
@@ -82,9 +51,9 @@ export const configureAll = async (openwrt: TestOpenwrt): Promise<RuleObject[]> 
   await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
   await icnPost(openwrt, 'firewall/v1/redirects', { name: 'out', target: 'SNAT', ...snat });
   await icnPost(openwrt, 'mwan3/v1/policies', { name: 'balance', members });
-  await icnPost(openwrt, 'mwan3/v1/rules', { name: 'https', ...mwan3Rule });
-  await icnPost(openwrt, 'ipsec/v1/proposals', { name: 'prop1', ...proposal });
-  await icnPost(openwrt, 'ipsec/v1/remotes', { name: 'site1', gateway: '203.0.113.1', ...remote });
+  await icnPost(openwrt, 'mwan3/v1/rules', { name: 'https', ...MWAN3_RULE });
+  await icnPost(openwrt, 'ipsec/v1/proposals', { name: 'prop1', ...PROPOSAL });
+  await icnPost(openwrt, 'ipsec/v1/remotes', { name: 'site1', gateway: '203.0.113.1', ...REMOTE });
   const at = (second: number) => ({ ...ofIcn, creationTimestamp: `2026-01-01T00:00:0${second}Z` });
   return [
     ruleCr({}, at(0)),
@@ -106,14 +75,14 @@ export const configureAll = async (openwrt: TestOpenwrt): Promise<RuleObject[]> 
       },
       ofIcn,
     ),
-    cr('Mwan3Rule', 'https', mwan3Rule, ofIcn),
-    cr('IpsecProposal', 'prop1', proposal, {
+    cr('Mwan3Rule', 'https', MWAN3_RULE, ofIcn),
+    cr('IpsecProposal', 'prop1', PROPOSAL, {
       finalizers: ['proposal.finalizers.sdewan.akraino.org'],
     }),
     cr(
       'IpsecSite',
       'site1',
-      { remote: '203.0.113.1', ...remote },
+      { remote: '203.0.113.1', ...REMOTE },
       { finalizers: ['ipsec.site.finalizers.sdewan.akraino.org'] },
     ),
   ];

@@ -29,7 +29,7 @@ export type Effort = { tries: number; ms: number };
 const TIMINGS = { probeIntervalMs: 1_000, fullPassIntervalMs: 300_000 };
 /** Where nothing fails: a few rules take the device some milliseconds, and what others changed is believed after 100 ms. */
 const AT_ONCE: Effort = { tries: 1, ms: 200 };
-/** Whatever single call fails, as soon as it has: after the first wait of the loop, jittered by a quarter. */
+/** After a single call that failed: the first wait of the loop, jittered by a quarter. */
 export const AFTER_ONE_FAILURE: Effort = { tries: 2, ms: 1_450 };
 
 /** @throws Error that tells the tries when they, or the time that they took, are more than `most` */

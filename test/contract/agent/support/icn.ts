@@ -1,4 +1,4 @@
-/** What ICN's controller does to a CNF: the REST calls with which it configures one, in its order of things. */
+/** What ICN's controller does to a CNF: the REST calls with which it configures one, in its order. */
 import { ICN_FINALIZERS } from '#shared/names.ts';
 import type { JudgedSection } from '../../../judge/uci.ts';
 import type { TestOpenwrt } from './openwrt.ts';
@@ -6,6 +6,41 @@ import type { TestOpenwrt } from './openwrt.ts';
 /** What it puts on most CRs that it has applied. */
 export const ICN_FINALIZER = 'rule.finalizers.sdewan.akraino.org';
 export const ofIcn = { finalizers: [ICN_FINALIZER] };
+
+/** What ICN's controller sends for three of its kinds, less the name; in an Mwan3Rule and an IpsecProposal it is the spec as well. */
+export const MWAN3_RULE = {
+  policy: 'balance',
+  src_ip: '10.0.0.0/24',
+  dest_ip: '0.0.0.0/0',
+  dest_port: '443',
+  proto: 'tcp',
+  family: 'ipv4',
+  sticky: '0',
+  timeout: '600',
+};
+export const PROPOSAL = {
+  encryption_algorithm: 'aes128',
+  hash_algorithm: 'sha256',
+  dh_group: 'modp3072',
+};
+/** Of a remote; REST has its address as `gateway`, an IpsecSite as `remote`. */
+export const REMOTE = {
+  authentication_method: 'psk',
+  pre_shared_key: 'not-a-secret',
+  local_identifier: 'us',
+  remote_identifier: 'them',
+  crypto_proposal: ['prop1'],
+  connections: [
+    {
+      name: 'conn1',
+      conn_type: 'tunnel',
+      mode: 'start',
+      local_subnet: '10.1.0.0/24',
+      remote_subnet: '10.2.0.0/24',
+      crypto_proposal: ['prop1'],
+    },
+  ],
+};
 if (!ICN_FINALIZERS.includes(ICN_FINALIZER)) throw new Error('not one of the twelve');
 
 /** `path` below /cgi-bin/luci/sdewan/. @throws Error when REST refuses */

@@ -1,4 +1,4 @@
-/** Passes without an API server: the agent's middle on a simulator, with rules that the test makes up, on the clock of both. */
+/** Passes without an API server: the agent's middle on a simulator, with rules of the test, on one clock. */
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -42,7 +42,7 @@ export type TestPass = {
   transactions: () => string[];
 };
 
-/** Of the pod, as its annotation tells them. */
+/** Of the pod, from its annotation. */
 export const SEED_NETWORKS = JSON.stringify({
   type: 'ovn4nfv',
   interface: [
@@ -62,7 +62,7 @@ const DEVICES = {
 const NO_SECRETS: ReadonlyMap<string, string> = new Map();
 const NEVER = new AbortController().signal;
 
-/** What an agent is told about its OpenWRT; the simulator's, or that of a real device. */
+/** An agent's settings for its OpenWRT; the simulator's, or that of a real device. */
 export type Place = Pick<TestOpenwrt, 'clock' | 'folder' | 'usernameFile' | 'passwordFile'> & {
   simulator: Pick<TestOpenwrt['simulator'], 'url'>;
 };

@@ -105,7 +105,7 @@ const createLaunch = (
       breakOff.abort();
       await controlPlane.then(
         async ({ stop }) => await stop(),
-        () => {}, // whoever waits for it hears why
+        () => {}, // whoever waits for it gets the error
       );
     },
   };

@@ -20,7 +20,7 @@ describe('configuration of the node', () => {
     expect(plugins[1].capabilities).toEqual({ 'io.kubernetes.cri.pod-annotations': true });
   });
 
-  it('lets nobody without our certificate at the kubelet, which can run anything as root', () => {
+  it('lets only clients with our certificate use the kubelet, which can run anything as root', () => {
     const { authentication } = JSON.parse(kubeletConfig(files, subnets, 'kth-1'));
     expect(authentication.anonymous.enabled).toBe(false);
     expect(authentication.x509.clientCAFile).toBe('/run dir/certificates/ca.crt');
@@ -30,7 +30,7 @@ describe('configuration of the node', () => {
     expect(JSON.parse(kubeletConfig(files, subnets, 'kth-1')).cgroupRoot).toBe('/kth-1');
   });
 
-  it('tells pods the name server that CoreDNS is bound to', () => {
+  it('gives pods the name server that CoreDNS is bound to', () => {
     const [server] = JSON.parse(kubeletConfig(files, subnets, 'x')).clusterDNS;
     expect(corefile(files, subnets)).toContain(`bind ${server}\n`);
   });

@@ -1,6 +1,6 @@
 /**
  * What ICN's REST changes in the kernel by commands: iptables, policy rules, routes. Neither the files of the packages nor
- * REST's answers tell of it, so tests look here. Commands that the kernel refuses leave no trace, as on the device.
+ * REST's answers show it, so tests look here. Commands that the kernel refuses leave no trace, as on the device.
  */
 import { formatAddress } from './addresses.ts';
 import { IpRoutes, type Address } from './ip-routes.ts';

@@ -173,7 +173,7 @@ export class PendingApply {
       : STATUS.permissionDenied;
   }
 
-  /** What cannot be read is left as it is, and nobody is told. */
+  /** What cannot be read is left as it is, without an error. */
   async #commit(name: string, staging: string, by: Cause): Promise<void> {
     try {
       await this.#deps.writer.commit(name, staging, by);
