@@ -74,6 +74,7 @@ export default defineConfig({
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
                 'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
+                'test/faults/{choice,results,judge/*}.test.ts',
               ],
               30_000,
             ),
@@ -131,6 +132,10 @@ export default defineConfig({
         project('e2e-outages', ['test/e2e/outages/*.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
+      ),
+      // A world of its own: `npm run test:faults`.
+      inOneRow(
+        project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
       ),
       // On one node: first the one lane, then the other.
       inParallel(

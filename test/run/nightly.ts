@@ -7,6 +7,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { ROWS_VARIABLE } from '../faults/choice.ts';
 import { onRealNode } from './real-node.ts';
 import { runStages, type Project, type Stage } from './stages.ts';
 
@@ -34,6 +35,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   harness: () => one('harness'),
   e2e: () => one('e2e'),
   'e2e-outages': () => one('e2e-outages', many),
+  faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
   ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
   mutants: () => [{ script: 'test:mutants' }],
   stryker: () => [{ script: 'test:stryker' }],

@@ -33,6 +33,9 @@ const createRandom = (seed: number): Random => {
   };
 };
 
+/** From the seed of the run, outside of any one test. */
+export const randomOfRun = (): Random => createRandom(SEED);
+
 /** From the seed of the run. Where the test that runs now fails, the last lines of the run show how to repeat them. */
 export const randomOfTest = (): Random => {
   markReplay();

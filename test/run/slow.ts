@@ -1,9 +1,10 @@
 /**
  * `npm run test:slow`: what waits for minutes. The end-to-end tests in which programs of the product or what it stands on fail, the
- * guides for developers, followed in a copy of the project, the way to another version and back, and attacks by sheer size. `--node` (root
- * on Linux): with the tests that only a real node can run.
+ * guides for developers, followed in a copy of the project, the way to another version and back, the commit's share of the fault table, and
+ * attacks by sheer size. `--node` (root on Linux): with the tests that only a real node can run.
  */
 import { parseArgs } from 'node:util';
+import { shareOfCommit } from './fault-share.ts';
 import { NODE_ALONE, whyNoRealNode } from './real-node.ts';
 import { runStages, type Stage } from './stages.ts';
 
@@ -11,6 +12,7 @@ const OUTAGES = { name: 'e2e-outages' };
 const GUIDES = { name: 'guides' };
 const VERSIONS = { name: 'versions' };
 const LOAD = { name: 'load' };
+const FAULTS = shareOfCommit();
 
 const { values } = parseArgs({ options: { node: { type: 'boolean', default: false } } });
 
@@ -18,6 +20,7 @@ const { values } = parseArgs({ options: { node: { type: 'boolean', default: fals
 const slow: Stage[] = [
   { projects: [OUTAGES, GUIDES] },
   { projects: [VERSIONS] },
+  { projects: [FAULTS] },
   { projects: [LOAD] },
 ];
 
@@ -28,6 +31,7 @@ const withNode = async (): Promise<Stage[]> => {
   return [
     { projects: [OUTAGES, endToEnd] },
     { projects: [GUIDES, VERSIONS, harness] },
+    { projects: [FAULTS] },
     { projects: [LOAD] },
   ];
 };

@@ -1,0 +1,77 @@
+/** The one judge of the fault table, from outside: what the API server says, the devices' files and their journals, and golden texts. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from 'kind-test-harness';
+import type { Word } from '../vocabulary.ts';
+import { whatIsWrong, type Cnf } from './agreement.ts';
+import { followDevices } from './devices.ts';
+import { sectionNamesOf } from './sections.ts';
+import { violationsSince } from './violations.ts';
+import { watchNamespace } from './watch.ts';
+
+export type Judge = {
+  /** What did not hold at some moment since the last time that this was asked. */
+  violations: () => string[];
+  /** Looks until all is as it should be. Gives what is wrong still after `withinMs`; empty: nothing. */
+  untilAgreed: (withinMs: number) => Promise<string[]>;
+  close: () => void;
+};
+
+const LOOK_EVERY_MS = 200;
+/** What a watch tells late has arrived by then. */
+const LATE_MS = 500;
+
+export const createJudge = async (
+  cluster: Cluster,
+  {
+    namespace,
+    cnfs,
+    vocabulary,
+  }: { namespace: string; cnfs: readonly Cnf[]; vocabulary: readonly Word[] },
+): Promise<Judge> => {
+  const ours = new Set(vocabulary.flatMap(sectionNamesOf));
+  const words = new Map(vocabulary.map((word) => [`${word.kind}/${word.name}`, word]));
+  const devices = followDevices(cluster, namespace, (name) => ours.has(name));
+  const watch = await watchNamespace(cluster, namespace);
+  let from = 0;
+  let foreign = 0;
+
+  const look = async (): Promise<string[]> => {
+    try {
+      return await whatIsWrong(cluster, { namespace, cnfs, vocabulary, devices });
+    } catch (error) {
+      return [String(error)];
+    }
+  };
+
+  return {
+    violations: () => {
+      devices.readAll();
+      const now = Date.now();
+      const wordOf = (id: string): Word | undefined => words.get(id);
+      const found = violationsSince(from, { watch, devices, wordOf });
+      const others = watch
+        .pods()
+        .flatMap(({ uid, name }) =>
+          (devices.of(uid)?.timeline.foreignChanges() ?? [])
+            .filter(({ ms }) => ms >= foreign)
+            .map(
+              (change) =>
+                `${new Date(change.ms).toISOString().slice(11, 23)} others' sections in ${change.package} on ${name} were changed from\n${change.was}\nto\n${change.is}`,
+            ),
+        );
+      from = now;
+      foreign = now;
+      devices.forget(now - LATE_MS);
+      return [...found, ...others];
+    },
+    untilAgreed: async (withinMs) => {
+      const end = performance.now() + withinMs;
+      for (;;) {
+        const wrong = await look();
+        if (wrong.length === 0 || performance.now() > end) return wrong;
+        await sleep(LOOK_EVERY_MS);
+      }
+    },
+    close: devices.close,
+  };
+};

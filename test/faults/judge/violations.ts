@@ -1,0 +1,108 @@
+/** What must hold at every moment, whatever fails: judged afterwards, from what the API server said and what the devices' journals say. */
+import { sectionNamesOf, expectedOf } from './sections.ts';
+import type { Device, Devices } from './devices.ts';
+import type { RuleSighting, SeenPod, SeenRule, Watch } from './watch.ts';
+import type { Word } from '../vocabulary.ts';
+
+/** What time the product has from a change of a device to what it says, as in test/e2e/outages/returns-empty.test.ts. */
+const GRACE = {
+  /** Five seconds without an answer, or a second with other content, and the way. */
+  staysMs: 7_000,
+  /** A report that is under way. */
+  newlyMs: 250,
+};
+/** As docs/admission.md names it. */
+const FINALIZER = 'sdewan.akraino.org/agents';
+/** The coordinator may learn of a pod later than we. */
+const NEW_POD_MS = 1_000;
+
+type Facts = {
+  watch: Watch;
+  devices: Pick<Devices, 'of'>;
+  wordOf: (id: string) => Word | undefined;
+};
+
+/** Of what was seen from `from` (ms since 1970) on, in words. */
+export const violationsSince = (from: number, facts: Facts): string[] => {
+  const saysInSync = new Map<string, string>();
+  return facts.watch.rules.flatMap((sighting) => {
+    const found =
+      sighting.at < from
+        ? []
+        : [...earlyFinalizer(sighting, facts), ...falseStatus(sighting, facts, saysInSync)];
+    remember(sighting, saysInSync);
+    return found;
+  });
+};
+
+const isHeld = (rule: SeenRule | undefined): boolean =>
+  rule?.metadata.finalizers.includes(FINALIZER) ?? false;
+
+const earlyFinalizer = ({ at, id, before, now }: RuleSighting, facts: Facts): string[] => {
+  const word = facts.wordOf(id);
+  if (!word || !isHeld(before) || isHeld(now)) return [];
+  return livePods(facts.watch, at).flatMap((pod) => {
+    const device = facts.devices.of(pod.uid);
+    if (!device?.ranAt(at)) return [];
+    const held = device.timeline.namesHeld(word.package, sectionNamesOf(word), at);
+    return held.length === 0
+      ? []
+      : [`${clock(at)} the finalizer of ${id} is gone while ${pod.name} has ${held.join(', ')}`];
+  });
+};
+
+/** There for the API server, and not finished. */
+const livePods = (watch: Watch, at: number): SeenPod[] =>
+  watch
+    .pods()
+    .filter(
+      ({ since, goneAt = Infinity, finishedSince = Infinity }) =>
+        since <= at && at < goneAt && at < finishedSince,
+    );
+
+/** Which generation of which object a rule says that it is in sync with. */
+const saidBy = (rule: SeenRule | undefined): string | undefined =>
+  rule?.status?.inSync === true
+    ? `${rule.metadata.uid} ${rule.status.observedGeneration}`
+    : undefined;
+
+const remember = ({ id, now }: RuleSighting, saysInSync: Map<string, string>): void => {
+  const said = saidBy(now);
+  if (said === undefined) saysInSync.delete(id);
+  else saysInSync.set(id, said);
+};
+
+const falseStatus = (
+  { at, id, before, now }: RuleSighting,
+  facts: Facts,
+  saysInSync: ReadonlyMap<string, string>,
+): string[] => {
+  const word = facts.wordOf(id);
+  const said = saidBy(now);
+  const isWritten = JSON.stringify(before?.status) !== JSON.stringify(now?.status);
+  if (!word || !now || said === undefined || !isWritten) return [];
+  const spec = facts.watch.specOf(now.metadata.uid, now.status?.observedGeneration ?? 0);
+  const texts = expectedOf(word, spec);
+  if (!texts) return [];
+  const newly = saysInSync.get(id) !== said;
+  const counted = livePods(facts.watch, at).filter(
+    ({ purpose, since, terminatingSince = Infinity }) =>
+      purpose === now.purpose && at < terminatingSince && since < at - NEW_POD_MS,
+  );
+  return counted.flatMap((pod) => {
+    const forMs = lacked(facts.devices.of(pod.uid), word, { texts, at });
+    return forMs <= (newly ? GRACE.newlyMs : GRACE.staysMs)
+      ? []
+      : [
+          `${clock(at)} ${id} is ${newly ? 'newly' : 'still'} in sync, and ${pod.name} has lacked it for ${forMs} ms`,
+        ];
+  });
+};
+
+const lacked = (
+  device: Device | undefined,
+  { package: name }: Word,
+  { texts, at }: { texts: readonly string[]; at: number },
+): number => device?.timeline.lackedMs(name, texts, at) ?? Infinity;
+
+const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 23);

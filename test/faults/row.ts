@@ -1,0 +1,20 @@
+/** A row of the fault table: what fails, what must hold beyond what always must, and how soon all is well again. */
+import type { Random } from '../run/random.ts';
+import type { World } from './world.ts';
+
+export type Row = {
+  /** On the command line, and in the test's name. */
+  id: string;
+  /** For people: what fails. */
+  fault: string;
+  /** For people: what holds in it, beside what always holds (docs/reliability.md). */
+  holds: string;
+  /** From the end of the fault to the judge's agreement, in ms. */
+  boundMs: number;
+  /** Roughly how long the row takes as a whole, by which the share of a commit is cut. */
+  takesSeconds: number;
+  /** It takes minutes: at night only, or when it is named. */
+  isLong?: true;
+  /** Returns when the fault is over; changes go on meanwhile. @throws what did not hold */
+  run: (world: World, random: Random) => Promise<void>;
+};

@@ -1,0 +1,79 @@
+/** Programs of the product, and OpenWRT, that are killed or stand still. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../run/random.ts';
+import type { Row } from '../row.ts';
+import type { Program, World } from '../world.ts';
+
+/** Someone of them, at a random time; a container that does not run at that moment is not hit. */
+const signalOne = async (
+  world: World,
+  program: Program,
+  { random, signal }: { random: Random; signal: NodeJS.Signals },
+): Promise<boolean> => {
+  const targets = await world.targets(program).catch(() => []);
+  if (targets.length === 0) return false;
+  return world.cluster.killContainer(random.pick(targets), signal).then(
+    () => true,
+    () => false,
+  );
+};
+
+/** Between two kills: from in the middle of a start to in the middle of work. */
+const KILL_WITHIN_MS = 1_500;
+
+const kills =
+  (program: Program, count: number): Row['run'] =>
+  async (world, random) => {
+    for (let killed = 0; killed < count;) {
+      await sleep(random.int(KILL_WITHIN_MS));
+      if (await signalOne(world, program, { random, signal: 'SIGKILL' })) killed += 1;
+    }
+  };
+
+const stands =
+  (program: Program, ms: number): Row['run'] =>
+  async (world) => {
+    const targets = await world.targets(program);
+    const signalAll = (signal: NodeJS.Signals) =>
+      Promise.all(targets.map((target) => world.cluster.killContainer(target, signal)));
+    await sleep(1_000);
+    await signalAll('SIGSTOP');
+    await sleep(ms);
+    // One that was replaced meanwhile is gone.
+    await signalAll('SIGCONT').catch(() => undefined);
+  };
+
+export const processes: readonly Row[] = [
+  {
+    id: 'agents-killed',
+    fault: 'agents killed -9, 12 times at random',
+    holds: 'what they had begun is completed or undone',
+    boundMs: 30_000,
+    takesSeconds: 40,
+    run: kills('agent', 12),
+  },
+  {
+    id: 'coordinators-killed',
+    fault: 'coordinators killed -9, 8 times at random',
+    holds: 'no rule leaves early, none stays for ever',
+    boundMs: 45_000,
+    takesSeconds: 45,
+    run: kills('coordinator', 8),
+  },
+  {
+    id: 'openwrt-killed',
+    fault: 'OpenWRT killed -9, 8 times at random: it comes back with its factory configuration',
+    holds: 'no status says what is not so',
+    boundMs: 30_000,
+    takesSeconds: 40,
+    run: kills('openwrt', 8),
+  },
+  {
+    id: 'agents-stand-5s',
+    fault: 'all agents stand still for 5 s',
+    holds: 'no deletion is confirmed meanwhile',
+    boundMs: 15_000,
+    takesSeconds: 20,
+    run: stands('agent', 5_000),
+  },
+];

@@ -1,0 +1,67 @@
+/**
+ * The fault table, `npm run test:faults`: each row on the same installation, under a steady stream of changes, judged from outside. What always
+ * holds is judged over the whole row; recovery is measured from the end of the fault to the moment in which all is as it should be.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomOfTest, randomOfRun } from '../run/random.ts';
+import { chosenRows } from './choice.ts';
+import { recordResults, type Result } from './results.ts';
+import type { Row } from './row.ts';
+import { startWorld, type World } from './world.ts';
+
+/** Changes before the fault begins, so that there is something to break. */
+const WARM_UP_MS = 2_000;
+/** What is not well by then will not be by itself. */
+const GIVE_UP_MS = 120_000;
+const ROW_TIMEOUT_MS = 600_000;
+
+describe('under a steady stream of changes', () => {
+  let world: World;
+  const results: Result[] = [];
+
+  beforeAll(async () => {
+    world = await startWorld(randomOfRun());
+  }, 180_000);
+  afterAll(async () => {
+    recordResults(results);
+    await world.stop();
+  });
+
+  const measure = async (row: Row): Promise<Result> => {
+    world.judge.violations();
+    world.traffic.start();
+    await sleep(WARM_UP_MS);
+    let thrown: string[] = [];
+    try {
+      await row.run(world, randomOfTest());
+    } catch (error) {
+      thrown = [String(error)];
+    }
+    const endedAt = performance.now();
+    await world.traffic.stop();
+    const wrong = await world.judge.untilAgreed(row.boundMs);
+    const recoveredMs = performance.now() - endedAt;
+    // The next row begins with a world that is well, or with another one.
+    const left = wrong.length > 0 ? await world.judge.untilAgreed(GIVE_UP_MS) : [];
+    const broken = [...thrown, ...world.judge.violations(), ...wrong];
+    if (left.length > 0) await anew();
+    return { row, recoveredMs, broken };
+  };
+
+  const anew = async (): Promise<void> => {
+    await world.stop();
+    world = await startWorld(randomOfRun());
+  };
+
+  it.each(chosenRows())('$id: $fault', { timeout: ROW_TIMEOUT_MS }, async (row) => {
+    const result = await measure(row);
+    results.push(result);
+    const { recoveredMs, broken } = result;
+    const outcome = broken.length === 0 ? 'holds' : `${broken.length} did not hold`;
+    console.log(
+      `fault ${row.id}: ${outcome}, well again after ${(recoveredMs / 1_000).toFixed(1)} s of ${row.boundMs / 1_000} s`,
+    );
+    expect(broken).toEqual([]);
+  });
+});
