@@ -74,7 +74,7 @@ export default defineConfig({
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
                 'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
-                'test/faults/{choice,results,judge/*}.test.ts',
+                'test/faults/{choice,results,slope,judge/*}.test.ts',
               ],
               30_000,
             ),
@@ -136,6 +136,10 @@ export default defineConfig({
       // A world of its own: `npm run test:faults`.
       inOneRow(
         project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
+      ),
+      // Half an hour: `npm run test:soak`.
+      inOneRow(
+        project('soak', ['test/faults/soak.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
       ),
       // On one node: first the one lane, then the other.
       inParallel(

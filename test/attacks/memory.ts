@@ -9,5 +9,9 @@ export const memoryOf = (pid: number): { now: number; peak: number } => {
   return { now: mebibytes('VmRSS'), peak: mebibytes('VmHWM') };
 };
 
+/** Resident memory in KiB, for what grows slowly. */
+export const residentKilobytesOf = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+
 /** Open files, connections among them. */
 export const filesOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;

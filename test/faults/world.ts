@@ -2,6 +2,10 @@
  * One whole installation for all rows of the table: a real control plane, two coordinators, two CNFs of two pods and of one, with agents and OpenWRTs
  * as real processes, and a steady stream of changes.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { request } from 'undici';
+import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
@@ -12,6 +16,7 @@ import { SYSTEM_NAMESPACE } from '../stack/installation.ts';
 import { observePods } from '../stack/observe.ts';
 import { startStackCluster } from '../stack/start.ts';
 import { createJudge, type Judge } from './judge/judge.ts';
+import { createSurroundings, type Surroundings, type SurroundingsOptions } from './surroundings.ts';
 import { createTraffic, type Traffic } from './traffic.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -33,16 +38,21 @@ export type World = {
   client: KubeClient;
   traffic: Traffic;
   judge: Judge;
+  surroundings: Surroundings;
   /** Containers that run the program, of pods that are there now. */
   targets: (program: Program) => Promise<Target[]>;
   stop: () => Promise<void>;
 };
 
-export const startWorld = async (random: Random): Promise<World> => {
+export const startWorld = async (
+  random: Random,
+  options: SurroundingsOptions = {},
+): Promise<World> => {
   const cluster = await startStackCluster({ backend: 'process' });
   const client = createKubeClient({
     config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
   });
+  const surroundings = await createSurroundings(cluster, options);
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('faults');
   const judge = await createJudge(cluster, { namespace, cnfs: CNFS, vocabulary });
@@ -55,6 +65,7 @@ export const startWorld = async (random: Random): Promise<World> => {
     namespace,
     client,
     judge,
+    surroundings,
     traffic: createTraffic({ client, namespace, purposes, random }),
     targets: async (program) => {
       if (program === 'coordinator') return coordinators(cluster);
@@ -68,9 +79,28 @@ export const startWorld = async (random: Random): Promise<World> => {
       judge.close();
       await client.close();
       await cluster.stop();
+      await surroundings.stop();
     },
   };
 };
+
+/** The tests' door into the simulator of a pod. */
+export const control = async (
+  { cluster }: Pick<World, 'cluster'>,
+  { namespace, pod, container }: Target,
+  { method, route, body }: { method: 'POST' | 'DELETE'; route: string; body?: object | undefined },
+): Promise<void> => {
+  const file = join(cluster.podDirectory(namespace, pod), 'containers', container, 'running.json');
+  const { env } = runningSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const url = `http://${env.KTH_POD_IP}:${env.PORT_80}/_simulator/${route}`;
+  // fetch refuses to go to the port that the harness gives to port 80.
+  const answer = await request(url, { method, ...(body && { body: JSON.stringify(body) }) });
+  const text = await answer.body.text();
+  if (answer.statusCode !== 200) throw new Error(`${method} ${route}: ${text}`);
+};
+const runningSchema = z.object({
+  env: z.object({ KTH_POD_IP: z.string(), PORT_80: z.string() }),
+});
 
 const coordinators = async ({ api }: Cluster): Promise<Target[]> => {
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods?labelSelector=app%3Dsdewan-coordinator`;

@@ -35,6 +35,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   harness: () => one('harness'),
   e2e: () => one('e2e'),
   'e2e-outages': () => one('e2e-outages', many),
+  soak: () => one('soak'),
   faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
   ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
   mutants: () => [{ script: 'test:mutants' }],

@@ -5,7 +5,7 @@ import type { Word } from '../vocabulary.ts';
 import { whatIsWrong, type Cnf } from './agreement.ts';
 import { followDevices } from './devices.ts';
 import { sectionNamesOf } from './sections.ts';
-import { violationsSince } from './violations.ts';
+import { violationsIn, type SaysInSync } from './violations.ts';
 import { watchNamespace } from './watch.ts';
 
 export type Judge = {
@@ -32,8 +32,8 @@ export const createJudge = async (
   const words = new Map(vocabulary.map((word) => [`${word.kind}/${word.name}`, word]));
   const devices = followDevices(cluster, namespace, (name) => ours.has(name));
   const watch = await watchNamespace(cluster, namespace);
+  const saysInSync: SaysInSync = new Map();
   let from = 0;
-  let foreign = 0;
 
   const look = async (): Promise<string[]> => {
     try {
@@ -48,19 +48,18 @@ export const createJudge = async (
       devices.readAll();
       const now = Date.now();
       const wordOf = (id: string): Word | undefined => words.get(id);
-      const found = violationsSince(from, { watch, devices, wordOf });
+      const found = violationsIn(watch.takeRules(), { watch, devices, wordOf }, saysInSync);
       const others = watch
         .pods()
         .flatMap(({ uid, name }) =>
           (devices.of(uid)?.timeline.foreignChanges() ?? [])
-            .filter(({ ms }) => ms >= foreign)
+            .filter(({ ms }) => ms >= from)
             .map(
               (change) =>
                 `${new Date(change.ms).toISOString().slice(11, 23)} others' sections in ${change.package} on ${name} were changed from\n${change.was}\nto\n${change.is}`,
             ),
         );
       from = now;
-      foreign = now;
       devices.forget(now - LATE_MS);
       return [...found, ...others];
     },

@@ -22,18 +22,20 @@ type Facts = {
   wordOf: (id: string) => Word | undefined;
 };
 
-/** Of what was seen from `from` (ms since 1970) on, in words. */
-export const violationsSince = (from: number, facts: Facts): string[] => {
-  const saysInSync = new Map<string, string>();
-  return facts.watch.rules.flatMap((sighting) => {
-    const found =
-      sighting.at < from
-        ? []
-        : [...earlyFinalizer(sighting, facts), ...falseStatus(sighting, facts, saysInSync)];
+/** By rule, which generation of which object it says that it is in sync with. Kept from one judgement to the next. */
+export type SaysInSync = Map<string, string>;
+
+/** Of all that was seen since the last time, in words. */
+export const violationsIn = (
+  sightings: readonly RuleSighting[],
+  facts: Facts,
+  saysInSync: SaysInSync,
+): string[] =>
+  sightings.flatMap((sighting) => {
+    const found = [...earlyFinalizer(sighting, facts), ...falseStatus(sighting, facts, saysInSync)];
     remember(sighting, saysInSync);
     return found;
   });
-};
 
 const isHeld = (rule: SeenRule | undefined): boolean =>
   rule?.metadata.finalizers.includes(FINALIZER) ?? false;
@@ -66,7 +68,7 @@ const saidBy = (rule: SeenRule | undefined): string | undefined =>
     ? `${rule.metadata.uid} ${rule.status.observedGeneration}`
     : undefined;
 
-const remember = ({ id, now }: RuleSighting, saysInSync: Map<string, string>): void => {
+const remember = ({ id, now }: RuleSighting, saysInSync: SaysInSync): void => {
   const said = saidBy(now);
   if (said === undefined) saysInSync.delete(id);
   else saysInSync.set(id, said);
@@ -75,7 +77,7 @@ const remember = ({ id, now }: RuleSighting, saysInSync: Map<string, string>): v
 const falseStatus = (
   { at, id, before, now }: RuleSighting,
   facts: Facts,
-  saysInSync: ReadonlyMap<string, string>,
+  saysInSync: SaysInSync,
 ): string[] => {
   const word = facts.wordOf(id);
   const said = saidBy(now);

@@ -50,7 +50,8 @@ export type SeenPod = {
 };
 
 export type Watch = {
-  rules: RuleSighting[];
+  /** What has come since the last call, in the order of arrival. */
+  takeRules: () => RuleSighting[];
   /** Those that are there, or were. */
   pods: () => SeenPod[];
   /** Of a generation of a rule; undefined where it came and went between two events. */
@@ -116,7 +117,7 @@ export const watchNamespace = async (
     ),
   ]);
   return {
-    rules,
+    takeRules: () => rules.splice(0),
     pods: () => [...pods.values()],
     specOf: (uid, generation) => specs.get(`${uid} ${generation}`),
   };

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../run/random.ts';
 import type { Row } from '../row.ts';
-import type { Program, World } from '../world.ts';
+import type { Program, Target, World } from '../world.ts';
 
 /** Someone of them, at a random time; a container that does not run at that moment is not hit. */
 const signalOne = async (
@@ -69,11 +69,32 @@ export const processes: readonly Row[] = [
     run: kills('openwrt', 8),
   },
   {
-    id: 'agents-stand-5s',
-    fault: 'all agents stand still for 5 s',
-    holds: 'no deletion is confirmed meanwhile',
-    boundMs: 15_000,
-    takesSeconds: 20,
-    run: stands('agent', 5_000),
+    id: 'all-killed',
+    fault: 'agents, coordinators and OpenWRTs killed -9 at once',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: async (world) => {
+      const all = await Promise.all(
+        (['agent', 'coordinator', 'openwrt'] as const).map((program) => world.targets(program)),
+      );
+      const kill = (target: Target) => world.cluster.killContainer(target, 'SIGKILL');
+      await Promise.all(all.flat().map(kill));
+      await sleep(2_000);
+    },
   },
+  ...(['agent', 'coordinator', 'openwrt'] as const).flatMap((program) =>
+    [5, 60].map((seconds): Row => {
+      const name = { agent: 'agents', coordinator: 'coordinators', openwrt: 'openwrt' }[program];
+      return {
+        id: `${name}-stand-${seconds}s`,
+        fault: `all ${program === 'openwrt' ? 'OpenWRTs' : name} stand still for ${seconds} s`,
+        holds: '',
+        boundMs: 45_000,
+        takesSeconds: seconds + 25,
+        ...(seconds > 5 && { isLong: true as const }),
+        run: stands(program, seconds * 1_000),
+      };
+    }),
+  ),
 ];

@@ -1,0 +1,214 @@
+/** What people and controllers do to objects: pods, nodes, namespaces and CRDs that go, many changes at once, one rule without a rest. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createCnf } from '../../stack/cnf.ts';
+import { installed } from '../../stack/installation.ts';
+import { observePods, until } from '../../stack/observe.ts';
+import { apply, waitGone, waitInSync } from '../../stack/operator.ts';
+import { rejectRule, rule } from '../../stack/rules.ts';
+import type { Row } from '../row.ts';
+import { newRule, resourceOf } from '../traffic.ts';
+import type { World } from '../world.ts';
+
+const forceDeleted: Row['run'] = async ({ cluster, namespace }) => {
+  for (let round = 0; round < 2; round += 1) {
+    const all = ['delete', 'pods', '--all', '-n', namespace, '--force', '--grace-period=0'];
+    await cluster.kubectl([...all, '--wait=false']);
+    await sleep(3_000);
+  }
+};
+
+const NODE = 'lost-node';
+
+/** A pod that was bound to a node which nobody hears of again; whoever runs the cluster takes the node out in the end. */
+const nodeGone: Row['run'] = async ({ cluster, namespace }) => {
+  const [pod] = await observePods(cluster, namespace, 'cnf-1');
+  const get = ['get', 'pod', pod?.name ?? '', '-n', namespace, '-o', 'json'];
+  const { metadata, spec, status } = JSON.parse((await cluster.kubectl(get)).stdout);
+  const create = async (object: object): Promise<void> => {
+    await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
+  };
+  await create({ apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } });
+  await create({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: 'on-lost-node',
+      namespace,
+      labels: metadata.labels,
+      annotations: metadata.annotations,
+    },
+    spec: { ...spec, nodeName: NODE, nodeSelector: undefined },
+  });
+  const patch = ['patch', 'pod', 'on-lost-node', '-n', namespace, '--subresource=status'];
+  await cluster.kubectl([...patch, '--type=merge', '-p', JSON.stringify({ status })]);
+  await sleep(5_000);
+  await cluster.kubectl(['delete', 'node', NODE]);
+  await cluster.kubectl([
+    'delete',
+    'pod',
+    'on-lost-node',
+    '-n',
+    namespace,
+    '--force',
+    '--grace-period=0',
+  ]);
+};
+
+const RULES = 20;
+
+const namespaceDeleted: Row['run'] = async ({ cluster }) => {
+  const namespace = await cluster.createNamespace('gone');
+  await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 2 });
+  const rules = Array.from({ length: RULES }, (_, index) => rejectRule(index, '*'));
+  await apply(cluster, namespace, ...rules);
+  await waitInSync(cluster, namespace, rules);
+  await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+  await until('the namespace is gone', 60_000, async () =>
+    (await cluster.api.find(`/api/v1/namespaces/${namespace}`)) === undefined ? true : undefined,
+  );
+};
+
+const CRD = 'mwan3policies.batch.sdewan.akraino.org';
+
+const crdDeleted: Row['run'] = async ({ cluster }) => {
+  const manifest = await installed(cluster, 'CustomResourceDefinition', CRD);
+  await cluster.kubectl(['delete', 'crd', CRD, '--wait=false']);
+  const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${CRD}`;
+  await until('the CRD is gone', 60_000, async () =>
+    (await cluster.api.find(path)) === undefined ? true : undefined,
+  );
+  await sleep(2_000);
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(manifest) });
+};
+
+/** Purpose, and so device, of the many. */
+const many = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => rejectRule(from + index, '*', 'cnf-1'));
+
+/** `count` are there; as many more come, and then all go at once. */
+const manyAtOnce =
+  (count: number, withinMs: number): Row['run'] =>
+  async ({ cluster, client, namespace }) => {
+    const first = many(0, count);
+    const all = [...first, ...many(count, 2 * count)];
+    const kind = { plural: 'firewallrules', kind: 'FirewallRule' };
+    const eachOf = async (
+      rules: typeof all,
+      work: (name: string, at: number) => Promise<unknown>,
+    ) => {
+      const left = [...rules.entries()];
+      const worker = async (): Promise<void> => {
+        for (let next = left.shift(); next; next = left.shift())
+          await work(next[1].metadata.name, next[0]);
+      };
+      await Promise.all(Array.from({ length: 16 }, worker));
+    };
+    const create = (rules: typeof all) =>
+      eachOf(rules, (name, at) => {
+        const spec = rules[at]?.spec ?? {};
+        const word = { ...kind, name, package: 'firewall', variants: [] } as const;
+        return client.create(
+          resourceOf(kind),
+          newRule(word, { namespace, purpose: 'cnf-1', spec }),
+        );
+      });
+    await create(first);
+    await waitInSync(cluster, namespace, first, withinMs);
+    await create(all.slice(count));
+    await eachOf(all, (name) => client.delete(resourceOf(kind), { namespace, name }));
+    await waitGone(cluster, namespace, all, withinMs);
+  };
+
+const FLAPS = 200;
+const FLAP_EVERY_MS = 50;
+
+const flapping: Row['run'] = async ({ cluster, client, namespace }) => {
+  const flap = rule('FirewallRule', 'flapping', { proto: 'tcp', dest_port: '1', target: 'DROP' });
+  await apply(cluster, namespace, flap);
+  const resource = resourceOf({ plural: 'firewallrules', kind: 'FirewallRule' });
+  const key = { namespace, name: 'flapping' };
+  for (let index = 0; index < FLAPS; index += 1) {
+    const body = { spec: { dest_port: String(1 + (index % 2)) } };
+    await Promise.all([
+      client.patch(resource, key, { patch: { type: 'merge', body } }),
+      sleep(FLAP_EVERY_MS),
+    ]);
+  }
+  await client.delete(resource, key);
+};
+
+const coordinatorsRolled: Row['run'] = async ({ cluster }: World) => {
+  const deployment = ['-n', 'sdewan-system', 'deployment/sdewan-coordinator'];
+  await cluster.kubectl(['rollout', 'restart', ...deployment]);
+  await cluster.kubectl(['rollout', 'status', ...deployment, '--timeout=60s'], {
+    timeoutMs: 65_000,
+  });
+};
+
+export const objects: readonly Row[] = [
+  {
+    id: 'pods-force-deleted',
+    fault: 'all CNF pods deleted by force, twice',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: forceDeleted,
+  },
+  {
+    id: 'node-gone',
+    fault: 'a node with a CNF pod is never heard of again, and taken out after 5 s',
+    holds: 'deletions wait for its pod until then',
+    boundMs: 30_000,
+    takesSeconds: 30,
+    run: nodeGone,
+  },
+  {
+    id: 'namespace-deleted',
+    fault: 'a namespace with CNF and 20 rules is deleted with everything',
+    holds: 'it is gone within 60 s',
+    boundMs: 30_000,
+    takesSeconds: 40,
+    run: namespaceDeleted,
+  },
+  {
+    id: 'crd-deleted',
+    fault: 'a CRD is deleted under running agents, and comes again',
+    holds: 'it is gone within 60 s: its rules are confirmed first',
+    boundMs: 30_000,
+    takesSeconds: 40,
+    run: crdDeleted,
+  },
+  {
+    id: 'flapping',
+    fault: 'one rule changes 20 times a second for 10 s',
+    holds: '',
+    boundMs: 15_000,
+    takesSeconds: 25,
+    run: flapping,
+  },
+  {
+    id: 'coordinators-rolled',
+    fault: 'a rolling update of the coordinators',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: coordinatorsRolled,
+  },
+  {
+    id: 'many-at-once',
+    fault: '200 creates, then 400 deletes at once',
+    holds: 'all are gone within 90 s',
+    boundMs: 30_000,
+    takesSeconds: 60,
+    run: manyAtOnce(200, 90_000),
+  },
+  {
+    id: 'thousands-at-once',
+    fault: '1,000 creates, then 2,000 deletes at once',
+    holds: 'all are gone within 4 minutes',
+    boundMs: 60_000,
+    takesSeconds: 240,
+    isLong: true,
+    run: manyAtOnce(1_000, 240_000),
+  },
+];

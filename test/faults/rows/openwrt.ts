@@ -1,0 +1,123 @@
+/** An OpenWRT that is slow, silent, wrong or gone: the simulator's faults, on each device at once. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Row } from '../row.ts';
+import { control } from '../world.ts';
+
+/** Where it takes a time, the fault is over when the device does as ever. */
+const misbehaves =
+  (ms: number, ...faults: readonly Fault[]): Row['run'] =>
+  async (world) => {
+    const devices = await world.targets('openwrt');
+    const all = (method: 'POST' | 'DELETE', route: string, body?: object) =>
+      Promise.all(devices.map((device) => control(world, device, { method, route, body })));
+    for (const fault of faults) await all('POST', 'faults', fault);
+    await sleep(ms);
+    await all('DELETE', 'faults');
+  };
+
+const repeated =
+  (route: string, times: number): Row['run'] =>
+  async (world, random) => {
+    for (let done = 0; done < times; done += 1) {
+      const device = random.pick(await world.targets('openwrt'));
+      await control(world, device, { method: 'POST', route });
+      await sleep(random.int(1_500));
+    }
+  };
+
+export const openwrt: readonly Row[] = [
+  {
+    id: 'openwrt-slow',
+    fault: 'OpenWRT takes 2 s for each call, for 15 s',
+    holds: '',
+    boundMs: 30_000,
+    takesSeconds: 35,
+    run: misbehaves(15_000, { action: { kind: 'delay', ms: 2_000 } }),
+  },
+  {
+    id: 'openwrt-hangs',
+    fault: 'OpenWRT answers no call for 12 s, connections stay open',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: misbehaves(12_000, { action: { kind: 'hang' } }),
+  },
+  {
+    id: 'openwrt-lies',
+    fault: 'OpenWRT says that it has applied, committed and run programs, and does not, for 8 s',
+    holds: '',
+    boundMs: 30_000,
+    takesSeconds: 30,
+    run: misbehaves(
+      8_000,
+      ...['apply', 'commit', 'confirm'].map((method): Fault => ({
+        object: 'uci',
+        method,
+        action: { kind: 'status', status: 0 },
+      })),
+      { object: 'file', method: 'exec', action: { kind: 'status', status: 0 } },
+    ),
+  },
+  {
+    id: 'openwrt-half-replies',
+    fault: 'OpenWRT does each second call and cuts the connection instead of answering, for 8 s',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: misbehaves(
+      8_000,
+      ...Array.from({ length: 100 }, (_, index): Fault => ({
+        when: 'after',
+        skip: index * 2,
+        times: 1,
+        action: { kind: 'reset' },
+      })),
+    ),
+  },
+  {
+    id: 'openwrt-refuses',
+    fault: 'sessions end at once and logins are refused, as with a changed password, for 8 s',
+    holds: '',
+    boundMs: 60_000,
+    takesSeconds: 45,
+    run: misbehaves(
+      8_000,
+      { object: 'session', method: 'login', action: { kind: 'status', status: 6 } },
+      { action: { kind: 'error', error: 'access' } },
+    ),
+  },
+  {
+    id: 'openwrt-full',
+    fault: 'each write to OpenWRT fails, as with a full disk, for 8 s',
+    holds: '',
+    boundMs: 30_000,
+    takesSeconds: 30,
+    run: misbehaves(
+      8_000,
+      ...['add', 'set', 'delete', 'apply', 'commit'].map((method): Fault => ({
+        object: 'uci',
+        method,
+        action: { kind: 'status', status: 9 },
+      })),
+      { object: 'file', method: 'write', action: { kind: 'status', status: 9 } },
+    ),
+  },
+  {
+    id: 'rpcd-dies',
+    fault: 'rpcd dies 8 times at random',
+    holds: '',
+    boundMs: 45_000,
+    takesSeconds: 40,
+    run: repeated('kill-rpcd', 8),
+  },
+  {
+    id: 'openwrt-reset',
+    fault:
+      'OpenWRT goes back to its factory configuration 8 times at random, without a restart of its container',
+    holds: '',
+    boundMs: 30_000,
+    takesSeconds: 30,
+    run: repeated('restart', 8),
+  },
+];

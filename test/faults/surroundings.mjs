@@ -1,0 +1,35 @@
+/**
+ * Loaded before a program of the product (`--import`), it stands for what a test cannot change about a process from outside: the clock of its node,
+ * and the way to the API server. Plain JavaScript on node: modules only, so that it costs next to nothing.
+ *
+ *   SDEWAN_TEST_CLOCK      file with so many milliseconds by which the wall clock is off, looked at ten times a second
+ *   SDEWAN_TEST_API_PORT   port of the API server instead of the one in the pod's environment
+ */
+import { readFileSync } from 'node:fs';
+
+const { SDEWAN_TEST_CLOCK: file, SDEWAN_TEST_API_PORT: port } = process.env;
+if (port !== undefined) process.env.KUBERNETES_SERVICE_PORT = port;
+
+if (file !== undefined) {
+  const LOOK_EVERY_MS = 100;
+  const RealDate = Date;
+  let offset = 0;
+  const look = () => {
+    try {
+      offset = Number(readFileSync(file, 'utf8'));
+    } catch {
+      offset = 0;
+    }
+  };
+  look();
+  setInterval(look, LOOK_EVERY_MS).unref();
+  globalThis.Date = class extends RealDate {
+    constructor(...values) {
+      if (values.length === 0) super(RealDate.now() + offset);
+      else super(...values);
+    }
+    static now() {
+      return RealDate.now() + offset;
+    }
+  };
+}
