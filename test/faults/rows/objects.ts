@@ -1,8 +1,9 @@
 /** What people and controllers do to objects: pods, nodes, namespaces and CRDs that go, many changes at once, one rule without a rest. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
 import { createCnf } from '../../stack/cnf.ts';
 import { installed } from '../../stack/installation.ts';
-import { observePods, until } from '../../stack/observe.ts';
+import { until } from '../../stack/observe.ts';
 import { apply, waitGone, waitInSync } from '../../stack/operator.ts';
 import { rejectRule, rule } from '../../stack/rules.ts';
 import type { Row } from '../row.ts';
@@ -17,42 +18,29 @@ const forceDeleted: Row['run'] = async ({ cluster, namespace }) => {
   }
 };
 
-const NODE = 'lost-node';
+const NODE = 'ubuntu18';
+/** Kubernetes waits for forty seconds, and looks every twenty, until it takes pods for lost whose node is not there. */
+const PODS_LOST_MS = 75_000;
 
-/** A pod that was bound to a node which nobody hears of again; whoever runs the cluster takes the node out in the end. */
-const nodeGone: Row['run'] = async ({ cluster, namespace }) => {
-  const [pod] = await observePods(cluster, namespace, 'cnf-1');
-  const get = ['get', 'pod', pod?.name ?? '', '-n', namespace, '-o', 'json'];
-  const { metadata, spec, status } = JSON.parse((await cluster.kubectl(get)).stdout);
-  const create = async (object: object): Promise<void> => {
-    await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(object) });
-  };
-  await create({ apiVersion: 'v1', kind: 'Node', metadata: { name: NODE } });
-  await create({
+/** The only node is taken out, and Kubernetes deletes what ran there, coordinators as well; then it comes back. */
+const nodeGone: Row['run'] = async ({ cluster }) => {
+  const { stdout } = await cluster.kubectl(['get', 'node', NODE, '-o', 'json']);
+  const { metadata, status } = nodeSchema.parse(JSON.parse(stdout));
+  await cluster.kubectl(['delete', 'node', NODE, '--wait=false']);
+  await sleep(PODS_LOST_MS);
+  const node = {
     apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: 'on-lost-node',
-      namespace,
-      labels: metadata.labels,
-      annotations: metadata.annotations,
-    },
-    spec: { ...spec, nodeName: NODE, nodeSelector: undefined },
-  });
-  const patch = ['patch', 'pod', 'on-lost-node', '-n', namespace, '--subresource=status'];
-  await cluster.kubectl([...patch, '--type=merge', '-p', JSON.stringify({ status })]);
-  await sleep(5_000);
-  await cluster.kubectl(['delete', 'node', NODE]);
-  await cluster.kubectl([
-    'delete',
-    'pod',
-    'on-lost-node',
-    '-n',
-    namespace,
-    '--force',
-    '--grace-period=0',
-  ]);
+    kind: 'Node',
+    metadata: { name: NODE, labels: metadata.labels },
+  };
+  await cluster.kubectl(['create', '-f', '-'], { stdin: JSON.stringify(node) });
+  const patch = ['patch', 'node', NODE, '--subresource=status', '--type=merge', '-p'];
+  await cluster.kubectl([...patch, JSON.stringify({ status })]);
 };
+const nodeSchema = z.object({
+  metadata: z.object({ labels: z.record(z.string(), z.string()) }),
+  status: z.looseObject({}),
+});
 
 const RULES = 20;
 
@@ -156,10 +144,12 @@ export const objects: readonly Row[] = [
   },
   {
     id: 'node-gone',
-    fault: 'a node with a CNF pod is never heard of again, and taken out after 5 s',
-    holds: 'deletions wait for its pod until then',
-    boundMs: 30_000,
-    takesSeconds: 30,
+    fault:
+      'the node with all pods is taken out for 75 s: Kubernetes deletes them, coordinators as well',
+    holds: '',
+    boundMs: 90_000,
+    takesSeconds: 150,
+    isLong: true,
     run: nodeGone,
   },
   {
