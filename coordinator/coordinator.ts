@@ -1,6 +1,7 @@
 /**
  * The coordinator as one piece: sources, reconciler and report intake wired to each other, without servers, signals or
- * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents.
+ * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents, and for how long
+ * these have not reported, from the Lease.
  */
 import { randomUUID } from 'node:crypto';
 import type { Registry } from '#shared/runtime/prometheus.ts';
@@ -19,7 +20,7 @@ import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
-import { Awaited } from './rules/awaited.ts';
+import type { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
 import { agentMissing, commentsRemoved } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
@@ -51,6 +52,8 @@ export type CoordinatorOptions = {
   registry: Registry;
   metrics: Metrics;
   leadership: Leadership;
+  /** Handed over with the Lease of that leadership. */
+  awaited: Awaited;
   clock: Clock;
   log: Logger;
 };
@@ -81,7 +84,8 @@ const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
 const SILENCE_SWEEP_MS = 1_000;
 
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
-  const { client, clock, instance, kinds, leadership, log, metrics, namespace, registry } = options;
+  const { awaited, client, clock, instance, kinds, leadership, log, metrics, namespace, registry } =
+    options;
   const { silentAfterMs } = options;
   const recorder = new EventRecorder({
     client,
@@ -92,7 +96,6 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   });
   const reports = new Reports({ silentAfterMs });
   const allowance = new Allowance((uid) => rules.get(uid)?.rule.namespace);
-  const awaited = new Awaited();
   const unread = new UnreadPods(reports);
   const leads = (): boolean => leadership.term() !== undefined;
   const podsKnown = Promise.withResolvers<void>();
@@ -204,15 +207,21 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   exposeSources(registry, {
     leads,
     rules: () => rulesByState(rules),
-    pods: () => censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs }),
+    pods: () =>
+      censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs, awaited }),
     queued: () => ruleStatuses.queued,
     droppedEvents: () => recorder.dropped,
   });
 
   const sweep = async (signal: AbortSignal): Promise<void> => {
+    let sweptAt = clock.monotonic();
     while (!signal.aborted) {
       await clock.sleep(SILENCE_SWEEP_MS, signal).catch(() => undefined);
-      for (const uid of reports.newlySilent(clock.monotonic())) {
+      const now = clock.monotonic();
+      // One that was stopped for a while, and took no reports, does not lead any more.
+      const overdue = leads() ? awaited.listened(now - sweptAt) : [];
+      sweptAt = now;
+      for (const uid of [...reports.newlySilent(now), ...overdue]) {
         const target = pods.byUid(uid);
         if (target) {
           ruleStatuses.markPod(target);
@@ -236,13 +245,12 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       return report === undefined || isSilent(report, now);
     };
     for (const target of pods.all()) if (lacksAgent(target)) record(agentMissing(target));
-    const callOff = awaited.begin(pods.all().filter(hasNotReported), {
-      timeMs: silentAfterMs,
-      clock,
-      onTimeUp: () => ruleStatuses.markAll(),
-    });
+    if (signal.aborted) return;
+    awaited.begin(pods.all().filter(hasNotReported));
+    // From now on, however soon this replica ends.
+    if (awaited.uids.size > 0) leadership.renew();
     await aborted(signal);
-    callOff();
+    awaited.end();
   };
 
   return {

@@ -124,7 +124,7 @@ export const coordinatorEnvSchema = z.object({
     .int(1_000, 3_600_000)
     .default(45_000)
     .describe(
-      'An agent that has not reported for this long is silent, and its pod is not in sync. After a start of the coordinator, agents have the same time to report before it lowers a status. Must be longer than three heartbeats.',
+      'An agent that has not reported for this long is silent, and its pod is not in sync. A coordinator that begins to lead lowers no status for want of reports before it and those before it have led for that time without one. Must be longer than three heartbeats.',
     ),
   SDEWAN_EXPOSE_SERVICES: envField
     .flag()

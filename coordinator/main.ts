@@ -21,6 +21,7 @@ import { createGenerators, type Generators } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
 import { createNudge } from './nudge/nudge.ts';
+import { Awaited } from './rules/awaited.ts';
 import { createTls } from './tls.ts';
 import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
@@ -34,12 +35,14 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const config = await loadKubeConfig(configSourceOf(env));
   const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
   const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
+  const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
   const election = createElection({
     lease: createLease({
       client,
       key: { namespace: ownNamespace, name: env.SDEWAN_LEASE },
       identity: env.POD_NAME ?? randomUUID(),
       durationMs: LEASE_MS,
+      handover: awaited,
       clock: systemClock,
     }),
     clock: systemClock,
@@ -62,6 +65,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     revisionOf,
     tiesOf,
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
+    awaited,
     instance: env.POD_NAME ?? 'sdewan-coordinator',
     onPod: (change) => {
       webhooks.onPod(change);

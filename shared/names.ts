@@ -24,6 +24,8 @@ export const PREFIX = 'sdewan.akraino.org';
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
 /** On owners of CNF pods: when the coordinator made them try again. */
 export const NUDGE_ANNOTATION = `${PREFIX}/nudge`;
+/** On the coordinator's Lease: what the one that leads leaves to the next one. */
+export const HANDOVER_ANNOTATION = `${PREFIX}/awaited-reports`;
 /** `deny`, `warn` or `off`: what admission makes of references of this CR that do not hold, instead of its default. */
 export const REFERENCES_ANNOTATION = `${PREFIX}/references`;
 /**

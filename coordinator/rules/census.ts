@@ -2,6 +2,7 @@
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
+import type { Awaited } from './awaited.ts';
 import type { Rules } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
 
@@ -27,12 +28,14 @@ const stateOf = ({ deletedAt, status }: Rule): string => {
 export const censusOf = (
   pods: readonly Target[],
   reports: Reports,
-  context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'>,
+  context: Pick<RollupContext, 'monotonic' | 'silentAfterMs'> & {
+    awaited: Pick<Awaited, 'isOverdue'>;
+  },
 ): { live: number; withoutAgent: number; silent: number } => {
   const live = pods.filter(({ finished, terminating }) => !finished && !terminating);
   const silent = live.filter(({ uid }) => {
     const report = reports.of(uid);
-    return report !== undefined && isSilent(report, context);
+    return report ? isSilent(report, context) : context.awaited.isOverdue(uid);
   });
   return {
     live: live.length,

@@ -51,7 +51,7 @@ beforeEach(() => {
     ofNamespace: () => [own, foreign],
     look: async () => [own, foreign],
   };
-  const awaited = new Awaited();
+  const awaited = new Awaited({ silentAfterMs: 60_000 });
   facts = new RuleFacts({ pods, reports, awaited, silentAfterMs: 60_000, clock: systemClock });
 });
 

@@ -45,7 +45,7 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
   const facts = new RuleFacts({
     pods: { ofPurpose: () => [], ofNamespace: () => [], look: async () => [] },
     reports,
-    awaited: new Awaited(),
+    awaited: new Awaited({ silentAfterMs: 60_000 }),
     silentAfterMs: 60_000,
     clock: systemClock,
   });

@@ -115,7 +115,7 @@ beforeEach(() => {
   const facts = new RuleFacts({
     pods,
     reports,
-    awaited: new Awaited(),
+    awaited: new Awaited({ silentAfterMs: 60_000 }),
     silentAfterMs: 60_000,
     clock,
   });

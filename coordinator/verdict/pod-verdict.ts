@@ -38,7 +38,7 @@ export type RollupContext = {
   monotonic: number;
   /** A report older than this is not fresh. */
   silentAfterMs: number;
-  /** Uids of pods that were there when the coordinator started and that have time left to report. */
+  /** Uids of pods that were there when the coordinator began to lead and that have time left to report. */
   awaited: ReadonlySet<string>;
 };
 
@@ -71,13 +71,16 @@ const unreadIn = (word: RuleWord | undefined): string | undefined =>
 export const isCurrent = ({ status, generation }: Rule): boolean =>
   status?.observedGeneration === generation;
 
-/** No problem of the pod is known: this coordinator has only just started, and not received its report yet. */
+/** No problem of the pod is known: this coordinator has only not led for long enough to have received its report. */
 export const isAwaited = (
   target: Target,
   report: PodReport | undefined,
-  context: Pick<RollupContext, 'awaited'>,
+  context: Pick<RollupContext, 'awaited' | 'monotonic' | 'silentAfterMs'>,
 ): boolean =>
-  !report && target.ready && target.agent.state !== 'missing' && context.awaited.has(target.uid);
+  (!report || isSilent(report, context)) &&
+  target.ready &&
+  target.agent.state !== 'missing' &&
+  context.awaited.has(target.uid);
 
 type Facts = {
   rule: Rule;

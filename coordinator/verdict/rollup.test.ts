@@ -381,6 +381,16 @@ describe('after a start of the coordinator', () => {
     );
   });
 
+  it('a report of a time before that is as good as none', () => {
+    const longAgo = { monotonic: UPTIME - SILENT_AFTER - 1, wall: NOW - SILENT_AFTER - 1 };
+    const old = report([], { receivedAt: longAgo });
+    const pods = [{ report: applied }, { target: b, report: old, awaited: true }];
+    expect(roll(pods, { status: inSyncStatus })).toEqual(inSyncStatus);
+    expect(roll(pods, { status: undefined })).toMatchObject({ inSync: false });
+    const reporting = [{ report: applied }, { target: b, report: report([]), awaited: true }];
+    expect(roll(reporting, { status: inSyncStatus }).inSync).toBe(false);
+  });
+
   it('a pod that may still have a deleted rule is waited for, and for other rules it is not', () => {
     const going = { target: target('b', { terminating: true }), awaited: true };
     const finished = { ...going, target: target('b', { finished: true }) };
@@ -467,6 +477,8 @@ describe('whatever is known', () => {
   };
   const live = (pods: readonly PodFacts[]): PodFacts[] =>
     pods.filter(({ target: pod }) => !pod.finished && !pod.terminating);
+  const isFresh = (said: PodFacts['report']): boolean =>
+    said !== undefined && UPTIME - said.receivedAt.monotonic <= SILENT_AFTER;
 
   it('the status is one that the CRD accepts', () => {
     check((subject, pods) => {
@@ -477,7 +489,7 @@ describe('whatever is known', () => {
   it('a rule is never in sync, nor applied, with a live pod that is not ready', () => {
     check((subject, pods) => {
       fc.pre(live(pods).some(({ target: pod }) => !pod.ready));
-      fc.pre(!pods.some(({ awaited, report: said }) => awaited && !said));
+      fc.pre(!pods.some(({ awaited, report: said }) => awaited && !isFresh(said)));
       const status = rollFacts(subject, pods);
       expect(status.inSync).toBe(false);
       expect(status).not.toHaveProperty('appliedVersion');
@@ -488,18 +500,25 @@ describe('whatever is known', () => {
   it('in sync means that each live pod freshly reports this revision, or is awaited and was in sync', () => {
     check((subject, pods) => {
       const all = live(pods);
+      const stays = ({ report: said, awaited }: PodFacts): boolean =>
+        awaited &&
+        !isFresh(said) &&
+        subject.status?.inSync === true &&
+        subject.status.observedGeneration === subject.generation;
+      const has = ({ report: said }: PodFacts): boolean => {
+        const { state, revision } = said?.rules.get(subject.uid) ?? {};
+        return (
+          isFresh(said) &&
+          said?.openwrt.reachable === true &&
+          state === 'Applied' &&
+          revision === subject.revision
+        );
+      };
       const proven = all.every(
-        ({ target: pod, report: said, awaited }) =>
-          pod.ready &&
-          pod.agent.state !== 'missing' &&
-          (said
-            ? said.openwrt.reachable &&
-              UPTIME - said.receivedAt.monotonic <= SILENT_AFTER &&
-              said.rules.get(subject.uid)?.state === 'Applied' &&
-              said.rules.get(subject.uid)?.revision === subject.revision
-            : awaited &&
-              subject.status?.inSync === true &&
-              subject.status.observedGeneration === subject.generation),
+        (facts) =>
+          facts.target.ready &&
+          facts.target.agent.state !== 'missing' &&
+          (stays(facts) || has(facts)),
       );
       const expected =
         proven &&

@@ -206,6 +206,7 @@ describe('while another replica leads', () => {
           if (term) await work(AbortSignal.any([signal, term.signal]));
         }
       },
+      renew: () => undefined,
     };
     return {
       leadership,

@@ -4,7 +4,7 @@ import { silentLogger } from '../runtime/log.ts';
 import type { KubeClient } from './client.ts';
 import { KubeError } from './errors.ts';
 import { createElection, leadersClient, LEASE_MS, type Election } from './leadership.ts';
-import { createLease, type HeldLease } from './lease.ts';
+import { createLease, type Handover, type HeldLease } from './lease.ts';
 import type { ResourceType } from './objects.ts';
 
 const SECOND = 1_000;
@@ -49,13 +49,16 @@ const clientOf = (identity: string) => {
   return client as unknown as KubeClient;
 };
 
-const leaseOf = (identity: string): HeldLease =>
-  createLease({ client: clientOf(identity), key, identity, durationMs: LEASE_MS, clock });
+const NO_HANDOVER: Handover = { read: () => undefined, write: () => '' };
+
+const leaseOf = (identity: string, handover = NO_HANDOVER): HeldLease =>
+  createLease({ client: clientOf(identity), key, identity, durationMs: LEASE_MS, handover, clock });
 
 type Replica = Election & { stop: () => Promise<void>; works: () => number };
 
-const start = (identity: string): Replica => {
-  const election = createElection({ lease: leaseOf(identity), clock, log: silentLogger });
+const start = (identity: string, handover = NO_HANDOVER): Replica => {
+  const lease = leaseOf(identity, handover);
+  const election = createElection({ lease, clock, log: silentLogger });
   const stopping = new AbortController();
   const running = election.run(stopping.signal);
   let works = 0;
@@ -157,6 +160,57 @@ it('what was not done after a term had ended is done in a new one', async () => 
   stopping.abort();
   await leading;
   await a.stop();
+});
+
+describe('what the holder leaves to the next one', () => {
+  /** Notes what it is given, and leaves that with its own name. */
+  const noting = (name: string) => {
+    const given: string[] = [];
+    return {
+      given,
+      read: (text: string) => void given.push(text),
+      write: () => [...(given.at(-1)?.split(' ') ?? []), name].slice(-3).join(' ').trim(),
+    };
+  };
+
+  it('is read before the Lease is taken, renewed or released, and beside it annotations of others stay', async () => {
+    const [a, b] = [noting('a'), noting('b')];
+    const first = leaseOf('a', a);
+    await first.hold({});
+    expect(a.given).toEqual([]);
+    const { metadata } = stored ?? {};
+    stored = {
+      ...stored,
+      metadata: { ...metadata, annotations: { ...annotations(), 'example.org/x': 'theirs' } },
+    } as Stored;
+    await first.hold({});
+    await first.release({});
+    expect(a.given).toEqual(['a', 'a a']);
+    expect(await leaseOf('b', b).hold({})).toBe(2);
+    expect(b.given).toEqual(['a a a']);
+    expect(annotations()).toEqual({
+      'sdewan.akraino.org/awaited-reports': 'a a b',
+      'example.org/x': 'theirs',
+    });
+  });
+
+  it('is written with each renewal, and at once when somebody asks for that', async () => {
+    let left = 'x';
+    const a = start('a', { read: () => undefined, write: () => left });
+    await pass(200);
+    left = 'y';
+    await pass(3 * SECOND);
+    expect(Object.values(annotations())).toEqual(['y']);
+    left = 'z';
+    a.renew();
+    await pass(100);
+    expect(Object.values(annotations())).toEqual(['z']);
+    await a.stop();
+    expect(Object.values(annotations())).toEqual(['z']);
+  });
+
+  const annotations = (): Record<string, string> =>
+    ((stored?.metadata ?? {}) as { annotations?: Record<string, string> }).annotations ?? {};
 });
 
 describe('a Lease', () => {

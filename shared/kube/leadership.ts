@@ -19,6 +19,8 @@ export type Leadership = {
   term: () => number | undefined;
   /** Runs `work` once in each term; its signal aborts when the term ends. Resolves when `signal` aborts and the work has ended. */
   lead: (work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
+  /** Renews the Lease soon, because what it hands over has changed. */
+  renew: () => void;
 };
 
 export type ElectionOptions = { lease: HeldLease; clock: Clock; log: Logger };
@@ -42,6 +44,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
   const waiting: ((term: Term | undefined) => void)[] = [];
   const working = new Set<Promise<void>>();
   let failing = false;
+  let resting = new AbortController();
 
   const isValid = (term: Term): boolean => clock.monotonic() < term.until;
 
@@ -99,8 +102,11 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
         await aborted(both);
       }
     },
+    renew: () => resting.abort(),
     run: async (signal) => {
+      void aborted(signal).then(() => resting.abort());
       while (!signal.aborted) {
+        resting = new AbortController();
         try {
           await attempt(signal);
           failing = false;
@@ -109,7 +115,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
             log.warn({ reason: messageOf(error) }, 'failed to read or write the Lease, retrying');
           failing = true;
         }
-        await clock.sleep(jittered(RETRY_MS, JITTER), signal).catch(() => undefined);
+        await clock.sleep(jittered(RETRY_MS, JITTER), resting.signal).catch(() => undefined);
       }
       await Promise.allSettled(working);
       current?.end.abort();

@@ -9,6 +9,7 @@ import { isConflict } from './errors.ts';
 import { objectSchema, type ResourceType } from './objects.ts';
 import { find } from './owned.ts';
 import { apiVersionOf, type ObjectKey } from './path.ts';
+import { HANDOVER_ANNOTATION } from '../names.ts';
 
 const leaseSchema = objectSchema.extend({
   spec: z
@@ -31,6 +32,14 @@ const leases: ResourceType<Lease> = {
   schema: leaseSchema,
 };
 
+/** What the holder leaves to the next one, as text; '' is nothing. */
+export type Handover = {
+  /** What the Lease has, before each write of it. */
+  read: (text: string) => void;
+  /** What it is to have. */
+  write: () => string;
+};
+
 export type LeaseOptions = {
   client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
   key: ObjectKey;
@@ -40,6 +49,7 @@ export type LeaseOptions = {
    */
   identity: string;
   durationMs: number;
+  handover: Handover;
   clock: Clock;
 };
 
@@ -55,6 +65,7 @@ export const createLease = ({
   key,
   identity,
   durationMs,
+  handover,
   clock,
 }: LeaseOptions): HeldLease => {
   /** The version of the Lease that was seen last, and since when. */
@@ -75,9 +86,16 @@ export const createLease = ({
     holderIdentity === identity ||
     clock.monotonic() - (seen?.at ?? Infinity) >= durationMs;
 
+  const readHandover = ({ metadata }: Lease): void =>
+    handover.read(metadata.annotations?.[HANDOVER_ANNOTATION] ?? '');
+
   const write = async (present: Lease | undefined, spec: object, call: CallOptions) => {
-    const { resourceVersion } = present?.metadata ?? {};
-    const metadata = { ...key, ...(resourceVersion !== undefined && { resourceVersion }) };
+    const { annotations, resourceVersion } = present?.metadata ?? {};
+    const metadata = {
+      ...key,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+      annotations: { ...annotations, [HANDOVER_ANNOTATION]: handover.write() },
+    };
     const body = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec };
     observe(
       await (present ? client.replace(leases, body, call) : client.create(leases, body, call)),
@@ -103,6 +121,7 @@ export const createLease = ({
         isOurs = false;
         return undefined;
       }
+      if (present) readHandover(present);
       isOurs &&= present?.spec.holderIdentity === identity;
       if (!isOurs) transitions += 1;
       try {
@@ -120,6 +139,7 @@ export const createLease = ({
       const present = await find(client, leases, key, call);
       isOurs = false;
       if (present?.spec.holderIdentity !== identity) return;
+      readHandover(present);
       await write(present, { ...specOf(undefined), holderIdentity: '' }, call);
     },
   };

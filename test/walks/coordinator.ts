@@ -7,6 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createCoordinator } from '../../coordinator/coordinator.ts';
 import { createMetrics } from '../../coordinator/metrics.ts';
+import { Awaited } from '../../coordinator/rules/awaited.ts';
 import { KINDS } from './agent.ts';
 import { NAMESPACE } from './api-server.ts';
 import type { Process } from './process.ts';
@@ -21,12 +22,14 @@ export const startCoordinator = (
   const { clock } = process;
   const { signal } = process.stopping;
   const log = silentLogger;
+  const awaited = new Awaited({ silentAfterMs: SILENT_AFTER_MS });
   const election = createElection({
     lease: createLease({
       client,
       key: { namespace: NAMESPACE, name: 'sdewan-coordinator' },
       identity: name,
       durationMs: LEASE_MS,
+      handover: awaited,
       clock,
     }),
     clock,
@@ -40,6 +43,7 @@ export const startCoordinator = (
     tiesOf: () => [],
     namespace: undefined,
     silentAfterMs: SILENT_AFTER_MS,
+    awaited,
     instance: name,
     classicStatusNamespace: undefined,
     onPod: () => undefined,

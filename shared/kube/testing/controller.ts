@@ -11,4 +11,5 @@ export const NO_METRICS: ControllerMetrics = {
 export const ALWAYS_LEADING: Leadership = {
   term: () => 0,
   lead: (work, signal) => work(signal),
+  renew: () => undefined,
 };

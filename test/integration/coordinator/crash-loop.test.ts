@@ -1,0 +1,77 @@
+/** A coordinator that is killed again and again, before the time is up after which one of them alone would find out who is silent. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Reflector } from '#shared/kube/reflector.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { ruleStatusSchema } from '#shared/protocol/status.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import { createAutoAgent, type AutoAgent } from './auto-agent.ts';
+import { eventually, pause } from './eventually.ts';
+import { createRunningPod } from './pods.ts';
+import { createRule, firewallRules, statusOf } from './rules.ts';
+import { createWorld, type World } from './world.ts';
+
+const SILENT_AFTER_MS = 14_000;
+/** From the report of the agent that lives; the Lease is renewed in it. */
+const LIFE_MS = 3_000;
+/** Two that end after 2 s, at least, and what each of them counts for as long as nobody knows when it ended, are the whole time. */
+const LIVES = 6;
+
+let world: World;
+let dead: SimulatedAgent;
+let living: AutoAgent;
+/** Whether the rule of the agent that lives was in sync, as the API server told of it. */
+const said: (boolean | undefined)[] = [];
+const watching = new AbortController();
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+  const [one, other] = await Promise.all([
+    createRunningPod(world, { name: 'dead-a', purpose: 'dead' }),
+    createRunningPod(world, { name: 'living-a', purpose: 'living' }),
+  ]);
+  dead = await createAgent(world, one, { purpose: 'dead' });
+  living = await createAutoAgent(world, other, 'living');
+});
+afterAll(async () => {
+  watching.abort();
+  await Promise.all([dead.close(), living.kill()]);
+  await world.close();
+});
+
+const received = async (): Promise<boolean> => {
+  const answer = await fetch(`${world.coordinator.httpUrl}/metrics`);
+  return (await answer.text()).includes('reports_total{result="news"}');
+};
+
+it('an agent that is dead is found out, and one that lives never was', async () => {
+  const rule = await createRule(world, { name: 'dead', purpose: 'dead' });
+  await createRule(world, { name: 'living', purpose: 'living' });
+  await dead.says([rule, 'Applied']);
+  await eventually(() => statusOf(world, 'dead')).toMatchObject({ inSync: true });
+  await eventually(() => statusOf(world, 'living')).toMatchObject({ inSync: true });
+  const watch = new Reflector<RuleObject>({
+    client: world.client,
+    resource: firewallRules,
+    selection: { namespace: world.namespace },
+    log: silentLogger,
+    onEvent: ({ object: { metadata, status } }) => {
+      if (metadata.name === 'living') said.push(ruleStatusSchema.parse(status).inSync);
+    },
+  });
+  void watch.run(watching.signal);
+  const longest: number[] = [];
+  for (let life = 0; life < LIVES && (await statusOf(world, 'dead'))?.inSync; life += 1) {
+    await world.killCoordinator();
+    await world.startCoordinator();
+    const startedAt = performance.now();
+    await eventually(received).toBe(true);
+    await pause(LIFE_MS);
+    longest.push(performance.now() - startedAt);
+  }
+  expect(await statusOf(world, 'dead')).toMatchObject({ inSync: false, pods: { summary: '0/1' } });
+  // None of them has found it out alone.
+  expect(Math.max(...longest)).toBeLessThan(SILENT_AFTER_MS);
+  expect(longest.length).toBeGreaterThan(1);
+  expect(new Set(said)).toEqual(new Set([true]));
+}, 180_000);
