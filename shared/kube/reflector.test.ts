@@ -2,7 +2,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../runtime/clock.ts';
 import { silentLogger } from '../runtime/log.ts';
 import { createKubeClient, type KubeClient } from './client.ts';
-import { Reflector, type ReflectorOptions, type ReflectorTimings } from './reflector.ts';
+import {
+  DEFAULT_TIMINGS,
+  Reflector,
+  type ReflectorOptions,
+  type ReflectorTimings,
+} from './reflector.ts';
 import type { KubeObject, ObjectMeta } from './objects.ts';
 import { FakeApiServer, fakeResource } from './testing/fake-api-server.ts';
 import type { WatchPhase } from './watch-state.ts';
@@ -251,6 +256,30 @@ describe('with faults', () => {
     server.put('a');
     await untilSynced(reflector);
     expect(names(reflector)).toEqual(['a']);
+  });
+
+  it('looks for a kind that is not served within five seconds, and less often once it has been away for long', async () => {
+    const waits: number[] = [];
+    let now = 0;
+    const clock = {
+      ...systemClock,
+      monotonic: () => now,
+      sleep: async (ms: number) => {
+        waits.push(ms);
+        now += ms;
+        if (waits.length < 400) return;
+        stop.abort();
+      },
+    };
+    server.refuse('list', 404, 'NotFound');
+    const reflector = start({ clock, timings: DEFAULT_TIMINGS });
+    await until(() => waits.length >= 160);
+    const early = waits.filter((_, at) => waits.slice(0, at + 1).reduce((a, b) => a + b) < 600_000);
+    expect(Math.max(...early)).toBeLessThan(5_000);
+    expect(early.length).toBeLessThan(200);
+    await until(() => stop.signal.aborted);
+    expect(Math.min(...waits.slice(early.length + 1))).toBeGreaterThan(20_000);
+    expect(reflector.hasSynced()).toBe(false);
   });
 
   it('relists when a watch is frozen', async () => {

@@ -23,8 +23,11 @@ export type ReflectorTimings = {
   /** Bounds of the wait after a failure. */
   baseBackoffMs: number;
   maxBackoffMs: number;
-  /** Between looks for a kind that the server does not serve (404). */
+  /** Between looks for a kind that the server does not serve (404): a CRD that is deleted and created anew is soon there again. */
   notServedRetryMs: number;
+  /** The same once it has not been served for `absentAfterMs`, e.g. a kind of a later version: hundreds of agents may ask. */
+  absentRetryMs: number;
+  absentAfterMs: number;
   /** A new list though nothing seems wrong; 0: never. Jittered. */
   relistMs: number;
 };
@@ -34,7 +37,9 @@ export const DEFAULT_TIMINGS: ReflectorTimings = {
   silenceMs: 130_000,
   baseBackoffMs: 500,
   maxBackoffMs: 30_000,
-  notServedRetryMs: 30_000,
+  notServedRetryMs: 4_000,
+  absentRetryMs: 30_000,
+  absentAfterMs: 600_000,
   relistMs: 0,
 };
 
@@ -75,6 +80,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
   #state: WatchState = { phase: 'Syncing', message: 'not listed yet', listed: false };
   /** Where the watch goes on; undefined: a list is needed first. */
   #resourceVersion: string | undefined;
+  #notServedSince: number | undefined;
   /** Ends the running request, so that a new list is taken. */
   #cut = new AbortController();
   #cancelRelist = (): void => undefined;
@@ -146,6 +152,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
       timeoutMs: LIST_TIMEOUT_MS,
       pageSize: PAGE_SIZE,
     });
+    this.#notServedSince = undefined;
     this.#emit(this.#store.replace(list.items));
     this.#setState({ ...this.#state, listed: true });
     this.#cancelRelist();
@@ -192,10 +199,18 @@ export class Reflector<T extends KubeObject = RuleObject> {
     // Watches lose a connection now and then; it is reported when the next attempt fails too.
     const passing = state.phase === 'Failing' && listed && this.#backoff.failures() === 1;
     if (!passing) this.#setState(state);
-    if (state.phase === 'NotServed')
-      return jittered(this.#timings.notServedRetryMs, 0.2, this.#random);
+    if (state.phase === 'NotServed') return this.#untilServed();
     const askedMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(backoffMs, askedMs);
+  }
+
+  /** Milliseconds until the next look. */
+  #untilServed(): number {
+    const { notServedRetryMs, absentRetryMs, absentAfterMs } = this.#timings;
+    const now = this.#clock.monotonic();
+    this.#notServedSince ??= now;
+    const isAbsent = now - this.#notServedSince >= absentAfterMs;
+    return jittered(isAbsent ? absentRetryMs : notServedRetryMs, 0.2, this.#random);
   }
 
   #emit(events: readonly StoreEvent<T>[]): void {
