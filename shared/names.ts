@@ -52,6 +52,11 @@ export const SERVICE_UID_LABEL = `${PREFIX}/service-uid`;
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */
 export const PAUSED_ANNOTATION = `${PREFIX}/paused`;
+/**
+ * On the pod template of a CNF whose manifest has the agent already, `"true"`: the API server does not ask the webhook for its pods, so that
+ * they start without a coordinator.
+ */
+export const WITHOUT_WEBHOOK_ANNOTATION = `${PREFIX}/without-webhook`;
 /** On a rule CR until each agent has confirmed that the rule is gone from its OpenWRT. */
 export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */

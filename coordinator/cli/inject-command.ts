@@ -14,6 +14,8 @@ sdewan uninject -f FILE    remove the agent again
   --agent-image IMAGE      default: SDEWAN_AGENT_IMAGE, or sdewan-agent:dev
   --system-namespace NAME  where the coordinator runs; default: sdewan-system
   --default-reads-keys     service account default of the CNF's namespace may read IPsec kinds
+  --without-webhook        the pods start without the coordinator; adds the RoleBindings that their agents need
+  -n, --namespace NAME     for these RoleBindings, where a CNF names none
 Other defaults of the agent: variables SDEWAN_AGENT_... as for the coordinator; for one CNF, its annotations.
 `;
 
@@ -25,6 +27,8 @@ const optionsOf = (args: readonly string[]) => {
       'agent-image': { type: 'string' },
       'system-namespace': { type: 'string', default: 'sdewan-system' },
       'default-reads-keys': { type: 'boolean', default: false },
+      'without-webhook': { type: 'boolean', default: false },
+      namespace: { type: 'string', short: 'n' },
     },
   });
   const { filename: files } = values;
@@ -43,7 +47,13 @@ export const runInject: Command = async (args, io) => {
   const keyKinds = options['default-reads-keys']
     ? []
     : kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind);
-  return onFiles(options.files, io, (text) => injectManifest(text, { defaults, keyKinds }));
+  const settings = {
+    defaults,
+    keyKinds,
+    withoutWebhook: options['without-webhook'],
+    namespace: options.namespace,
+  };
+  return onFiles(options.files, io, (text) => injectManifest(text, settings));
 };
 
 export const runUninject: Command = async (args, io) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { EXIT, type Command, type CommandIo } from './command.ts';
 import { runInject, runUninject } from './inject-command.ts';
 
@@ -30,6 +31,7 @@ spec:
       - name: scripts
         configMap: {name: scripts, defaultMode: 0755}
 `;
+const MARK = { annotations: { 'sdewan.akraino.org/without-webhook': 'true' } };
 const SERVICE = 'apiVersion:   v1\nkind: Service   # untouched\nmetadata: {name: s}\n';
 
 const run = async (command: Command, files: Record<string, string>, ...args: string[]) => {
@@ -166,5 +168,109 @@ describe('sdewan inject', () => {
   it('requires a file', async () => {
     await expect(run(runInject, {})).rejects.toThrow(/-f FILE/);
     await expect(run(runInject, {}, '--nonsense')).rejects.toThrow(/nonsense/);
+  });
+});
+
+describe('sdewan inject --without-webhook', () => {
+  const inject = (files: Record<string, string>, ...args: string[]) =>
+    run(runInject, files, '--without-webhook', ...args);
+  const ofEdge = DEPLOYMENT.replace('name: cnf-1\n', 'name: cnf-1\n  namespace: edge\n');
+
+  it('annotates the pods, and brings the rights of their agents', async () => {
+    const { code, out, said } = await inject({ 'a.yaml': DEPLOYMENT }, '-n', 'edge');
+    expect([code, said]).toEqual([
+      EXIT.done,
+      [
+        'a.yaml: document 1, Deployment cnf-1: agent injected; its pods start without the webhook',
+        'a.yaml: RoleBinding edge/sdewan-agent:cnf included',
+        'a.yaml: RoleBinding edge/sdewan-agent-keys:cnf included',
+      ],
+    ]);
+    await expect(out).toMatchFileSnapshot(
+      '../../test/golden/inject/deployment-without-webhook.yaml',
+    );
+  });
+
+  it.each([
+    ['Deployment', DEPLOYMENT],
+    ['Deployment that names its namespace', ofEdge],
+    [
+      'Deployment with annotations',
+      DEPLOYMENT.replace(
+        '      labels:\n        app',
+        '      annotations: {a: b}\n      labels:\n        app',
+      ),
+    ],
+    ['StatefulSet', DEPLOYMENT.replace('Deployment', 'StatefulSet')],
+    ['Deployment among other objects', `${SERVICE}---\n${DEPLOYMENT}---\n${SERVICE}`],
+  ])(
+    'of a %s changes nothing the second time, and uninject brings the text back',
+    async (_, text) => {
+      const once = await inject({ '-': text }, '-n', 'edge');
+      expect((await inject({ '-': once.out }, '-n', 'edge')).out).toBe(once.out);
+      // The annotation stays, whoever forgets the flag.
+      expect((await run(runInject, { '-': once.out }, '-n', 'edge')).out).toBe(once.out);
+      const back = await run(runUninject, { '-': once.out });
+      expect(back.out).toBe(text);
+      expect(back.said.slice(1)).toEqual(
+        ['sdewan-agent', 'sdewan-agent-keys'].map(
+          (role) =>
+            `standard input: RoleBinding edge/${role}:cnf removed here; kubectl delete removes it from the cluster`,
+        ),
+      );
+    },
+  );
+
+  it('binds each service account once, keys only those that may read them, and leaves RoleBindings of others', async () => {
+    const another = DEPLOYMENT.replace('name: cnf-1', 'name: cnf-2');
+    const asDefault = DEPLOYMENT.replace('      serviceAccountName: cnf\n', '');
+    const others =
+      'apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: sdewan-agent, namespace: edge}\n';
+    const files = { 'a.yaml': [others, ofEdge, another, asDefault].join('---\n') };
+    const bindings = async (...args: string[]) => {
+      const { out } = await inject(files, '-n', 'edge', ...args);
+      expect(out.startsWith(`${others}---\n`)).toBe(true);
+      return [...out.matchAll(/^ {2}name: (sdewan-.*:.*)$/gm)].map(([, name]) => name);
+    };
+    const all = ['sdewan-agent:cnf', 'sdewan-agent-keys:cnf', 'sdewan-agent:default'];
+    expect(await bindings()).toEqual(all);
+    expect(await bindings('--default-reads-keys')).toEqual([...all, 'sdewan-agent-keys:default']);
+  });
+
+  it('takes JSON, and gives YAML that kubectl and the command itself read', async () => {
+    const template = {
+      metadata: { labels: { sdewanPurpose: 'x' } },
+      spec: { serviceAccountName: 'cnf', containers: [{ name: 'c' }] },
+    };
+    const metadata = { name: 'd', namespace: 'edge' };
+    const item = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec: { template } };
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [item] });
+    const { out } = await inject({ '-': list });
+    const documents = parseAllDocuments(out).map((document): unknown => document.toJS());
+    expect(documents).toMatchObject([
+      { kind: 'List', items: [{ spec: { template: { metadata: MARK } } }] },
+      { kind: 'RoleBinding', metadata: { name: 'sdewan-agent:cnf', namespace: 'edge' } },
+      { kind: 'RoleBinding', metadata: { name: 'sdewan-agent-keys:cnf' } },
+    ]);
+    expect((await inject({ '-': out })).out).toBe(out);
+    const back = parseAllDocuments((await run(runUninject, { '-': out })).out);
+    expect(back.map((document): unknown => document.toJS())).toEqual([JSON.parse(list)]);
+  });
+
+  it('says which CNF names no namespace, and prints nothing', async () => {
+    const { code, out, said } = await inject({ 'a.yaml': DEPLOYMENT });
+    expect([code, out, said]).toEqual([
+      EXIT.refused,
+      '',
+      [expect.stringMatching(/Deployment cnf-1: metadata.namespace: .* specify --namespace$/)],
+    ]);
+  });
+
+  it('leaves a CNF alone that opted out', async () => {
+    const text = DEPLOYMENT.replace(
+      '      labels:\n        app',
+      '      annotations: {sdewan.akraino.org/inject: "false"}\n      labels:\n        app',
+    );
+    expect((await inject({ '-': text }, '-n', 'edge')).out).toBe(text);
   });
 });

@@ -95,12 +95,17 @@ describe('annotations of a CNF', () => {
 
   it('name every problem at once', () => {
     const read = readOptions(
-      template({ [agent('driver')]: 'telnet', 'sdewan.akraino.org/inject': 'no' }),
+      template({
+        [agent('driver')]: 'telnet',
+        'sdewan.akraino.org/inject': 'no',
+        'sdewan.akraino.org/without-webhook': 'yes',
+      }),
       defaults,
     );
     expect(read).toEqual({
       problems: [
         'annotation sdewan.akraino.org/inject: "no" must be one of true, false',
+        'annotation sdewan.akraino.org/without-webhook: "yes" must be one of true, false',
         `annotation ${agent('driver')}: "telnet" must be one of auto, ubus, icn`,
       ],
     });

@@ -3,7 +3,7 @@
  * problem that names it and what is allowed, never silently left out.
  */
 import * as z from 'zod';
-import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL } from '../names.ts';
+import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL, WITHOUT_WEBHOOK_ANNOTATION } from '../names.ts';
 import { driverChoices, drivers, loginNeededBy } from './drivers.ts';
 import { logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
@@ -132,7 +132,12 @@ export const isOptedOut = ({ metadata }: PodTemplate): boolean =>
 /** The defaults, changed by ICN's pod labels and then by our annotations. */
 export const readOptions = (template: PodTemplate, defaults: InjectOptions): ReadOptions => {
   const { labels = {}, annotations = {} } = template.metadata ?? {};
-  const problems = [...labelProblems(labels), ...injectProblems(annotations[INJECT_ANNOTATION])];
+  const problems = [
+    ...labelProblems(labels),
+    ...[INJECT_ANNOTATION, WITHOUT_WEBHOOK_ANNOTATION].flatMap((annotation) =>
+      switchProblems(annotation, annotations[annotation]),
+    ),
+  ];
   let options = withIcnLabels(labels, defaults);
   for (const [annotation, value] of agentAnnotations(annotations)) {
     const known = own(settings, annotation.slice(AGENT_PREFIX.length));
@@ -175,10 +180,10 @@ const labelProblems = (labels: Record<string, string>): string[] =>
       : [problemWith(`label ${label}`, value, secret)];
   });
 
-const injectProblems = (value: string | undefined): string[] =>
+const switchProblems = (annotation: string, value: string | undefined): string[] =>
   value === undefined || z.enum(booleans).safeParse(value).success
     ? []
-    : [problemWith(`annotation ${INJECT_ANNOTATION}`, value, listed(booleans))];
+    : [problemWith(`annotation ${annotation}`, value, listed(booleans))];
 
 /** Long values are cut: they come back in a message. */
 const problemWith = (where: string, value: string, allowed: string): string =>

@@ -85,13 +85,19 @@ const prerequisites = ({ usesUpGrace }: Cnf): readonly object[] => [
   },
 ];
 
+/** The CNF with all that it needs, as an operator has it in files. */
+export const cnfObjects = async (cnf: Cnf): Promise<object[]> => [
+  ...prerequisites(cnf),
+  await deployment(cnf),
+];
+
 /** Creates the CNF and, unless disabled, waits until all its pods are Ready. */
 export const createCnf = async (
   cluster: Cluster,
   cnf: Cnf,
   { wait = true }: { wait?: boolean } = {},
 ): Promise<void> => {
-  await apply(cluster, cnf.namespace, ...prerequisites(cnf), await deployment(cnf));
+  await apply(cluster, cnf.namespace, ...(await cnfObjects(cnf)));
   if (wait) await waitForPods(cluster, cnf.namespace, cnf.purpose, cnf.replicas);
 };
 

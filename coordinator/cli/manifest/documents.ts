@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   parseAllDocuments,
   Scalar,
+  stringify,
   type Document,
   type DocumentOptions,
   type ParseOptions,
@@ -21,7 +22,10 @@ export class ManifestError extends Error {
   override name = 'ManifestError';
 }
 
-/** What becomes of the value of the document at `index`, counted from 0. Returns its argument, or an equal one, to change nothing. */
+/**
+ * What becomes of the value of the document at `index`, counted from 0. Returns its argument, or an equal one, to change nothing;
+ * `undefined`: the document goes.
+ */
 export type Transform = (value: unknown, index: number) => unknown;
 
 type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
@@ -44,7 +48,7 @@ const AS_WRITTEN: YamlOptions = {
 
 /** The text with every document transformed. @throws ManifestError, and whatever `transform` throws */
 export const transformManifest = (text: string, transform: Transform): string => {
-  if (text.trimStart().startsWith('{')) return transformJson(text, transform);
+  if (isJson(text)) return transformJson(text, transform);
   const meanings = parse(text, MEANING);
   const written = parse(text, AS_WRITTEN);
   if (written.length === 0) return text;
@@ -54,6 +58,7 @@ export const transformManifest = (text: string, transform: Transform): string =>
       const before: unknown = meanings[index]?.toJS();
       const after = transform(before, index);
       if (isDeepStrictEqual(before, after)) return source;
+      if (after === undefined) return '';
       document.contents = edited(document.contents, before, after, AS_WRITTEN);
       const changed = document.toString(styleOf(source));
       if (!isDeepStrictEqual(parse(changed, MEANING)[0]?.toJS(), after))
@@ -65,6 +70,16 @@ export const transformManifest = (text: string, transform: Transform): string =>
     .join('');
 };
 
+/** The text with further documents behind it. JSON becomes the first document of YAML, as which kubectl reads it. */
+export const withDocuments = (text: string, values: readonly unknown[]): string => {
+  if (values.length === 0) return text;
+  const first = isJson(text) ? `---\n${text}` : text;
+  const head = first === '' || first.endsWith('\n') ? first : `${first}\n`;
+  return [head, ...values.map((value) => `---\n${stringify(value)}`)].join('');
+};
+
+const isJson = (text: string): boolean => text.trimStart().startsWith('{');
+
 const transformJson = (text: string, transform: Transform): string => {
   let before: unknown;
   try {
@@ -73,6 +88,7 @@ const transformJson = (text: string, transform: Transform): string => {
     throw new ManifestError(`not JSON: ${String(cause)}`, { cause });
   }
   const after = transform(before, 0);
+  if (after === undefined) return '';
   return isDeepStrictEqual(before, after) ? text : `${JSON.stringify(after, null, 2)}\n`;
 };
 

@@ -2,7 +2,12 @@
 import * as z from 'zod';
 
 /** `path`: from the document to the object that holds the pod's `metadata` and `spec`. */
-export type Place = { path: readonly (string | number)[]; kind: string; name: string };
+export type Place = {
+  path: readonly (string | number)[];
+  kind: string;
+  name: string;
+  namespace: string | undefined;
+};
 
 const TEMPLATE = ['spec', 'template'];
 const PATHS: Readonly<Record<string, readonly string[]>> = {
@@ -16,7 +21,11 @@ const objectSchema = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
   metadata: z
-    .looseObject({ name: z.string().nullish(), generateName: z.string().nullish() })
+    .looseObject({
+      name: z.string().nullish(),
+      generateName: z.string().nullish(),
+      namespace: z.string().nullish(),
+    })
     .nullish(),
   items: z.array(z.unknown()).nullish(),
 });
@@ -31,7 +40,9 @@ export const workloadPlaces = (value: unknown): Place[] => {
       workloadPlaces(item).map((place) => ({ ...place, path: ['items', index, ...place.path] })),
     );
   const path = PATHS[`${apiVersion} ${kind}`];
-  return path ? [{ path, kind, name: metadata?.name ?? metadata?.generateName ?? '' }] : [];
+  if (!path) return [];
+  const { name, generateName, namespace } = metadata ?? {};
+  return [{ path, kind, name: name ?? generateName ?? '', namespace: namespace || undefined }];
 };
 
 export const valueAt = (value: unknown, path: readonly (string | number)[]): unknown => {
