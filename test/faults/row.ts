@@ -15,6 +15,8 @@ export type Row = {
   takesSeconds: number;
   /** It takes minutes: at night only, or when it is named. */
   isLong?: true;
+  /** Nothing after it can be judged on the same installation. */
+  leavesRuins?: true;
   /** Returns when the fault is over; changes go on meanwhile. @throws what did not hold */
   run: (world: World, random: Random) => Promise<void>;
 };

@@ -119,8 +119,15 @@ describe('a status that says in sync', () => {
     const still = { ...rule(true), status: { inSync: true, observedGeneration: 1, message: 'x' } };
     const first = sees(15_000, rule(true), rule(false));
     expect(judge([first, sees(26_000, still, rule(true))])).toEqual([]);
-    expect(judge([first, sees(28_000, still, rule(true))])).toHaveLength(1);
+    expect(judge([first, sees(28_500, still, rule(true))])).toHaveLength(1);
     expect(judge([sees(26_000, rule(true), rule(false))])).toHaveLength(1);
+  });
+
+  it('may be about an older generation, which the device no longer has', () => {
+    const said = rule(true);
+    const newer = { ...said, metadata: { ...said.metadata, generation: 2 } };
+    expect(judge([sees(23_000, newer, rule(false))])).toEqual([]);
+    expect(judge([sees(28_500, newer, rule(false))])).toHaveLength(1);
   });
 
   it('is false while a pod has no device yet, once it is known', () => {
