@@ -50,7 +50,7 @@ const lineOf = ({ row, recoveredMs, broken }: Result, { commit, date }: Run): st
   const cells = [
     `\`${row.id}\``,
     row.fault,
-    row.holds,
+    row.holds || '–',
     `${row.boundMs / 1_000} s`,
     seconds(recoveredMs),
     broken.length === 0 ? 'holds' : `**${broken.length} did not hold**`,
