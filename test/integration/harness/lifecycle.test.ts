@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import {
   containerOf,
@@ -44,6 +44,34 @@ const shell = (name: string, args: string, rest: object = {}) => ({
   args: [args],
   volumeMounts: [data],
   ...rest,
+});
+
+describe('what the controller-manager does while it does not hear of the node', () => {
+  const NODE = 'ubuntu18';
+  const patchStatus = (what: string[], conditions: object[]) =>
+    bench.kubectl(
+      'patch',
+      ...what,
+      '--subresource=status',
+      '--type=strategic',
+      '-p',
+      JSON.stringify({ status: { conditions } }),
+    );
+
+  it('is undone: the pod is ready again, and the node, too', async () => {
+    await bench.run('unheard', { containers: [shell('main', RUN_UNTIL_STOPPED)], volumes });
+    await bench.until('unheard', isReady);
+    const unknown = { status: 'Unknown', reason: 'NodeStatusUnknown' };
+    await patchStatus(['node', NODE], [{ type: 'Ready', ...unknown }]);
+    await patchStatus(['pod', 'unheard'], [{ type: 'Ready', status: 'False' }]);
+    const pod = await bench.until('unheard', isReady);
+    expect(containerOf(pod, 'main')?.restartCount).toBe(0);
+    const readiness = ['-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'];
+    await vi.waitUntil(
+      async () => (await bench.kubectl('get', 'node', NODE, ...readiness)) === 'True',
+      { timeout: 20_000, interval: 500 },
+    );
+  });
 });
 
 describe('probes', () => {

@@ -35,7 +35,11 @@ export const runNode = async (deps: NodeDeps): Promise<void> => {
   await register(deps);
   await putStatus(deps);
   await putLease(deps);
-  void every(LEASE_INTERVAL_MS, async () => await putLease(deps), deps);
+  const heartbeat = async () => {
+    await putLease(deps);
+    if (!(await isSeenReady(deps))) await putStatus(deps);
+  };
+  void every(LEASE_INTERVAL_MS, heartbeat, deps);
   void every(STATUS_INTERVAL_MS, async () => await putStatus(deps), deps);
 };
 
@@ -85,6 +89,17 @@ const register = async ({ client }: NodeDeps): Promise<void> => {
     metadata: { labels },
     spec: { taints: null },
   });
+};
+
+/** False after the controller-manager has not seen the Lease renewed in time. */
+const isSeenReady = async ({ client }: NodeDeps): Promise<boolean> => {
+  const node = await client.get<{ status?: { conditions?: { type: string; status: string }[] } }>(
+    `/api/v1/nodes/${NODE_NAME}`,
+  );
+  return (
+    node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ===
+    true
+  );
 };
 
 const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps): Promise<void> => {

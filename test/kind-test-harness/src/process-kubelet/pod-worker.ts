@@ -184,6 +184,7 @@ export const createPodWorker = (
     update: (next) => {
       volumesAreStale ||= isSetUp && hasNewMetadata(pod, next);
       pod = next;
+      writer.observe(next.status);
       containers.adopt(next);
       passes.request();
     },

@@ -8,6 +8,11 @@ const RETRY_MS = 500;
 
 export type StatusWriter = {
   publish: (status: PodStatus) => void;
+  /**
+   * What the API server has. Conditions of ours that somebody else has changed are written again, as by a kubelet: the controller-manager
+   * takes Ready off the pods of a node that it has not heard of, and never gives it back.
+   */
+  observe: (status: PodStatus | undefined) => void;
   /** Resolves when the status published last is written, or can't be since the pod is gone. */
   flush: () => Promise<void>;
 };
@@ -22,6 +27,7 @@ export const createStatusWriter = (pod: Pod, deps: StatusWriterDeps): StatusWrit
   const { namespace, name, uid } = pod.metadata;
   const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
   let written = '';
+  let published: PodStatus | undefined;
   let wanted: PodStatus | undefined;
   let writing: Promise<void> | undefined;
 
@@ -51,14 +57,25 @@ export const createStatusWriter = (pod: Pod, deps: StatusWriterDeps): StatusWrit
       const text = JSON.stringify(status);
       if (text === written) return;
       written = text;
+      published = status;
       wanted = status;
       writing ??= writeAll();
+    },
+    observe: (status) => {
+      if (writing || !published || sameConditions(published, status)) return;
+      wanted = published;
+      writing = writeAll();
     },
     flush: async () => {
       await writing;
     },
   };
 };
+
+const sameConditions = (ours: PodStatus, theirs: PodStatus | undefined): boolean =>
+  (ours.conditions ?? []).every(({ type, status }) =>
+    theirs?.conditions?.some((other) => other.type === type && other.status === status),
+  );
 
 const isGone = (error: unknown): boolean =>
   error instanceof KubeError &&
