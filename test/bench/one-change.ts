@@ -1,25 +1,18 @@
 /**
- * How long one changed firewall rule among many takes on a real device, from the driver's first call to the kernel, as `nft monitor`
- * sees it, and to the end: `node test/bench/one-change.ts --url U --inside CMD [--rules 1000] [--changes 15]`, where CMD starts a program
- * in the device. It uses the login `sdewan` of test/openwrt-device, and needs the device for itself.
+ * How long one changed firewall rule among many takes on a real device: from the event that tells the agent's loop of it to the kernel,
+ * as `nft monitor` sees it, and to the end of the pass; with the CPU of agent and device for each. `node test/bench/one-change.ts --url U
+ * --inside CMD [--rules 1000] [--changes 15]`, where CMD starts a program in the device. It uses the login `sdewan` of
+ * test/openwrt-device, and needs the device for itself.
  */
-import { execSync, spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
-
-import { deltaOf } from '#shared/uci/delta.ts';
-import type { UciSection } from '#shared/uci/model.ts';
-import { KERNEL_RIGHTS } from '../../agent/device/kernel/calls.ts';
-import { HELPER_SCRIPT } from '../../agent/device/kernel/helper.ts';
-import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
-import { PACKAGES } from '../contract/agent/support/pass.ts';
-import { ACL_GROUP } from '../../agent/device/ubus/login/acl.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { cr, zone } from '../contract/agent/support/pass.ts';
+import { onDevice } from '../contract/conformance/stage.ts';
 
 const { values } = parseArgs({
   options: {
@@ -30,95 +23,116 @@ const { values } = parseArgs({
   },
 });
 const { url = '', inside = '' } = values;
-const NEVER = new AbortController().signal;
-const PREFIX = 'sdewan_bench_';
+/** Until the next change, so that the loop's pace holds none up. */
+const BETWEEN_CHANGES_MS = 4_000;
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 2;
 
-const run = (input: string): string => execSync(`${inside} sh`, { input, encoding: 'utf8' });
-const rights = JSON.stringify({ [ACL_GROUP]: { description: 'SD-EWAN agent', ...KERNEL_RIGHTS } });
-const PREPARE = `cat >/usr/share/rpcd/acl.d/sdewan-kernel-test.json <<'END'
-${rights}
-END
-cat >${KERNEL_HELPER_PATH} <<'END'
-${HELPER_SCRIPT}
-END
-chmod 755 ${KERNEL_HELPER_PATH}
-`;
+const [program = '', ...args] = inside.split(' ');
+const run = (input: string): string =>
+  execFileSync(program, [...args, 'sh'], { input, encoding: 'utf8' });
 
-const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-bench-'));
-const file = (name: string, text: string): string => {
-  writeFileSync(path.join(folder, name), text, { mode: 0o600 });
-  return path.join(folder, name);
+/** Milliseconds of CPU of the device's programs so far, those that have ended as well. Not of our monitor, whose output is what we look at. */
+const deviceCpu = (): number => {
+  const lines = run('cat /proc/[0-9]*/stat 2>/dev/null; true').split('\n');
+  const ticks = lines.flatMap((line) => {
+    const [, name = '', rest = ''] = /\((.*)\) (.*)$/.exec(line) ?? [];
+    const fields = rest.split(' ').map(Number);
+    return ['nft', 'sh', 'cat', ''].includes(name) ? [] : fields.slice(11, 15);
+  });
+  return ticks.reduce((sum, one) => sum + one, 0) * MS_PER_TICK;
+};
+const MS_PER_TICK = 10;
+const agentCpu = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 };
 
 /** When the kernel last told of a rule of nft that has come. */
 let inKernelAt = 0;
-const monitor = spawn(`${inside} nft monitor new rules`, {
-  shell: true,
-  stdio: ['ignore', 'pipe', 'inherit'],
+/** Ends with its input: a signal would reach the program that has started it in the device, and not it. */
+const MONITOR = 'nft monitor new rules & cat >/dev/null; kill $!';
+const monitor = spawn(program, [...args, 'sh', '-c', MONITOR], {
+  stdio: ['pipe', 'pipe', 'inherit'],
 });
-monitor.stdout.on('data', () => {
-  inKernelAt = performance.now();
+monitor.stdout.on('data', (text: Buffer) => {
+  // Rules of a table that no packet comes to are not what is waited for.
+  if (text.includes(' inet fw4 ')) inKernelAt = performance.now();
 });
 
-const rule = (at: number, port: number): UciSection => ({
-  name: `${PREFIX}${at}`,
-  anonymous: false,
-  type: 'rule',
-  options: {
-    name: `bench-${at}`,
-    src: 'lan',
+const rule = (at: number, port: number): RuleObject => {
+  const options = {
+    src: 'lan1',
     proto: 'tcp',
     src_ip: `10.${at >> 8}.${at & 255}.0/24`,
     dest_port: String(port),
     target: 'ACCEPT',
-  },
-});
-
-run(PREPARE);
-const driver = createUbusDriver({
-  packages: PACKAGES,
-  clock: systemClock,
-  log: silentLogger,
-  target: {
-    url,
-    usernameFile: file('username', 'sdewan'),
-    passwordFile: file('password', 'sdewan'),
-  },
-});
-const isOurs = ({ name }: UciSection): boolean => name.startsWith(PREFIX);
-type Took = { kernel: number; end: number };
-const bring = async (desired: readonly UciSection[]): Promise<Took> => {
-  const observed = (await driver.read(NEVER)).packages.get('firewall');
-  if (observed === undefined) throw new Error('OpenWRT has no package firewall');
-  const delta = deltaOf({ observed, desired, isOurs });
-  const from = performance.now();
-  const { outcome } = await driver.apply([delta], NEVER);
-  if (outcome !== 'done') throw new Error(outcome);
-  return { kernel: inKernelAt - from, end: performance.now() - from };
+  };
+  return cr('FirewallRule', `bench-${at}`, options);
 };
 
-const rules = Array.from({ length: Number(values.rules) }, (_, at) => rule(at, 80));
+const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-bench-'));
+const passwordFile = path.join(folder, 'password');
+writeFileSync(passwordFile, 'sdewan', { mode: 0o600 });
+const stage = await onDevice({ url, user: 'sdewan', passwordFile, api: 'ubus', inside: run });
+
+const rules = [
+  zone('lan1', 'ovn-net1'),
+  ...Array.from({ length: Number(values.rules) }, (_, at) => rule(at, 80)),
+];
+let now: readonly RuleObject[] = rules;
+const agent = stage.pass.follow(() => now);
+
+/** The agent has been told of these, and all that it says is of them. */
+const bring = async (next: readonly RuleObject[], reason = 'Applied'): Promise<number> => {
+  const before = stage.pass.transactions().length;
+  now = next;
+  agent.mark();
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  const isOver = (): boolean =>
+    stage.pass.transactions().length > before &&
+    stage.pass.reports().every((report) => report.reason === reason);
+  while (!isOver()) {
+    if (patience.aborted) throw new Error(JSON.stringify(stage.pass.reports().slice(0, 3)));
+    await sleep(LOOK_MS);
+  }
+  return performance.now();
+};
+
+type Took = { kernel: number; end: number };
+const cpu = { agent: 0, device: 0 };
 try {
   await bring(rules);
   const took: Took[] = [];
   for (let change = 1; change <= Number(values.changes); change += 1) {
-    const at = (change * 37) % rules.length;
-    rules[at] = rule(at, 1000 + change);
-    took.push(await bring(rules));
-    await sleep(200);
+    await sleep(BETWEEN_CHANGES_MS);
+    const at = 1 + ((change * 37) % (rules.length - 1));
+    rules[at] = rule(at - 1, 1000 + change);
+    const before = { agent: agentCpu(), device: deviceCpu() };
+    const from = performance.now();
+    const end = await bring([...rules]);
+    cpu.agent += agentCpu() - before.agent;
+    cpu.device += deviceCpu() - before.device;
+    took.push({ kernel: inKernelAt - from, end: end - from });
   }
   const shown = (part: keyof Took): string => {
     const sorted = took.map((each) => each[part]).sort((a, b) => a - b);
     const at = (share: number): string =>
       (sorted[Math.floor(share * sorted.length)] ?? 0).toFixed(0);
-    return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms, most ${sorted.at(-1)?.toFixed(0)} ms`;
+    return `least ${at(0)}, p50 ${at(0.5)}, p90 ${at(0.9)}, p99 ${at(0.99)} ms`;
   };
+  const each = (ms: number): string => `${(ms / took.length).toFixed(0)} ms`;
   console.log(
     `${values.rules} rules, one changed: to the kernel ${shown('kernel')}; to the end ${shown('end')}; ` +
-      `${driver.firewallWays?.()?.amended} of ${took.length} without a reload; load ${loadavg()[0]?.toFixed(1)}`,
+      `CPU of the agent ${each(cpu.agent)}, of the device ${each(cpu.device)}; ` +
+      `${stage.pass.driver.firewallWays?.()?.amended} of ${took.length} without a reload; load ${loadavg()[0]?.toFixed(1)}`,
   );
 } finally {
-  await bring([]);
-  await driver.close();
-  monitor.kill();
+  const deletionTimestamp = '2026-01-02T00:00:00Z';
+  const gone = now.map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } }));
+  await bring(gone, 'Removed');
+  await agent.stop();
+  await stage.leave();
+  monitor.stdin.end();
+  rmSync(folder, { recursive: true });
 }

@@ -1,42 +1,41 @@
 /**
- * From what fw4 makes of an excerpt before and after a change to the few commands that bring the loaded table there. What the excerpts
- * show besides the changed rules must be alike in both and in the table as loaded; else the change makes more than rules, or the table
- * is not what fw4 would make of the package, and only a reload will do. Pure.
+ * From what fw4 prints for an excerpt before and after a change to the few commands that bring the loaded table there, and whether they
+ * did. What the excerpts show besides the changed rules must be alike in both, else the change makes more than rules; and the table must
+ * hold it afterwards, as nft has it, else the table is not what fw4 would make of the package. Then only a reload will do. Pure.
  */
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { keyOf, type Excerpt } from './excerpt.ts';
 import { nameIn, type Chain, type Listing, type NftRule } from './listing.ts';
 
-/** `place`: which rule of the chain it is in what fw4 makes of the excerpt, from 1. `handle`: of the rule that it goes behind, or before. */
+/** `place`: which rule of the chain it is in what fw4 prints for the excerpt, from 1. `handle`: of the rule that it goes behind, or before. */
 export type Step =
   | { verb: 'add' | 'insert'; chain: string; handle: number; place: number }
   | { verb: 'delete'; chain: string; handle: number };
 
 /** Chain -> texts of its rules. */
 export type Texts = ReadonlyMap<string, readonly string[]>;
-export type Amendment = { steps: readonly Step[]; expected: Texts };
 
 export type Views = {
   excerpt: Excerpt;
   /** The whole package as it is to be in force. */
   after: UciPackage;
-  /** What fw4 makes of both excerpts, and what the kernel has. */
-  rendered: { before: Listing; after: Listing };
+  /** What fw4 prints for both excerpts. */
+  printed: { before: Listing; after: Listing };
+  /** What the kernel had when it was last listed. */
   loaded: Listing;
 };
 
 /** Undefined where only a reload will do. */
-export const amendmentOf = (views: Views): Amendment | undefined => {
-  const { excerpt, rendered, loaded } = views;
+export const stepsOf = (views: Views): readonly Step[] | undefined => {
+  const { excerpt, printed, loaded } = views;
   const were = namesOf(excerpt.before, excerpt);
   const are = namesOf(excerpt.after, excerpt);
   const wasChanged = isNamed(were.changed);
   const isChanged = isNamed(are.changed);
-  if (!alike(rest(rendered.before, wasChanged), rest(rendered.after, isChanged))) return undefined;
-  if (!holds(loaded, rest(rendered.after, isChanged))) return undefined;
+  if (!alike(rest(printed.before, wasChanged), rest(printed.after, isChanged))) return undefined;
   const old = only(loaded, wasChanged);
-  if (!isSame(textsOf(old), textsOf(only(rendered.before, wasChanged)))) return undefined;
-  const added = [...rendered.after.chains].map(([chain, { rules }]) =>
+  if (!isSame(namesIn(old), namesIn(only(printed.before, wasChanged)))) return undefined;
+  const added = [...printed.after.chains].map(([chain, { rules }]) =>
     stepsIn({
       ...views,
       chain,
@@ -50,9 +49,29 @@ export const amendmentOf = (views: Views): Amendment | undefined => {
   const deleted = [...old].flatMap(([chain, rules]) =>
     rules.map(({ handle }): Step => ({ verb: 'delete', chain, handle })),
   );
-  const steps = [...added.flatMap((some = []) => some), ...deleted];
-  return { steps, expected: carriedOut(loaded, rendered.after, steps) };
+  return [...added.flatMap((some = []) => some), ...deleted];
 };
+
+export type CarriedOut = {
+  steps: readonly Step[];
+  /** The table before them. */
+  loaded: Listing;
+  /** What nft makes of the excerpt after the change. */
+  made: Listing;
+  /** The table after them. */
+  now: Listing;
+};
+
+/** Whether the table is as before but for the steps, and as nft has all that fw4 makes of the excerpt. */
+export const isCarriedOut = ({ steps, loaded, made, now }: CarriedOut): boolean =>
+  isSame(textsIn(now), carriedOut(loaded, made, steps)) && holds(now, made);
+
+export const textsIn = ({ chains }: Listing): Texts =>
+  textsOf([...chains].map(([name, { rules }]) => [name, rules]));
+
+/** Which sections' rules a chain has, in which order. */
+const namesIn = (chains: ReadonlyMap<string, readonly NftRule[]>): Texts =>
+  new Map([...chains].map(([name, rules]) => [name, rules.map(({ text }) => nameIn(text) ?? '')]));
 
 type Is = (rule: NftRule) => boolean;
 
@@ -97,7 +116,7 @@ const rest = ({ chains, others }: Listing, is: Is): Listing => ({
   others,
 });
 
-export const textsOf = (chains: Iterable<readonly [string, readonly NftRule[]]>): Texts =>
+const textsOf = (chains: Iterable<readonly [string, readonly NftRule[]]>): Texts =>
   new Map([...chains].map(([name, rules]) => [name, rules.map(({ text }) => text)]));
 
 /** Whatever order the chains are in. */
@@ -214,6 +233,7 @@ const between = (
   return alike.slice(first, last + 1).filter((section) => keyOf(section) !== key);
 };
 
+/** As the table has to be. */
 const carriedOut = (loaded: Listing, made: Listing, steps: readonly Step[]): Texts => {
   const chains = new Map([...loaded.chains].map(([name, { rules }]) => [name, [...rules]]));
   for (const step of steps) {

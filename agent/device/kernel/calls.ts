@@ -3,10 +3,17 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { OpenwrtBlockedError } from '../driver.ts';
-import { ACCESS_DENIED, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
-import type { UbusSession } from '../ubus/client/session.ts';
+import {
+  ACCESS_DENIED,
+  UBUS_STATUS,
+  UbusError,
+  type UbusAnswer,
+  type UbusCall,
+} from '../ubus/client/rpc.ts';
+import { checked, type UbusSession } from '../ubus/client/session.ts';
 import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
+import { writeFile } from '../ubus/write/staging.ts';
 import { EXCERPT_FILES, KERNEL_FILE, STEPS_FILE, VERBS, type Verb } from './helper.ts';
 
 export const KERNEL_RIGHTS: Grants = {
@@ -27,16 +34,55 @@ const TIMEOUT_MS = 65_000;
 
 const execSchema = z.object({ code: z.int(), stdout: z.string().default('') });
 
-/** What it printed, or why it prints nothing. @throws UbusError when the session has ended, OpenwrtError when OpenWRT is not reached */
+/** What it printed, or why it prints nothing. */
+type Told = { stdout: string } | { whyNot: string };
+
+/** @throws UbusError when the session has ended, OpenwrtError when OpenWRT is not reached */
 export const runVerb = async (
   session: UbusSession,
   verb: Verb,
   signal: AbortSignal,
-): Promise<{ stdout: string } | { whyNot: string }> => {
-  const args = { command: KERNEL_HELPER_PATH, params: [verb] };
-  const call = { object: 'file', method: 'exec', args };
-  const [answer] = await session.attempt([call], { signal, timeoutMs: TIMEOUT_MS });
-  if (answer?.code === ACCESS_DENIED) throw new UbusError(call, answer.code);
+): Promise<Told> => {
+  const [answer] = await session.attempt([callOf(verb)], { signal, timeoutMs: TIMEOUT_MS });
+  return toldBy(verb, answer);
+};
+
+/** The same on files of these texts, which are written first: by the same request, where it is not too long. @throws OpenwrtError */
+export const runVerbOn = async (
+  session: UbusSession,
+  texts: Readonly<Record<string, string>>,
+  verb: Verb,
+  signal: AbortSignal,
+): Promise<Told> => {
+  const writes = Object.entries(texts).map(([path, data]): UbusCall => ({
+    object: 'file',
+    method: 'write',
+    args: { path, data, append: false, mode: OWNER_ONLY },
+  }));
+  const calls = [...writes, callOf(verb)];
+  if (Buffer.byteLength(JSON.stringify(calls)) > MOST_AT_ONCE) {
+    for (const [path, text] of Object.entries(texts))
+      await writeFile(session, { path, text, mode: OWNER_ONLY }, signal);
+    return runVerb(session, verb, signal);
+  }
+  const answers = await session.attempt(calls, { signal, timeoutMs: TIMEOUT_MS });
+  // What it has found in older files is not of these.
+  for (const [at, call] of writes.entries()) checked(call, answers[at], z.unknown());
+  return toldBy(verb, answers[writes.length]);
+};
+
+const OWNER_ONLY = 0o600;
+/** Bytes as JSON; the rest of uhttpd's 64 KiB is for the envelopes of the few calls. */
+const MOST_AT_ONCE = 49_152;
+
+const callOf = (verb: Verb): UbusCall => ({
+  object: 'file',
+  method: 'exec',
+  args: { command: KERNEL_HELPER_PATH, params: [verb] },
+});
+
+const toldBy = (verb: Verb, answer: UbusAnswer | undefined): Told => {
+  if (answer?.code === ACCESS_DENIED) throw new UbusError(callOf(verb), answer.code);
   const { data } = execSchema.safeParse(answer?.code === 0 ? answer.data : undefined);
   if (data?.code === 0) return { stdout: data.stdout };
   return {

@@ -98,16 +98,17 @@ in_order() {
 		chain != "" && NF { sub(/ # handle [0-9]+$/, ""); print chain, ++place, $0 }'
 }
 
-# The steps as commands of nft: which rules of fw4's own making go behind or before which, and which go.
+# The steps, but for the first line, as commands of nft: which rules of fw4's own making go behind or before which, and which go.
 commands() {
 	awk 'NR == FNR { if ($1 == "chain") { chain = $2; place = 0 }
 			else if (/^\t\t/ && $1 != "type") rule[chain, ++place] = $0
 			next }
+		FNR == 1 { next }
 		$2 !~ /^[A-Za-z0-9_.-]+$/ || $3 !~ /^[0-9]+$/ { exit 1 }
 		$1 == "delete" && NF == 3 { print "delete rule inet fw4", $2, "handle", $3; next }
 		($1 == "add" || $1 == "insert") && NF == 4 && ($2, $4) in rule {
 			print $1, "rule inet fw4", $2, "handle", $3, rule[$2, $4]; next }
-		{ exit 1 }' "$folder/after/made" -
+		{ exit 1 }' "$folder/after/made" "$folder/steps"
 }
 
 case $1 in
@@ -124,7 +125,7 @@ state)
 	;;
 dump)
 	prepare
-	nft -s -t list table inet fw4 >"$FOUND" 2>/dev/null
+	listed fw4 >"$FOUND"
 	md5sum "$FOUND"
 	;;
 render)
@@ -132,31 +133,46 @@ render)
 	for view in before after; do
 		made "$folder/$view" >"$folder/$view/made" 2>"$folder/$view/said" &
 	done
-	wait
-	{
+	text=$(
 		echo '== fw4'
 		cat /usr/share/ucode/fw4.uc /usr/share/firewall4/main.uc /usr/share/firewall4/templates/*.uc | md5sum
 		echo '== included'
 		cat /etc/nftables.d/*.nft /usr/share/nftables.d/*/*.nft /usr/share/nftables.d/*/*/*.nft |
 			grep -v -e '^[[:space:]]*#' -e '^[[:space:]]*$'
+	)
+	wait
+	text=$(
+		echo "$text"
 		echo '== said'
 		cat "$folder/before/said" "$folder/after/said"
-		for view in before after; do as_table "sdewan_$view" <"$folder/$view/made"; done | nft -f - 2>&1
-		echo '== tables'
-		nft -a -s -t list ruleset inet
-	} >"$FOUND"
-	nft 'delete table inet sdewan_before; delete table inet sdewan_after'
+		echo '== before'
+		cat "$folder/before/made"
+		echo '== after'
+		cat "$folder/after/made"
+	)
+	# What is short is not worth a second call.
+	if [ \${#text} -lt 65536 ]; then printf '%s\n' "$text"; exit 0; fi
+	printf '%s\n' "$text" >"$FOUND"
 	md5sum "$FOUND"
 	;;
 amend)
 	prepare
 	exec 9>/var/run/fw4.lock
 	flock -x 9
-	# Handles mean the same rules only while the table is the one that they were read of.
-	[ "$(listed fw4 | md5sum)" = "$(head -n 1 "$folder/steps")  -" ] || exit 3
-	tail -n +2 "$folder/steps" | commands >"$folder/commands" && [ -s "$folder/commands" ] || exit 4
+	# A handle means the same rule, or none, for as long as the table is the one in which it was read.
+	read -r table <"$folder/steps" || exit 3
+	case $(nft -j list tables) in *'"family": "inet", "name": "fw4", "handle": '"$table}"*) ;; *) exit 3 ;; esac
+	commands >"$folder/commands" && [ -s "$folder/commands" ] || exit 4
 	nft -f "$folder/commands" || exit 5
-	listed fw4 >"$FOUND"
+	# The change is in force. The same in nft's own words, and what the table is now, for who has to see that it is as it should be.
+	as_table sdewan_after <"$folder/after/made" | nft -f - || exit 6
+	{
+		echo '== made'
+		listed sdewan_after
+		echo '== loaded'
+		listed fw4
+	} >"$FOUND"
+	nft delete table inet sdewan_after
 	md5sum "$FOUND"
 	;;
 compare)

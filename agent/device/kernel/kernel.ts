@@ -2,6 +2,7 @@
  * Whether OpenWRT's kernel has what the packages of its configuration ask for, and the way back. A look every few seconds finds a table
  * of nft that is gone, a route, an ip rule; nft's rules one by one are compared once a minute, and after each reload of ours.
  */
+import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { UciSection } from '#shared/uci/model.ts';
@@ -10,6 +11,7 @@ import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { found, runVerb } from './calls.ts';
 import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
+import { withoutHandles } from './listing.ts';
 import { lackingRouting } from './routing.ts';
 
 /** What is gone is to be back after 5 s. */
@@ -27,6 +29,15 @@ type Look = {
   signal: AbortSignal;
 };
 
+/** Table `inet fw4` as it was listed last. */
+export type LoadedTable = {
+  /** By nft, with handles. */
+  text: string;
+  rules: NftRules;
+  /** As the firewall's last change by us has left them, or as they were first seen. */
+  expected: NftRules;
+};
+
 export type Kernel = {
   /** In each new session, before anything else. @throws OpenwrtError */
   begin: (session: UbusSession, signal: AbortSignal) => Promise<void>;
@@ -34,13 +45,16 @@ export type Kernel = {
   isDue: () => boolean;
   /** @throws OpenwrtError */
   look: (look: Look) => Promise<KernelLook>;
+  /** Its two halves, for who reads the packages at the same time. @throws OpenwrtError */
+  see: (look: Look) => Promise<void>;
+  compare: (look: Look) => KernelLook;
   /**
    * The same after reloads of ours: what the kernel has now of these packages is what it should have, and routes and rules that a service
-   * has taken away come back. @throws OpenwrtError
+   * has taken away come back. `table`: fw4's, where it has just been listed. @throws OpenwrtError
    */
-  reloaded: (look: Look, packages: readonly string[]) => Promise<KernelLook>;
-  /** As the firewall's last reload by us has left them, or as they were first seen; undefined where nobody looks. */
-  nftRules: () => NftRules | undefined;
+  reloaded: (look: Look, packages: readonly string[], table?: string) => Promise<KernelLook>;
+  /** Undefined where nobody looks. */
+  table: () => LoadedTable | undefined;
   /** Differs when what is lacking does. */
   version: () => string;
 };
@@ -60,7 +74,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let seen = { hash: '', routing: '', hasFw4: false, hooks: 0 };
   /** As they were after mwan3's last reload by us, or first seen. */
   let expectedHooks: number | undefined;
-  let thorough = { at: -Infinity, hash: '', rules: new Map() as NftRules };
+  let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
   /** As they were after the firewall's last reload by us, or first seen. */
   let expected: NftRules | undefined;
   let lacking: Lacking = new Map();
@@ -99,12 +113,13 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const dump = await run(look, 'dump');
     if (dump === undefined) return;
     const { hash } = dump;
-    const rules =
-      hash === thorough.hash
-        ? thorough.rules
-        : nftRulesIn(await found(look.session, hash, look.signal));
-    thorough = { at: clock.monotonic(), hash, rules };
-    expected ??= rules;
+    if (hash === thorough.hash) thorough = { ...thorough, at: clock.monotonic() };
+    else hold(hash, await found(look.session, hash, look.signal));
+    expected ??= thorough.rules;
+  };
+  const hold = (hash: string, text: string): void => {
+    const rules = nftRulesIn(withoutHandles(text));
+    thorough = { at: clock.monotonic(), hash, text, rules };
   };
 
   const compare = ({ contents, capabilities }: Look): KernelLook => {
@@ -123,13 +138,19 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     return { lacking, unread };
   };
 
-  const look = async (at: Look): Promise<KernelLook> => {
+  const see = async (at: Look): Promise<void> => {
     if (unread === undefined) await readState(at);
     const isDue = clock.monotonic() - thorough.at >= THOROUGH_LOOK_MS;
     if (unread === undefined && isDue && seen.hasFw4) await readRules(at);
+  };
+  const compared = (at: Look): KernelLook => {
     if (unread === undefined) return compare(at);
     lacking = new Map();
     return { lacking, unread };
+  };
+  const look = async (at: Look): Promise<KernelLook> => {
+    await see(at);
+    return compared(at);
   };
 
   return {
@@ -140,18 +161,27 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     },
     isDue: () => unread === undefined && clock.monotonic() - lookedAt >= LOOK_MS,
     look,
-    reloaded: async (at, packages) => {
+    see,
+    compare: compared,
+    reloaded: async (at, packages, table) => {
       if (packages.includes('mwan3')) expectedHooks = undefined;
       if (packages.includes('firewall')) {
         expected = undefined;
         thorough = { ...thorough, at: -Infinity };
+        if (table !== undefined) {
+          hold(createHash('md5').update(table).digest('hex'), table);
+          expected = thorough.rules;
+        }
       }
       const after = await look(at);
       if (!after.lacking.has('network')) return after;
       await runVerb(at.session, 'restore-routes', at.signal);
       return look(at);
     },
-    nftRules: () => (unread === undefined ? expected : undefined),
+    table: () => {
+      const { text, rules } = thorough;
+      return unread === undefined && expected ? { text, rules, expected } : undefined;
+    },
     version: () => JSON.stringify([...lacking].map(([name, sections]) => [name, ...sections])),
   };
 };

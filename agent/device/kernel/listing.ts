@@ -1,4 +1,7 @@
-/** Table `inet fw4`, or one that is compared with it, as `nft -a -s -t` lists it: without counters and elements of sets. Pure. */
+/**
+ * Table `inet fw4`, or one that is compared with it, as `nft -a -s -t` lists it: without counters and elements of sets; and the same as
+ * `fw4 print` has it, in other words and without handles. Pure.
+ */
 
 export type NftRule = { text: string; handle: number };
 
@@ -34,6 +37,24 @@ const chainOf = (lines: readonly string[]): Chain => ({
     return end === undefined ? [] : [{ text: line.slice(0, -end.length), handle: Number(handle) }];
   }),
 });
+
+/** A line of two tabs is a rule of the chain before it, as the helper counts them. `others` is the text without them. */
+export const printedIn = (text: string): Listing => {
+  const chains = new Map<string, { head: string; rules: NftRule[] }>();
+  const others: string[] = [];
+  let current: { head: string; rules: NftRule[] } | undefined;
+  for (const line of text.split('\n')) {
+    const [first = '', name = ''] = line.trim().split(/\s+/, 2);
+    if (first === 'chain') {
+      current = { head: '', rules: [] };
+      chains.set(name, current);
+    }
+    if (current === undefined || !line.startsWith('\t\t')) others.push(line);
+    else if (first === 'type') current.head = line;
+    else current.rules.push({ text: line.trim(), handle: NaN });
+  }
+  return { chains, others: new Set([others.join('\n')]) };
+};
 
 const COMMENT = / comment "!fw4: (.*?)(?: \(reflection\))?"$/;
 

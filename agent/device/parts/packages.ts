@@ -6,13 +6,17 @@ import { readSettled, stateVersion } from '../ubus/read/settled.ts';
 import { runTransaction } from '../ubus/write/transaction.ts';
 import type { PackageState } from '../ubus/write/write-path.ts';
 import { rightsOnPackages } from './package-rights.ts';
-import { baseOf, type Part } from './part.ts';
+import { baseOf, type DeviceNow, type Part } from './part.ts';
 
 export const packages: Part = {
   holds: isPackage,
-  read: async ({ session, path, packages: names, writable, lastRead, clock }, signal) => {
+  read: async (device, signal) => {
+    const { session, path, packages: names, writable, lastRead, clock } = device;
     const known = new Map(names.map((name) => [name, stateVersion(lastRead.get(name))]));
-    const states = await readSettled({ path, session, packages: names, known, clock }, signal);
+    const unchanged = await unchangedIn(device, signal);
+    const rest = names.filter((name) => !unchanged.has(name));
+    if (rest.length === 0) return new Map();
+    const states = await readSettled({ path, session, packages: rest, known, clock }, signal);
     return withoutTraps(states, writable);
   },
   fingerprint: ({ session, path, packages: names }, signal) =>
@@ -28,6 +32,17 @@ export const packages: Part = {
     return runTransaction(path, { ...change, bases, limits }, timing);
   },
   rights: rightsOnPackages,
+};
+
+/** Those that are still of the version that was read, where that costs less than to read them. */
+const unchangedIn = async (
+  { session, path, packages: names, writable, lastRead }: DeviceNow,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> => {
+  const read = names.filter((name) => writable.has(name) && lastRead.get(name)?.state === 'read');
+  if (path.versionOf === undefined || read.length === 0) return new Set();
+  const versions = await path.versions(session, read, signal);
+  return new Set(read.filter((name) => versions.get(name) === stateVersion(lastRead.get(name))));
 };
 
 /** A package that cannot be written, or that would be dangerous to reload as it is found, is left alone. */

@@ -56,8 +56,8 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     },
   });
   const kernel = createKernel(clock);
-  const { nftRules } = kernel;
-  const amender = createAmender({ clock, log, nftRules });
+  const { table } = kernel;
+  const amender = createAmender({ clock, log, table });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
@@ -135,10 +135,14 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     read: (signal) =>
       within(async (session) => {
         await settle(session, signal);
-        for (const part of parts) {
-          lastRead = new Map([...lastRead, ...(await part.read(now(session), signal))]);
-        }
-        const look = await kernel.look(lookOf(session, signal));
+        const at = lookOf(session, signal);
+        const readParts = async (): Promise<void> => {
+          for (const part of parts) {
+            lastRead = new Map([...lastRead, ...(await part.read(now(session), signal))]);
+          }
+        };
+        await Promise.all([kernel.see(at), readParts()]);
+        const look = kernel.compare(at);
         return {
           packages: new Map([...lastRead].flatMap(([name, state]) => contentOf(name, state))),
           unusable: new Map([...lastRead].flatMap(([name, state]) => whyUnusable(name, state))),
@@ -185,7 +189,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
         return {
           outcome: 'done',
           observed,
-          kernel: await kernel.reloaded(lookOf(session, signal), reloaded),
+          kernel: await kernel.reloaded(lookOf(session, signal), reloaded, amender.left()),
           fingerprint: heldFingerprint(),
           warnings: result.warnings,
         };

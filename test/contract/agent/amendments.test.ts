@@ -67,6 +67,20 @@ describe('without a reload', () => {
     await expectAsReloaded();
   });
 
+  it('the package is not transferred while it is of the version that it should be', async () => {
+    await start();
+    openwrt.simulator.faults.add({
+      object: 'file',
+      method: 'read',
+      contains: '/etc/config',
+      action: { kind: 'status', status: 9 },
+    });
+    await agent.run([web('a', '81'), web('b'), web('c')]);
+    expect(ways()).toEqual({ ...WAYS, reloaded: 1, amended: 1 });
+    openwrt.simulator.faults.clear();
+    await expectAsReloaded();
+  });
+
   it('each change follows the one before', async () => {
     await start();
     for (const port of ['81', '82', '83']) await agent.run([web('a', port), web('b'), web('c')]);
@@ -82,6 +96,14 @@ describe('with a reload', () => {
     ['when a rule of the table has gone', () => nft().deleteRule('Allow-Ping')],
     ['when somebody has added a rule to the table', () => nft().addRule('counter drop')],
     ['when the table has been made anew', () => nft().flush()],
+    [
+      'when somebody has loaded the table anew, and its handles are those of the one before',
+      async () => {
+        nft().flush();
+        for (let loads = 0; loads < 2; loads += 1)
+          await openwrt.clock.until(openwrt.simulator.shell('/sbin/fw4', 'reload'));
+      },
+    ],
     ['when the helper makes no rules', () => refuse('render')],
     ['when the commands fail', () => refuse('amend')],
     [
@@ -107,7 +129,7 @@ describe('with a reload', () => {
     ],
   ])('%s', async (_what, happen) => {
     await start();
-    happen();
+    await happen();
     await openwrt.clock.advance(1_000);
     await agent.converge(changed, { tries: 3, ms: 10_000 });
     expect(ways()?.amended).toBe(0);

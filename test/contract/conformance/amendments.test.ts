@@ -171,6 +171,22 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(amended()).toBe(before);
   });
 
+  it('by a reload: a change of a table that somebody has made anew', async () => {
+    await bring(...base);
+    const before = amended();
+    run('nft delete table inet fw4; fw4 -q reload; fw4 -q reload\n');
+    await bring(...withChanged(rule('a', { dest_port: '81' })));
+    expect(amended()).toBe(before);
+  });
+
+  it('by a reload: a change of a table to which somebody has just added a rule', async () => {
+    await bring(...base);
+    const before = amended();
+    run('nft insert rule inet fw4 input_lan tcp dport 9 drop\n');
+    await bring(...withChanged(rule('a', { dest_port: '81' })));
+    expect(amended()).toBe(before);
+  });
+
   it('the helper finds a table that is not as a reload makes it', async () => {
     const compare = (): string => run(`${KERNEL_HELPER_PATH} compare\n`);
     await bring(...base);

@@ -53,24 +53,20 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
     const before = fw4.made(excerpt('before'));
     const after = fw4.made(excerpt('after'));
     made = after.table;
-    const tables = [
-      fw4.nft.listed({ handles: true }),
-      before.table.listed({ table: 'sdewan_before', handles: true }),
-      after.table.listed({ table: 'sdewan_after', handles: true }),
-    ];
     const said = [...before.warnings, ...after.warnings].join('');
-    return leave(
-      `== fw4\n${FIREWALL4}  -\n== included\n== said\n${said}== tables\n${tables.join('\n')}`,
+    return printed(
+      `== fw4\n${FIREWALL4}  -\n== included\n== said\n${said}== before\n${before.table.listed()}== after\n${after.table.listed()}`,
     );
   };
   const isWhole = (): boolean => fw4.made().table.listed() === fw4.nft.listed();
   const amend = (by: Cause): ProgramResult => {
-    const [seen, ...lines] = readText('steps').trimEnd().split('\n');
-    if (seen !== md5(fw4.nft.listed({ handles: true }))) return complained(3, '');
+    const [table, ...lines] = readText('steps').trimEnd().split('\n');
+    if (!fw4.nft.isLoaded || table !== String(fw4.nft.handle)) return complained(3, '');
     if (!fw4.nft.carryOut(lines.map(stepIn), made)) return complained(5, '');
     fw4.amended();
     journal.add({ event: 'amend', service: 'firewall', by, ok: isWhole() });
-    return leave(fw4.nft.listed({ handles: true }));
+    const inItsWords = made.listed({ table: 'sdewan_after', handles: true });
+    return leave(`== made\n${inItsWords}== loaded\n${fw4.nft.listed({ handles: true })}`);
   };
   return ({ params, by }) => {
     switch (params.join(' ')) {
@@ -80,7 +76,7 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
         return hasOurs ? leave(routing(netifd), table) : printed(table);
       }
       case 'dump':
-        return leave(fw4.nft.listed());
+        return leave(fw4.nft.listed({ handles: true }));
       case 'render':
         return render();
       case 'amend':

@@ -3,8 +3,10 @@
  * after the services took them. Whatever goes wrong before that is undone here, by the next login, or by rpcd's own timer,
  * whichever comes first.
  */
+import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { applyDelta } from '#shared/uci/delta.ts';
+import { formatPackage } from '#shared/uci/format.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
@@ -61,6 +63,7 @@ export const fastPath: WritePath = {
   settle: rollBack,
   versions: md5sOf,
   read: readPackages,
+  versionOf: (content) => createHash('md5').update(formatPackage(content)).digest('hex'),
   refuses: () => undefined,
   write: async (transaction, changes) => {
     const { session, signal } = transaction;

@@ -15,6 +15,7 @@ import {
 } from '../../driver.ts';
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import { whyNotReload } from '../../services/services.ts';
+import { foreseen } from '../read/foreseen.ts';
 import type { ReloadTimes } from './reload-times.ts';
 import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
 
@@ -39,8 +40,9 @@ export const runTransaction = async (
   if (unwritable !== undefined) return unwritable;
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
   const begin = clock.monotonic();
+  prepareFor(transaction, changes);
   if (changes.length > 0) await path.write(transaction, changes);
-  const written = await readBack(path, transaction);
+  const written = await readChanged(path, transaction, changes);
   const lost = await findLost(path, transaction, written);
   if (lost !== undefined) return undo(path, transaction, lost, written);
   const keep = async (): Promise<void> => {
@@ -129,12 +131,24 @@ const findTooMuch = (path: WritePath, { deltas, bases }: Transaction): Rejected 
   return undefined;
 };
 
+/** What of the services' share can be done while the packages are written. */
+const prepareFor = (transaction: Transaction, changes: readonly UciDelta[]): void => {
+  const { session, bases, amender, signal } = transaction;
+  for (const delta of changes) {
+    const before = bases.get(delta.package);
+    const after = applyDelta(baseOf(transaction, delta), delta);
+    if (before !== undefined) amender?.prepare({ session, before, after, signal });
+  }
+};
+
+type Written = Pick<Transaction, 'session' | 'bases' | 'signal'>;
+
 export const readBack = async (
   path: Pick<WritePath, 'read'>,
-  { session, bases, signal }: Pick<Transaction, 'session' | 'bases' | 'signal'>,
+  { session, bases, signal }: Written,
 ): Promise<ReadonlyMap<string, Base>> => {
   const names = [...bases.keys()];
-  const states = await path.read(session, names, signal);
+  const states = names.length === 0 ? new Map() : await path.read(session, names, signal);
   return new Map(
     names.map((name) => {
       const state = states.get(name);
@@ -142,6 +156,39 @@ export const readBack = async (
       return [name, state];
     }),
   );
+};
+
+/** The same after changes. A package that is as they make it, by its version, is not transferred. */
+const readChanged = async (
+  path: Pick<WritePath, 'read' | 'versions' | 'versionOf'>,
+  transaction: Written,
+  changes: readonly UciDelta[],
+): Promise<ReadonlyMap<string, Base>> => {
+  const asForeseen = await readForeseen(path, transaction, changes);
+  const rest = [...transaction.bases].filter(([name]) => !asForeseen.has(name));
+  const read = await readBack(path, { ...transaction, bases: new Map(rest) });
+  return new Map(
+    [...transaction.bases.keys()].flatMap((name): [string, Base][] => {
+      const state = asForeseen.get(name) ?? read.get(name);
+      return state === undefined ? [] : [[name, state]];
+    }),
+  );
+};
+
+const readForeseen = async (
+  path: Pick<WritePath, 'versions' | 'versionOf'>,
+  { session, bases, signal }: Written,
+  changes: readonly UciDelta[],
+): Promise<ReadonlyMap<string, Base>> => {
+  const wanted = changes.flatMap((delta): [string, Base][] => {
+    const base = bases.get(delta.package);
+    const state = base && foreseen(path, applyDelta(base.content, delta));
+    return state === undefined ? [] : [[delta.package, state]];
+  });
+  if (wanted.length === 0) return new Map();
+  const names = wanted.map(([name]) => name);
+  const versions = await path.versions(session, names, signal);
+  return new Map(wanted.filter(([name, { version }]) => versions.get(name) === version));
 };
 
 /**

@@ -27,7 +27,7 @@ export type Transaction = {
   bases: ReadonlyMap<string, Base>;
   limits: ReloadLimits;
   /** What may spare the firewall a reload. */
-  amender?: Pick<Amender, 'amend' | 'reloaded'> | undefined;
+  amender?: Pick<Amender, 'prepare' | 'amend' | 'reloaded'> | undefined;
   /** Made permanent before its services have taken it, since they take long. */
   isKept?: true;
   signal: AbortSignal;
@@ -62,6 +62,8 @@ export type WritePath = {
   /** Per package what its state's `version` would be now; 'absent' when OpenWRT has none, 'refused' when it may not be read. */
   versions: Of<ReadonlyMap<string, string>>;
   read: Of<ReadonlyMap<string, PackageState>>;
+  /** The version of a package that OpenWRT has just written and that holds this; absent where `versions` costs as much as `read`. */
+  versionOf?: (content: UciPackage) => string;
   /** Why a delta cannot be written this way, and the sections that are too much; undefined when it can. */
   refuses: (delta: UciDelta, base: UciPackage) => { why: string; sections: string[] } | undefined;
   /** Absent where the login lacks a right for it. */

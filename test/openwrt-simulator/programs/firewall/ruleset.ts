@@ -18,6 +18,8 @@ export type NftStep = {
 
 export class Ruleset {
   #chains: ReadonlyMap<string, readonly Rule[]> | undefined;
+  /** Of the table itself. */
+  #handle = 1;
   #lastHandle = 0;
 
   get isLoaded(): boolean {
@@ -45,10 +47,11 @@ export class Ruleset {
     this.#chains = chains;
   }
 
-  /** `nft flush ruleset`, `nft delete table inet fw4`: handles begin anew in the next one. */
+  /** `nft flush ruleset`, `nft delete table inet fw4`: the next one is another table, in which handles begin anew. */
   flush(): void {
     this.#chains = undefined;
     this.#lastHandle = 0;
+    this.#handle += 1;
   }
 
   /** `nft delete rule` of those with that comment. */
@@ -85,7 +88,12 @@ export class Ruleset {
     const chains = [...this.#chains].map(
       ([name, rules]) => `\tchain ${name} {\n${rules.map(line).join('')}\t}\n`,
     );
-    return `table inet ${table} {\n${chains.join('\n')}}\n`;
+    const handle = handles ? ` # handle ${this.#handle}` : '';
+    return `table inet ${table} {${handle}\n${chains.join('\n')}}\n`;
+  }
+
+  get handle(): number {
+    return this.#handle;
   }
 
   #rule(text: string): Rule {

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { namedSection } from '#shared/compile/testing.ts';
+import { formatPackage } from '#shared/uci/format.ts';
+import type { UciPackage } from '#shared/uci/model.ts';
+import { parsePackage } from '#shared/uci/parse.ts';
+import { foreseen } from './foreseen.ts';
+
+const versionOf = formatPackage;
+const read = parsePackage(
+  'firewall',
+  "config zone\n\toption name 'lan'\n\nconfig rule 'a'\n\nconfig zone\n",
+);
+const [lan, a, wan] = read.sections;
+const of = (...sections: (UciPackage['sections'][number] | undefined)[]): UciPackage => ({
+  name: 'firewall',
+  sections: sections.flatMap((section) => section ?? []),
+});
+
+it.each<[string, UciPackage]>([
+  ['a section that comes last', of(lan, a, wan, namedSection('rule', 'b', { proto: ['tcp'] }))],
+  ['one less before an anonymous one, which has another name then', of(lan, wan)],
+  ['an option that is empty', of(lan, namedSection('rule', 'a', { proto: [], name: '' }), wan)],
+])('a package is foreseen as it will be read: %s', (_what, wanted) => {
+  const state = foreseen({ versionOf }, wanted);
+  expect(state?.content).toEqual(parsePackage('firewall', state?.version ?? ''));
+});
+
+it('what we do not write, and what has no version of its text, has to be read', () => {
+  const odd = of(namedSection('rule', 'a', { name: 'a\0' }));
+  expect(foreseen({ versionOf }, odd)).toBeUndefined();
+  expect(foreseen({}, of(lan))).toBeUndefined();
+});
