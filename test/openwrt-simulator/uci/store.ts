@@ -43,6 +43,11 @@ export type UciStoreOptions = {
 
 export class UciStore {
   readonly configDirectory: string;
+  /**
+   * Space of the device: how much of a file can be written. libuci does not look whether it could, and puts what there is of it in place of
+   * the package; rpcd answers 0 (measured with /etc/config on a full tmpfs: an empty file).
+   */
+  freeBytes = Infinity;
   readonly #onWrite: UciStoreOptions['onWrite'];
   #temporary = 0;
 
@@ -127,7 +132,8 @@ export class UciStore {
    * Puts a whole file in place of the package, atomically; mode and symbolic links stay. A file that is a mount cannot be
    * replaced: then nothing happens, and as on a device there is no error.
    */
-  replace(name: string, text: string, by: Cause): void {
+  replace(name: string, whole: string, by: Cause): void {
+    const text = whole.slice(0, this.freeBytes);
     const path = this.path(name);
     const before = this.text(name);
     this.#temporary += 1;

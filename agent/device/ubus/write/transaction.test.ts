@@ -126,11 +126,22 @@ describe('the firewall is not reloaded, nor is the change made permanent,', () =
   it.each<[string, UciPackage | 'absent']>([
     ['when its zones are gone', without('zone')],
     ['when its defaults are gone', without('defaults')],
-    ['when nothing is left of it', { name: 'firewall', sections: [] }],
     ['when the package is gone', 'absent'],
   ])('%s', async (_what, found) => {
     await expect(run({ found })).rejects.toBeInstanceOf(OpenwrtError);
     expect(steps).toEqual(['write', 'read']);
+  });
+
+  it('when nothing is left of it, which is undone at once', async () => {
+    const found = { name: 'firewall', sections: [] };
+    await expect(run({ found })).rejects.toThrow('no space left in its /etc/config');
+    expect(steps).toEqual(['write', 'read', 'undo']);
+  });
+
+  it('when somebody else has emptied it, and nothing was written', async () => {
+    const found = { name: 'firewall', sections: [] };
+    await expect(run({ delta: nothing, found })).rejects.toBeInstanceOf(OpenwrtError);
+    expect(steps).toEqual(['read']);
   });
 });
 

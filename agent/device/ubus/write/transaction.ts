@@ -203,12 +203,24 @@ const findLost = async (
   for (const delta of transaction.deltas) {
     const { package: name } = delta;
     const observed = written.get(name)?.content ?? { name, sections: [] };
-    const expected = applyDelta(baseOf(transaction, delta), delta);
+    const base = baseOf(transaction, delta);
+    const expected = applyDelta(base, delta);
+    const othersAreThere = othersEqual(path, observed, expected, delta);
+    if (!isEmptyDelta(delta) && isCutShort(observed, expected, base, othersAreThere)) {
+      await path.undo(
+        transaction,
+        new Map([...written].map(([each, { version }]) => [each, version])),
+      );
+      throw new OpenwrtBlockedError(
+        `change ${name}`,
+        'OpenWRT has written only a part of the file: there may be no space left in its /etc/config',
+      );
+    }
     const problem = whyNotReload(observed, expected.sections.some(isZone));
     if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
     const lost = sectionsDiffering(observed, expected, delta);
     if (lost.length === 0) continue;
-    if (othersEqual(path, observed, expected, delta))
+    if (othersAreThere)
       return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
     // Undone, theirs would be lost.
     await path.keep(transaction);
@@ -216,6 +228,32 @@ const findLost = async (
   }
   return undefined;
 };
+
+/**
+ * libuci does not look whether it could write the file, and puts what there is of it in place of the package, without a word: an empty one
+ * where no space is left (measured). Kept, others' sections would be lost for good.
+ */
+const isCutShort = (
+  observed: UciPackage,
+  expected: UciPackage,
+  base: UciPackage,
+  othersAreThere: boolean,
+): boolean => {
+  const [found, wanted] = [observed.sections, expected.sections];
+  if (found.length === 0) return wanted.length > 0 && base.sections.length > 0;
+  return (
+    !othersAreThere &&
+    found.length < wanted.length &&
+    found.at(-1)?.type === wanted[found.length - 1]?.type &&
+    found.slice(0, -1).every((section, at) => {
+      const there = wanted[at];
+      return there !== undefined && sectionsEqual(nameless(section), nameless(there));
+    })
+  );
+};
+
+const nameless = (section: UciSection): UciSection =>
+  section.anonymous ? { ...section, name: '' } : section;
 
 const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage =>
   bases.get(name)?.content ?? { name, sections: [] };
@@ -258,9 +296,7 @@ const othersEqual = (
 ): boolean => {
   const names = new Set([...namesIn(delta), ...inPassing]);
   const of = ({ sections }: UciPackage): UciSection[] =>
-    sections
-      .filter(({ name, anonymous }) => anonymous || !names.has(name))
-      .map((section) => (section.anonymous ? { ...section, name: '' } : section));
+    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
   const wanted = of(expected);
   const found = of(observed);
   return (
