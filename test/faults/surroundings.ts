@@ -41,7 +41,8 @@ export const createSurroundings = async (
   const flagsOf = { agent: flags === 'image' ? imageFlags() : [], coordinator: [] };
   const all = images();
   const within = (image: string, side: Side): Record<string, ImageProcess> => {
-    const { command: [node = '', ...rest] = [], env, ...more } = all[image] ?? { command: [] };
+    const { command, env, ...more } = all[image] ?? { command: [] };
+    const [node = '', ...rest] = command;
     return {
       [image]: {
         ...more,

@@ -93,6 +93,8 @@ const compacted: Row['run'] = async ({ cluster, surroundings }) => {
 };
 
 const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
+/** The judge's watch breaks, and lists again half a second later. */
+const JUDGE_LISTS_MS = 3_000;
 
 /**
  * What was written since the snapshot is forgotten, and the numbers of versions go back, as with a restored copy of the disk. Kubernetes has
@@ -121,6 +123,7 @@ const restored: Row['run'] = async (world) => {
   await untilServing(cluster);
   const clients = [...(await world.targets('agent')), ...(await world.targets('coordinator'))];
   await Promise.all(clients.map((target) => cluster.killContainer(target, 'SIGKILL')));
+  await sleep(JUDGE_LISTS_MS);
   judge.violations();
 };
 

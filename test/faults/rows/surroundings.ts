@@ -26,9 +26,9 @@ const clockJumps =
 /** Of the agent's emptyDir, as it lies on this machine. */
 const stateFolder = ({ cluster }: World, { namespace, pod }: Target): string => {
   const volumes = path.join(cluster.podDirectory(namespace, pod), 'volumes');
-  const [found] = readdirSync(volumes)
+  const found = readdirSync(volumes)
     .map((name) => path.join(volumes, name))
-    .filter((folder) => statSync(path.join(folder, LEDGER), { throwIfNoEntry: false }));
+    .find((folder) => statSync(path.join(folder, LEDGER), { throwIfNoEntry: false }));
   if (found === undefined) throw new Error(`${pod} has no ${LEDGER} in ${volumes}`);
   return found;
 };
