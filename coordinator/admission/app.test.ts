@@ -22,7 +22,7 @@ const setUp = (webhook: Webhook) => {
       body,
       headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
     });
-  return { post, results };
+  return { app, post, results };
 };
 
 const review = (): string =>
@@ -101,6 +101,19 @@ describe('the webhooks over HTTP', () => {
   ])('refuse %s', async (_, body, status) => {
     const { post } = setUp(() => ({ allowed: true, warnings: [] }));
     expect((await post(body)).status).toBe(status);
+  });
+
+  it('count what comes without saying how much it is', async () => {
+    const { app } = setUp(() => ({ allowed: true, warnings: [] }));
+    const send = (text: string): Response | Promise<Response> =>
+      app.request(`/admission/rules/${TOKEN}`, {
+        method: 'POST',
+        body: new Blob([text]).stream(),
+        headers: { 'transfer-encoding': 'chunked' },
+        duplex: 'half',
+      });
+    expect((await send('x'.repeat(5 * 1_048_576))).status).toBe(413);
+    expect((await send(review())).status).toBe(200);
   });
 
   it('handle requests of the namespaces in turn, however many one of them has', async () => {

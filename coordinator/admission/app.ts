@@ -66,12 +66,20 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       leave();
     }
   };
+  const limitStream = bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge });
+  /** Node reads no more than a request says that it has; to count what comes, the body must first be made a stream, which costs more than to parse it. */
+  const limited: MiddlewareHandler = async (context, next) => {
+    const length = context.req.header('content-length');
+    if (length === undefined || context.req.header('transfer-encoding') !== undefined)
+      return limitStream(context, next);
+    return Number(length) > MAX_REVIEW_BYTES ? tooLarge(context) : next();
+  };
   for (const [name, webhook] of Object.entries(deps.webhooks))
     app.post(
       `${ADMISSION_PATH}${name}/:token`,
       strangersOut,
       oneAfterTheOther,
-      bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge }),
+      limited,
       (context) => answer(context, { ...deps, work, name, webhook }),
     );
   app.notFound((context) => {
