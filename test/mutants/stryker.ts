@@ -20,7 +20,7 @@ const TARGET = 90;
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   'coordinator/verdict': ['coordinator/verdict'],
   'shared/uci': ['shared/uci'],
-  'shared/compile': ['shared/compile'],
+  'shared/compile': ['shared/compile', 'test/golden'],
   'agent/reconcile': ['agent/reconcile'],
 };
 
