@@ -215,6 +215,8 @@ export const controlPlane: readonly Row[] = [
     holds: '',
     boundMs: 90_000,
     takesSeconds: 90,
+    // Its judgement of what comes after is not settled: the table says what did not hold.
+    isLong: true,
     leavesRuins: true,
     run: restored,
   },
