@@ -157,6 +157,7 @@ export const controlPlane: readonly Row[] = [
     holds: '',
     boundMs: 60_000,
     takesSeconds: 60,
+    isLong: true,
     run: away(30_000),
   },
   {
