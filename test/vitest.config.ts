@@ -138,9 +138,7 @@ export default defineConfig({
         project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
       ),
       // Half an hour: `npm run test:soak`.
-      inOneRow(
-        project('soak', ['test/faults/soak.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
-      ),
+      inOneRow(project('soak', ['test/faults/soak.test.ts'], 180_000, { globalSetup: [PROGRAMS] })),
       // On one node: first the one lane, then the other.
       inParallel(
         project('e2e-node', ['test/{e2e,e2e-node}/*.test.ts'], 400_000, {

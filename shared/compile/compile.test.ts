@@ -5,6 +5,7 @@ import { compile } from './compile.ts';
 import { revisionOf } from './revision.ts';
 import { ASSUMED, type IpsecService } from '../resources/capabilities.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
+import type { RuleObject } from '../kube/objects.ts';
 import type { CompileInput, Verdict } from './types.ts';
 
 const lan = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' });
@@ -185,7 +186,46 @@ describe('compile', () => {
 
   it('waits where OpenWRT lacks the package', () => {
     const [verdict] = compile(inputOf([lan], { observed: new Map() })).verdicts;
-    expect(verdict).toMatchObject({ verdict: 'pending', reason: 'WaitingForPackage' });
+    expect(verdict).toMatchObject({
+      verdict: 'pending',
+      reason: 'WaitingForPackage',
+      message: 'OpenWRT has no /etc/config/firewall; install the package that it belongs to',
+    });
+  });
+
+  it('says that a pod without networks has none', () => {
+    const [verdict] = compile(inputOf([lan], { networks: new Map() })).verdicts;
+    expect(verdict?.message).toBe(
+      'spec.network[0]: the CNF pod has no network ovn-net1; it has: none',
+    );
+  });
+
+  it('names why what a rule refers to is not in force', () => {
+    const broken = ruleOf('FirewallZone', 'lan1', { network: ['nowhere'] });
+    expect(compile(inputOf([reject, broken])).verdicts[0]?.message).toBe(
+      'spec.src: waits for FirewallZone lan1, which is not in force (UnknownNetwork)',
+    );
+    const waiting = ruleOf('Mwan3Policy', 'p', { members: [] });
+    const chained = [ruleOf('Mwan3Rule', 'r', { policy: 'p' }), waiting];
+    expect(compile(inputOf(chained)).verdicts[0]?.message).toMatch(/Mwan3Policy p, which is not/);
+  });
+
+  it('touches nothing of a rule that is withheld, and says why', () => {
+    const why = { reason: 'LostConnectivity', message: 'cut off' } as const;
+    const withheld = new Map([[lan.metadata.uid, why]]);
+    const { desired, verdicts } = compile(inputOf([lan, reject], { withheld }));
+    expect(desired.get('firewall')).toEqual([]);
+    expect(verdicts.map(summary)).toMatchObject([
+      { verdict: 'pending', ...why, sections: [] },
+      { verdict: 'pending', reason: 'WaitingForReference' },
+    ]);
+  });
+
+  it('says nothing more of a rule that is removed', () => {
+    const going = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'] }, DELETING);
+    expect(compile(inputOf([going])).verdicts.map(summary)).toEqual([
+      { verdict: 'unwanted', reason: 'Removing', message: '', sections: [] },
+    ]);
   });
 
   it('leaves out what OpenWRT has refused, until it changes', () => {
@@ -209,6 +249,43 @@ describe('compile', () => {
         sections: [],
       },
       { verdict: 'wanted', reason: 'Applying', message: '', sections: ['sdewan_rule_a_b'] },
+    ]);
+  });
+
+  it.each([
+    ['in the order of the input', (one: RuleObject, other: RuleObject) => [one, other]],
+    ['in the other order', (one: RuleObject, other: RuleObject) => [other, one]],
+  ])('of one age to what others refer to, then to the first by name, %s', (_order, given) => {
+    const policy = ruleOf('Mwan3Policy', 'same', {
+      members: [{ network: 'ovn-net1', weight: 1, metric: 1 }],
+    });
+    const rule = ruleOf('Mwan3Rule', 'same', { policy: 'same' });
+    const ofKinds = compile(inputOf(given(rule, policy))).verdicts;
+    expect(
+      ofKinds.filter(({ reason }) => reason === 'NameConflict').map(({ rule: { kind } }) => kind),
+    ).toEqual(['Mwan3Rule']);
+    const dash = ruleOf('FirewallRule', 'a-b', {});
+    const dot = ruleOf('FirewallRule', 'a.b', {});
+    const ofNames = compile(inputOf(given(dot, dash))).verdicts;
+    expect(
+      ofNames
+        .filter(({ reason }) => reason === 'NameConflict')
+        .map(({ rule: { metadata } }) => metadata.name),
+    ).toEqual(['a.b']);
+  });
+
+  it("gives no rule the name of a section that is an administrator's", () => {
+    const sections = [namedSection('policy', 'balance')];
+    const observed = new Map([['mwan3', { name: 'mwan3', sections }]]);
+    const rule = ruleOf('Mwan3Rule', 'balance', { policy: 'balance' });
+    expect(compile(inputOf([rule], { observed })).verdicts.map(summary)).toEqual([
+      {
+        verdict: 'failed',
+        reason: 'NameTaken',
+        message:
+          'metadata.name: OpenWRT already has a section of type policy with that name in package mwan3, which the agent did not make (section balance)',
+        sections: [],
+      },
     ]);
   });
 });

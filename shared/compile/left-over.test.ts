@@ -38,6 +38,14 @@ const cases: Record<string, Case> = {
     sections: [forwarding, forwarding],
     names: ['lan-wan'],
   },
+  'in the order of their names': {
+    package: 'firewall',
+    sections: [
+      anonymous('forwarding', { name: 'wan-lan', src: 'wan', dest: 'lan' }),
+      anonymous('forwarding', { name: 'lan-wan', src: 'lan', dest: 'wan' }),
+    ],
+    names: ['lan-wan', 'wan-lan'],
+  },
   'no forwarding without a name': {
     package: 'firewall',
     sections: [anonymous('forwarding', { src: 'lan', dest: 'wan' })],

@@ -33,6 +33,9 @@ it("somebody else's sections are found by section and by the rule that they act 
     ['Mwan3Policy/balance', balance],
   ]);
   expect([...sections.values()]).not.toContain(own);
+  // No kind names sections of another package.
+  const elsewhere = new Map([['dhcp', { name: 'dhcp', sections: [wan, balance] }]]);
+  expect(othersOf(elsewhere, new Set(), kinds).named.size).toBe(0);
   const ours = othersOf(observed, new Set(['mwan3.balance', 'firewall.cfg02']), kinds);
   expect(ours.sections.size + ours.named.size).toBe(0);
 });

@@ -48,6 +48,7 @@ describe('the revision of a rule', () => {
   it('is a SHA-256 that agent and coordinator agree on over versions', () => {
     expect(revision(undefined)).toBe(revision({}));
     expect(revision({})).toBe('bb4df2f5d3f186e5b65b0d99f1f9b14fa656d2ad2b443a1b3e9e06d630d442fd');
+    expect(usual).toBe('5457565aec9361d8333043d351e3829e4110ea911dd365041864df47317f106f');
   });
 });
 
