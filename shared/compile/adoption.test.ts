@@ -148,6 +148,23 @@ describe('adoption', () => {
       },
       expected: {},
     },
+    'that was begun with doubles takes no more of them': {
+      rules: [rule('a')],
+      there: [madeRule('a'), madeRule('a'), madeRule('a')],
+      state: {
+        ledger: new Map([
+          ['firewall.sdewan_rule_a', 'FirewallRule'],
+          ['firewall.sdewan_rule_a__2', 'FirewallRule'],
+        ]),
+        begun: new Set(['firewall.sdewan_rule_a', 'firewall.sdewan_rule_a__2']),
+      },
+      expected: { remove: ['sdewan_rule_a__2'] },
+    },
+    'is not of a section whose name only UCI takes for the same': {
+      rules: [rule('a-b')],
+      there: [madeRule('a.b')],
+      expected: { append: ['sdewan_rule_a_b'] },
+    },
     'leaves what cannot be put into force as it is': {
       rules: [rule('a', { target: 'nonsense' }), rule('b', { src: 'nowhere', target: 'DROP' })],
       there: [madeRule('a'), madeRule('b'), namedSection('rule', 'sdewan_rule_old')],
@@ -178,6 +195,28 @@ describe('adoption', () => {
     expect(takeovers.map(({ name, uid }) => [name, uid])).toEqual([
       ['sdewan_rule_a', 'FirewallRule-a'],
       ['sdewan_dnat_a', 'FirewallDNAT-a'],
+    ]);
+  });
+
+  it('that was begun is for the CR, if it is there, and for none if it is not', () => {
+    const keys = ['firewall.sdewan_rule_a', 'firewall.sdewan_rule_b'];
+    const state = {
+      ledger: new Map(keys.map((key) => [key, 'FirewallRule'])),
+      begun: new Set(keys),
+    };
+    const there = firewallOf(madeRule('a'), madeRule('b'));
+    const { takeovers } = planOf([rule('a', {}, {})], there, state);
+    expect(takeovers.map(({ name, uid }) => [name, uid])).toEqual([
+      ['sdewan_rule_a', 'FirewallRule-a'],
+      ['sdewan_rule_b', undefined],
+    ]);
+  });
+
+  it('gives a section that two CRs could have to the older one', () => {
+    const older = rule('a.b', {}, { ...ICN, creationTimestamp: '2025-01-01T00:00:00Z' });
+    const { takeovers } = planOf([rule('a-b'), older], firewallOf(madeRule('a_b')));
+    expect(takeovers.map(({ name, uid }) => [name, uid])).toEqual([
+      ['sdewan_rule_a_b', 'FirewallRule-a.b'],
     ]);
   });
 
