@@ -252,6 +252,18 @@ describe('compile', () => {
     ]);
   });
 
+  it('gives it to the older one also where the younger one comes first by its order', () => {
+    const older = ruleOf('FirewallRule', 'a.b', {}, { creationTimestamp: '2025-01-01T00:00:00Z' });
+    const annotations = { [ORDER_ANNOTATION]: '-1' };
+    const { verdicts } = compile(
+      inputOf([ruleOf('FirewallRule', 'a-b', {}, { annotations }), older]),
+    );
+    expect(verdicts.map(({ reason }) => reason)).toEqual(['NameConflict', 'Applying']);
+    const policy = ruleOf('Mwan3Policy', 'same', {}, { annotations: { [ORDER_ANNOTATION]: '1' } });
+    const users = compile(inputOf([ruleOf('Mwan3Rule', 'same', {}), policy])).verdicts;
+    expect(users[0]?.reason).toBe('NameConflict');
+  });
+
   it.each([
     ['in the order of the input', (one: RuleObject, other: RuleObject) => [one, other]],
     ['in the other order', (one: RuleObject, other: RuleObject) => [other, one]],
