@@ -22,8 +22,9 @@ export const readJournal = async (
     { ...target, container: 'sdewan' },
     '/simulator/journal.jsonl',
   );
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => entrySchema.parse(JSON.parse(line)));
+  return entriesIn(text.split('\n'));
 };
+
+/** Of whole lines of a journal. @throws Error where one is none */
+export const entriesIn = (lines: readonly string[]): JournalEntry[] =>
+  lines.filter((line) => line !== '').map((line) => entrySchema.parse(JSON.parse(line)));

@@ -13,7 +13,7 @@ import {
 import { checked, type UbusSession } from '../ubus/client/session.ts';
 import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
-import { writeFile } from '../ubus/write/staging.ts';
+import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/staging.ts';
 import { EXCERPT_FILES, KERNEL_FILE, STEPS_FILE, VERBS, type Verb } from './helper.ts';
 
 export const KERNEL_RIGHTS: Grants = {
@@ -54,15 +54,11 @@ export const runVerbOn = async (
   verb: Verb,
   signal: AbortSignal,
 ): Promise<Told> => {
-  const writes = Object.entries(texts).map(([path, data]): UbusCall => ({
-    object: 'file',
-    method: 'write',
-    args: { path, data, append: false, mode: OWNER_ONLY },
-  }));
+  const files = Object.entries(texts).map(([path, text]) => ({ path, text, mode: OWNER_ONLY }));
+  const writes = files.map((file) => writeCall(file));
   const calls = [...writes, callOf(verb)];
-  if (Buffer.byteLength(JSON.stringify(calls)) > MOST_AT_ONCE) {
-    for (const [path, text] of Object.entries(texts))
-      await writeFile(session, { path, text, mode: OWNER_ONLY }, signal);
+  if (Buffer.byteLength(JSON.stringify(calls)) > PART_BYTES) {
+    for (const file of files) await writeFile(session, file, signal);
     return runVerb(session, verb, signal);
   }
   const answers = await session.attempt(calls, { signal, timeoutMs: TIMEOUT_MS });
@@ -70,10 +66,6 @@ export const runVerbOn = async (
   for (const [at, call] of writes.entries()) checked(call, answers[at], z.unknown());
   return toldBy(verb, answers[writes.length]);
 };
-
-const OWNER_ONLY = 0o600;
-/** Bytes as JSON; the rest of uhttpd's 64 KiB is for the envelopes of the few calls. */
-const MOST_AT_ONCE = 49_152;
 
 const callOf = (verb: Verb): UbusCall => ({
   object: 'file',

@@ -15,9 +15,8 @@ import {
   type UbusCall,
 } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/client/session.ts';
-import { writeFile } from '../ubus/write/staging.ts';
+import { OWNER_ONLY, writeFile } from '../ubus/write/staging.ts';
 
-const OWNER_ONLY = 0o600;
 /** Requests and answers have limits, and a CNF can have a thousand tunnels. */
 const CALLS_PER_REQUEST = 50;
 

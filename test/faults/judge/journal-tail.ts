@@ -3,19 +3,8 @@
  * that what was written last is read although its folder has gone since.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
-import * as z from 'zod';
 import type { JournalEntry } from '../../judge/in-force.ts';
-
-const entrySchema = z.object({
-  seq: z.number(),
-  ms: z.number(),
-  event: z.string(),
-  package: z.string().optional(),
-  text: z.string().optional(),
-  service: z.string().optional(),
-  ok: z.boolean().optional(),
-  by: z.object({ call: z.string() }).optional(),
-});
+import { entriesIn } from '../../stack/journal.ts';
 
 const CHUNK = 1_048_576;
 
@@ -37,7 +26,7 @@ export const tailJournal = (path: string): JournalTail => {
     const lines = (rest + Buffer.concat(parts).toString('utf8')).split('\n');
     // The last line may be half there; a character is not, since the simulator appends whole lines.
     rest = lines.pop() ?? '';
-    return lines.filter((line) => line !== '').map((line) => entrySchema.parse(JSON.parse(line)));
+    return entriesIn(lines);
   };
   const close = (): void => {
     if (file) closeSync(file.descriptor);

@@ -1,6 +1,7 @@
 /** An OpenWRT that is slow, silent, wrong or gone: the simulator's faults, on each device at once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Status } from '../../openwrt-simulator/rpcd/bus.ts';
 import type { Row } from '../row.ts';
 import { control } from '../world.ts';
 
@@ -15,6 +16,10 @@ const misbehaves =
     await sleep(ms);
     await all('DELETE', 'faults');
   };
+
+/** Each call of these methods is answered with this status of ubus, and not done. */
+const answered = (status: Status, object: string, ...methods: readonly string[]): Fault[] =>
+  methods.map((method) => ({ object, method, action: { kind: 'status', status } }));
 
 const repeated =
   (route: string, times: number): Row['run'] =>
@@ -51,12 +56,8 @@ export const openwrt: readonly Row[] = [
     takesSeconds: 30,
     run: misbehaves(
       8_000,
-      ...['apply', 'commit', 'confirm'].map((method): Fault => ({
-        object: 'uci',
-        method,
-        action: { kind: 'status', status: 0 },
-      })),
-      { object: 'file', method: 'exec', action: { kind: 'status', status: 0 } },
+      ...answered(0, 'uci', 'apply', 'commit', 'confirm'),
+      ...answered(0, 'file', 'exec'),
     ),
   },
   {
@@ -81,11 +82,9 @@ export const openwrt: readonly Row[] = [
     holds: '',
     boundMs: 60_000,
     takesSeconds: 45,
-    run: misbehaves(
-      8_000,
-      { object: 'session', method: 'login', action: { kind: 'status', status: 6 } },
-      { action: { kind: 'error', error: 'access' } },
-    ),
+    run: misbehaves(8_000, ...answered(6, 'session', 'login'), {
+      action: { kind: 'error', error: 'access' },
+    }),
   },
   {
     id: 'openwrt-full',
@@ -95,12 +94,8 @@ export const openwrt: readonly Row[] = [
     takesSeconds: 30,
     run: misbehaves(
       8_000,
-      ...['add', 'set', 'delete', 'apply', 'commit'].map((method): Fault => ({
-        object: 'uci',
-        method,
-        action: { kind: 'status', status: 9 },
-      })),
-      { object: 'file', method: 'write', action: { kind: 'status', status: 9 } },
+      ...answered(9, 'uci', 'add', 'set', 'delete', 'apply', 'commit'),
+      ...answered(9, 'file', 'write'),
     ),
   },
   {

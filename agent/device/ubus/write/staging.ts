@@ -18,11 +18,11 @@ import { md5sOf } from '../read/packages.ts';
 import type { UbusSession } from '../client/session.ts';
 import type { Base } from './write-path.ts';
 
-/** Text of one `file.write` as JSON; the rest of the 64 KiB body is for the envelope. */
-const PART_BYTES = 49_152;
+/** Text of one `file.write` as JSON, or of few calls; the rest of the 64 KiB body is for the envelope. */
+export const PART_BYTES = 49_152;
 /** Replaced by the delta file before anything is applied; only makes rpcd create the folder. */
 export const SEED_SECTION = 'sdewan_seed';
-const OWNER_ONLY = 0o600;
+export const OWNER_ONLY = 0o600;
 export const UCI_PATHS = ['/sbin/uci', '/usr/bin/uci', '/usr/sbin/uci'];
 /** Where rpcd keeps what a session has staged for a package. */
 export const stagingFileOf = ({ id }: Pick<UbusSession, 'id'>, name: string): string =>
@@ -171,7 +171,7 @@ export const applyStaged = async (
 const isRefusal = (error: unknown): boolean =>
   error instanceof UbusError && error.code === UBUS_STATUS.permissionDenied;
 
-type FileToWrite = { path: string; text: string; mode?: number };
+type FileToWrite = { path: string; text: string; mode?: number | undefined };
 
 /** Not at once: whoever reads it meanwhile may find a beginning. @throws OpenwrtError */
 export const writeFile = async (
@@ -180,10 +180,20 @@ export const writeFile = async (
   signal: AbortSignal,
 ): Promise<void> => {
   for (const [at, data] of splitForJson(text, PART_BYTES).entries()) {
-    const args = { path, data, append: at > 0, ...(mode !== undefined && { mode }) };
-    await session.call({ object: 'file', method: 'write', args }, nothing, { signal });
+    const call = writeCall({ path, text: data, mode }, { append: at > 0 });
+    await session.call(call, nothing, { signal });
   }
 };
+
+/** One `file.write` of a text that is short enough for one. */
+export const writeCall = (
+  { path, text, mode }: FileToWrite,
+  { append } = { append: false },
+): UbusCall => ({
+  object: 'file',
+  method: 'write',
+  args: { path, data: text, append, ...(mode !== undefined && { mode }) },
+});
 
 /** Parts that are at most `maxBytes` long as JSON, cut between characters; at least one. */
 export const splitForJson = (text: string, maxBytes: number = MAX_BODY_BYTES): string[] => {
