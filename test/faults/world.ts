@@ -56,9 +56,8 @@ export const startWorld = async (
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('faults');
   const judge = await createJudge(cluster, { namespace, cnfs: CNFS, vocabulary });
-  await Promise.all(
-    CNFS.map((cnf) => createCnf(cluster, { namespace, ...cnf, reloadMs: RELOAD_MS })),
-  );
+  // One after the other: they share what they need in the namespace, and of two `kubectl apply` at once one finds it there already.
+  for (const cnf of CNFS) await createCnf(cluster, { namespace, ...cnf, reloadMs: RELOAD_MS });
   const purposes = CNFS.map(({ purpose }) => purpose);
   return {
     cluster,
