@@ -23,6 +23,8 @@ export type Pod = {
   name: string;
   purpose: string;
   uid: string;
+  /** On the time of the walk. */
+  createdAt: number;
   device: Device;
   agent: () => Process;
   isAgentUp: () => boolean;
@@ -78,6 +80,7 @@ export const startPod = (options: PodOptions): Pod => {
     agent: { startedAt: undefined, restarts: 0 } as Run,
     openwrt: { startedAt: undefined, restarts: 0 } as Run,
   };
+  /** Its container runs, whether or not its rpcd answers. */
   let openwrtUpSince = Infinity;
   let lastPost = '';
   let postedAt = 0;
@@ -95,7 +98,7 @@ export const startPod = (options: PodOptions): Pod => {
       phase: 'Running',
       conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
       initContainerStatuses: [containerOf(AGENT_CONTAINER, runs.agent, process.isAlive())],
-      containerStatuses: [containerOf('openwrt', runs.openwrt, device.isUp)],
+      containerStatuses: [containerOf('openwrt', runs.openwrt, openwrtUpSince < Infinity)],
     };
   };
 
@@ -164,6 +167,7 @@ export const startPod = (options: PodOptions): Pod => {
     name,
     purpose,
     uid,
+    createdAt: time.monotonic(),
     device,
     agent: () => process,
     isAgentUp: () => process.isAlive(),

@@ -57,6 +57,8 @@ const resourceOf = ({ plural }: Word): string => `${RULE_GROUP}/${plural}`;
 const RULES = new Map(WORDS.map((word) => [`${resourceOf(word)} ${word.name}`, word]));
 /** From a change of an OpenWRT until no status may show the earlier state any more: a look, a report under way, and the write of the status. */
 const FRESH_MS = 6_000;
+/** A coordinator may learn of a pod so late: watches are slow by 3 s at most, and a status may be on its way. */
+const NEW_POD_MS = 3_500;
 const REPORT_TIMEOUT_MS = 10_000;
 const LONGEST_DELAY_MS = 2_000;
 
@@ -117,9 +119,10 @@ export const createWorld = (random: () => number): World => {
 
   /** In sync is newly written: each pod had it just now. */
   const judgeInSync = (word: Word, rule: Stored, generation: number | undefined): void => {
-    const live = livePods().filter(({ name, purpose }) => {
+    const live = livePods().filter(({ name, purpose, createdAt }) => {
       const isTerminating = server.get(PODS, name)?.metadata.deletionTimestamp !== undefined;
-      return purpose === purposeOf(rule) && !isTerminating;
+      const isNew = time.monotonic() - createdAt < NEW_POD_MS;
+      return purpose === purposeOf(rule) && !isTerminating && !isNew;
     });
     for (const pod of live)
       for (const section of variantOf(word, rule, generation) ?? []) {
