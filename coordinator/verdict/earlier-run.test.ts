@@ -132,6 +132,8 @@ it('in any order and however late the kubelet posts: no run confirms for a later
       const deleted = rule({ deletedAt: NOW - 60_000 });
       const { since: _since, ...removed } = word({ state: 'Removed', reason: 'Removed' });
       let reports = new Reports({ silentAfterMs: 60_000 });
+      // An agent that is told that a later start of it has reported begins a new boot (agent/report/publish.ts).
+      const boots = runs.map((_, run) => `boot-000${run}`);
       let posted = -1;
       let reported = -1;
       let isRemovable = false;
@@ -143,7 +145,7 @@ it('in any order and however late the kubelet posts: no run confirms for a later
           const { outcome } = reports.accept(
             'uid-a',
             sentReport({
-              bootId: `boot-000${run}`,
+              bootId: boots[run]!,
               sequence,
               rules: [removed],
               version: 2,
@@ -151,7 +153,8 @@ it('in any order and however late the kubelet posts: no run confirms for a later
             }),
             { monotonic: event.time, wall: event.time },
           );
-          if (outcome !== 'old-boot') reported = run;
+          if (outcome === 'old-boot') boots[run] += '-again';
+          else reported = run;
         }
         const seconds = posted < 0 ? undefined : Math.floor(runs[posted]!.stamp / 1_000) * 1_000;
         const pod = target('a', { agent: { state: 'started', startedAt: seconds } });
