@@ -11,8 +11,9 @@
  * - An agent that lives is never silent while each leader leads long enough to receive a report of it and to renew the Lease then, however
  *   long there was none between two: with heartbeats of 10 s and a backoff of 15 s at most that is 20 s. Leaders that all end before that
  *   do use up its time.
- * - An agent that is dead is silent when coordinators have led for 2 T: less than T the one that received its last report, and T those
- *   after that, each of which counts for as long as it knew the pods, and for `LAST_MS` at least.
+ * - An agent that is dead is silent when the one that received its last report has led for T since. When that one ends, the next do not
+ *   know, and it is silent again when they have led for T, each of which counts for as long as it knew the pods, and for `LAST_MS` at least.
+ *   Nothing is raised for it in between.
  */
 import * as z from 'zod';
 import type { Handover } from '#shared/kube/lease.ts';
