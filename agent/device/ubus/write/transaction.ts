@@ -31,18 +31,22 @@ export type TransactionResult =
 /** @throws OpenwrtError when the outcome is unknown, OpenwrtBlockedError when it is as before */
 export const runTransaction = async (
   path: WritePath,
-  transaction: Transaction,
+  asked: Transaction,
   { clock, times }: Timing,
 ): Promise<TransactionResult> => {
-  const { deltas } = transaction;
-  await assertUnchanged(path, transaction);
-  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, transaction);
+  const { deltas } = asked;
+  await assertUnchanged(path, asked);
+  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, asked);
   if (unwritable !== undefined) return unwritable;
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
   const begin = clock.monotonic();
+  const transaction = { ...asked, wanted: wantedBy(asked) };
   prepareFor(transaction, changes);
-  if (changes.length > 0) await path.write(transaction, changes);
-  const written = await readChanged(path, transaction, changes);
+  const writing = changes.length > 0 ? path.write(transaction, changes) : undefined;
+  // In the time that OpenWRT takes.
+  const foreseenStates = foreseenIn(path, transaction, changes);
+  await writing;
+  const written = await readChanged(path, transaction, foreseenStates);
   const lost = await findLost(path, transaction, written);
   if (lost !== undefined) return undo(path, transaction, lost, written);
   const keep = async (): Promise<void> => {
@@ -62,6 +66,17 @@ export const runTransaction = async (
   if (!isLate) await keep();
   return { outcome: 'done', states: written, warnings: reloaded };
 };
+
+/** `wanted`: the packages as the deltas make them. */
+type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
+
+const wantedBy = (transaction: Transaction): Planned['wanted'] =>
+  new Map(
+    transaction.deltas.map((delta) => [
+      delta.package,
+      applyDelta(baseOf(transaction, delta), delta),
+    ]),
+  );
 
 export type Timing = { clock: Pick<Clock, 'monotonic' | 'after'>; times: ReloadTimes };
 
@@ -132,12 +147,14 @@ const findTooMuch = (path: WritePath, { deltas, bases }: Transaction): Rejected 
 };
 
 /** What of the services' share can be done while the packages are written. */
-const prepareFor = (transaction: Transaction, changes: readonly UciDelta[]): void => {
-  const { session, bases, amender, signal } = transaction;
-  for (const delta of changes) {
-    const before = bases.get(delta.package);
-    const after = applyDelta(baseOf(transaction, delta), delta);
-    if (before !== undefined) amender?.prepare({ session, before, after, signal });
+const prepareFor = (
+  { session, bases, wanted, amender, signal }: Planned,
+  changes: readonly UciDelta[],
+): void => {
+  for (const { package: name } of changes) {
+    const before = bases.get(name);
+    const after = wanted.get(name);
+    if (before && after) amender?.prepare({ session, before, after, signal });
   }
 };
 
@@ -158,37 +175,40 @@ export const readBack = async (
   );
 };
 
-/** The same after changes. A package that is as they make it, by its version, is not transferred. */
-const readChanged = async (
-  path: Pick<WritePath, 'read' | 'versions' | 'versionOf'>,
-  transaction: Written,
+/** What packages will be that OpenWRT writes just as they are wanted. */
+const foreseenIn = (
+  path: Pick<WritePath, 'versionOf'>,
+  { bases, wanted }: Planned,
   changes: readonly UciDelta[],
+): ReadonlyMap<string, Base> =>
+  new Map(
+    changes.flatMap(({ package: name }): [string, Base][] => {
+      const content = bases.has(name) ? wanted.get(name) : undefined;
+      const state = content && foreseen(path, content);
+      return state === undefined ? [] : [[name, state]];
+    }),
+  );
+
+/** The same after changes. A package that is as foreseen, by its version, is not transferred. */
+const readChanged = async (
+  path: Pick<WritePath, 'read' | 'versions'>,
+  transaction: Written,
+  foreseenStates: ReadonlyMap<string, Base>,
 ): Promise<ReadonlyMap<string, Base>> => {
-  const asForeseen = await readForeseen(path, transaction, changes);
-  const rest = [...transaction.bases].filter(([name]) => !asForeseen.has(name));
+  const { session, bases, signal } = transaction;
+  const names = [...foreseenStates.keys()];
+  const versions = names.length > 0 ? await path.versions(session, names, signal) : new Map();
+  const asForeseen = new Map(
+    [...foreseenStates].filter(([name, { version }]) => versions.get(name) === version),
+  );
+  const rest = [...bases].filter(([name]) => !asForeseen.has(name));
   const read = await readBack(path, { ...transaction, bases: new Map(rest) });
   return new Map(
-    [...transaction.bases.keys()].flatMap((name): [string, Base][] => {
+    [...bases.keys()].flatMap((name): [string, Base][] => {
       const state = asForeseen.get(name) ?? read.get(name);
       return state === undefined ? [] : [[name, state]];
     }),
   );
-};
-
-const readForeseen = async (
-  path: Pick<WritePath, 'versions' | 'versionOf'>,
-  { session, bases, signal }: Written,
-  changes: readonly UciDelta[],
-): Promise<ReadonlyMap<string, Base>> => {
-  const wanted = changes.flatMap((delta): [string, Base][] => {
-    const base = bases.get(delta.package);
-    const state = base && foreseen(path, applyDelta(base.content, delta));
-    return state === undefined ? [] : [[delta.package, state]];
-  });
-  if (wanted.length === 0) return new Map();
-  const names = wanted.map(([name]) => name);
-  const versions = await path.versions(session, names, signal);
-  return new Map(wanted.filter(([name, { version }]) => versions.get(name) === version));
 };
 
 /**
@@ -197,14 +217,14 @@ const readForeseen = async (
  */
 const findLost = async (
   path: WritePath,
-  transaction: Transaction,
+  transaction: Planned,
   written: ReadonlyMap<string, Base>,
 ): Promise<Rejected | undefined> => {
   for (const delta of transaction.deltas) {
     const { package: name } = delta;
     const observed = written.get(name)?.content ?? { name, sections: [] };
     const base = baseOf(transaction, delta);
-    const expected = applyDelta(base, delta);
+    const expected = transaction.wanted.get(name) ?? base;
     const othersAreThere = othersEqual(path, observed, expected, delta);
     if (!isEmptyDelta(delta) && isCutShort(observed, expected, base, othersAreThere)) {
       await path.undo(
@@ -373,7 +393,7 @@ const rejected = (name: string, message: string, sections: readonly string[]): R
  */
 const undo = async (
   path: WritePath,
-  transaction: Transaction,
+  transaction: Planned,
   verdict: Rejected,
   written: ReadonlyMap<string, Base>,
 ): Promise<Rejected> => {
@@ -387,8 +407,8 @@ const undo = async (
   if (deltas.every(isEmptyDelta)) return result;
   const asWeLeftIt = deltas.flatMap((delta): [string, string][] => {
     const state = written.get(delta.package);
-    const expected = applyDelta(baseOf(transaction, delta), delta);
-    return state !== undefined && othersEqual(path, state.content, expected, delta)
+    const expected = transaction.wanted.get(delta.package);
+    return state && expected && othersEqual(path, state.content, expected, delta)
       ? [[delta.package, state.version]]
       : [];
   });
