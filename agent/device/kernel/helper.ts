@@ -26,6 +26,8 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH LC_ALL=C
 umask 077
 FOUND=${KERNEL_FILE}
+# A second name of fw4's file of state, so that its number is given to no other file. No file has names on two file systems.
+STATE=/var/run/sdewan-fw4.state
 
 prepare() {
 	folder=\${FOUND%/*}
@@ -71,13 +73,23 @@ restore_rule() {
 	ip "$family" rule add "$@" prio "$priority"
 }
 
-# What fw4 makes of /etc/config/firewall, or of the one in a folder.
+# What fw4 makes of /etc/config/firewall.
 made() {
-	FROM=$1 ACTION=print utpl -S -T -e '{%
-		let uci = require("uci"), cursor = uci.cursor, from = getenv("FROM");
-		if (from) uci.cursor = () => cursor(from, from + "/none");
-		include("/usr/share/firewall4/main.uc");
-	%}'
+	ACTION=print utpl -S /usr/share/firewall4/main.uc
+}
+
+# The same of both excerpts, beside each. One program does it, since most of its time goes by until fw4 is loaded. Of excerpts fw4 is not told which
+# flowtables there are, for which nft would read all rules: a package that asks for one is always reloaded.
+made_of_excerpts() {
+	FOLDER=$folder ACTION=print utpl -S -T -e '{%
+		let uci = require("uci"), fs = require("fs"), cursor = uci.cursor;
+		fs.popen = () => ({ read: () => "{}", close: () => null });
+		for (let view in [ "before", "after" ]) {
+			let from = getenv("FOLDER") + "/" + view;
+			uci.cursor = () => cursor(from, from + "/none");
+			fs.writefile(from + "/made", render("/usr/share/firewall4/main.uc"));
+		}
+	%}' 2>"$folder/said"
 }
 
 # The same as a table of another name, which no packet comes to: nft prints it in the words in which it prints what is loaded.
@@ -89,6 +101,15 @@ as_table() {
 
 listed() {
 	nft -a -s -t list table inet "$1"
+}
+
+# Which table is loaded now. Each load of fw4 replaces its file of state, under this lock, so that the file is the same one as long as the
+# table is; that spares nft, which would read all rules to list the tables, when the change has to be quick.
+name_table() {
+	exec 9>/var/run/fw4.lock
+	flock -x 9
+	ln -f /var/run/fw4.state "$STATE"
+	nft -j list tables >"$folder/tables"
 }
 
 # Each rule with its place in its chain, without what a reload leaves of chains that nothing asks for any more.
@@ -130,9 +151,9 @@ dump)
 	;;
 render)
 	prepare
-	for view in before after; do
-		made "$folder/$view" >"$folder/$view/made" 2>"$folder/$view/said" &
-	done
+	rm -f "$folder/before/made" "$folder/after/made"
+	made_of_excerpts &
+	name_table &
 	text=$(
 		echo '== fw4'
 		cat /usr/share/ucode/fw4.uc /usr/share/firewall4/main.uc /usr/share/firewall4/templates/*.uc | md5sum
@@ -144,7 +165,7 @@ render)
 	text=$(
 		echo "$text"
 		echo '== said'
-		cat "$folder/before/said" "$folder/after/said"
+		cat "$folder/said"
 		echo '== before'
 		cat "$folder/before/made"
 		echo '== after'
@@ -160,8 +181,9 @@ amend)
 	exec 9>/var/run/fw4.lock
 	flock -x 9
 	# A handle means the same rule, or none, for as long as the table is the one in which it was read.
-	read -r table <"$folder/steps" || exit 3
-	case $(nft -j list tables) in *'"family": "inet", "name": "fw4", "handle": '"$table}"*) ;; *) exit 3 ;; esac
+	[ /var/run/fw4.state -ef "$STATE" ] || exit 3
+	read -r table <"$folder/steps" && read -r tables <"$folder/tables" || exit 3
+	case $tables in *'"family": "inet", "name": "fw4", "handle": '"$table}"*) ;; *) exit 3 ;; esac
 	commands >"$folder/commands" && [ -s "$folder/commands" ] || exit 4
 	nft -f "$folder/commands" || exit 5
 	# The change is in force. The same in nft's own words, and what the table is now, for who has to see that it is as it should be.
@@ -177,7 +199,7 @@ amend)
 	;;
 compare)
 	prepare
-	made '' | as_table sdewan_whole | nft -f - || exit 3
+	made | as_table sdewan_whole | nft -f - || exit 3
 	listed sdewan_whole >"$folder/whole"
 	nft delete table inet sdewan_whole
 	in_order <"$folder/whole" | sort >"$folder/wanted"

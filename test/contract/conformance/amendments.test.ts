@@ -16,7 +16,7 @@ import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/device/driver.ts';
 import { KERNEL_RIGHTS } from '../../../agent/device/kernel/calls.ts';
-import { HELPER_SCRIPT } from '../../../agent/device/kernel/helper.ts';
+import { EXCERPT_FILES, HELPER_SCRIPT, STEPS_FILE } from '../../../agent/device/kernel/helper.ts';
 import { ACL_GROUP } from '../../../agent/device/ubus/login/acl.ts';
 import { NEVER } from './bench.ts';
 import { namedDevice } from './named-device.ts';
@@ -196,6 +196,25 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     expect(compare()).toContain('tcp dport 9 drop');
     run('fw4 -q reload\n');
     expect(compare()).toBe('');
+  });
+
+  it.each([
+    ['amends the table that it has named, and nft refuses a handle that is none', 'true', '5'],
+    ['amends no table that fw4 has loaded since it was named', 'fw4 -q restart', '3'],
+  ])('the helper %s', async (_name, between, code) => {
+    await bring(...base);
+    const { before, after } = EXCERPT_FILES;
+    const script = `${KERNEL_HELPER_PATH} dump >/dev/null
+cp /etc/config/firewall ${before}
+cp /etc/config/firewall ${after}
+${KERNEL_HELPER_PATH} render >/dev/null
+handle=$(nft -a list table inet fw4 | sed -n 's/^table inet fw4 { # handle //p')
+printf '%s\\ndelete input_lan 4000000\\n' "$handle" >${STEPS_FILE}
+${between}
+${KERNEL_HELPER_PATH} amend
+echo $?
+`;
+    expect(run(script).trim()).toBe(code);
   });
 
   it('whatever changes at random', async () => {
