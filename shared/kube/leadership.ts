@@ -64,12 +64,12 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
   };
 
   const expireInTime = (term: Term): void => {
-    const cancel = clock.after(term.until - clock.monotonic(), () => {
-      if (term !== current) return;
-      if (isValid(term)) expireInTime(term);
+    const look = (): void => {
+      if (isValid(term)) cancel = clock.after(term.until - clock.monotonic(), look);
       else end('the Lease was not renewed in time');
-    });
-    term.end.signal.addEventListener('abort', cancel, { once: true });
+    };
+    let cancel = clock.after(term.until - clock.monotonic(), look);
+    term.end.signal.addEventListener('abort', () => cancel(), { once: true });
   };
 
   const attempt = async (signal: AbortSignal): Promise<void> => {

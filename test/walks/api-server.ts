@@ -164,9 +164,11 @@ export class ApiServer {
       const signal = options?.signal;
       if (!signal) return received;
       return new Promise((resolve, reject) => {
-        if (signal.aborted) reject(signal.reason);
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-        received.then(resolve, reject);
+        const giveUp = (): void => reject(signal.reason);
+        if (signal.aborted) giveUp();
+        signal.addEventListener('abort', giveUp, { once: true });
+        const done = (): void => signal.removeEventListener('abort', giveUp);
+        received.then(resolve, reject).finally(done);
       });
     };
     const parsed = <T extends object>(r: ResourceType<T>, object: object): T =>

@@ -39,6 +39,8 @@ export const createProcess = (time: Time): Process => {
       cancel();
     };
   };
+  const stopping = new AbortController();
+  time.ended.addEventListener('abort', () => stopping.abort());
   return {
     clock: { now: time.now, monotonic: time.monotonic, after, sleep: sleepOn(after) },
     isAlive: () => isAlive,
@@ -65,6 +67,6 @@ export const createProcess = (time: Time): Process => {
       isAlive = false;
       waiting = [];
     },
-    stopping: new AbortController(),
+    stopping,
   };
 };

@@ -196,8 +196,8 @@ export const walk = async ({ seed, steps }: History): Promise<void> => {
   const original = Math.random;
   // Backoff and jitter of the code under test, too: or else a seed would not replay.
   Math.random = random;
+  const world = createWorld(random);
   try {
-    const world = createWorld(random);
     world.addCoordinator('one');
     world.addCoordinator('two');
     world.addPod('a-0', 'cnf-a');
@@ -226,6 +226,7 @@ export const walk = async ({ seed, steps }: History): Promise<void> => {
     }
     check(world.whatIsWrong());
   } finally {
+    await world.time.end();
     Math.random = original;
   }
 };

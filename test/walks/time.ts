@@ -7,6 +7,9 @@ type Entry = { at: number; order: number; callback: () => void };
 export type Time = Clock & {
   /** Lets that much pass; after each thing that was due, all that follows from it without waiting. */
   pass: (ms: number) => Promise<void>;
+  /** No more passes: what still runs is asked to end, since Node keeps what waits for a signal of `AbortSignal.any`. */
+  end: () => Promise<void>;
+  ended: AbortSignal;
 };
 
 const BEGIN = Date.parse('2026-01-02T03:04:05.600Z');
@@ -15,6 +18,7 @@ export const createTime = (): Time => {
   let now = 0;
   let count = 0;
   const due = createHeap();
+  const ending = new AbortController();
   const after: Clock['after'] = (ms, callback) => {
     const entry = { at: now + Math.max(0, ms), order: (count += 1), callback };
     due.add(entry);
@@ -38,6 +42,11 @@ export const createTime = (): Time => {
       }
       now = end;
     },
+    end: () => {
+      ending.abort();
+      return settle();
+    },
+    ended: ending.signal,
   };
 };
 

@@ -1,0 +1,45 @@
+import { getEventListeners } from 'node:events';
+import { queryObjects } from 'node:v8';
+import { expect, it } from 'vitest';
+import { withOwnSignal } from './own-signal.ts';
+
+const signals = (): number => queryObjects(AbortSignal, { format: 'count' });
+
+it('aborts with the caller, for the same reason', async () => {
+  const caller = new AbortController();
+  const reason = new Error('gone');
+  const seen = withOwnSignal(caller.signal, async ({ signal }) => {
+    caller.abort(reason);
+    return signal.reason;
+  });
+  expect(await seen).toBe(reason);
+});
+
+it('begins aborted where the caller is', async () => {
+  const seen = withOwnSignal(AbortSignal.abort('before'), async ({ signal }) => signal.reason);
+  expect(await seen).toBe('before');
+});
+
+it.each<[string, () => Promise<unknown>]>([
+  ['ended', async () => 'done'],
+  ['failed', () => Promise.reject(new Error('no'))],
+])('leaves nothing on the caller once the work has %s', async (_what, work) => {
+  const caller = new AbortController();
+  await withOwnSignal(caller.signal, work).catch(() => undefined);
+  expect(getEventListeners(caller.signal, 'abort')).toEqual([]);
+});
+
+it('ends what the work left under way', async () => {
+  const { signal } = await withOwnSignal(undefined, async (own) => own);
+  expect(signal.aborted).toBe(true);
+});
+
+it('keeps no signal in memory, whatever work leaves on it', async () => {
+  const caller = new AbortController();
+  const before = signals();
+  for (let call = 0; call < 200; call += 1)
+    await withOwnSignal(caller.signal, async ({ signal }) => {
+      signal.addEventListener('abort', () => caller.abort());
+    });
+  expect(signals() - before).toBeLessThan(20);
+});
