@@ -15,6 +15,14 @@ const SEEN = `{.metadata.name}|{${READY}.status}|{.metadata.deletionTimestamp}|{
 
 type Seen = { pod: string; isReady: boolean; isTerminating: boolean; why: string };
 
+const textOf = (states: readonly Seen[]): string =>
+  states
+    .map(({ pod, isReady, isTerminating, why }) => {
+      const ready = isReady ? 'ready' : `not ready: ${why}`;
+      return `${pod} ${isTerminating ? 'is being deleted' : ready}`;
+    })
+    .join('; ');
+
 describe(`a rolling update with ${RULES} rules`, async () => {
   const cluster = await nodeCluster();
   const rules = zoneAndRules(RULES);
@@ -87,6 +95,7 @@ describe(`a rolling update with ${RULES} rules`, async () => {
     expect(counts.map(({ rules: count }) => count)).toEqual(counts.map(() => RULES));
     // A node that is busy may find one not ready for a moment.
     expect(new Set(counts.map(({ pod }) => pod)).size).toBe(2 * REPLICAS);
-    expect(moments.filter(({ up }) => up < REPLICAS)).toEqual([]);
+    const tooFew = moments.filter(({ up }) => up < REPLICAS).map(({ states: now }) => textOf(now));
+    expect(tooFew).toEqual([]);
   });
 });

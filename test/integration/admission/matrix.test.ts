@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** `expect.poll` belongs to one test at a time, and these run at the same time. */
-const eventually = (succeeds: () => Promise<unknown>): Promise<unknown> =>
+const eventually = <T>(succeeds: () => Promise<T>): Promise<T> =>
   vi.waitFor(succeeds, { timeout: 45_000, interval: 50 });
 
 /** What became of each cell: `kind / check / operation`. */
@@ -90,10 +90,12 @@ const create = (
     dryRun?: boolean;
   } = {},
 ): Promise<RuleObject> =>
-  (options.client ?? world.client).create(
-    kind,
-    crOf(kind, { namespace, name, ...options.metadata }, spec),
-    { dryRun: options.dryRun },
+  answered(() =>
+    (options.client ?? world.client).create(
+      kind,
+      crOf(kind, { namespace, name, ...options.metadata }, spec),
+      { dryRun: options.dryRun },
+    ),
   );
 
 const update = (
@@ -101,13 +103,29 @@ const update = (
   name: string,
   body: object,
   client: KubeClient = world.client,
-): Promise<unknown> => client.patch(kind, { namespace, name }, { patch: { type: 'merge', body } });
+): Promise<unknown> =>
+  answered(() => client.patch(kind, { namespace, name }, { patch: { type: 'merge', body } }));
 
 const remove = (
   { namespace, kind }: Place,
   name: string,
   client: KubeClient = world.client,
-): Promise<unknown> => client.delete(kind, { namespace, name });
+): Promise<unknown> => answered(() => client.delete(kind, { namespace, name }));
+
+/** Asked again where the webhook did not answer within its two seconds, as happens while the whole machine stands still. */
+const answered = async <T>(request: () => Promise<T>): Promise<T> => {
+  const answer = await eventually(() =>
+    request().then(
+      (value) => ({ value }),
+      (error: unknown) => {
+        if (String(error).includes('failed calling webhook')) throw error;
+        return { error };
+      },
+    ),
+  );
+  if ('error' in answer) throw answer.error;
+  return answer.value;
+};
 
 const isThere = ({ namespace, kind }: Place, name: string): Promise<boolean> =>
   world.client.get(kind, { namespace, name }).then(
@@ -147,6 +165,11 @@ const own = async (place: Place): Promise<void> => {
 
   if (kind.uci) {
     await create(place, 'a-b', spec);
+    // The coordinator answers by what its watch has brought; it has written a status once it knows the rule.
+    await eventually(async () => {
+      const { status } = await world.client.get(kind, { namespace: place.namespace, name: 'a-b' });
+      if (status === undefined) throw new Error('a-b has no status');
+    });
     await place.denies('names', 'CREATE', create(place, 'a.b', spec), 'a-b', 'choose another name');
     await place.allows('names', 'CREATE', create(place, 'a-c', spec));
   }
@@ -283,7 +306,8 @@ describe.concurrent.each(kinds.map((kind) => [kind.kind, kind] as const))('%s', 
     ['with bucket types', buckets],
     ['while it is being deleted', deleting],
   ])('%s', async (_title, run) => {
-    await expect(run(await newPlace(kind))).resolves.toBeUndefined();
+    const failure = await run(await newPlace(kind)).then(() => '', String);
+    expect(failure).toBe('');
   });
 });
 
