@@ -7,6 +7,8 @@ export type Process = {
   clock: Clock;
   isAlive: () => boolean;
   isFrozen: () => boolean;
+  /** When it was last stopped, from and to; undefined when it never was. */
+  stoodStill: () => readonly [number, number] | undefined;
   /** Runs it when the process can, or never. */
   deliver: (callback: () => void) => void;
   /** What comes from outside. */
@@ -21,6 +23,8 @@ export type Process = {
 export const createProcess = (time: Time): Process => {
   let isAlive = true;
   let isFrozen = false;
+  let stillFrom: number | undefined;
+  let stillTo = 0;
   let waiting: (() => void)[] = [];
   const deliver = (callback: () => void): void => {
     if (!isAlive) return;
@@ -45,6 +49,8 @@ export const createProcess = (time: Time): Process => {
     clock: { now: time.now, monotonic: time.monotonic, after, sleep: sleepOn(after) },
     isAlive: () => isAlive,
     isFrozen: () => isFrozen,
+    stoodStill: () =>
+      stillFrom === undefined ? undefined : [stillFrom, isFrozen ? time.monotonic() : stillTo],
     deliver,
     receive: (answer) =>
       new Promise((resolve, reject) => {
@@ -54,9 +60,11 @@ export const createProcess = (time: Time): Process => {
         );
       }),
     freeze: () => {
+      if (!isFrozen) stillFrom = time.monotonic();
       isFrozen = true;
     },
     thaw: () => {
+      if (isFrozen) stillTo = time.monotonic();
       isFrozen = false;
       const due = waiting;
       waiting = [];

@@ -15,7 +15,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { tokenSaying } from '../../coordinator/testing/facts.ts';
 import { ReportRefused } from '../../agent/report/client.ts';
 import { ApiServer, NAMESPACE, type Fault, type Stored } from './api-server.ts';
-import { startCoordinator } from './coordinator.ts';
+import { SILENT_AFTER_MS, startCoordinator } from './coordinator.ts';
 import { PODS, startPod, type Pod } from './pod.ts';
 import { createProcess, type Process } from './process.ts';
 import { createTime, type Time } from './time.ts';
@@ -117,6 +117,12 @@ export const createWorld = (random: () => number): World => {
         violation(`the finalizer of ${name} is gone while ${pod.name} holds it`);
   };
 
+  /** What an agent that is stopped said last holds until it counts as silent; what it does not know of that time it learns afterwards. */
+  const knownFrom = (pod: Pod): number => {
+    const [from, to] = pod.agent().stoodStill() ?? [-Infinity, -Infinity];
+    return Math.min(to, from + SILENT_AFTER_MS);
+  };
+
   /** In sync is newly written: each pod had it just now. */
   const judgeInSync = (word: Word, rule: Stored, generation: number | undefined): void => {
     const live = livePods().filter(({ name, purpose, createdAt }) => {
@@ -127,7 +133,7 @@ export const createWorld = (random: () => number): World => {
     for (const pod of live)
       for (const section of variantOf(word, rule, generation) ?? []) {
         const at = lastPresent.get(`${pod.uid} ${textOf([section])}`) ?? -Infinity;
-        const ago = Math.round(time.monotonic() - at);
+        const ago = Math.round(time.monotonic() - Math.max(at, knownFrom(pod)));
         if (ago > FRESH_MS)
           violation(
             `${nameOf(word)} is newly in sync, and ${pod.name} has not had ${section.name} for ${ago} ms`,
