@@ -267,7 +267,14 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
       if (undone !== undefined) return;
       const answering = await targets.answering(signal);
       watched = [...new Set([...(changes.size > 0 ? watched : []), ...answering])];
-      if (!watched.some((one) => deps.decisive.includes(one))) return;
+      if (!watched.some((one) => deps.decisive.includes(one))) {
+        if (wanted.length > 0)
+          log.warn(
+            { targets: namesOf(deps.decisive), changes: wanted.length },
+            'does not answer before a change: the change is made, and stays even if it cuts the agent off',
+          );
+        return;
+      }
       for (const change of wanted) {
         const earlier = changes.get(change.uid);
         changes.set(change.uid, {

@@ -9,16 +9,21 @@ export type Target = {
   name: string;
   /** One new connection. Rejects when the target is not reached, or the signal aborts. */
   connect: (signal: AbortSignal) => Promise<void>;
+  /** So long a change waits for it, where it is not known to answer. */
+  patienceMs: number;
 };
 
-/** A TCP connection is enough: that one is lost undoes nothing. */
+/** A TCP connection is enough, and no change waits for long: that one is lost undoes nothing. */
 export const coordinatorAt = (url: string): Target => ({
   name: `the coordinator at ${new URL(url).host}`,
+  patienceMs: 500,
   connect: (signal) => connectOnce({ url: tcpOf(new URL(url)), tls: {} }, signal),
 });
 
 export const apiServerAt = ({ server, tls }: Pick<KubeConfig, 'server' | 'tls'>): Target => ({
   name: 'the API server',
+  // A change is not watched where it does not answer. On an overloaded node half a second was too little, and the agent stayed cut off (measured).
+  patienceMs: 3_000,
   connect: async (signal) => {
     const { ca, servername, rejectUnauthorized } = await tls();
     await connectOnce(
@@ -32,10 +37,7 @@ const tcpOf = ({ protocol, hostname, port }: URL): URL =>
   new URL(`http://${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`);
 
 export type Targets = {
-  /**
-   * Those that have answered in the last ten seconds; those not asked since then are asked now. The wait is short, since a
-   * change waits for this one.
-   */
+  /** Those that have answered in the last ten seconds; those not asked since then are asked now, while a change waits. */
   answering: (signal: AbortSignal) => Promise<readonly Target[]>;
   /** Those of the given ones that answer on none of three new connections within five seconds. */
   lost: (targets: readonly Target[], signal: AbortSignal) => Promise<readonly Target[]>;
@@ -43,7 +45,6 @@ export type Targets = {
 
 /** What a look has shown holds for so long. */
 const KNOWN_FOR_MS = 10_000;
-const BEFORE_A_CHANGE_MS = 500;
 /** When the three connections begin; each may take until the end of the look. */
 const BEGINS_MS = [0, 1_700, 3_400];
 const LOOK_MS = 5_000;
@@ -65,7 +66,7 @@ export const createTargets = (
     return last !== undefined && clock.monotonic() - last.at < KNOWN_FOR_MS;
   };
   const askOnce = async (target: Target, signal: AbortSignal): Promise<void> => {
-    const limits = { timeoutMs: BEFORE_A_CHANGE_MS, clock, signal };
+    const limits = { timeoutMs: target.patienceMs, clock, signal };
     const answered = await succeeds(withDeadline(limits, (cut) => target.connect(cut)));
     signal.throwIfAborted();
     note(target, answered);

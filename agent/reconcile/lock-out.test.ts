@@ -45,6 +45,7 @@ const has = (name: string): boolean => names().includes(name);
 const start = async (): Promise<void> => {
   const apiServer: Target = {
     name: 'the API server',
+    patienceMs: 500,
     connect: async () => {
       connections += 1;
       if (!isReached()) throw new Error('timed out');

@@ -157,7 +157,7 @@ beforeAll(async () => {
     packages: ['firewall'],
     log: silentLogger,
   });
-  const apiServer = { name: 'the API server', connect: async () => {} };
+  const apiServer = { name: 'the API server', patienceMs: 500, connect: async () => {} };
   ended = runAgent(
     { env, kinds, kube, driver, apiServer, clock: clock.agent, log: silentLogger },
     stopping.signal,

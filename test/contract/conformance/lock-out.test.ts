@@ -31,10 +31,17 @@ const TIMEOUT_MS = 400_000;
 const given = namedDevice();
 const devices = given?.inside && given.peer ? [given] : [];
 
-/** Each takes packets to net1 away from the agent. A route does not: all other ends are one host, which answers on each. */
+/** Each takes packets to net1 away from the agent. */
 const culprits: Record<string, RuleObject> = {
   rule: cr('FirewallRule', 'culprit', { dest: 'up', proto: 'all', target: 'DROP' }),
   zone: zone('culprit', 'ovn-net1', { output: 'DROP', input: 'DROP' }),
+  // By net2, where nobody has the address of the next hop: the other ends are one host, which would answer on each.
+  route: cr('CNFRoute', 'culprit', {
+    dst: `${API_SERVER.host}/32`,
+    gw: '172.16.40.99',
+    dev: 'net2',
+    table: 'default',
+  }),
 };
 
 it.each(Object.entries(culprits))('the %s is one that its kind takes', (_what, { kind, spec }) => {
@@ -64,6 +71,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
     });
   const apiServer: Target = {
     name: 'the API server',
+    patienceMs: 3_000,
     connect: async (signal) => {
       if (!(await isReached(signal))) throw new Error('no answer');
     },
@@ -111,16 +119,18 @@ describe.each(devices)('connections really cut on $url', (device) => {
     peer(`kill ${pid}\n`);
   });
 
+  const inner = zone('inner', 'ovn-priv-net', { output: 'ACCEPT', input: 'ACCEPT' });
   const up = zone('up', 'ovn-net1', { output: 'ACCEPT', input: 'ACCEPT' });
   it.each(Object.entries(culprits))(
     'a %s: undone, found, left out',
     async (what, culprit) => {
       const others = [
         ...(what === 'zone' ? [] : [up]),
-        firewallRule('aa', { src: 'lan' }),
-        firewallRule('zz', { src: 'lan' }),
+        inner,
+        firewallRule('aa', { src: 'inner' }),
+        firewallRule('zz', { src: 'inner' }),
       ];
-      expect(await isReached()).toBe(true);
+      await vi.waitFor(async () => expect(await isReached()).toBe(true), WITHIN);
       await use(...others, culprit);
       await vi.waitFor(async () => expect(await isReached()).toBe(false), WITHIN);
       const cutAt = performance.now();

@@ -30,6 +30,7 @@ const holds = (name: string): boolean =>
 const start = async (isIcn: boolean): Promise<void> => {
   const apiServer: Target = {
     name: 'the API server',
+    patienceMs: 500,
     connect: async () => {
       if (holds(culprit)) throw new Error('timed out');
     },
