@@ -7,5 +7,5 @@ A=$(space "$1"); B=$(space "$2")
 ip link add wire netns "$A" type veth peer name wire netns "$B"
 for n in 1 2; do
   [ $n = 1 ] && P=$A || P=$B
-  nsenter --target "$P" --net bash -c "ip addr add 10.255.0.$n/30 dev wire; ip link set wire up; ip addr add 10.$n.0.1/24 dev lo"
+  nsenter --target "$P" --net bash -c "ip addr replace 10.255.0.$n/30 dev wire; ip link set wire up; ip addr replace 10.$n.0.1/24 dev lo"
 done

@@ -4,7 +4,7 @@
  *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
  *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
- *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and nothing else
+ *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and with --peer what cuts the agent off; nothing else
  *   --product          the whole product on the process kubelet, with devices as the CNF's image; needs no --url
  *   --walk N           N random changes, and nothing else
  *   --icn              by ICN's REST, as root
@@ -42,6 +42,7 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
 /** ICN's device alone has what ICN's controller talks to. */
+const LOCK_OUT = `${FOLDER}/lock-out.test.ts`;
 const TAKEOVER = `${FOLDER}/takeover.test.ts`;
 
 /** ICN's firewall3 knows none. */
@@ -49,11 +50,12 @@ const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 
 /** What can be seen with what is given. */
 const files = (): string[] => {
-  if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`];
+  const cut = inside === undefined || peer === undefined ? [] : [LOCK_OUT];
+  if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`, ...cut];
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
   const [icns, others] = inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS]];
-  return values.icn ? [...seen, ...icns] : [DRIVER, ...seen, ...others];
+  return values.icn ? [...seen, ...icns, ...cut] : [DRIVER, ...seen, ...others, ...cut];
 };
 
 const passwordOfDevice = (): string => {

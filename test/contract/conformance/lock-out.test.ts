@@ -14,7 +14,7 @@ import { createLockOut, type LockOut } from '../../../agent/lock-out/lock-out.ts
 import { createTargets, type Target } from '../../../agent/lock-out/targets.ts';
 import type { Following } from '../agent/support/converge.ts';
 import { cr, firewallRule, zone } from '../agent/support/pass.ts';
-import { namedDevice } from './named-device.ts';
+import { namedDevice, otherDevice } from './named-device.ts';
 import { onDevice, recordedPath, type Stage } from './stage.ts';
 
 const API_SERVER = { host: '172.16.30.1', port: 7_999 };
@@ -30,6 +30,32 @@ const TIMEOUT_MS = 400_000;
 
 const given = namedDevice();
 const devices = given?.inside && given.peer ? [given] : [];
+const other = otherDevice();
+
+const psk = { authentication_method: 'psk', pre_shared_key: 'of-the-test-alone' };
+/** From the agent to the API server, by the wire to another device, which takes the packets and answers none. */
+const tunnel = (side: 1 | 2): object => {
+  const ends = ['172.16.30.10/32', `${API_SERVER.host}/32`];
+  const [local_subnet, remote_subnet] = side === 1 ? ends : ends.toReversed();
+  const mode = side === 1 ? 'start' : 'add';
+  const crypto_proposal = ['prop'];
+  return {
+    remote: `10.255.0.${3 - side}`,
+    ...psk,
+    crypto_proposal,
+    connections: [
+      { name: 'conn', conn_type: 'tunnel', mode, local_subnet, remote_subnet, crypto_proposal },
+    ],
+  };
+};
+const forTunnel: readonly RuleObject[] = [
+  ...['wire', 'ipsec0'].map((src) => cr('NetworkFirewallRule', src, { src, target: 'ACCEPT' })),
+  cr('IpsecProposal', 'prop', {
+    encryption_algorithm: 'aes256',
+    hash_algorithm: 'sha256',
+    dh_group: 'modp2048',
+  }),
+];
 
 /** Each takes packets to net1 away from the agent. */
 const culprits: Record<string, RuleObject> = {
@@ -42,6 +68,7 @@ const culprits: Record<string, RuleObject> = {
     dev: 'net2',
     table: 'default',
   }),
+  ...(other && { 'IPsec site': cr('IpsecSite', 'culprit', tunnel(1)) }),
 };
 
 it.each(Object.entries(culprits))('the %s is one that its kind takes', (_what, { kind, spec }) => {
@@ -53,6 +80,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
   const { peer = () => '' } = device;
   const path = recordedPath(device);
   let stage: Stage;
+  let otherStage: Stage | undefined;
   let lockOut: LockOut;
   let rules: readonly RuleObject[] = [];
   let following: Following;
@@ -93,19 +121,27 @@ describe.each(devices)('connections really cut on $url', (device) => {
       });
       return lockOut;
     });
+    if (other) {
+      otherStage = await onDevice(other);
+      // The end of a tunnel must have an address of its side.
+      other.inside?.(`ip addr replace ${API_SERVER.host}/32 dev lo\n`);
+      await otherStage.pass.run([...forTunnel, cr('IpsecSite', 'end', tunnel(2))]);
+    }
     following = stage.pass.follow(() => rules);
     ended = lockOut.run(stopping.signal);
   });
+  const goneOf = (all: readonly RuleObject[]): RuleObject[] =>
+    all.map((rule) => ({
+      ...rule,
+      metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
+    }));
   const use = async (...next: RuleObject[]): Promise<void> => {
     rules = next;
     following.mark();
     await sleep(100);
   };
   afterEach(async () => {
-    const deletionTimestamp = '2026-01-02T00:00:00Z';
-    await use(
-      ...rules.map((rule) => ({ ...rule, metadata: { ...rule.metadata, deletionTimestamp } })),
-    );
+    await use(...goneOf(rules));
     await vi.waitFor(() => {
       if (Object.values(stage.pass.states()).some((state) => state !== 'Removed'))
         throw new Error('a rule is left');
@@ -116,6 +152,9 @@ describe.each(devices)('connections really cut on $url', (device) => {
     await ended;
     await following.stop();
     await stage.leave();
+    await otherStage?.pass.run(goneOf([...forTunnel, cr('IpsecSite', 'end', tunnel(2))]));
+    await otherStage?.leave();
+    other?.inside?.(`ip addr del ${API_SERVER.host}/32 dev lo\n`);
     peer(`kill ${pid}\n`);
   });
 
@@ -126,6 +165,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
     async (what, culprit) => {
       const others = [
         ...(what === 'zone' ? [] : [up]),
+        ...(what === 'IPsec site' ? forTunnel : []),
         inner,
         firewallRule('aa', { src: 'inner' }),
         firewallRule('zz', { src: 'inner' }),
