@@ -50,7 +50,7 @@ export const createStagedPath = (
     renamer: mayRename ? renamerWith(reader) : undefined,
     write: async (transaction, changes) => {
       await assertNothingPending(transaction.session, transaction.signal);
-      for (const delta of changes) await writeSteps(transaction, delta);
+      await writeAll(transaction, changes);
     },
     // Each step is for good.
     keep: async () => {},
@@ -63,9 +63,10 @@ export const createStagedPath = (
           signal,
         );
       const written = await read();
-      for (const delta of deltas) {
-        await writeSteps(transaction, inverseOf(transaction, delta, written.get(delta.package)));
-      }
+      await writeAll(
+        transaction,
+        deltas.map((delta) => inverseOf(transaction, delta, written.get(delta.package))),
+      );
       const restored = await read();
       for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
     },
@@ -87,11 +88,13 @@ const assertNothingPending = async (session: UbusSession, signal: AbortSignal): 
   if (answer?.code === UBUS_STATUS.permissionDenied) {
     throw new OpenwrtBlockedError('uci apply', 'the apply of another session is pending');
   }
-  throw new UbusError(
-    call,
-    answer?.code ?? UBUS_STATUS.noData,
-    'other changes were already staged',
-  );
+  throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData, 'changes were staged still');
+};
+
+/** @throws OpenwrtError when something is staged still: it would be read back as if it had been applied */
+const writeAll = async (transaction: Transaction, deltas: readonly UciDelta[]): Promise<void> => {
+  for (const delta of deltas) await writeSteps(transaction, delta);
+  await assertNothingPending(transaction.session, transaction.signal);
 };
 
 const writeSteps = async (transaction: Transaction, delta: UciDelta): Promise<void> => {

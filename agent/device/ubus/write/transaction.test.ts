@@ -8,7 +8,7 @@ import { answered, fakeSession } from '../client/testing.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { createReloadTimes } from './reload-times.ts';
 import { runTransaction } from './transaction.ts';
-import type { WritePath } from './write-path.ts';
+import type { PackageState, WritePath } from './write-path.ts';
 
 const { signal } = new AbortController();
 const defaults = namedSection('defaults', 'defaults');
@@ -27,6 +27,9 @@ const delta: UciDelta = {
   append: [rule('new')],
 };
 const wanted = applyDelta(base, delta);
+const policy = namedSection('policy', 'sdewan_policy');
+/** Of another package, which has nothing. */
+const policyDelta: UciDelta = { package: 'mwan3', remove: [], set: [], append: [policy] };
 const nothing: UciDelta = { package: 'firewall', remove: [], set: [], append: [] };
 const FINE: ReloadVerdict = SILENT;
 const refusing = (...sections: string[]): ReloadVerdict => ({
@@ -53,11 +56,16 @@ type World = {
   found?: UciPackage | 'absent';
   /** Of the file before the writing. */
   version?: string;
+  /** Of the file after it. */
+  left?: string;
+  /** A change of package mwan3 is not made. */
+  hasSecond?: true;
   /** What the service says, one after the other. */
   verdicts?: readonly (ReloadVerdict | Promise<ReloadVerdict>)[];
 };
 const run = (world: World = {}) => {
   const { found = wanted, version = 'one', verdicts = [FINE] } = world;
+  const second = { version: 'mwan3', content: { name: 'mwan3', sections: [] } };
   const left = [...verdicts];
   const step = (what: string) => async (): Promise<void> => {
     steps.push(what);
@@ -66,14 +74,21 @@ const run = (world: World = {}) => {
     name: 'fast',
     inPassing: [],
     begin: step('begin'),
-    versions: async () => new Map([['firewall', version]]),
+    versions: async () =>
+      new Map([
+        ['firewall', version],
+        ['mwan3', second.version],
+      ]),
     read: async () => {
       steps.push('read');
       const state =
         found === 'absent'
           ? ({ state: 'absent' } as const)
-          : ({ state: 'read', version: 'two', content: found } as const);
-      return new Map([['firewall', state]]);
+          : ({ state: 'read', version: world.left ?? 'two', content: found } as const);
+      return new Map<string, PackageState>([
+        ['firewall', state],
+        ['mwan3', { state: 'read', ...second }],
+      ]);
     },
     refuses: () => undefined,
     write: step('write'),
@@ -85,10 +100,13 @@ const run = (world: World = {}) => {
     },
   };
   const { session } = fakeSession(() => answered());
-  const bases = new Map([['firewall', { version: 'one', content: base }]]);
+  const bases = new Map([
+    ['firewall', { version: 'one', content: base }],
+    ...(world.hasSecond ? [['mwan3', second] as const] : []),
+  ]);
   const times = createReloadTimes();
   const limits = times.limitsFor([wanted]);
-  const deltas = [world.delta ?? delta];
+  const deltas = [world.delta ?? delta, ...(world.hasSecond ? [policyDelta] : [])];
   return runTransaction(path, { session, deltas, bases, limits, signal }, { clock, times });
 };
 
@@ -220,6 +238,44 @@ describe('a change is undone, and the service has what was before,', () => {
     const result = await run({ delta: nothing, found: base, verdicts });
     expect(result).toMatchObject({ outcome: 'rejected', sections: [] });
     expect(steps).toEqual(['read', 'reload the base']);
+  });
+});
+
+describe('a change of which OpenWRT makes nothing, although it says so,', () => {
+  const removal: UciDelta = { ...nothing, remove: ['sdewan_rule_old'] };
+  const moved: UciDelta = { ...removal, append: [rule('old')] };
+  it.each([
+    ['with new sections', delta],
+    ['with sections to remove alone', removal],
+    ['with a section that moves', moved],
+  ])(
+    '%s, is no rule’s fault; what is staged goes, and no service is bothered',
+    async (_what, asked) => {
+      const tried = run({ delta: asked, found: base, left: 'one' });
+      await expect(tried).rejects.toThrow(
+        new OpenwrtBlockedError(
+          'change firewall',
+          'OpenWRT says that it has done it, and has done nothing',
+        ),
+      );
+      expect(steps).toEqual(['write', 'read', 'undo']);
+    },
+  );
+
+  it('is none where nothing was to change', async () => {
+    const same = rule('changes');
+    const asked = { ...nothing, set: [{ before: same, after: same }] };
+    expect(await run({ delta: asked, found: base, left: 'one' })).toMatchObject({
+      outcome: 'done',
+    });
+  });
+
+  it('is one as a whole: where another package was changed, what is not there was refused', async () => {
+    expect(await run({ hasSecond: true })).toMatchObject({
+      outcome: 'rejected',
+      package: 'mwan3',
+      sections: ['sdewan_policy'],
+    });
   });
 });
 

@@ -47,6 +47,14 @@ export const runTransaction = async (
   const foreseenStates = foreseenIn(path, transaction, changes);
   await writing;
   const written = await readChanged(path, transaction, foreseenStates);
+  if (isNotDone(transaction, changes, written)) {
+    await path.undo(transaction, versionsOf(written));
+    const names = changes.map((delta) => delta.package).join(', ');
+    throw new OpenwrtBlockedError(
+      `change ${names}`,
+      'OpenWRT says that it has done it, and has done nothing',
+    );
+  }
   const lost = await findLost(path, transaction, written);
   if (lost !== undefined) return undo(path, transaction, lost, written);
   const keep = async (): Promise<void> => {
@@ -212,6 +220,33 @@ const readChanged = async (
 };
 
 /**
+ * Whoever refuses a rule does the rest, or says so. What would be blamed here has nothing to do with what OpenWRT lacks, which may be
+ * over at the next try.
+ */
+const isNotDone = (
+  transaction: Planned,
+  changes: readonly UciDelta[],
+  written: ReadonlyMap<string, Base>,
+): boolean => {
+  const { bases, wanted } = transaction;
+  const isAsBefore = ({ package: name }: UciDelta): boolean =>
+    written.get(name)?.version === bases.get(name)?.version;
+  // An undo may find that nothing is left to change.
+  const isToChange = (delta: UciDelta): boolean => {
+    const before = baseOf(transaction, delta).sections;
+    const after = wanted.get(delta.package)?.sections ?? before;
+    return (
+      before.length !== after.length ||
+      !before.every((section, at) => sectionsEqual(section, after[at] ?? section))
+    );
+  };
+  return changes.every(isAsBefore) && changes.some(isToChange);
+};
+
+const versionsOf = (states: ReadonlyMap<string, Base>): ReadonlyMap<string, string> =>
+  new Map([...states].map(([name, { version }]) => [name, version]));
+
+/**
  * Every section as wanted and in order: libuci skips what it cannot hold without a word, and drops one of two commits that are made
  * at once (measured). @throws OpenwrtBlockedError when it was that
  */
@@ -227,10 +262,7 @@ const findLost = async (
     const expected = transaction.wanted.get(name) ?? base;
     const othersAreThere = othersEqual(path, observed, expected, delta);
     if (!isEmptyDelta(delta) && isCutShort(observed, expected, base, othersAreThere)) {
-      await path.undo(
-        transaction,
-        new Map([...written].map(([each, { version }]) => [each, version])),
-      );
+      await path.undo(transaction, versionsOf(written));
       throw new OpenwrtBlockedError(
         `change ${name}`,
         'OpenWRT has written only a part of the file: there may be no space left in its /etc/config',

@@ -1,0 +1,104 @@
+/** An OpenWRT that says that it has done what it has not: nobody is blamed, nothing is called applied that is not, and the next tries bring it. */
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Fault } from '../../openwrt-simulator/faults.ts';
+import type { Effort } from './support/converge.ts';
+import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
+import { firewallRule, openPass, zone } from './support/pass.ts';
+
+let openwrt: TestOpenwrt;
+afterEach(() => openwrt.stop());
+
+const stays = [zone('lan1', 'ovn-net1'), firewallRule('stays', { dest_port: '1' })];
+const before: RuleObject[] = [
+  ...stays,
+  firewallRule('changes', { dest_port: '2' }),
+  firewallRule('goes', { dest_port: '3' }),
+];
+const after: RuleObject[] = [
+  ...stays,
+  firewallRule('changes', { dest_port: '20' }, { generation: 2 }),
+  firewallRule('comes', { dest_port: '4' }),
+];
+const AFTER = ['changes 20', 'comes 4', 'stays 1'];
+const ALL_APPLIED = { lan1: 'Applied', stays: 'Applied', changes: 'Applied', comes: 'Applied' };
+
+const lie = (options: Pick<Fault, 'skip' | 'times'>): Fault => ({
+  ...options,
+  object: 'uci',
+  method: 'apply',
+  action: { kind: 'status', status: 0 },
+});
+const rulesOnDevice = (): string[] =>
+  openwrt
+    .sections('firewall')
+    .flatMap(({ type, name = '', options }) =>
+      type === 'rule' && name.startsWith('sdewan_')
+        ? [`${name.replace('sdewan_rule_', '')} ${String(options['dest_port'])}`]
+        : [],
+    )
+    .toSorted();
+
+/** What the staged path finds staged is rolled back after a second; until then the loop may try again some times. */
+const SOON: Effort = { tries: 10, ms: 3_500 };
+/** Four waits more, each of them jittered. */
+const AFTER_FOUR_FAILURES: Effort = { tries: 15, ms: 13_000 };
+
+describe.each([
+  ['the fast path', 'own'],
+  ['the staged path', 'stock'],
+] as const)('on %s, a change that was not made', (_path, login) => {
+  it('is made by the next tries, whichever apply it was', async () => {
+    openwrt = await startOpenwrt({ login, journalTexts: false });
+    let applies = 0;
+    for (let wasHit = true; wasHit; applies += 1) {
+      const agent = await openPass(openwrt);
+      await agent.converge(before);
+      openwrt.simulator.faults.add(lie({ skip: applies, times: 1 }));
+      await agent.converge(after, SOON);
+      wasHit = openwrt.simulator.faults.list().length === 0;
+      openwrt.simulator.faults.clear();
+      expect(rulesOnDevice(), `apply ${applies}`).toEqual(AFTER);
+      expect(agent.states(), `apply ${applies}`).toEqual(ALL_APPLIED);
+      await agent.driver.close();
+    }
+    expect(applies).toBeGreaterThan(1);
+  });
+
+  it('is made as soon as it is not for the fifth time', async () => {
+    openwrt = await startOpenwrt({ login, journalTexts: false });
+    const agent = await openPass(openwrt);
+    await agent.converge(before);
+    openwrt.simulator.faults.add(lie({ times: 4 }));
+    await agent.converge(after, AFTER_FOUR_FAILURES);
+    expect(rulesOnDevice()).toEqual(AFTER);
+    expect(agent.states()).toEqual(ALL_APPLIED);
+  });
+
+  it('blames no rule that stays when another one was to be removed', async () => {
+    openwrt = await startOpenwrt({ login, journalTexts: false });
+    const agent = await openPass(openwrt);
+    await agent.converge(before);
+    openwrt.simulator.faults.add(lie({ times: 1 }));
+    await agent.converge(stays, SOON);
+    expect(rulesOnDevice()).toEqual(['stays 1']);
+    expect(agent.transactions()).toEqual(['done', 'done']);
+    expect(agent.states()).toEqual({ lan1: 'Applied', stays: 'Applied' });
+  });
+});
+
+it('a confirmation that was not made costs the change for two seconds, when OpenWRT has rolled it back', async () => {
+  openwrt = await startOpenwrt({ journalTexts: false });
+  const agent = await openPass(openwrt);
+  await agent.converge(before);
+  openwrt.simulator.faults.add({ ...lie({ times: 1 }), method: 'confirm' });
+  const following = agent.follow(() => after);
+  const has = (): boolean => rulesOnDevice().join() === AFTER.join();
+  await openwrt.clock.reach('the change is made', has);
+  await openwrt.clock.reach('it is rolled back', () => !has(), 60_000);
+  await openwrt.clock.reach('it is made again', has, 2_000);
+  await openwrt.clock.advance(60_000);
+  expect(rulesOnDevice()).toEqual(AFTER);
+  expect(agent.states()).toEqual(ALL_APPLIED);
+  await openwrt.clock.until(following.stop());
+});
