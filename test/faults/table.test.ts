@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomOfTest, randomOfRun } from '../run/random.ts';
 import { chosenRows } from './choice.ts';
+import { keepEvidence } from './evidence.ts';
 import { recordResults, type Result } from './results.ts';
 import type { Row } from './row.ts';
 import { startWorld, type World } from './world.ts';
@@ -42,9 +43,12 @@ describe('under a steady stream of changes', () => {
     await world.traffic.stop();
     const wrong = await world.judge.untilAgreed(row.boundMs);
     const recoveredMs = performance.now() - endedAt;
+    const found = [...thrown, ...world.judge.violations(), ...wrong];
+    if (found.length > 0)
+      console.log(`evidence of ${row.id}: ${await keepEvidence(world, row.id, found)}`);
     // The next row begins with a world that is well, or with another one.
     const left = wrong.length > 0 ? await world.judge.untilAgreed(GIVE_UP_MS) : [];
-    const broken = [...thrown, ...world.judge.violations(), ...wrong];
+    const broken = [...found, ...world.judge.violations()];
     if (left.length > 0 || row.leavesRuins) await anew();
     return { row, recoveredMs, broken };
   };
