@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomOfTest, randomOfRun } from '../run/random.ts';
-import { chosenRows } from './choice.ts';
+import { chosenRows, ROWS_VARIABLE } from './choice.ts';
 import { keepEvidence } from './evidence.ts';
 import { recordResults, type Result } from './results.ts';
 import type { Row } from './row.ts';
@@ -16,6 +16,8 @@ const WARM_UP_MS = 2_000;
 /** What is not well by then will not be by itself. */
 const GIVE_UP_MS = 60_000;
 const ROW_TIMEOUT_MS = 600_000;
+/** Beside much else three minutes were not enough. */
+const START_TIMEOUT_MS = 600_000;
 
 describe('under a steady stream of changes', () => {
   let world: World;
@@ -23,7 +25,7 @@ describe('under a steady stream of changes', () => {
 
   beforeAll(async () => {
     world = await startWorld(randomOfRun());
-  }, 180_000);
+  }, START_TIMEOUT_MS);
   afterAll(async () => {
     recordResults(results);
     await world.stop();
@@ -35,7 +37,7 @@ describe('under a steady stream of changes', () => {
     await sleep(WARM_UP_MS);
     let thrown: string[] = [];
     try {
-      await row.run(world, randomOfTest());
+      await row.run(world, randomOfTest({ [ROWS_VARIABLE]: row.id }));
     } catch (error) {
       thrown = [String(error)];
     }

@@ -34,6 +34,11 @@ describe('the command that replays a test', () => {
     expect(replayCommand({ ...command, times: 1 })).toMatch(/^SDEWAN_SEED=1 npx /);
   });
 
+  it('names what the test needs to be there', () => {
+    const command = { seed: 1, file: 'a.test.ts', test: 'does' };
+    expect(words(replayCommand({ ...command, env: { ROWS: "night's" } }))[1]).toBe("ROWS=night's");
+  });
+
   it.each(["it's", 'a $HOME', 'a > b (c) [d] {e} *+?^|.\\', '"`x`"', 'line\nline'])(
     'selects exactly the test %j',
     (test) => {

@@ -5,7 +5,7 @@ import type { Word } from '../vocabulary.ts';
 import { whatIsWrong, type Cnf } from './agreement.ts';
 import { followDevices } from './devices.ts';
 import { sectionNamesOf } from './sections.ts';
-import { violationsIn, type SaysInSync } from './violations.ts';
+import { saidIn, violationsIn, type SaysInSync } from './violations.ts';
 import { watchNamespace } from './watch.ts';
 
 export type Judge = {
@@ -13,6 +13,11 @@ export type Judge = {
   violations: () => string[];
   /** Looks until all is as it should be. Gives what is wrong still after `withinMs`; empty: nothing. */
   untilAgreed: (withinMs: number) => Promise<string[]>;
+  /**
+   * Etcd has gone back to an earlier state. What the new list lacks, or has in an older version, was forgotten by etcd and done by
+   * nobody; and the watch before goes on from a version that is yet to come. So what the API server says now is where judgement begins.
+   */
+  beginAnew: () => Promise<void>;
   close: () => void;
 };
 
@@ -34,8 +39,8 @@ export const createJudge = async (
   const words = new Map(vocabulary.map((word) => [`${word.kind}/${word.name}`, word]));
   const isOurs = (name: string): boolean => name.startsWith(OUR_PREFIX) || ours.has(name);
   const devices = followDevices(cluster, namespace, isOurs);
-  const watch = await watchNamespace(cluster, namespace);
-  const saysInSync: SaysInSync = new Map();
+  let watch = await watchNamespace(cluster, namespace);
+  let saysInSync: SaysInSync = new Map();
   let from = 0;
 
   const look = async (): Promise<string[]> => {
@@ -73,6 +78,10 @@ export const createJudge = async (
         if (wrong.length === 0 || performance.now() > end) return wrong;
         await sleep(LOOK_EVERY_MS);
       }
+    },
+    beginAnew: async () => {
+      watch = await watchNamespace(cluster, namespace);
+      saysInSync = saidIn(watch.takeRules());
     },
     close: devices.close,
   };

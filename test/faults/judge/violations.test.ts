@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Word } from '../vocabulary.ts';
 import { textsOf } from './sections.ts';
 import { createTimeline } from './timeline.ts';
-import { violationsIn } from './violations.ts';
+import { saidIn, violationsIn, type SaysInSync } from './violations.ts';
 import type { RuleSighting, SeenPod, SeenRule } from './watch.ts';
 
 const TEXT = "config rule 'sdewan_rule_a'\n\toption target 'DROP'\n";
@@ -57,7 +57,11 @@ for (const [ms, text] of [
 
 const judge = (
   sightings: readonly RuleSighting[],
-  { pods = [pod()], runs = true }: { pods?: readonly SeenPod[]; runs?: boolean } = {},
+  {
+    pods = [pod()],
+    runs = true,
+    said = new Map(),
+  }: { pods?: readonly SeenPod[]; runs?: boolean; said?: SaysInSync } = {},
 ): string[] =>
   violationsIn(
     sightings,
@@ -66,7 +70,7 @@ const judge = (
       devices: { of: (uid) => (uid === 'pod' ? { timeline, ranAt: () => runs } : undefined) },
       wordOf: (id) => (id === ID ? word : undefined),
     },
-    new Map(),
+    said,
   );
 const sees = (at: number, now: SeenRule | undefined, before?: SeenRule): RuleSighting => ({
   at,
@@ -121,6 +125,13 @@ describe('a status that says in sync', () => {
     expect(judge([first, sees(26_000, still, rule(true))])).toEqual([]);
     expect(judge([first, sees(28_500, still, rule(true))])).toHaveLength(1);
     expect(judge([sees(26_000, rule(true), rule(false))])).toHaveLength(1);
+  });
+
+  it('is not news where judgement began with it', () => {
+    const said = saidIn([sees(25_000, rule(true))]);
+    const still = { ...rule(true), status: { inSync: true, observedGeneration: 1, message: 'x' } };
+    expect(judge([sees(26_000, still, rule(true))], { said })).toEqual([]);
+    expect(judge([sees(28_500, still, rule(true))], { said })).toHaveLength(1);
   });
 
   it('may be about an older generation, which the device no longer has', () => {

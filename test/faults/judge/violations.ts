@@ -37,6 +37,13 @@ export const violationsIn = (
     return found;
   });
 
+/** What rules say that somebody else has to answer for: where judgement begins. */
+export const saidIn = (sightings: readonly RuleSighting[]): SaysInSync => {
+  const saysInSync: SaysInSync = new Map();
+  for (const sighting of sightings) remember(sighting, saysInSync);
+  return saysInSync;
+};
+
 const isHeld = (rule: SeenRule | undefined): boolean =>
   rule?.metadata.finalizers.includes(FINALIZER) ?? false;
 

@@ -22,10 +22,11 @@ const signalOne = async (
 const KILL_WITHIN_MS = 1_500;
 
 const kills =
-  (program: Program, count: number): Row['run'] =>
+  (count: number, ...programs: readonly Program[]): Row['run'] =>
   async (world, random) => {
     for (let killed = 0; killed < count;) {
       await sleep(random.int(KILL_WITHIN_MS));
+      const program = random.pick(programs);
       if (await signalOne(world, program, { random, signal: 'SIGKILL' })) killed += 1;
     }
   };
@@ -50,7 +51,7 @@ export const processes: readonly Row[] = [
     holds: 'what they had begun is completed or undone',
     boundMs: 30_000,
     takesSeconds: 40,
-    run: kills('agent', 12),
+    run: kills(12, 'agent'),
   },
   {
     id: 'coordinators-killed',
@@ -58,7 +59,7 @@ export const processes: readonly Row[] = [
     holds: 'no rule leaves early, none stays for ever',
     boundMs: 45_000,
     takesSeconds: 45,
-    run: kills('coordinator', 8),
+    run: kills(8, 'coordinator'),
   },
   {
     id: 'openwrt-killed',
@@ -66,7 +67,16 @@ export const processes: readonly Row[] = [
     holds: 'no status says what is not so',
     boundMs: 30_000,
     takesSeconds: 40,
-    run: kills('openwrt', 8),
+    run: kills(8, 'openwrt'),
+  },
+  {
+    id: 'killed-300-times',
+    fault: 'agents, coordinators and OpenWRTs killed -9, 300 times at random',
+    holds: 'no rule leaves early, none stays for ever; no status says what is not so',
+    boundMs: 60_000,
+    takesSeconds: 400,
+    isLong: true,
+    run: kills(300, 'agent', 'coordinator', 'openwrt'),
   },
   {
     id: 'all-killed',
