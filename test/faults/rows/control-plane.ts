@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Cluster, ControlPlaneProgram } from 'kind-test-harness';
+import { ruleCollections } from '../../stack/collections.ts';
 import type { Row } from '../row.ts';
 import type { Side } from '../surroundings.ts';
 import type { World } from '../world.ts';
@@ -12,14 +13,21 @@ import type { World } from '../world.ts';
 const folderOf = ({ kubeconfig }: Cluster): string =>
   path.join(path.dirname(kubeconfig), 'control-plane');
 
-const isServing = async ({ api }: Cluster): Promise<boolean> =>
-  api.find('/api/v1/namespaces/default').then(
-    (found) => found !== undefined,
-    () => false,
-  );
+const kindsServed = async ({ api }: Cluster): Promise<number> =>
+  (await ruleCollections(api, 'default')).length;
 
-const untilServing = async (cluster: Cluster): Promise<void> => {
-  for (let left = 300; !(await isServing(cluster)); left -= 1) {
+/** It answers for its own resources some time before it does for those of CRDs. */
+const isServing = async (cluster: Cluster, kinds: number): Promise<boolean> => {
+  try {
+    const found = await cluster.api.find('/api/v1/namespaces/default');
+    return found !== undefined && (await kindsServed(cluster)) >= kinds;
+  } catch {
+    return false;
+  }
+};
+
+const untilServing = async (cluster: Cluster, kinds = 1): Promise<void> => {
+  for (let left = 300; !(await isServing(cluster, kinds)); left -= 1) {
     if (left === 0) throw new Error('the API server does not come back');
     await sleep(200);
   }
@@ -100,6 +108,7 @@ const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
 const restored: Row['run'] = async (world) => {
   const { cluster, judge } = world;
   const folder = folderOf(cluster);
+  const kinds = await kindsServed(cluster);
   const [data, copy, old] = ['etcd', 'etcd-copy', 'etcd-old'].map((name) =>
     path.join(folder, name),
   );
@@ -116,7 +125,7 @@ const restored: Row['run'] = async (world) => {
   renameSync(copy, data);
   const before = judge.violations();
   if (before.length > 0) throw new Error(before.join('\n'));
-  await untilServing(cluster);
+  await untilServing(cluster, kinds);
   await judge.beginAnew();
   const clients = [...(await world.targets('agent')), ...(await world.targets('coordinator'))];
   await Promise.all(clients.map((target) => cluster.killContainer(target, 'SIGKILL')));
