@@ -13,14 +13,15 @@ import type { World } from '../world.ts';
 const folderOf = ({ kubeconfig }: Cluster): string =>
   path.join(path.dirname(kubeconfig), 'control-plane');
 
-const kindsServed = async ({ api }: Cluster): Promise<number> =>
-  (await ruleCollections(api, 'default')).length;
+const kindsIn = async ({ api }: Cluster) => ruleCollections(api, 'default');
 
-/** It answers for its own resources some time before it does for those of CRDs. */
+/** It answers for its own resources some time before it does for those of CRDs, and lists each of them only once it has read them. */
 const isServing = async (cluster: Cluster, kinds: number): Promise<boolean> => {
   try {
     const found = await cluster.api.find('/api/v1/namespaces/default');
-    return found !== undefined && (await kindsServed(cluster)) >= kinds;
+    const collections = await kindsIn(cluster);
+    await Promise.all(collections.map(({ path: each }) => cluster.api.find(each)));
+    return found !== undefined && collections.length >= kinds;
   } catch {
     return false;
   }
@@ -108,7 +109,7 @@ const BETWEEN_SNAPSHOT_AND_RESTORE_MS = 6_000;
 const restored: Row['run'] = async (world) => {
   const { cluster, judge } = world;
   const folder = folderOf(cluster);
-  const kinds = await kindsServed(cluster);
+  const { length: kinds } = await kindsIn(cluster);
   const [data, copy, old] = ['etcd', 'etcd-copy', 'etcd-old'].map((name) =>
     path.join(folder, name),
   );
