@@ -15,7 +15,7 @@ import { startWorld, type World } from './world.ts';
 const WARM_UP_MS = 2_000;
 /** What is not well by then will not be by itself. */
 const GIVE_UP_MS = 60_000;
-const ROW_TIMEOUT_MS = 600_000;
+const ROW_TIMEOUT_MS = 1_200_000;
 /** Beside much else three minutes were not enough. */
 const START_TIMEOUT_MS = 600_000;
 

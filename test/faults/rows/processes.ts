@@ -4,17 +4,20 @@ import type { Random } from '../../run/random.ts';
 import type { Row } from '../row.ts';
 import type { Program, Target, World } from '../world.ts';
 
-/** Someone of them, at a random time; a container that does not run at that moment is not hit. */
-const signalOne = async (
+const PROGRAMS: readonly Program[] = ['agent', 'coordinator', 'openwrt'];
+
+/** Someone of them; undefined: its container does not run at that moment, and is not hit. */
+const killOne = async (
   world: World,
   program: Program,
-  { random, signal }: { random: Random; signal: NodeJS.Signals },
-): Promise<boolean> => {
+  random: Random,
+): Promise<Target | undefined> => {
   const targets = await world.targets(program).catch(() => []);
-  if (targets.length === 0) return false;
-  return world.cluster.killContainer(random.pick(targets), signal).then(
-    () => true,
-    () => false,
+  if (targets.length === 0) return undefined;
+  const target = random.pick(targets);
+  return world.cluster.killContainer(target, 'SIGKILL').then(
+    () => target,
+    () => undefined,
   );
 };
 
@@ -22,12 +25,32 @@ const signalOne = async (
 const KILL_WITHIN_MS = 1_500;
 
 const kills =
-  (count: number, ...programs: readonly Program[]): Row['run'] =>
+  (program: Program, count: number): Row['run'] =>
   async (world, random) => {
     for (let killed = 0; killed < count;) {
       await sleep(random.int(KILL_WITHIN_MS));
-      const program = random.pick(programs);
-      if (await signalOne(world, program, { random, signal: 'SIGKILL' })) killed += 1;
+      if (await killOne(world, program, random)) killed += 1;
+    }
+  };
+
+/** The kubelet has a container wait twice as long each time, up to a minute: nobody would be left to kill. */
+const KILLS_OF_ONE_POD = 5;
+
+const killsOfAll =
+  (count: number): Row['run'] =>
+  async (world, random) => {
+    const ofPod = new Map<string, number>();
+    for (let killed = 0; killed < count;) {
+      await sleep(random.int(KILL_WITHIN_MS));
+      const target = await killOne(world, random.pick(PROGRAMS), random);
+      if (!target) continue;
+      killed += 1;
+      const { namespace, pod } = target;
+      const before = ofPod.get(pod) ?? 0;
+      ofPod.set(pod, before + 1);
+      if (before + 1 < KILLS_OF_ONE_POD) continue;
+      const itsPod = ['delete', 'pod', pod, '-n', namespace, '--ignore-not-found', '--wait=false'];
+      await world.cluster.kubectl(itsPod, { allowFailure: true });
     }
   };
 
@@ -51,7 +74,7 @@ export const processes: readonly Row[] = [
     holds: 'what they had begun is completed or undone',
     boundMs: 30_000,
     takesSeconds: 40,
-    run: kills(12, 'agent'),
+    run: kills('agent', 12),
   },
   {
     id: 'coordinators-killed',
@@ -59,7 +82,7 @@ export const processes: readonly Row[] = [
     holds: 'no rule leaves early, none stays for ever',
     boundMs: 45_000,
     takesSeconds: 45,
-    run: kills(8, 'coordinator'),
+    run: kills('coordinator', 8),
   },
   {
     id: 'openwrt-killed',
@@ -67,16 +90,17 @@ export const processes: readonly Row[] = [
     holds: 'no status says what is not so',
     boundMs: 30_000,
     takesSeconds: 40,
-    run: kills(8, 'openwrt'),
+    run: kills('openwrt', 8),
   },
   {
     id: 'killed-300-times',
-    fault: 'agents, coordinators and OpenWRTs killed -9, 300 times at random',
+    fault:
+      'agents, coordinators and OpenWRTs killed -9, 300 times at random; after five kills a pod is deleted',
     holds: 'no rule leaves early, none stays for ever; no status says what is not so',
     boundMs: 60_000,
     takesSeconds: 400,
     isLong: true,
-    run: kills(300, 'agent', 'coordinator', 'openwrt'),
+    run: killsOfAll(300),
   },
   {
     id: 'all-killed',
@@ -85,15 +109,13 @@ export const processes: readonly Row[] = [
     boundMs: 45_000,
     takesSeconds: 40,
     run: async (world) => {
-      const all = await Promise.all(
-        (['agent', 'coordinator', 'openwrt'] as const).map((program) => world.targets(program)),
-      );
+      const all = await Promise.all(PROGRAMS.map((program) => world.targets(program)));
       const kill = (target: Target) => world.cluster.killContainer(target, 'SIGKILL');
       await Promise.all(all.flat().map(kill));
       await sleep(2_000);
     },
   },
-  ...(['agent', 'coordinator', 'openwrt'] as const).flatMap((program) =>
+  ...PROGRAMS.flatMap((program) =>
     [5, 60].map((seconds): Row => {
       const name = { agent: 'agents', coordinator: 'coordinators', openwrt: 'openwrt' }[program];
       return {
