@@ -61,8 +61,9 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const startedAt = clock.now();
   const inStateDir = (file: string): string => join(env.SDEWAN_STATE_DIR, file);
   const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
-  const ledger = await openLedger(inStateDir(LEDGER_FILE), log);
   const lastGood = await openLastGood(inStateDir(LAST_GOOD_FILE), log);
+  const hasPast = lastGood.current().size > 0;
+  const ledger = await openLedger(inStateDir(LEDGER_FILE), log, { hasPast });
   const reported = await openReported(inStateDir(REPORTED_FILE), log);
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();

@@ -9,6 +9,8 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 
 export type StateFile<T> = {
+  /** What the file held could not be used, so `value` began as `initial`. */
+  readonly isLost: boolean;
   /** The value of the last `write`, or of the file as it was found. */
   value: () => T;
   /** Resolves when the value is on disk. Calls must not overlap. @throws StateFileError */
@@ -44,9 +46,11 @@ const versionedSchema = z.looseObject({ version: z.int().min(1) });
 export const openStateFile = async <T extends object>(
   options: StateFileOptions<T>,
 ): Promise<StateFile<T>> => {
-  const { path } = options;
-  let current: T = await load(options);
+  const { path, initial } = options;
+  const found = await load(options);
+  let current: T = found === 'unusable' ? initial : found;
   return {
+    isLost: found === 'unusable',
     value: () => current,
     write: async (value) => {
       try {
@@ -72,7 +76,7 @@ const replaceWhole = async (path: string, text: string): Promise<void> => {
   await syncFolder(dirname(path));
 };
 
-const load = async <T extends object>(options: StateFileOptions<T>): Promise<T> => {
+const load = async <T extends object>(options: StateFileOptions<T>): Promise<T | 'unusable'> => {
   const { path, schema, upgrades = [], initial, log } = options;
   let text: string;
   try {
@@ -86,7 +90,7 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T> 
   if (found !== undefined && found.version > known) {
     const { version } = found;
     log.error({ path, version, known }, 'a newer agent wrote this state file: starting without it');
-    return initial;
+    return 'unusable';
   }
   const parsed = schema.safeParse(found && upgraded(found, upgrades));
   if (parsed.success) {
@@ -98,7 +102,7 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T> 
     return parsed.data;
   }
   log.error({ path }, 'this state file is broken: starting without it');
-  return initial;
+  return 'unusable';
 };
 
 /** Undefined when it is not what its version says. */

@@ -21,6 +21,7 @@ const stateOf = (...lacking: string[]): PassState => {
         unsettled: new Set(),
         warnings: new Map(),
         comments: { atStake: [], lost: [] },
+        lost: 'no',
       },
       input: {
         rules: [],

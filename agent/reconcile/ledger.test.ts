@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { begun, openLedger, settled, type Intent, type Ledger, type Settlement } from './ledger.ts';
+import {
+  afterLoss,
+  begun,
+  openLedger,
+  settled,
+  type Intent,
+  type Ledger,
+  type Settlement,
+} from './ledger.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -102,6 +110,41 @@ describe('the ledger, after a restart', () => {
   });
 });
 
+describe('a ledger that was lost', () => {
+  const losses: Record<string, () => Promise<Ledger>> = {
+    'because its file is broken': () => {
+      writeFileSync(join(folder, 'ledger.json'), '{"version":2,"own');
+      return open();
+    },
+    'because a newer agent wrote it': () => {
+      writeFileSync(join(folder, 'ledger.json'), '{"version":3}');
+      return open();
+    },
+    'because its file is gone': () =>
+      openLedger(join(folder, 'ledger.json'), silentLogger, { hasPast: true }),
+  };
+  it.each(Object.entries(losses))(
+    '%s, says so from then on, and has every package unsettled once',
+    async (_why, start) => {
+      const ledger = await start();
+      expect(ledger.record().lost).toBe('found');
+      const met = afterLoss(ledger.record(), ['mwan3', 'firewall']);
+      expect([met.lost, ...met.unsettled]).toEqual(['met', 'mwan3', 'firewall']);
+      await ledger.write(met);
+      await settle(ledger, { packages: ['mwan3', 'firewall'] });
+      const restarted = (await open()).record();
+      expect(restarted.lost).toBe('met');
+      expect([...afterLoss(restarted, ['mwan3']).unsettled]).toEqual([]);
+    },
+  );
+
+  it('is none in a pod in which no rule was in force yet', async () => {
+    const { record } = await open();
+    expect(record().lost).toBe('no');
+    expect(afterLoss(record(), ['mwan3'])).toBe(record());
+  });
+});
+
 it('a ledger of version 1 is read: what it had adopted is to be given its name, and what it had released stays alone', async () => {
   const older = {
     version: 1,
@@ -115,6 +158,7 @@ it('a ledger of version 1 is read: what it had adopted is to be given its name, 
   writeFileSync(join(folder, 'ledger.json'), JSON.stringify(older));
   const ledger = await open();
   expect(ledger.record()).toEqual({
+    lost: 'no',
     owned: new Map(Object.entries(older.owned)),
     takenOver: new Map([
       ['firewall.sdewan_rule_a', { uid: '', stage: 'begun' }],

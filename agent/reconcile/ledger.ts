@@ -6,6 +6,7 @@
  *   out, when its section was read back as gone.
  * - A package is in `unsettled` from before it is written until that was read back and its service has it.
  * - Comments that a write may lose are at stake before it, and lost or safe once its end was seen.
+ * - A ledger that was lost says so for the life of the pod, and has all packages unsettled when OpenWRT is read for the first time after that.
  * - A section of ICN's bears a name of ours only while `takenOver` says so: `begun` before it is named, `ours` once it was read back.
  *
  * So each write is: `write(begun(…))`, the write to OpenWRT, reading back, `write(settled(…))`.
@@ -46,6 +47,10 @@ const ledgerSchema = z.object({
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
   comments: commentsSchema,
+  /**
+   * `found`: what an earlier ledger of this pod said cannot be read any more. `met`: so it was, and OpenWRT was read since.
+   */
+  lost: z.enum(['no', 'found', 'met']).default('no'),
 });
 type Contents = z.infer<typeof ledgerSchema>;
 
@@ -57,6 +62,7 @@ export type LedgerRecord = {
   unsettled: ReadonlySet<string>;
   warnings: ReadonlyMap<string, ReadonlyMap<string, string>>;
   comments: Comments;
+  lost: Contents['lost'];
 };
 
 export type Ledger = {
@@ -99,6 +105,7 @@ export const settled = (
   record: LedgerRecord,
   { packages, warnings, ...now }: Settlement,
 ): LedgerRecord => ({
+  ...record,
   ...now,
   unsettled: new Set([...record.unsettled].filter((name) => !packages.includes(name))),
   warnings: new Map([...record.warnings, ...warnings]),
@@ -111,6 +118,7 @@ const EMPTY: Contents = {
   unsettled: [],
   warnings: {},
   comments: { atStake: [], lost: [] },
+  lost: 'no',
 };
 
 /**
@@ -130,14 +138,31 @@ const fromVersion1 = (older: unknown): Contents => {
   const { adopted, released, ...kept } = version1.parse(older);
   const begun = adopted.map((key) => [key, { uid: '', stage: 'begun' }] as const);
   const removed = released.map((uid) => [`.${uid}`, { uid, stage: 'removed' }] as const);
-  return { ...kept, version: 2, takenOver: Object.fromEntries([...begun, ...removed]) };
+  return { ...kept, version: 2, lost: 'no', takenOver: Object.fromEntries([...begun, ...removed]) };
 };
 
-/** @throws when the file exists and cannot be read */
-export const openLedger = async (path: string, log: Logger): Promise<Ledger> => {
+/**
+ * What a first write begins with where `package.section`s of ours may be there that are not in it: the services may lag behind as well.
+ */
+export const afterLoss = (record: LedgerRecord, packages: Iterable<string>): LedgerRecord =>
+  record.lost === 'found'
+    ? { ...record, lost: 'met', unsettled: new Set([...record.unsettled, ...packages]) }
+    : record;
+
+/**
+ * `hasPast`: an earlier agent of this pod has had rules in force, so there was a ledger.
+ * @throws when the file exists and cannot be read
+ */
+export const openLedger = async (
+  path: string,
+  log: Logger,
+  { hasPast = false }: { hasPast?: boolean } = {},
+): Promise<Ledger> => {
   const upgrades = [fromVersion1];
-  const file = await openStateFile({ path, schema: ledgerSchema, upgrades, initial: EMPTY, log });
-  let current = recordOf(file.value());
+  const initial = { ...EMPTY, lost: hasPast ? ('found' as const) : EMPTY.lost };
+  const file = await openStateFile({ path, schema: ledgerSchema, upgrades, initial, log });
+  const found = recordOf(file.value());
+  let current: LedgerRecord = file.isLost ? { ...found, lost: 'found' } : found;
   return {
     record: () => current,
     write: async (record) => {
@@ -159,6 +184,7 @@ const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord =>
     ]),
   ),
   comments: contents.comments,
+  lost: contents.lost,
 });
 
 const contentsOf = (record: LedgerRecord): Contents => ({
@@ -170,4 +196,5 @@ const contentsOf = (record: LedgerRecord): Contents => ({
     [...record.warnings].map(([name, words]) => [name, Object.fromEntries(words)]),
   ),
   comments: record.comments,
+  lost: record.lost,
 });

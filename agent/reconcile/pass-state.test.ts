@@ -25,6 +25,7 @@ const EMPTY: LedgerRecord = {
   unsettled: new Set(),
   warnings: new Map(),
   comments: { atStake: [], lost: [] },
+  lost: 'no',
 };
 const policy = ruleOf('Mwan3Policy', 'p', {
   members: [{ network: 'ovn-net1', metric: 1, weight: 1 }],

@@ -3,6 +3,7 @@
  * `afterApplied` or `afterRejected` for each write, until the plan that follows from it is empty. Pure.
  */
 import type { Takeover } from '#shared/compile/adoption.ts';
+import { stampedIn } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import type { CompileInput, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import { inDialect } from '#shared/resources/dialect.ts';
@@ -13,7 +14,7 @@ import type { UciPackage } from '#shared/uci/model.ts';
 import type { ApplyResult, Fingerprint, KernelLook, ReadResult } from '../device/driver.ts';
 import type { Authors } from './authors.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
-import { begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
+import { afterLoss, begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 import { makePlan, namesForLedger, type Plan } from './plan.ts';
 import { standingOf, type Standing } from './standing.ts';
@@ -62,10 +63,12 @@ export const afterRead = (
   kinds: readonly KindDefinition[],
   input: PassInput,
   read: ReadResult,
-  record: LedgerRecord,
+  ledger: LedgerRecord,
 ): PassState => {
   const { packages, fingerprint, doubtful = new Set(), commented = new Set() } = read;
   const inKinds = inDialect(kinds, read.capabilities.dialect);
+  const owned = new Map([...stampedIn(packages, inKinds), ...ledger.owned]);
+  const record = { ...afterLoss(ledger, packages.keys()), owned };
   const { rules } = input;
   const namesLast = read.capabilities.dialect === 'uci';
   const found = lookFor({ observed: packages, rules, kinds: inKinds, namesLast }, record);
@@ -175,6 +178,7 @@ export const standingIn = (
     unusable: state.read.unusable,
     ownership: ownershipIn(state),
     unsettled: state.ledger.unsettled,
+    isLedgerLost: state.ledger.lost !== 'no',
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
     authors,

@@ -1,5 +1,6 @@
 /** The result of one look at everything: the verdicts, and what has to change on OpenWRT. Pure. */
 import { compile } from '#shared/compile/compile.ts';
+import { withoutStampsAlone } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type {
@@ -53,7 +54,7 @@ const deltasIn = { uci: (name: string) => partOf(name).delta, icn: () => icnDelt
 export const makePlan = (input: PlanInput): Plan => {
   const { observed, takenOver, ownership, unsettled, capabilities, stuck, quiet } = input;
   const ledger = new Set(ownership.ledger.keys());
-  const compiled = compile({ ...input, ledger });
+  const compiled = asFound(compile({ ...input, ledger }), input);
   const deltas: UciDelta[] = [];
   const differing = new Set<string>();
   for (const [name, desired] of compiled.desired) {
@@ -76,13 +77,27 @@ export const makePlan = (input: PlanInput): Plan => {
   return { ...compiled, deltas, differing };
 };
 
-/** Names that the plan may write and that nothing but the ledger can mark as ours: `package.section` -> kind. */
+const asFound = (
+  { desired, verdicts }: CompileResult,
+  { observed, ownership }: PlanInput,
+): CompileResult => ({
+  verdicts,
+  desired: new Map(
+    [...desired].map(([name, sections]) => {
+      const there = observed.get(name);
+      const isOurs = isOursIn(name, ownership);
+      return [name, there ? withoutStampsAlone(sections, there, isOurs) : sections];
+    }),
+  ),
+});
+
+/** Names that the plan may write, and that do not tell by themselves that they are ours: `package.section` -> kind. */
 export const namesForLedger = (
   { verdicts }: Pick<Plan, 'verdicts'>,
   kinds: readonly KindDefinition[],
 ): ReadonlyMap<string, string> => {
   const recorded = new Set(
-    kinds.filter(({ uci }) => uci?.ownership === 'ledger').map(({ kind }) => kind),
+    kinds.filter(({ uci }) => uci && uci.ownership !== 'prefix').map(({ kind }) => kind),
   );
   return new Map(
     verdicts

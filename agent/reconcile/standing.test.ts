@@ -23,6 +23,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     unusable: new Map(),
     ownership: { kinds, ledger: new Map(), unserved: [] },
     unsettled: new Set(),
+    isLedgerLost: false,
     untaken: new Set(),
     lacking: new Map(),
     authors: { of: () => undefined, leaving: () => [], wasRemoved: () => false },
@@ -76,6 +77,10 @@ describe('a deleted rule is gone', () => {
     differing: new Set(),
     desired: new Map([['firewall', [ours]]]),
   };
+  const named = (verdict: Verdict): StandingInput['plan'] => ({
+    ...plan,
+    verdicts: [{ ...verdict, namesake: 'mwan3.old' }],
+  });
   const there = new Map([packageOf('firewall', ours, stray)]);
   const by = (verdict: Verdict, removed: readonly Verdict[] = []): StandingInput['authors'] => ({
     of: (key) => (key === `firewall.${stray.name}` ? uidOf(verdict) : undefined),
@@ -121,6 +126,18 @@ describe('a deleted rule is gone', () => {
     },
     'still, when the file of its package is written for others': {
       change: { unsettled, authors: by(other, [old]) },
+      gone: true,
+    },
+    "not while an agent that has lost its ledger sees a section with the rule's name": {
+      change: { isLedgerLost: true, plan: named(old) },
+      gone: false,
+    },
+    'not even when it was gone before that': {
+      change: { isLedgerLost: true, plan: named(old), authors: by(other, [old]) },
+      gone: false,
+    },
+    "whatever has the rule's name, when the ledger knows what is ours": {
+      change: { plan: named(old) },
       gone: true,
     },
     'not while its package cannot be read': {

@@ -23,6 +23,10 @@ export type Standing = {
   kernelUnread?: string | undefined;
   /** Uids of rules that are to be away, and of which nothing is left. */
   removed: ReadonlySet<string>;
+  /** What is not known as ours may be ours. */
+  isLedgerLost: boolean;
+  /** By uid: names of sections that may be of a rule that is to be away, as far as an agent without its ledger can tell. */
+  doubted: ReadonlyMap<string, string>;
   /** `package.section` -> what OpenWRT said of it. */
   warnings: ReadonlyMap<string, string>;
   /** Packages that OpenWRT has, and that cannot be read or written to; why. */
@@ -39,6 +43,8 @@ export const NOTHING_KNOWN: Standing = {
   lacking: new Map(),
   paused: false,
   removed: new Set(),
+  isLedgerLost: false,
+  doubted: new Map(),
   warnings: new Map(),
   unusable: new Map(),
   packages: new Map(),
@@ -53,6 +59,7 @@ export type StandingInput = {
   unusable: ReadonlyMap<string, string>;
   ownership: Ownership;
   unsettled: ReadonlySet<string>;
+  isLedgerLost: boolean;
   /** Packages that hold what is to be adopted and does not count as ours yet. */
   untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
@@ -86,9 +93,10 @@ export const standingOf = (input: StandingInput): Standing => {
   const isOurs = (name: string) => isOursIn(name, ownership);
   const leftOvers = leftOversIn({ observed, rules, kinds, unserved, isOurs });
   const leaving = input.authors.leaving();
-  const removed = removedIn([...plan.verdicts, ...leaving], input, packages);
+  const doubted = doubtedIn(input);
+  const removed = removedIn([...plan.verdicts, ...leaving], input, { packages, doubted });
   const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
-  const { kernelUnread, paused } = input;
+  const { kernelUnread, paused, isLedgerLost } = input;
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
@@ -96,6 +104,8 @@ export const standingOf = (input: StandingInput): Standing => {
     paused,
     kernelUnread,
     removed,
+    isLedgerLost,
+    doubted,
     warnings,
     unusable,
     packages,
@@ -103,11 +113,18 @@ export const standingOf = (input: StandingInput): Standing => {
   };
 };
 
+const doubtedIn = ({ isLedgerLost, plan }: StandingInput): Standing['doubted'] =>
+  new Map(
+    plan.verdicts.flatMap(({ rule, namesake }): [string, string][] =>
+      isLedgerLost && namesake !== undefined ? [[rule.metadata.uid, namesake]] : [],
+    ),
+  );
+
 /** One that was gone before is so while none of its sections is there, whatever is under way in their package. */
 const removedIn = (
   verdicts: readonly Verdict[],
   input: StandingInput,
-  packages: ReadonlyMap<string, string>,
+  { packages, doubted }: Pick<Standing, 'packages' | 'doubted'>,
 ): ReadonlySet<string> => {
   const { authors } = input;
   const { strays, left } = straysIn(input);
@@ -116,7 +133,7 @@ const removedIn = (
     verdicts
       .filter(({ verdict }) => verdict === 'unwanted')
       .map(({ rule }) => rule)
-      .filter((rule) => !left.has(rule.metadata.uid))
+      .filter(({ metadata: { uid } }) => !left.has(uid) && !doubted.has(uid))
       .filter((rule) => authors.wasRemoved(rule.metadata.uid) || isSettled(rule))
       .map(({ metadata }) => metadata.uid),
   );

@@ -30,6 +30,7 @@ const recordOf = (
   unsettled: new Set(),
   warnings: new Map(),
   comments: { atStake: [], lost: [] },
+  lost: 'no',
 });
 const look = (
   observed: ReadonlyMap<string, UciPackage>,

@@ -15,6 +15,8 @@ export type BuildInput = {
 
 type Outcome = { state: RuleState; reason: Reason; message: string };
 
+const BEFORE_LOSS = ', or made before it lost its ledger';
+
 /** One per rule of the last pass. */
 export const buildReports = (input: BuildInput): RuleReport[] =>
   input.standing.verdicts.map((verdict) => {
@@ -27,7 +29,10 @@ export const buildReports = (input: BuildInput): RuleReport[] =>
 
 const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
   const { reason, message } = verdict;
-  if (verdict.verdict === 'failed') return { state: 'Failed', reason, message };
+  if (verdict.verdict === 'failed') {
+    const mayBeOurs = reason === 'NameTaken' && input.standing.isLedgerLost;
+    return { state: 'Failed', reason, message: `${message}${mayBeOurs ? BEFORE_LOSS : ''}` };
+  }
   const problemNow = problemFor(verdict, input);
   if (problemNow !== undefined) return problemNow;
   if (verdict.verdict === 'pending') return { state: 'Pending', reason, message };
@@ -62,6 +67,11 @@ const pausedWith = (what: string): Outcome => ({
 const removedOrNot = ({ rule }: Verdict, { standing, problem }: BuildInput): Outcome => {
   if (standing.removed.has(rule.metadata.uid))
     return { state: 'Removed', reason: 'Removed', message: '' };
+  const doubted = standing.doubted.get(rule.metadata.uid);
+  if (doubted !== undefined) {
+    const message = `the agent has lost its ledger and cannot tell whether it made section ${doubted} of OpenWRT, which has the rule's name: remove that section, or replace the pod`;
+    return { state: 'Pending', reason: 'Removing', message };
+  }
   if (standing.paused)
     return pausedWith('it removes the rule when the annotation is removed from the pod');
   return { state: 'Pending', reason: 'Removing', message: problem };

@@ -10,6 +10,7 @@ import type { RuleObject } from '../kube/objects.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
+import { stamped } from './stamp.ts';
 import { ledgerKey } from './ownership.ts';
 import type { Problem } from './check.ts';
 import { revisionOf } from './revision.ts';
@@ -108,12 +109,13 @@ const attempt = (version: Version, input: CompileInput): Attempt => {
 };
 
 const rendered = (
-  { uci }: KindDefinition,
+  { kind, uci }: KindDefinition,
   spec: unknown,
   context: RenderContext,
   of: Pick<Rendering, 'generation' | 'references'>,
 ): Pick<Attempt, 'rendering' | 'problem'> => {
-  const sections = uci?.render(spec, context) ?? [];
+  const plain = uci?.render(spec, context) ?? [];
+  const sections = uci?.ownership === 'stamp' ? plain.map((each) => stamped(each, kind)) : plain;
   const shared = uci?.shared?.(spec, context) ?? [];
   const beside = new Map(
     partsBeside.map((part) => [part.name, (uci && part.desired(uci)?.(spec, context)) ?? []]),

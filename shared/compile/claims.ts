@@ -49,6 +49,15 @@ const claimsOf = ({ rule, kind, renderings }: Candidate): string[] => {
   ];
 };
 
+/** `package.section` of what is not ours and has a name that the CR would have, where the name does not tell whose it is. */
+export const namesakeOf = (candidate: Candidate, { sections }: Others): string | undefined => {
+  const { uci } = candidate.kind;
+  if (!uci || uci.ownership === 'prefix') return undefined;
+  const found = claimsOf(candidate).find((claim) => sections.has(claim));
+  const section = found === undefined ? undefined : sections.get(found);
+  return section && ledgerKey(uci.package, section.name);
+};
+
 const conflictWith = ({ rule }: Candidate): JudgedProblem => ({
   verdict: 'failed',
   reason: 'NameConflict',

@@ -11,7 +11,7 @@ import { MAX_MESSAGE_LENGTH } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
 import { candidateOf } from './candidate.ts';
 import type { Candidate, JudgedProblem, Rendering } from './candidate.ts';
-import { nameProblems } from './claims.ts';
+import { namesakeOf, nameProblems } from './claims.ts';
 import { forcesOf } from './forces.ts';
 import type { Forces } from './forces.ts';
 import { compare, isBeingDeleted, keptInUse, keyOf } from './in-use.ts';
@@ -53,7 +53,8 @@ export const compile = (input: CompileInput): CompileResult => {
       if (!candidate) return unknownKind(rule);
       const withheld = input.withheld?.get(rule.metadata.uid);
       if (withheld) return { ...unwanted(candidate), ...withheld, verdict: 'pending' };
-      return neededSet.has(candidate) ? verdictOf(candidate, situation) : unwanted(candidate);
+      if (neededSet.has(candidate)) return verdictOf(candidate, situation);
+      return { ...unwanted(candidate), namesake: namesakeOf(candidate, others) };
     }),
   };
 };

@@ -67,6 +67,8 @@ export type Verdict = {
   message: string;
   /** Names of its sections in the desired packages. */
   sections: readonly { package: string; name: string }[];
+  /** Of one that is `unwanted`: `package.section` that bears a name of it and is not ours, of a kind whose names do not tell. */
+  namesake?: string | undefined;
 };
 
 export type CompileResult = {

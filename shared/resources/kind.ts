@@ -75,10 +75,10 @@ export type IcnSections = {
 export type UciRendering<Spec> = {
   package: string;
   /**
-   * `prefix`: names are free, ours begin with `sectionPrefix`. `ledger`: the name is the identity, so a ledger
-   * tells ours from an administrator's.
+   * `prefix`: names are free, ours begin with `sectionPrefix`. Else the name is the identity, and the agent's ledger tells ours from an
+   * administrator's; with `stamp` the sections bear a stamp as well, for an agent that has lost its ledger. `ledger`: they can bear none.
    */
-  ownership: 'prefix' | 'ledger';
+  ownership: 'prefix' | 'stamp' | 'ledger';
   sectionPrefix: string;
   /**
    * The name under which a section that is not ours acts as one of this kind: rules may refer to it, and no CR can have

@@ -41,8 +41,13 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 /** The suite of drivers reads ICN's files on the simulator only. */
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
-/** ICN's device alone has what ICN's controller talks to. */
+/** For an agent with packets to lose. */
 const LOCK_OUT = `${FOLDER}/lock-out.test.ts`;
+
+/** ICN's REST has no place for a stamp. */
+const LOST_LEDGER = `${FOLDER}/lost-ledger.test.ts`;
+
+/** ICN's device alone has what ICN's controller talks to. */
 const TAKEOVER = `${FOLDER}/takeover.test.ts`;
 
 /** ICN's firewall3 knows none. */
@@ -54,7 +59,7 @@ const files = (): string[] => {
   if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`, ...cut];
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
-  const [icns, others] = inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS]];
+  const [icns, others] = inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, LOST_LEDGER]];
   return values.icn ? [...seen, ...icns, ...cut] : [DRIVER, ...seen, ...others, ...cut];
 };
 

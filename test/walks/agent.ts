@@ -33,6 +33,7 @@ export const emptyState = (): StateFiles => ({
     unsettled: new Set(),
     warnings: new Map(),
     comments: { atStake: [], lost: [] },
+    lost: 'no',
   },
   lastGood: new Map(),
 });

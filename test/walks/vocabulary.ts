@@ -102,9 +102,11 @@ config member 'both_net1'
 	option interface 'net1'
 	option metric '1'
 	option weight '2'
+	option sdewan_made 'Mwan3Policy/both_net1'
 
 config policy 'both'
 	list use_member 'both_net1'
+	option sdewan_made 'Mwan3Policy/both'
 `,
       },
       {
@@ -119,15 +121,18 @@ config member 'both_net1'
 	option interface 'net1'
 	option metric '1'
 	option weight '1'
+	option sdewan_made 'Mwan3Policy/both_net1'
 
 config member 'both_net2'
 	option interface 'net2'
 	option metric '2'
 	option weight '3'
+	option sdewan_made 'Mwan3Policy/both_net2'
 
 config policy 'both'
 	list use_member 'both_net1'
 	list use_member 'both_net2'
+	option sdewan_made 'Mwan3Policy/both'
 `,
       },
     ],

@@ -56,7 +56,7 @@ export const ipsecProposal = defineKind({
       : [],
   uci: {
     package: 'ipsec',
-    ownership: 'ledger',
+    ownership: 'stamp',
     sectionPrefix: '',
     nameOf: ({ type, name }) =>
       type === 'proposal' || type === 'crypto_proposal' ? name : undefined,

@@ -28,7 +28,7 @@ type Connection = {
   remote_subnet?: string | undefined;
   local_updown?: string | undefined;
   if_id?: string | undefined;
-  mark?: string | undefined;
+  stamp?: string | undefined;
   [option: string]: string | string[] | undefined;
 };
 
@@ -272,7 +272,7 @@ export const remoteKind = {
   secrets: remoteSecrets,
   uci: {
     package: 'ipsec',
-    ownership: 'ledger',
+    ownership: 'stamp',
     sectionPrefix: '',
     icn: icnRemote,
     lacks: remoteLacks,

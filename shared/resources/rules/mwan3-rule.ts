@@ -48,7 +48,7 @@ export const mwan3Rule = defineKind({
     BUILT_IN_POLICIES.includes(policy) ? [] : referenceTo('Mwan3Policy', 'spec.policy', policy),
   uci: {
     package: 'mwan3',
-    ownership: 'ledger',
+    ownership: 'stamp',
     sectionPrefix: '',
     nameOf: ({ type, name }) => (type === 'rule' ? name : undefined),
     icn: { nameOf: ({ type, name }) => (type === 'rule' ? name : undefined) },

@@ -33,6 +33,13 @@ export type Stage = {
   files: () => string[];
   /** One line per rule, route and setting (test/judge/kernel.ts). Absent: nobody may look. */
   kernel?: () => string[];
+  /** An administrator with an editor. */
+  hands: {
+    text: (uciPackage: string) => string;
+    write: (uciPackage: string, text: string) => void;
+  };
+  /** The next agent of the OpenWRT, which has no file of the one before. */
+  withoutState: () => Promise<TestPass>;
   leave: () => Promise<void>;
 };
 
@@ -85,20 +92,38 @@ export const onDevice = async (
   const target = { url, usernameFile, passwordFile };
   const icn = (): TestPass['driver'] =>
     createIcnDriver({ target, reassertMs: 0, clock: systemClock });
-  const pass = await openPass(
-    { simulator: { url }, clock: realTime, folder, usernameFile, passwordFile },
-    { ...(api === 'icn' && { driver: icn() }), ...(lockOut && { lockOut }) },
+  const { all, open } = passesIn(folder, (own) =>
+    openPass(
+      { simulator: { url }, clock: realTime, folder: own, usernameFile, passwordFile },
+      { ...(api === 'icn' && { driver: icn() }), ...(lockOut && { lockOut }) },
+    ),
   );
   return {
-    pass,
+    pass: await open(),
     files: () => filesIn(inside(`${READ_FILES}\ntrue\n`)),
     kernel: () => kernelLines(inside(LOOK)),
+    hands: {
+      text: (name) => inside(`cat /etc/config/${name}`),
+      write: (name, text) => inside(`cat >/etc/config/${name} <<'TEXT'\n${text}TEXT\n`),
+    },
+    withoutState: open,
     leave: async () => {
-      await pass.driver.close();
+      await Promise.all(all.map(({ driver }) => driver.close()));
       if (isOwnLogin) inside(`rm -f ${KERNEL_HELPER_PATH}; mv ${RIGHTS}.before ${RIGHTS}\n`);
       rmSync(folder, { recursive: true });
     },
   };
+};
+
+/** Agents one after the other, each with a folder of its own in `folder`. */
+const passesIn = (folder: string, openIn: (own: string) => Promise<TestPass>) => {
+  const all: TestPass[] = [];
+  const open = async (): Promise<TestPass> => {
+    const pass = await openIn(mkdtempSync(join(folder, 'agent-')));
+    all.push(pass);
+    return pass;
+  };
+  return { all, open };
 };
 
 const started = (path: Path): Promise<TestOpenwrt> => {
@@ -108,13 +133,17 @@ const started = (path: Path): Promise<TestOpenwrt> => {
 
 export const onSimulator = async (path: Path): Promise<Stage> => {
   const openwrt = await started(path);
-  const pass = await openPass(openwrt, path === 'icn' ? { driver: icnDriver(openwrt) } : {});
+  const { all, open } = passesIn(openwrt.folder, (folder) =>
+    openPass({ ...openwrt, folder }, path === 'icn' ? { driver: icnDriver(openwrt) } : {}),
+  );
   return {
-    pass,
+    pass: await open(),
+    hands: { text: openwrt.text, write: openwrt.write },
+    withoutState: open,
     files: () =>
       FILES.flatMap((name) => linesOf(name, readUci(openwrt.simulator.store.text(name) ?? ''))),
     leave: async () => {
-      await pass.driver.close();
+      await Promise.all(all.map(({ driver }) => driver.close()));
       await openwrt.stop();
     },
   };

@@ -38,11 +38,11 @@ const stateFiles = (folder: string): string[] =>
     .filter((name) => name.endsWith('.json'))
     .map((name) => path.join(folder, name));
 
-/** Half a file each, and the agent starts anew. Without its ledger it does not know sections without our prefix: see docs/reliability.md. */
+/** Half a file each, and the agent starts anew. */
 const stateCorrupt: Row['run'] = async (world) => {
   for (const target of await world.targets('agent')) {
     const files = stateFiles(stateFolder(world, target));
-    for (const file of files.filter((each) => path.basename(each) !== LEDGER)) {
+    for (const file of files) {
       const text = readFileSync(file, 'utf8');
       writeFileSync(file, text.slice(0, text.length / 2));
     }
@@ -108,7 +108,8 @@ export const surroundings: readonly Row[] = [
   ...jumps('coordinators', 'coordinators', ['coordinator']),
   {
     id: 'state-corrupt',
-    fault: "half of each of the agents' state files but the ledger is lost, and they start anew",
+    fault:
+      "half of each of the agents' state files, the ledger among them, is lost, and they start anew",
     holds: '',
     boundMs: 30_000,
     takesSeconds: 30,

@@ -103,20 +103,24 @@ config crypto_proposal 'proposal1'
 	option encryption_algorithm 'aes128'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/proposal1'
 
 config crypto_proposal 'p_1'
 	option encryption_algorithm 'aes256'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/p_1'
 
 config crypto_proposal 'aead'
 	option encryption_algorithm 'aes128gcm16'
 	option dh_group 'curve25519'
+	option sdewan_made 'IpsecProposal/aead'
 
 config crypto_proposal 'prop_1'
 	option encryption_algorithm 'aes256'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/prop_1'
 
 `,
     uci: String.raw`package ipsec
@@ -125,20 +129,24 @@ config proposal 'proposal1'
 	option encryption_algorithm 'aes128'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/proposal1'
 
 config proposal 'p_1'
 	option encryption_algorithm 'aes256'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/p_1'
 
 config proposal 'aead'
 	option encryption_algorithm 'aes128gcm16'
 	option dh_group 'curve25519'
+	option sdewan_made 'IpsecProposal/aead'
 
 config proposal 'prop_1'
 	option encryption_algorithm 'aes256'
 	option hash_algorithm 'sha256'
 	option dh_group 'modp3072'
+	option sdewan_made 'IpsecProposal/prop_1'
 
 `,
   },

@@ -167,43 +167,52 @@ config member 'balance1_net1'
 	option interface 'net1'
 	option metric '2'
 	option weight '2'
+	option sdewan_made 'Mwan3Policy/balance1_net1'
 
 config member 'balance1_net2'
 	option interface 'net2'
 	option metric '3'
 	option weight '3'
+	option sdewan_made 'Mwan3Policy/balance1_net2'
 
 config policy 'balance1'
 	list use_member 'balance1_net1'
 	list use_member 'balance1_net2'
+	option sdewan_made 'Mwan3Policy/balance1'
 
 config member 'balance_1_net1'
 	option interface 'net1'
 	option metric '2'
 	option weight '2'
+	option sdewan_made 'Mwan3Policy/balance_1_net1'
 
 config member 'balance_1_net2'
 	option interface 'net2'
 	option metric '1'
 	option weight '3'
+	option sdewan_made 'Mwan3Policy/balance_1_net2'
 
 config policy 'balance_1'
 	list use_member 'balance_1_net1'
 	list use_member 'balance_1_net2'
+	option sdewan_made 'Mwan3Policy/balance_1'
 
 config member 'balance_2_net1'
 	option interface 'net1'
 	option metric '2'
 	option weight '3'
+	option sdewan_made 'Mwan3Policy/balance_2_net1'
 
 config member 'balance_2_net2'
 	option interface 'net2'
 	option metric '1'
 	option weight '4'
+	option sdewan_made 'Mwan3Policy/balance_2_net2'
 
 config policy 'balance_2'
 	list use_member 'balance_2_net1'
 	list use_member 'balance_2_net2'
+	option sdewan_made 'Mwan3Policy/balance_2'
 
 `,
   },

@@ -97,12 +97,14 @@ export const openPass = async (
   let drift = 0;
   const transactions: string[] = [];
   const lockOut = options.lockOut?.(driver) ?? withoutLockOut;
+  const lastGood = await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger);
+  const hasPast = lastGood.current().size > 0;
   const pass = createPass({
     driver,
     lockOut,
     kinds,
-    ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger),
-    lastGood: await openLastGood(join(openwrt.folder, 'last-good.json'), silentLogger),
+    ledger: await openLedger(join(openwrt.folder, 'ledger.json'), silentLogger, { hasPast }),
+    lastGood,
     refusals,
     kernelDrift,
     pace,
