@@ -138,7 +138,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         clock,
         isOrder,
         onCommentsReported: (packages) =>
-          (reporting = reporting.then(() => reported.add(packages))),
+          (reporting = reporting.catch(() => undefined).then(() => reported.add(packages))),
         onSent: (outcome) => metrics.reports.inc({ outcome }),
         log: publisherLog,
       }),
@@ -236,9 +236,9 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     },
     log,
   );
+  const lastWords = probeFiles.run(signal).catch((error: unknown) => error);
   try {
     await Promise.all([
-      probeFiles.run(signal),
       source.run(signal),
       secrets.run(signal),
       loop.run(signal),
@@ -249,6 +249,8 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   } finally {
     await Promise.all([server?.close(), driver.close()]);
   }
+  const error = await lastWords;
+  if (error !== undefined) throw error;
 };
 
 const isLook = (outcome: Attempt['outcome']): boolean =>

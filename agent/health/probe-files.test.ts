@@ -10,8 +10,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { ALIVE_INTERVAL_MS } from '#shared/inject/state-directory.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
+import { createLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { createProbeFiles, type ProbeFiles } from './probe-files.ts';
 
@@ -27,6 +28,7 @@ const isThere = (file: string): boolean => existsSync(pathOf(file));
 const touchedAt = (): number => statSync(pathOf('alive')).mtimeMs;
 
 beforeEach(() => {
+  logged = [];
   directory = mkdtempSync(join(tmpdir(), 'probe-files-'));
   clock = createManualClock();
   stopping = new AbortController();
@@ -36,7 +38,20 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const create = (): Promise<ProbeFiles> => createProbeFiles({ directory, clock, log: silentLogger });
+/** What failed, or the message where nothing has. */
+let logged: string[];
+const lineSchema = z.object({ msg: z.string(), err: z.object({ message: z.string() }).optional() });
+const log = createLogger({
+  name: 'agent',
+  level: 'info',
+  destination: {
+    write: (line) => {
+      const { msg, err } = lineSchema.parse(JSON.parse(line));
+      if (msg !== 'readiness changed') logged.push(err?.message ?? msg);
+    },
+  },
+});
+const create = (): Promise<ProbeFiles> => createProbeFiles({ directory, clock, log });
 const run = async (): Promise<{ files: ProbeFiles; ended: Promise<void> }> => {
   const files = await create();
   const ended = files.run(stopping.signal);
@@ -76,11 +91,39 @@ describe('the file of the liveness probe', () => {
     expect(isThere('alive')).toBe(false);
   });
 
-  it('ends the agent when it cannot be written, so that its container restarts', async () => {
+  const CAUSE = () =>
+    `the agent cannot write alive in its state folder ${directory}: ENOENT: no such file or directory`;
+
+  it('ends nothing when it cannot be written: the log names folder and cause, once', async () => {
     const { ended } = await run();
     rmSync(directory, { recursive: true });
-    const [reason] = await Promise.all([ended.catch((error: unknown) => error), clock.step()]);
-    expect(reason).toMatchObject({ code: 'ENOENT' });
+    for (let round = 1; round <= 3; round += 1) {
+      await clock.step();
+      await clock.awaited();
+    }
+    expect(logged).toEqual([expect.stringContaining(CAUSE())]);
+    mkdirSync(directory);
+    await clock.step();
+    await clock.awaited();
+    expect(isThere('alive')).toBe(true);
+    expect(logged[1]).toBe('the state folder can be written again');
+    stopping.abort();
+    await ended;
+  });
+
+  it('is what the agent speaks of at last, when the kubelet ends it since that cannot be written', async () => {
+    const { ended } = await run();
+    rmSync(directory, { recursive: true });
+    await clock.step();
+    await clock.awaited();
+    stopping.abort();
+    await expect(ended).rejects.toThrow(CAUSE());
+  });
+
+  it('that an earlier run has left and cannot be removed does not keep the agent from starting', async () => {
+    mkdirSync(pathOf('alive'));
+    await create();
+    expect(logged).toEqual([expect.stringContaining('cannot write alive in its state folder')]);
   });
 });
 

@@ -1,15 +1,17 @@
 /**
  * The files that the kubelet's exec probes look at: one is touched while the event loop runs, the other exists while the
- * agent is ready. Both are gone from an earlier run before this one says anything.
+ * agent is ready. Both are gone from an earlier run before this one says anything. A folder that cannot be written ends nothing: the agent
+ * goes on to say so, until the kubelet ends it, and then says it as its last words, which the kubelet shows in the pod's status.
  */
 import { open, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ALIVE_FILE, ALIVE_INTERVAL_MS, READY_FILE } from '#shared/inject/state-directory.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { StateFileError } from '../io/state-file.ts';
 
 export type ProbeFiles = {
-  /** Touches the first file until the signal aborts, then takes both away for good. */
+  /** Touches the first file until the signal aborts, then takes both away for good. @throws StateFileError when the folder could not be written in the end */
   run: (signal: AbortSignal) => Promise<void>;
   /** Ready when nothing is missing. The last call decides, whatever the disk does in between; resolves when the disk has it. */
   setMissing: (missing: ReadonlyMap<string, string>) => Promise<void>;
@@ -21,8 +23,22 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
   const { directory, clock, log } = deps;
   const alive = join(directory, ALIVE_FILE);
   const ready = join(directory, READY_FILE);
+  let failing: StateFileError | undefined;
+  const orSay = async (path: string, work: (path: string) => Promise<void>): Promise<void> => {
+    try {
+      await work(path);
+      if (failing === undefined || work === remove) return;
+      log.info({ directory }, 'the state folder can be written again');
+      failing = undefined;
+    } catch (cause) {
+      const error = new StateFileError(path, cause);
+      if (error.message !== failing?.message)
+        log.error({ err: error, directory }, 'failed to write the files of the probes');
+      failing = error;
+    }
+  };
   const removeBoth = async (): Promise<void> => {
-    await Promise.all([alive, ready].map((path) => rm(path, { force: true })));
+    for (const path of [ready, alive]) await orSay(path, remove);
   };
   await removeBoth();
   let isReady = false;
@@ -32,7 +48,7 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
     run: async (signal) => {
       try {
         while (!signal.aborted) {
-          await touch(alive);
+          await orSay(alive, touch);
           await clock.sleep(ALIVE_INTERVAL_MS, signal);
         }
       } catch (error) {
@@ -43,21 +59,20 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
         await writing;
         await removeBoth();
       }
+      if (failing !== undefined) throw failing;
     },
     setMissing: (missing) => {
       const now = missing.size === 0;
       if (now === isReady || ended) return writing;
       isReady = now;
       log.info({ ready: now, missing: Object.fromEntries(missing) }, 'readiness changed');
-      writing = writing
-        .then(() => (now ? touch(ready) : rm(ready, { force: true })))
-        .catch((error: unknown) =>
-          log.error({ err: error, path: ready }, 'failed to write the readiness file'),
-        );
+      writing = writing.then(() => orSay(ready, now ? touch : remove));
       return writing;
     },
   };
 };
+
+const remove = (path: string): Promise<void> => rm(path, { force: true });
 
 const touch = async (path: string): Promise<void> => {
   await (await open(path, 'a')).close();

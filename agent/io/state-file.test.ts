@@ -70,7 +70,7 @@ describe('a state file', () => {
     const file = await open();
     symlinkSync('/dev/full', join(folder, 'x.json.new'));
     await expect(file.write({ version: 1, count: 1 })).rejects.toThrow(
-      'the agent cannot write x.json in its state folder: ENOSPC: no space left on device',
+      `the agent cannot write x.json in its state folder ${folder}: ENOSPC: no space left on device`,
     );
     await expect(file.write({ version: 1, count: 1 })).rejects.toThrow(StateFileError);
     expect(file.value().count).toBe(0);

@@ -33,16 +33,16 @@ export type StateFileOptions<T> = {
 /** The folder is full, read-only or gone: nothing is written to OpenWRT meanwhile, since nobody would know what is ours. */
 export class StateFileError extends Error {
   override name = 'StateFileError';
-  constructor(path: string, cause: unknown) {
-    const why = messageOf(cause);
-    super(`the agent cannot write ${basename(path)} in its state folder: ${why}`, { cause });
+  constructor(path: string, cause: unknown, attempted: 'read' | 'write' = 'write') {
+    const file = `${basename(path)} in its state folder ${dirname(path)}`;
+    super(`the agent cannot ${attempted} ${file}: ${messageOf(cause)}`, { cause });
   }
 }
 
 const OWNER_ONLY = 0o600;
 const versionedSchema = z.looseObject({ version: z.int().min(1) });
 
-/** @throws when the file exists and cannot be read */
+/** @throws StateFileError when the file exists and cannot be read */
 export const openStateFile = async <T extends object>(
   options: StateFileOptions<T>,
 ): Promise<StateFile<T>> => {
@@ -83,7 +83,7 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T |
     text = await readFile(path, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return initial;
-    throw error;
+    throw new StateFileError(path, error, 'read');
   }
   const known = upgrades.length + 1;
   const found = versionedSchema.safeParse(parseJson(text)).data;

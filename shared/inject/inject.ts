@@ -68,6 +68,8 @@ const agentContainer = (purpose: string, options: InjectOptions): Container => (
   name: AGENT_CONTAINER,
   image: options.image,
   restartPolicy: 'Always',
+  // Why an agent ended is in the pod's status, also when its log is gone.
+  terminationMessagePolicy: 'FallbackToLogsOnError',
   env: environmentOf(purpose, options),
   startupProbe: startupProbeOf(options),
   livenessProbe,
