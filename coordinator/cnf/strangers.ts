@@ -1,6 +1,7 @@
 /**
  * Pods that have the purpose of a CNF and do not belong to it: they have no owner, while the CNF's pods have one. Admission refuses them;
- * one that got past it (it opted out of the agent, or was there before) must not take all rules out of sync.
+ * one that got past it (it was there before) must neither take all rules out of sync nor hold up their deletion: whoever may create pods
+ * could have both.
  */
 import type { Target } from './target.ts';
 

@@ -43,6 +43,10 @@ describe('a rule that is being deleted goes', () => {
     'whatever a finished pod reported': [
       { target: target('b', { finished: true }), report: report([word()]) },
     ],
+    'whatever a pod without an owner says, beside those of the CNF': [
+      { target: target('bare', { owned: false }), report: report([word()]) },
+      { report: removed },
+    ],
     'when a pod is stuck before its agent ever started': [
       { target: target('b', { ready: false, agent: { state: 'never-started', scheduled: true } }) },
     ],

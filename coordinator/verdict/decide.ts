@@ -8,6 +8,7 @@ import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import { keysLeftOut } from '../cnf/keys.ts';
+import { strangersAmong } from '../cnf/strangers.ts';
 import type { Target } from '../cnf/target.ts';
 
 export type Blocker = { pod: string; reason: string; message: string };
@@ -40,7 +41,9 @@ export const decide = (
   if (rule.deletedAt === undefined)
     return { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
+  const strangers = strangersAmong(targets);
   const candidates = targets
+    .filter((target) => !strangers.has(target))
     .filter((target) => canHold(target, reports.get(target.uid), settlesInMs))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const blockers = candidates

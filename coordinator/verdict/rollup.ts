@@ -41,7 +41,10 @@ const statusOf = (
   const live = targets
     .filter((target) => !target.finished && !target.terminating && !strangers.has(target))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
-  const concerned = rule.deletedAt === undefined ? live : targets.filter((pod) => !pod.finished);
+  const concerned =
+    rule.deletedAt === undefined
+      ? live
+      : targets.filter((target) => !target.finished && !strangers.has(target));
   // A coordinator that has just started knows less than the one that wrote this status; only `inSync: true` is computed anew.
   const unreported = concerned.some((pod) => isAwaited(pod, reports.get(pod.uid), context));
   if (unreported && isCurrent(rule) && rule.status?.pods?.live && !rule.status.inSync)

@@ -1,10 +1,13 @@
-/** A tenant that may create pods takes all rules of a CNF out of sync, by a pod with the CNF's purpose that opted out of the agent. */
+/**
+ * A tenant that may create pods takes all rules of a CNF out of sync, by a pod with the CNF's purpose that opted out of the agent, or keeps them from
+ * being deleted, by one with an agent of his own that never says anything. Admission refuses both: here they got past it.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { createAgent, type SimulatedAgent } from '../integration/coordinator/agent.ts';
 import { eventually } from '../integration/coordinator/eventually.ts';
 import { createRunningPod, podResource, removePod } from '../integration/coordinator/pods.ts';
-import { createRule, statusOf } from '../integration/coordinator/rules.ts';
+import { createRule, deleteRule, readRule, statusOf } from '../integration/coordinator/rules.ts';
 import { createWorld, type World } from '../integration/coordinator/world.ts';
 
 let world: World;
@@ -46,5 +49,16 @@ it('does not count, and CNFStatus names it', async () => {
     inSync: true,
     pods: { summary: '1/1' },
   });
+  await removePod(world, bare);
+});
+
+it('holds up no deletion', async () => {
+  const rule = await createRule(world, { name: 'held' });
+  await agent.says([rule, 'Applied']);
+  await eventually(() => statusOf(world, 'held')).toMatchObject({ inSync: true });
+  const bare = await createRunningPod(world, { name: 'mute' });
+  await deleteRule(world, 'held');
+  await agent.says([rule, 'Removed']);
+  await eventually(() => readRule(world, 'held')).toBeUndefined();
   await removePod(world, bare);
 });

@@ -7,6 +7,7 @@ import { rule } from '../stack/rules.ts';
 import {
   account,
   apply,
+  barePod,
   binding,
   CA,
   configMap,
@@ -23,6 +24,7 @@ import {
   replace,
   role,
   secret,
+  SILENT,
   SYSTEM,
   withMetadata,
   zone,
@@ -646,6 +648,66 @@ const nudges = ({ closed }: Places): Case[] => {
   ];
 };
 
+/** One that is not there. */
+const REPLICA_SET = { ...OWNER, apiVersion: 'apps/v1', kind: 'ReplicaSet' };
+
+const pods = ({ closed }: Places): Case[] => {
+  const common = { policy: 'sdewan-pods', who: 'tenant' } as const;
+  const annotations = { 'sdewan.akraino.org/inject': 'false' };
+  const owned = (owner: object) => ({
+    ownerReferences: [{ ...REPLICA_SET, controller: true, ...owner }],
+  });
+  const serving = (purpose: string) => {
+    const env = [{ name: 'SDEWAN_PURPOSE', value: purpose }];
+    return { initContainers: [{ name: 'sdewan-agent', image: 'none', env }] };
+  };
+  const change = (metadata: object): Attempt => patch(['pod', SILENT, '-n', closed], { metadata });
+  return [
+    {
+      ...common,
+      message:
+        "metadata.ownerReferences: only its controller may make an object the owner of a CNF's pod, who may update the status or finalizers of " +
+        'replicasets.apps',
+      denied: {
+        'create a pod with an owner that did not make it': create(
+          barePod(closed, 'bare', { annotations, ...owned({}) }),
+        ),
+        'give a pod an owner': change(owned({})),
+      },
+      allowed: {
+        'create a pod with an owner that does not control it': create(
+          barePod(closed, 'bare', { annotations, ...owned({ controller: false }) }),
+        ),
+      },
+    },
+    {
+      ...common,
+      message:
+        'metadata.labels: sdewanPurpose must be the purpose that the agent in the pod serves, its SDEWAN_PURPOSE',
+      denied: {
+        'create a pod with an agent of another purpose': create(
+          barePod(closed, 'bare', { annotations, spec: serving('cnf-1') }),
+        ),
+        'create a pod with an agent and without a purpose': create(
+          barePod(closed, 'bare', { labels: {}, spec: serving('cnf-1') }),
+        ),
+      },
+      allowed: {
+        'create a pod with an agent': create(
+          barePod(closed, 'bare', { annotations, spec: serving('bare') }),
+        ),
+      },
+    },
+    {
+      ...common,
+      message:
+        'metadata.labels: sdewanPurpose cannot be given to a pod that is there, except that of its agent: it belongs into the pod template',
+      denied: { 'give a pod another purpose': change({ labels: { sdewanPurpose: 'cnf-1' } }) },
+      allowed: { 'take the purpose from a pod': change({ labels: { sdewanPurpose: null } }) },
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...sizes(places),
@@ -657,4 +719,5 @@ export const casesOf = (places: Places): Case[] => [
   ...objects(places),
   ...webhooks(),
   ...nudges(places),
+  ...pods(places),
 ];

@@ -106,11 +106,14 @@ const cnf = (namespace: string): object => ({
   },
 });
 
-/** Of service account `tenant`: all that one can do with rules. */
+/** Of service account `tenant`: all that one can do with rules and pods. */
 export const tenantsRights = (namespace: string): object[] => [
   {
     ...role('Role', 'tenant', namespace),
-    rules: [{ apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
+    rules: [
+      { apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] },
+      { apiGroups: [''], resources: ['pods'], verbs: ['*'] },
+    ],
   },
   binding(namespace, 'tenant', [account(namespace, 'tenant')], { kind: 'Role' }),
 ];
@@ -148,11 +151,16 @@ export const KEPT = [
 
 /** With an agent that never reports, so that no rule of its purpose can go. */
 export const SILENT = 'silent';
-const silentPod = (namespace: string): object => ({
+/** Without an agent, if it has no other, and of no CNF that is there. */
+export const barePod = (
+  namespace: string,
+  name: string,
+  { spec = {}, ...metadata }: { spec?: object; [field: string]: object } = {},
+): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name: SILENT, namespace, labels: { sdewanPurpose: SILENT } },
-  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+  metadata: { name, namespace, labels: { sdewanPurpose: name }, ...metadata },
+  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
 /** As a kubelet would write it. */
 export const SILENT_STATUS = {
@@ -194,6 +202,6 @@ export const given = ({ closed }: Places): object[] => [
     finalizers: ['test.example.org/hold'],
     annotations: { 'sdewan.akraino.org/references': 'off' },
   }),
-  silentPod(closed),
+  barePod(closed, SILENT),
   zone(closed, 'held', { labels: { sdewanPurpose: SILENT } }),
 ];

@@ -163,6 +163,17 @@ describe('the webhook for pods', () => {
     expect((await setUp({ cnfs: [] }).webhook(request(bare), signal)).allowed).toBe(true);
   });
 
+  it('denies a bare pod that opts out beside a CNF, and leaves it as it is where there is none', async () => {
+    const annotations = { 'sdewan.akraino.org/inject': 'false' };
+    const bare = pod({ ownerReferences: [], annotations });
+    const beside = setUp({ cnfs: [owner('Deployment', 'cnf-1')] });
+    expect((await beside.webhook(request(bare), signal)).allowed).toBe(false);
+    const alone = setUp({ cnfs: [] });
+    const verdict = await alone.webhook(request(bare), signal);
+    expect([verdict.allowed, patchText(verdict)]).toEqual([true, '[]']);
+    expect([...beside.announced, ...alone.announced]).toEqual([]);
+  });
+
   it('allows the pod when it cannot be found out whether its CNF is the only one', async () => {
     expect((await setUp({ fails: true }).webhook(request(pod()), signal)).allowed).toBe(true);
   });

@@ -42,12 +42,13 @@ export const createPodWebhook =
     const { object, operation, namespace, dryRun } = request;
     if (operation !== 'CREATE' || !object) return allowed;
     const pod = templateOf(object);
-    if (pod.metadata?.labels?.[PURPOSE_LABEL] === undefined || isOptedOut(pod)) return allowed;
-    if (!dryRun) deps.announce(namespace);
+    if (pod.metadata?.labels?.[PURPOSE_LABEL] === undefined) return allowed;
+    const optsOut = isOptedOut(pod);
+    if (!dryRun && !optsOut) deps.announce(namespace);
     const refusal = await refuseSecond(deps, request, pod, signal);
     if (refusal) return refuse(refusal, dryRun);
-    // By the CLI, with options that the manifest's author chose, or by us in an earlier round.
-    if (isInjected(pod)) return allowed;
+    // Injected by the CLI, with options that the manifest's author chose, or by us in an earlier round.
+    if (optsOut || isInjected(pod)) return allowed;
     const options = await optionsFor(deps, namespace, pod, signal);
     return injectPod(pod, options, dryRun);
   };

@@ -1,0 +1,254 @@
+/**
+ * A tenant that may write pods has one of his counted as a pod of a CNF, so that its rules never are in sync and deletions of rules wait for ever: by an
+ * owner that did not make the pod, or an agent that the webhook did not put in. Before, nobody looked at owners, pods that opt out were not looked
+ * at, and a label that came later was not seen.
+ */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { podResource, replicaSets, workloadResources } from '../../coordinator/cnf/workload.ts';
+import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const PURPOSE = 'cnf-1';
+const NOBODY = '00000000-0000-4000-8000-000000000001';
+
+let world: World;
+let mallory: KubeClient;
+let namespace: string;
+let replicaSet: KubeObject;
+
+const AGENT = {
+  name: 'sdewan-agent',
+  image: 'none',
+  restartPolicy: 'Always',
+  env: [{ name: 'SDEWAN_PURPOSE', value: PURPOSE }],
+};
+const OPTED_OUT = { 'sdewan.akraino.org/inject': 'false' };
+const WITHOUT_WEBHOOK = { 'sdewan.akraino.org/without-webhook': 'true' };
+
+const template = (labels: object) => ({
+  metadata: { labels },
+  spec: {
+    schedulerName: 'nobody',
+    terminationGracePeriodSeconds: 0,
+    containers: [{ name: 'openwrt', image: 'none' }],
+  },
+});
+const workload = (kind: string, name: string, labels: object) => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace, labels },
+  spec: {
+    replicas: 1,
+    ...(kind === 'StatefulSet' && { serviceName: name }),
+    selector: { matchLabels: { app: name } },
+    template: template({ app: name, ...labels }),
+  },
+});
+
+type PodChanges = {
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  owner?: object;
+  agents?: readonly object[];
+};
+const pod = (name: string, { labels, annotations, owner, agents }: PodChanges = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name,
+    namespace,
+    labels: labels ?? { sdewanPurpose: PURPOSE },
+    ...(annotations && { annotations }),
+    ...(owner && { ownerReferences: [controlledBy(owner)] }),
+  },
+  spec: { ...template({}).spec, ...(agents && { initContainers: agents }) },
+});
+const controlledBy = (owner: object) => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  name: 'nobody',
+  uid: NOBODY,
+  controller: true,
+  ...owner,
+});
+const CNF_SET = { apiVersion: 'example.org/v1', kind: 'CnfSet' };
+
+const applied = async (objects: readonly object[]): Promise<void> => {
+  const { code, stderr } = await world.apply(objects);
+  if (code !== 0) throw new Error(stderr);
+};
+
+const grant = async (name: string, subject: object, rules: readonly object[]): Promise<void> => {
+  const role = {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'Role',
+    metadata: { name, namespace },
+    rules,
+  };
+  const binding = {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata: { name, namespace },
+    roleRef: { apiGroup: RBAC, kind: 'Role', name },
+    subjects: [subject],
+  };
+  await applied([role, binding]);
+};
+const WRITES_PODS = {
+  apiGroups: [''],
+  resources: ['pods', 'configmaps'],
+  verbs: ['get', 'list', 'create', 'update', 'patch', 'delete'],
+};
+const userNamed = (name: string) => ({ apiGroup: RBAC, kind: 'User', name });
+
+const podsOf = async (labelSelector: string): Promise<KubeObject[]> =>
+  (await world.client.list(podResource, { namespace, labelSelector })).items;
+
+beforeAll(async () => {
+  world = await createWorld();
+  namespace = await world.createNamespace();
+  mallory = world.clientAs('mallory');
+  await grant('mallory', userNamed('mallory'), [WRITES_PODS]);
+  await vi.waitFor(() => mallory.list(podResource, { namespace }), 30_000);
+  await applied([workload('Deployment', 'cnf', { sdewanPurpose: PURPOSE })]);
+  replicaSet = await vi.waitFor(async () => {
+    const [set] = (await world.client.list(replicaSets, { namespace })).items;
+    if (!set || (await podsOf('app=cnf')).length === 0) throw new Error('no pod yet');
+    return set;
+  }, 45_000);
+});
+afterAll(() => world.close());
+
+const create = (object: ReturnType<typeof pod>): Promise<unknown> =>
+  mallory.create(podResource, object);
+const change = (name: string, metadata: object): Promise<unknown> => {
+  const patch = { type: 'merge', body: { metadata } } as const;
+  return mallory.patch(podResource, { namespace, name }, { patch });
+};
+
+const BY_OWNER = /only its controller may make an object the owner of a CNF's pod/;
+const BY_AGENT = /sdewanPurpose must be the purpose that the agent in the pod serves/;
+const BY_LABEL = /sdewanPurpose cannot be given to a pod that is there/;
+/** The webhook refuses, or nobody answers in its place. */
+const BY_WEBHOOK = /pods\.sdewan\.akraino\.org/;
+
+/** What he tries with a pod of the name, and who refuses it. */
+type Way = { attempt: (name: string) => Promise<unknown>; by: RegExp };
+const ownedBy = (owner: () => object): Way => ({
+  attempt: (name) => create(pod(name, { annotations: OPTED_OUT, owner: owner() })),
+  by: BY_OWNER,
+});
+const ways: Record<string, Way> = {
+  'a ReplicaSet that does not exist as the owner': ownedBy(() => ({})),
+  "the CNF's own ReplicaSet as the owner": ownedBy(() => ({
+    name: replicaSet.metadata.name,
+    uid: replicaSet.metadata.uid,
+  })),
+  'a kind as the owner that nobody serves': ownedBy(() => CNF_SET),
+  'an object of his own as the owner': {
+    attempt: async (name) => {
+      const metadata = { name, namespace };
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+      const made = await mallory.create({ ...podResource, plural: 'configmaps' }, configMap);
+      const { uid } = made.metadata;
+      await create(pod(name, { annotations: OPTED_OUT, owner: { ...configMap, name, uid } }));
+    },
+    by: BY_OWNER,
+  },
+  'an owner and an agent of his own': {
+    attempt: (name) =>
+      create(pod(name, { annotations: WITHOUT_WEBHOOK, owner: {}, agents: [AGENT] })),
+    by: BY_OWNER,
+  },
+  'an owner that comes later': {
+    attempt: async (name) => {
+      await create(pod(name, { labels: {} }));
+      await change(name, {
+        labels: { sdewanPurpose: PURPOSE },
+        ownerReferences: [controlledBy({})],
+      });
+    },
+    by: BY_OWNER,
+  },
+  'no agent and no owner': {
+    attempt: (name) => create(pod(name, { annotations: OPTED_OUT })),
+    by: BY_WEBHOOK,
+  },
+  'an agent of his own and no owner': {
+    attempt: (name) => create(pod(name, { annotations: WITHOUT_WEBHOOK, agents: [AGENT] })),
+    by: BY_WEBHOOK,
+  },
+  'an agent of his own and no label': {
+    attempt: (name) => create(pod(name, { labels: {}, agents: [AGENT] })),
+    by: BY_AGENT,
+  },
+  // The webhook is asked before the policies: while it is away nobody comes to them.
+  'an agent of his own and the label of another CNF': {
+    attempt: (name) => create(pod(name, { labels: { sdewanPurpose: 'cnf-2' }, agents: [AGENT] })),
+    by: new RegExp(`${BY_AGENT.source}|${BY_WEBHOOK.source}`),
+  },
+  'a label that comes later': {
+    attempt: async (name) => {
+      await create(pod(name, { labels: {} }));
+      await change(name, { labels: { sdewanPurpose: PURPOSE } });
+    },
+    by: BY_LABEL,
+  },
+};
+
+const triesAll = (when: string): void => {
+  describe(`a tenant's pod, ${when}, is no pod of the CNF with`, () => {
+    it.each(Object.entries(ways))('%s', async (way, { attempt, by }) => {
+      const name = `${when} ${way}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+      await expect(attempt(name.slice(0, 60).replace(/-+$/, ''))).rejects.toThrow(by);
+    });
+  });
+};
+
+triesAll('while a coordinator answers');
+
+describe('what is let through', () => {
+  it.each(workloadResources.filter(({ kind }) => kind !== 'DaemonSet'))(
+    'a pod that a $kind makes, with its agent',
+    async ({ kind }) => {
+      const name = `real-${kind.toLowerCase()}`;
+      await applied([workload(kind, name, { sdewanPurpose: name })]);
+      await eventually(async () => JSON.stringify(await podsOf(`app=${name}`))).toContain(
+        '"name":"sdewan-agent"',
+      );
+    },
+  );
+
+  it("a pod of an operator's own kind, by whoever may write its status", async () => {
+    const operator = world.clientAs('operator');
+    const status = { apiGroups: ['example.org'], resources: ['cnfsets/status'], verbs: ['update'] };
+    await grant('operator', userNamed('operator'), [WRITES_PODS, status]);
+    await vi.waitFor(() => operator.list(podResource, { namespace }), 30_000);
+    const labels = { sdewanPurpose: 'of-an-operator' };
+    const made = await operator.create(
+      podResource,
+      pod('of-an-operator', { labels, owner: CNF_SET }),
+    );
+    expect(JSON.stringify(made)).toContain('"name":"sdewan-agent"');
+  });
+
+  it('a pod without an owner that opts out, where there is no other CNF', async () => {
+    const labels = { sdewanPurpose: 'alone' };
+    const made = await create(pod('alone', { labels, annotations: OPTED_OUT }));
+    expect(JSON.stringify(made)).not.toContain('sdewan-agent');
+  });
+
+  it('the label of the agent, taken away and given back', async () => {
+    await create(pod('again', { labels: { sdewanPurpose: 'again' } }));
+    await change('again', { labels: { sdewanPurpose: null } });
+    await change('again', { labels: { sdewanPurpose: 'again' } });
+    await expect(change('again', { labels: { sdewanPurpose: PURPOSE } })).rejects.toThrow(BY_LABEL);
+  });
+});
+
+describe('without a coordinator', () => {
+  beforeAll(() => world.stopCoordinator());
+  triesAll('while none answers');
+});
