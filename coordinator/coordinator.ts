@@ -38,6 +38,8 @@ export type CoordinatorOptions = {
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are looked up. */
   tiesOf: (object: RuleObject) => readonly string[];
+  /** Whether the generators read the rules of a kind. */
+  isRead: (kind: string) => boolean;
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   silentAfterMs: number;
@@ -132,6 +134,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     kinds,
     revisionOf: options.revisionOf,
     tiesOf: options.tiesOf,
+    isRead: options.isRead,
     client,
     clock,
     log,

@@ -26,6 +26,13 @@ import { createTls } from './tls.ts';
 import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
+/** Of these the specs are read: pods are selected by them, or they are compared with what is to be made. */
+const readKinds = new Set(
+  kinds
+    .filter(({ pods, isMadeByCoordinator }) => pods ?? isMadeByCoordinator)
+    .map(({ kind }) => kind),
+);
+
 /** With the time for which it still serves. */
 const GRACE_MS = 15_000;
 
@@ -64,6 +71,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     kinds: agentKinds,
     revisionOf,
     tiesOf,
+    isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     awaited,
     instance: env.POD_NAME ?? 'sdewan-coordinator',

@@ -5,6 +5,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleChange } from './checks/check.ts';
 import { ruleChecks } from './checks/list.ts';
+import { identified, type KeptRule } from '../memory/kept-rule.ts';
+import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
 import { tiesOf, tiesToLookUp } from './ties.ts';
@@ -55,6 +57,13 @@ const lookUp = (rules: readonly RuleObject[]): ((ties: readonly string[]) => Rul
     rules.filter(({ metadata }) => ties.some((tie) => index.ids(tie).has(metadata.uid)));
 };
 
+/** As the coordinator keeps it. */
+const inMemory = (one: RuleObject): KeptRule => ({
+  ...identified(one),
+  revision: 'r1',
+  ties: tiesOf(one),
+});
+
 const ofOneCnf = (rules: readonly RuleObject[], { namespace, purpose }: RuleChange): RuleObject[] =>
   rules.filter(
     ({ metadata }) =>
@@ -71,6 +80,7 @@ describe('the rules that are looked up for a change', () => {
             ({ refusal }) => refusal,
           );
         expect(refusalsOn(tied)).toEqual(refusalsOn(ofOneCnf(rules, one)));
+        expect(refusalsOn(tied.map(inMemory))).toEqual(refusalsOn(tied));
       }),
       { numRuns: caseCount(1_000) },
     );
@@ -84,6 +94,34 @@ describe('the rules that are looked up for a change', () => {
     const create = change({ after: reject(10_000) });
     expect(find(tiesToLookUp(create))).toEqual([zones[10_000 % 7]]);
     expect(find(tiesToLookUp(change({ before: reject(1) })))).toEqual([]);
+  });
+
+  it('are few for one with a thousand references, which is looked at before any of them may go', () => {
+    const names = Array.from({ length: 64 }, (_, index) => `p${index}`);
+    const connection = { name: 'c', conn_type: 'tunnel', mode: 'add', crypto_proposal: names };
+    const site = rule('IpsecSite', 'site', {
+      remote: '%any',
+      authentication_method: 'psk',
+      pre_shared_key: 'x',
+      crypto_proposal: names,
+      connections: [connection],
+    });
+    expect(tiesOf(site).length).toBeLessThan(8);
+    const deletionOf = (name: string): RuleChange =>
+      change({ before: rule('IpsecProposal', name, {}) });
+    const refused = (name: string, of: RuleObject): unknown =>
+      isUnused(
+        deletionOf(name),
+        facts({ rules: lookUp([of])(tiesToLookUp(deletionOf(name))) }),
+        context,
+      );
+    expect(refused('p63', site)).toBeDefined();
+    expect(refused('other', site)).toBeUndefined();
+    // Before a denial the API server is asked, whose copy has its spec.
+    const kept = { ...inMemory(site) };
+    const seen = facts({ rules: [kept] });
+    expect(isUnused(deletionOf('p63'), seen, context)).toBeDefined();
+    expect(isUnused(deletionOf('other'), seen, context)).toBeDefined();
   });
 
   it('are none for a rule without a purpose', () => {

@@ -28,15 +28,23 @@ export const tiesOf = (rule: RuleObject): string[] => {
   return [
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
-    ...referencesOf(rule).map((reference) => using(cnf, reference)),
+    ...usesOf(rule, cnf),
   ];
+};
+
+/** Each tie stays in memory, and a spec can have a thousand references. */
+const MAX_USES = 32;
+
+const usesOf = (rule: RuleObject, cnf: Cnf): string[] => {
+  const uses = new Set(referencesOf(rule).map((reference) => using(cnf, reference)));
+  return uses.size > MAX_USES ? [usingMany(cnf)] : [...uses];
 };
 
 /** The keys of all rules that can matter for the change. */
 export const tiesToLookUp = (change: RuleChange): string[] => {
   const { after, kind, name, operation } = change;
   if (operation === 'DELETE' || after === undefined)
-    return [using(change, { kind: kind.kind, name })];
+    return [using(change, { kind: kind.kind, name }), usingMany(change)];
   return [
     ...referencesOf(after).map((reference) => named(change, reference)),
     ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
@@ -49,6 +57,9 @@ const named = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
 
 const using = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>
   `${namespace}/${purpose}/uses/${keyOf(kind, name)}`;
+
+/** Of rules that refer to so many others that they are looked at whenever one of those may go. */
+const usingMany = ({ namespace, purpose }: Cnf): string => `${namespace}/${purpose}/uses-many`;
 
 const inSection = ({ namespace, purpose }: Cnf, kind: KindDefinition, name: string): string[] => {
   const section = sectionOf(kind, name);

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
@@ -28,7 +29,10 @@ afterEach(async () => {
 it('checks at growing intervals whether a name that somebody else has is free', async () => {
   const creations: number[] = [];
   const client = {
-    list: async () => ({ items: [parent], resourceVersion: '1' }),
+    list: async ({ schema }: ResourceType) => ({
+      items: [schema.parse(parent)],
+      resourceVersion: '1',
+    }),
     watch: (_resource: unknown, { signal }: { signal: AbortSignal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => reject(new Error('aborted')));

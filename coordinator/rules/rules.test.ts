@@ -1,11 +1,16 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type ObjectMeta, type RuleObject } from '#shared/kube/objects.ts';
+import {
+  objectSchema,
+  type ObjectMeta,
+  type ResourceType,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { ruleObject, ruleResource } from '../testing/rule-object.ts';
-import { Rules } from './rules.ts';
+import { Rules, type RulesOptions } from './rules.ts';
 
 const versionOf = (
   resourceVersion: string,
@@ -20,11 +25,17 @@ beforeEach(() => {
 afterEach(() => stop.abort());
 
 /** Watches as the API server would let it: `after` gives an event, and waits until it has come in. */
-const watching = async (tiesOf?: (object: RuleObject) => readonly string[]) => {
+const watching = async (
+  tiesOf?: (object: RuleObject) => readonly string[],
+  options: Partial<RulesOptions> = {},
+) => {
   const watch = new PassThrough();
   let received = Promise.withResolvers<void>();
   const client = {
-    list: async () => ({ items: [versionOf('1', 'lan1')], resourceVersion: '1' }),
+    list: async ({ schema }: ResourceType) => ({
+      items: [schema.parse(versionOf('1', 'lan1'))],
+      resourceVersion: '1',
+    }),
     watch: async () => watch,
   } as unknown as KubeClient;
   const rules = new Rules({
@@ -32,6 +43,7 @@ const watching = async (tiesOf?: (object: RuleObject) => readonly string[]) => {
     namespace: undefined,
     kinds: [{ ...ruleResource, schema: objectSchema.loose() }],
     revisionOf: () => 'r1',
+    ...options,
     ...(tiesOf && { tiesOf }),
     clock: systemClock,
     log: silentLogger,
@@ -80,4 +92,28 @@ it('an answer about a rule counts until the watch shows a later version, whichev
   rules.learn(versionOf('10', 'lan1'));
   expect(known()).toBe('11');
   expect(rules.get('rule-1')?.rule.deletedAt).toBeDefined();
+});
+
+it('what stays of a rule that nobody reads does not grow with it, and its revision and ties are those of all of it', async () => {
+  const { rules, after } = await watching(({ spec }) => [(spec as { src: string }).src], {
+    isRead: () => false,
+    revisionOf: ({ spec }) => JSON.stringify(spec).slice(0, 12),
+  });
+  const large = 'x'.repeat(10_000);
+  await after(
+    'MODIFIED',
+    versionOf('2', `lan1${large}`, {
+      generation: 2,
+      labels: { sdewanPurpose: 'cnf-1', large },
+      annotations: { 'sdewan.akraino.org/order': large },
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: large, uid: large }],
+    }),
+  );
+  const kept = rules.get('rule-1');
+  expect(kept?.rule).toMatchObject({ revision: '{"src":"lan1', purpose: 'cnf-1' });
+  expect(rules.tied([`lan1${large}`])).toEqual([kept?.object]);
+  expect(JSON.stringify({ ...kept?.object, ties: [] }).length).toBeLessThan(1_000);
+  const answer = versionOf('3', `lan1${large}`, { generation: 2 });
+  expect(JSON.stringify(rules.learn(answer)?.rule)).not.toContain(large);
+  expect(rules.get('rule-1')?.object.spec).toBeUndefined();
 });

@@ -4,7 +4,7 @@
  */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Index } from '#shared/kube/key-index.ts';
-import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
+import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
@@ -13,6 +13,7 @@ import type { WatchState } from '#shared/kube/watch-state.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
+import { identified, isKept, whole, type KeptRule } from '../memory/kept-rule.ts';
 
 export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs' | 'status'>;
 
@@ -26,6 +27,8 @@ export type RulesOptions = {
   revisionOf: (object: RuleObject) => string;
   /** By what else rules are found: `tied`. */
   tiesOf?: (object: RuleObject) => readonly string[];
+  /** Whether more of such rules is read than what identifies them: only then it is kept. Default: of all. */
+  isRead?: (kind: string) => boolean;
   client: KubeClient;
   clock: Clock;
   log: Logger;
@@ -41,7 +44,7 @@ type Entry = {
 
 export class Rules {
   readonly #options: RulesOptions;
-  readonly #reflectors: readonly Reflector[];
+  readonly #reflectors: readonly Reflector<KeptRule>[];
   readonly #entries = new Map<string, Entry>();
   /** By `namespace/purpose`, and by their ties. */
   readonly #index = new Index();
@@ -49,17 +52,18 @@ export class Rules {
   constructor(options: RulesOptions) {
     this.#options = options;
     const { client, clock, log, namespace } = options;
-    this.#reflectors = options.kinds.map(
-      (resource) =>
-        new Reflector({
-          client,
-          clock,
-          log,
-          resource: { ...resource, schema: keptRuleSchema },
-          selection: { namespace },
-          onEvent: (event) => this.#onEvent(resource, event),
-        }),
-    );
+    this.#reflectors = options.kinds.map((kind) => {
+      const schema = objectSchema.transform((object) => this.#kept(object));
+      const resource = { ...kind, schema };
+      return new Reflector({
+        client,
+        clock,
+        log,
+        resource,
+        selection: { namespace },
+        onEvent: (event) => this.#onEvent(resource, event),
+      });
+    });
   }
 
   /** The kinds that are served but were never listed, and why. */
@@ -108,7 +112,7 @@ export class Rules {
     return entry.newer ?? watched;
   }
 
-  #onEvent(resource: ResourceType, { type, object, old }: StoreEvent<RuleObject>): void {
+  #onEvent(resource: ResourceType, { type, object, old }: StoreEvent<KeptRule>): void {
     const { uid } = object.metadata;
     if (type === 'deleted') {
       this.#entries.delete(uid);
@@ -117,20 +121,28 @@ export class Rules {
       const watched = this.#version(resource, object);
       this.#entries.set(uid, { watched, newer: undefined });
       // Most events are about a status; the spec would be parsed for each.
-      if (!old || !sameTies(old, object)) this.#index.set(uid, this.#keysOf(watched));
+      if (!old || !sameTies(old, object)) this.#index.set(uid, keysOf(object, watched.rule));
     }
     this.#options.onChange(uid, type === 'deleted');
   }
 
-  #keysOf({ object, rule: { namespace, purpose } }: RuleVersion): string[] {
-    const ties = this.#options.tiesOf?.(object) ?? [];
-    return purpose === undefined ? [...ties] : [`${namespace}/${purpose}`, ...ties];
+  #version(resource: ResourceType, given: RuleObject): RuleVersion {
+    const object = isKept(given) ? given : this.#kept(given);
+    return { resource, object, rule: ruleOf(object, object.revision) };
   }
 
-  #version(resource: ResourceType, object: RuleObject): RuleVersion {
-    return { resource, object, rule: ruleOf(object, this.#options.revisionOf(object)) };
+  #kept(object: RuleObject): KeptRule {
+    const { isRead = () => true, revisionOf, tiesOf } = this.#options;
+    const known = this.#entries.get(object.metadata.uid)?.watched.object;
+    const ties =
+      known && isKept(known) && sameTies(known, object) ? known.ties : (tiesOf?.(object) ?? []);
+    const part = isRead(object.kind) ? whole(object) : identified(object);
+    return { ...part, revision: revisionOf(object), ties };
   }
 }
+
+const keysOf = ({ ties }: KeptRule, { namespace, purpose }: Rule): string[] =>
+  purpose === undefined ? [...ties] : [`${namespace}/${purpose}`, ...ties];
 
 /** Resource versions of one object grow; those of custom resources are etcd's revisions. */
 const isLater = ({ metadata: one }: RuleObject, { metadata: other }: RuleObject): boolean =>

@@ -101,6 +101,13 @@ const sizes = ({ closed }: Places): Case[] => {
     zone(closed, 'lan2', { annotations: { a: 'x'.repeat(length) } });
   const named = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`label-${index}`, 'x']));
+  const long = (count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `label-${1_000 + index}`.padEnd(63, 'x'),
+        'x'.repeat(63),
+      ]),
+    );
   const forwarding = (annotations: Record<string, string>) =>
     withMetadata(rule('FirewallForwarding', 'f', { src: 'lan1', dest: 'lan1' }), {
       namespace: closed,
@@ -144,6 +151,33 @@ const sizes = ({ closed }: Places): Case[] => {
       allowed: {
         'create a rule with 127': create(
           zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...named(126) } }),
+        ),
+      },
+    },
+    {
+      policy: 'sdewan-size',
+      message:
+        'metadata: labels, finalizers and ownerReferences must be at most 8192 characters long in all',
+      who: 'tenant',
+      denied: {
+        'create a rule with an owner of any length': create(
+          zone(closed, 'lan2', { ownerReferences: [{ ...OWNER, name: 'x'.repeat(8_192) }] }),
+        ),
+        'create a rule with a hundred long labels': create(
+          zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...long(100) } }),
+        ),
+        'create a rule with a hundred long finalizers': create(
+          zone(closed, 'lan2', {
+            finalizers: Object.keys(long(100)).map((name) => `example.org/${name}`),
+          }),
+        ),
+      },
+      allowed: {
+        'create a rule with twenty long labels and an owner': create(
+          zone(closed, 'lan2', {
+            labels: { sdewanPurpose: 'cnf-1', ...long(20) },
+            ownerReferences: [OWNER],
+          }),
         ),
       },
     },

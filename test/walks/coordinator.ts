@@ -41,6 +41,7 @@ export const startCoordinator = (
     kinds: KINDS,
     revisionOf,
     tiesOf: () => [],
+    isRead: () => false,
     namespace: undefined,
     silentAfterMs: SILENT_AFTER_MS,
     awaited,

@@ -1,9 +1,10 @@
 /** References between CRs: a reference needs its target, and a target that is used stays. */
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
-import type { Reference } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { Check } from './check.ts';
+import { isKept } from '../../memory/kept-rule.ts';
+import { tiesToLookUp } from '../ties.ts';
+import type { Check, RuleChange } from './check.ts';
 
 export const referencesExist: Check = ({ after, specChanged, purpose }, { rules }) => {
   if (after === undefined || !specChanged) return undefined;
@@ -18,14 +19,11 @@ export const referencesExist: Check = ({ after, specChanged, purpose }, { rules 
 };
 
 /** Users that are being deleted themselves do not keep it. */
-export const isUnused: Check = ({ operation, before, kind, name }, { rules }) => {
+export const isUnused: Check = (change, { rules }) => {
+  const { operation, before } = change;
   if (operation !== 'DELETE' || before === undefined) return undefined;
-  const key = keyOf(kind.kind, name);
   const users = rules.filter(
-    (rule) =>
-      isStaying(rule) &&
-      rule.metadata.uid !== before.metadata.uid &&
-      knownReferencesOf(rule).some((reference) => keyOf(reference.kind, reference.name) === key),
+    (rule) => isStaying(rule) && rule.metadata.uid !== before.metadata.uid && mayUse(rule, change),
   );
   if (users.length === 0) return undefined;
   return {
@@ -34,13 +32,11 @@ export const isUnused: Check = ({ operation, before, kind, name }, { rules }) =>
   };
 };
 
-/** Objects in caches never change, and parsing thousands of specs for each deletion would be slow. */
-const references = new WeakMap<RuleObject, readonly Reference[]>();
-
-const knownReferencesOf = (rule: RuleObject): readonly Reference[] => {
-  const known = references.get(rule) ?? referencesOf(rule);
-  references.set(rule, known);
-  return known;
+/** Of one in a cache only the ties are known, and of many references only that there are many; the API server's own copy is asked before a denial. */
+const mayUse = (rule: RuleObject, change: RuleChange): boolean => {
+  if (isKept(rule)) return tiesToLookUp(change).some((tie) => rule.ties.includes(tie));
+  const key = keyOf(change.kind.kind, change.name);
+  return referencesOf(rule).some((reference) => keyOf(reference.kind, reference.name) === key);
 };
 
 const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimestamp === undefined;

@@ -4,16 +4,22 @@
  */
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewObject } from '#shared/kube/client.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
 import { installedObjects } from '../../stack/installation.ts';
+import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { memoryOf } from '../memory.ts';
 
 /** `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made; with 10,000 of the largest a start takes longer than the test waits. */
 const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? 60);
 const ANNOTATION_BYTES = 250_000;
 const LARGEST = RULES < 1_000 ? 100 : 10_000;
+/** Of half a megabyte each; as many once took half of the limit. */
+const SITES = 100;
 /** As tenants do, and few enough for the API server. */
 const AT_ONCE = 10;
 
@@ -29,43 +35,15 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const zone = (namespace: string, name: string, annotations: Record<string, string>) => ({
-  apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
-  kind: 'FirewallZone',
-  metadata: { namespace, name, labels: { sdewanPurpose: 'cnf-1' }, annotations },
-  spec: { network: ['ovn-net1'] },
-});
-const large = { a: 'x'.repeat(ANNOTATION_BYTES) };
-
-/** As many characters as the schema takes, wherever it takes many. */
-const largestRule = (namespace: string, name: string) => {
-  const networks = Array.from({ length: 60 }, (_, at) => `100.100.${100 + at}.0/24`).join(' ');
-  const ports = Array.from({ length: 85 }, (_, at) => `${10_000 + at}-${11_000 + at}`).join(' ');
-  const macs = Array.from({ length: 56 }, () => '00:11:22:aa:bb:cc').join(' ');
-  return {
-    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
-    kind: 'FirewallRule',
-    metadata: { namespace, name, labels: { sdewanPurpose: 'cnf-1' } },
-    spec: {
-      src: '*',
-      dest: '*',
-      src_ip: networks,
-      dest_ip: networks,
-      src_mac: macs,
-      src_port: ports,
-      dest_port: ports,
-      proto: 'tcp udp',
-      icmp_type: Array.from({ length: 64 }, () => 'network-unreachable'),
-      target: 'REJECT',
-    },
-  };
-};
-
-const createMany = async (namespace: string, count: number): Promise<void> => {
+const createMany = async (
+  resource: ResourceType,
+  count: number,
+  object: (name: string) => NewObject,
+): Promise<void> => {
   for (let made = 0; made < count; made += AT_ONCE)
     await Promise.all(
       Array.from({ length: Math.min(AT_ONCE, count - made) }, (_, index) =>
-        world.client.create(firewallZone, zone(namespace, `zone-${made + index}`, large)),
+        world.client.create(resource, object(`rule-${made + index}`)),
       ),
     );
 };
@@ -74,7 +52,7 @@ describe('rules with large annotations', { timeout: 600_000 }, () => {
   /** The most memory that the coordinator has had, in MiB, when a rule of another namespace has its status. */
   const peakOnceItServes = async (): Promise<number> => {
     const namespace = await world.createNamespace();
-    await world.client.create(firewallZone, zone(namespace, 'lan', {}));
+    await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
     await eventually(async () => {
       const { status } = await world.client.get(firewallZone, { namespace, name: 'lan' });
       return status;
@@ -86,7 +64,7 @@ describe('rules with large annotations', { timeout: 600_000 }, () => {
     await world.stopCoordinator();
     // The policies of this installation look at labelled namespaces only.
     const full = await world.cluster.createNamespace('full');
-    await createMany(full, RULES);
+    await createMany(firewallZone, RULES, (name) => zoneWith(ANNOTATION_BYTES)(full, name));
     const startedAt = performance.now();
     await world.startCoordinator();
     const readyAfter = performance.now() - startedAt;
@@ -100,18 +78,22 @@ describe('rules with large annotations', { timeout: 600_000 }, () => {
     await expect.poll(rest, { timeout: 300_000, interval: 500 }).toBe('');
   });
 
-  it('of the largest permitted spec stay below half of the limit', async () => {
+  it.each([
+    { what: 'FirewallRules', count: LARGEST, resource: firewallRule, object: largestFirewallRule },
+    {
+      what: 'IpsecSites, whose spec can be largest',
+      count: SITES,
+      resource: ipsecSite,
+      object: largestSite,
+    },
+  ])('of the largest permitted size stay below half of the limit: $what', async (attack) => {
+    const { what, count, resource, object } = attack;
     await world.stopCoordinator();
     const full = await world.cluster.createNamespace('largest');
-    for (let made = 0; made < LARGEST; made += AT_ONCE)
-      await Promise.all(
-        Array.from({ length: AT_ONCE }, (_, index) =>
-          world.client.create(firewallRule, largestRule(full, `rule-${made + index}`)),
-        ),
-      );
+    await createMany(resource, count, (name) => object(full, name));
     await world.startCoordinator();
     const peak = await peakOnceItServes();
-    console.log(`${LARGEST} FirewallRules of the largest spec: at most ${peak} MiB`);
+    console.log(`${count} ${what}: at most ${peak} MiB`);
     expect(peak).toBeLessThan(256);
     await world.kubectl('delete', 'namespace', full, '--wait=false');
   });
@@ -119,7 +101,7 @@ describe('rules with large annotations', { timeout: 600_000 }, () => {
   it('are refused', async () => {
     const namespace = await world.createNamespace();
     await expect(
-      world.client.create(firewallZone, zone(namespace, 'large', large)),
+      world.client.create(firewallZone, zoneWith(ANNOTATION_BYTES)(namespace, 'large')),
     ).rejects.toThrow('metadata.annotations: must be at most');
   });
 });
