@@ -41,7 +41,7 @@ const RECORDED = ['kernel', 'packets', 'ipsec'].map((name) => `${FOLDER}/${name}
 /** The suite of drivers reads ICN's files on the simulator only. */
 const DRIVER = `${FOLDER}/driver.test.ts`;
 
-/** For an agent with packets to lose. */
+/** The other end is the API server, from which the agent is cut off. */
 const LOCK_OUT = `${FOLDER}/lock-out.test.ts`;
 
 /** ICN's REST has no place for a stamp. */
