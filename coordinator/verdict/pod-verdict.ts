@@ -132,7 +132,7 @@ const checks: readonly Check[] = [
       ? because('OpenwrtUnreachable', report.openwrt.message || sentenceOf('OpenwrtUnreachable'))
       : undefined,
   ({ rule, target, word, report }) =>
-    word?.revision !== rule.revision && report?.unwatchedKinds.includes(rule.kind)
+    (!word || isOutdated(rule, word)) && report?.unwatchedKinds.includes(rule.kind)
       ? because(
           'NotWatching',
           target.withoutKinds.includes(rule.kind)
@@ -142,7 +142,7 @@ const checks: readonly Check[] = [
       : undefined,
   ({ word }) => (word ? undefined : because('Applying', 'the agent has not received the rule yet')),
   ({ rule, word }) =>
-    word && word.revision !== rule.revision ? because('Outdated', outdated(rule, word)) : undefined,
+    word && isOutdated(rule, word) ? because('Outdated', outdated(rule, word)) : undefined,
   ({ word }) =>
     word && word.state !== 'Applied'
       ? { reason: word.reason, message: word.message, failed: false }
@@ -157,6 +157,10 @@ const checks: readonly Check[] = [
       ? because('OpenwrtUnread', report.doubt)
       : undefined,
 ];
+
+/** Also where the rule asks again for what it asked for before: the pod may have had something else since the agent reported. */
+const isOutdated = (rule: Rule, word: RuleWord): boolean =>
+  word.revision !== rule.revision || word.generation !== rule.generation;
 
 const outdated = (rule: Rule, word: RuleWord): string =>
   word.generation === rule.generation

@@ -497,7 +497,7 @@ describe('whatever is known', () => {
     });
   });
 
-  it('in sync means that each live pod freshly reports this revision, or is awaited and was in sync', () => {
+  it('in sync means that each live pod freshly reports this revision and generation, or is awaited and was in sync', () => {
     check((subject, pods) => {
       const all = live(pods);
       const stays = ({ report: said, awaited }: PodFacts): boolean =>
@@ -506,12 +506,13 @@ describe('whatever is known', () => {
         subject.status?.inSync === true &&
         subject.status.observedGeneration === subject.generation;
       const has = ({ report: said }: PodFacts): boolean => {
-        const { state, revision } = said?.rules.get(subject.uid) ?? {};
+        const { state, revision, generation } = said?.rules.get(subject.uid) ?? {};
         return (
           isFresh(said) &&
           said?.openwrt.reachable === true &&
           state === 'Applied' &&
-          revision === subject.revision
+          revision === subject.revision &&
+          generation === subject.generation
         );
       };
       const proven = all.every(
