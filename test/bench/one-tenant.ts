@@ -49,17 +49,24 @@ const since = (at: number): number => performance.now() - at;
 const PROGRAMS = ['kube-apiserver', 'etcd', 'kube-controller-manager', 'coordinator'] as const;
 const MS_PER_TICK = 10;
 
+/** Other clusters may run on the machine. */
+const isOurs = (pid: string): boolean => {
+  const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return parent === String(process.pid) || (parent !== '0' && isOurs(parent));
+};
+const runs = (pid: string, program: string): boolean => {
+  try {
+    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return line.slice(0, 2).some((word) => word.includes(program)) && isOurs(pid);
+  } catch {
+    return false;
+  }
+};
+
 /** Seconds of CPU so far and resident MiB, by program. */
 const usage = (): string =>
   PROGRAMS.map((program) => {
-    const pids = readdirSync('/proc').filter((name) => {
-      try {
-        const line = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-        return /^\d+$/.test(name) && line.slice(0, 2).some((word) => word.includes(program));
-      } catch {
-        return false;
-      }
-    });
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && runs(name, program));
     const cpu = pids.map((pid) => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
       return ((Number(fields[11]) + Number(fields[12])) * MS_PER_TICK) / 1_000;

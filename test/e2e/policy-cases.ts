@@ -166,9 +166,9 @@ const sizes = ({ closed }: Places): Case[] => {
         'create a rule with a hundred long labels': create(
           zone(closed, 'lan2', { labels: { sdewanPurpose: 'cnf-1', ...long(100) } }),
         ),
-        'create a rule with a hundred long finalizers': create(
+        'create a rule with many long finalizers': create(
           zone(closed, 'lan2', {
-            finalizers: Object.keys(long(100)).map((name) => `example.org/${name}`),
+            finalizers: Object.keys(long(120)).map((name) => `example.org/${name}`),
           }),
         ),
       },
