@@ -53,7 +53,7 @@ for (const [kind, make] of Object.entries(attacks)) {
     return new PassThrough();
   };
   const rules = new Rules({
-    client: { list, watch } as unknown as KubeClient,
+    client: { list, watch } as never as KubeClient,
     namespace: undefined,
     kinds: agentKinds.filter((each) => each.kind === kind),
     revisionOf: (object: RuleObject) => revisionOf(object),
