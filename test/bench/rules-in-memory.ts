@@ -53,6 +53,7 @@ for (const [kind, make] of Object.entries(attacks)) {
     return new PassThrough();
   };
   const rules = new Rules({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing else is called
     client: { list, watch } as never as KubeClient,
     namespace: undefined,
     kinds: agentKinds.filter((each) => each.kind === kind),
