@@ -4,59 +4,103 @@ import { namedSection } from '#shared/compile/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/device/driver.ts';
+import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { startWorld, type World } from './world.ts';
 
 const NEVER = new AbortController().signal;
 const CAUSE = 'there may be no space left in its /etc/config';
+const PACKAGES = ['firewall', 'mwan3'];
 const oursOf = (name: string, value: string): UciSection =>
   name === 'firewall'
     ? namedSection('rule', 'sdewan_rule_a', { name: 'a', src: 'lan', dest_port: value })
     : namedSection('policy', 'ours', { last_resort: value });
 
+const halfOf = (text: string): number => text.length / 2;
+const atEndOfSection = (text: string): number => text.indexOf('\n\n', halfOf(text)) + 1;
+const withinSection = (text: string): number => text.indexOf('\n\toption', halfOf(text)) + 1;
+const cuts: [string, (text: string) => number][] = [
+  ['is empty', () => 0],
+  ['ends after a section', atEndOfSection],
+  ['ends within a section', withinSection],
+  ['ends within a line', (text) => withinSection(text) + 4],
+];
+
 let world: World;
 let driver: Driver;
 let reloads: number;
 
-beforeEach(async () => {
-  reloads = 0;
-  const reload = () => {
-    reloads += 1;
-    return { code: 0, stdout: '', stderr: '' };
-  };
-  world = await startWorld('fast', { '/sbin/fw4': reload, '/etc/init.d/mwan3': reload });
-  ({ driver } = await world.open());
-});
-afterEach(() => world.stop());
-
-const bring = async (name: string, value: string) => {
-  const { packages } = await driver.read(NEVER);
-  const observed = packages.get(name) ?? { name, sections: [] };
-  const desired = [oursOf(name, value)];
-  const isOurs = (each: UciSection): boolean => each.name === desired[0]?.name;
-  return driver.apply([deltaOf({ observed, desired, isOurs })], NEVER);
-};
-
-const halfOf = (text: string): number => text.length / 2;
-const atEndOfSection = (text: string): number => text.indexOf('\n\n', halfOf(text)) + 1;
-const withinSection = (text: string): number => text.indexOf('\n\toption', halfOf(text)) + 1;
-
-describe.each(['firewall', 'mwan3'])('a change of package %s', (name) => {
-  it.each<[string, (text: string) => number]>([
-    ['is empty', () => 0],
-    ['ends after a section', atEndOfSection],
-    ['ends within a section', withinSection],
-  ])('that OpenWRT has no space for, so that the file %s, is undone', async (_what, free) => {
-    expect(await bring(name, '1')).toMatchObject({ outcome: 'done' });
-    const before = world.text(name);
-    world.simulator.store.freeBytes = free(before);
-    await expect(bring(name, '2')).rejects.toThrow(CAUSE);
-    expect(world.text(name)).toBe(before);
-    world.passDeviceTime(120_000);
-    expect([world.text(name), reloads]).toEqual([before, 1]);
-
-    world.simulator.store.freeBytes = Infinity;
-    expect(await bring(name, '2')).toMatchObject({ outcome: 'done' });
-    expect(world.names(name)).toContain(oursOf(name, '2').name);
-    expect(reloads).toBe(2);
+describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
+  beforeEach(async () => {
+    reloads = 0;
+    const reload = () => {
+      reloads += 1;
+      return { code: 0, stdout: '', stderr: '' };
+    };
+    world = await startWorld(path, { '/sbin/fw4': reload, '/etc/init.d/mwan3': reload });
+    ({ driver } = await world.open());
   });
+  afterEach(() => world.stop());
+
+  const bring = async (wanted: Readonly<Record<string, readonly UciSection[]>>) => {
+    const { packages } = await driver.read(NEVER);
+    const deltas = Object.entries(wanted).map(([name, desired]) => {
+      const observed = packages.get(name) ?? { name, sections: [] };
+      const isOurs = (each: UciSection): boolean => /^(sdewan_|ours)/.test(each.name);
+      return deltaOf({ observed, desired, isOurs });
+    });
+    return driver.apply(deltas, NEVER);
+  };
+  const contents = () => PACKAGES.map((name) => readUci(world.text(name)));
+  const withoutOurs = (sections: readonly JudgedSection[]) =>
+    sections.filter(({ name }) => !/^(sdewan_|ours)/.test(name ?? ''));
+  const others = () => contents().map(withoutOurs);
+
+  /** On the staged way a file that does not even parse stays so: nothing of `uci` works on it. */
+  const mendable = cuts.filter(([what]) => path === 'fast' || !what.includes('within a line'));
+
+  describe.each(PACKAGES)('a change of package %s', (name) => {
+    it.each(mendable)(
+      'that OpenWRT has no space for, so that the file %s, is undone',
+      async (_what, free) => {
+        expect(await bring({ [name]: [oursOf(name, '1')] })).toMatchObject({ outcome: 'done' });
+        const before = world.text(name);
+        world.simulator.store.freeBytes = free(before);
+        await expect(bring({ [name]: [oursOf(name, '2')] })).rejects.toThrow(CAUSE);
+        expect(readUci(world.text(name))).toEqual(readUci(before));
+        world.passDeviceTime(120_000);
+        expect(readUci(world.text(name))).toEqual(readUci(before));
+        if (path === 'fast') expect([world.text(name), reloads]).toEqual([before, 1]);
+
+        world.simulator.store.freeBytes = Infinity;
+        expect(await bring({ [name]: [oursOf(name, '2')] })).toMatchObject({ outcome: 'done' });
+        expect(world.names(name)).toContain(oursOf(name, '2').name);
+        if (path === 'fast') expect(reloads).toBe(2);
+      },
+    );
+  });
+
+  it.each(mendable)(
+    'a large change of two packages loses nothing of others when the second %s',
+    async (_what, free) => {
+      await bring({ firewall: [oursOf('firewall', '1')], mwan3: [oursOf('mwan3', '1')] });
+      const before = contents();
+      const many = Array.from({ length: 60 }, (_each, at) =>
+        namedSection('rule', `sdewan_rule_${at}`, { name: `r${at}`, src: 'lan' }),
+      );
+      // The policy takes one character more.
+      world.simulator.store.freeBytes = world.text('mwan3').length + 1;
+      const room = free(world.text('firewall')) - world.text('mwan3').length;
+      if (room > 0) world.simulator.store.freeBytes += room;
+      const change = {
+        mwan3: [oursOf('mwan3', '22')],
+        firewall: [...many, oursOf('firewall', '2')],
+      };
+      await expect(bring(change)).rejects.toThrow(CAUSE);
+      world.passDeviceTime(120_000);
+      expect(others()).toEqual(before.map(withoutOurs));
+      world.simulator.store.freeBytes = Infinity;
+      expect(await bring(change)).toMatchObject({ outcome: 'done' });
+      expect(others()).toEqual(before.map(withoutOurs));
+    },
+  );
 });

@@ -136,6 +136,8 @@ export class UciStore {
     const text = whole.slice(0, this.freeBytes);
     const path = this.path(name);
     const before = this.text(name);
+    // The new file lies beside the old one until it takes its place.
+    this.freeBytes += (before?.length ?? 0) - text.length;
     this.#temporary += 1;
     const temporary = `${this.configDirectory}/.${name}.uci-${this.#temporary}`;
     writeBytes(temporary, text);

@@ -10,28 +10,59 @@ export const SECTIONS_PER_STEP = 25;
 
 export type Step = readonly UbusCall[];
 
-/**
- * `uci order` plays no part: it moves sections to the front of a package, before an administrator's (measured). A section is
- * brought to the end by removing and adding it.
- */
-export const stepsOf = (delta: UciDelta, sectionsPerStep = SECTIONS_PER_STEP): Step[] => {
+/** A delta in parts that can be written one after the other. */
+export const partsOf = (delta: UciDelta, sectionsPerPart = SECTIONS_PER_STEP): UciDelta[] => {
   const { package: config, remove, set, append } = delta;
   const moving = new Set(append.map(({ name }) => name));
   const removing = new Set(remove);
-  const bySection: UbusCall[][] = [
-    ...set.map((replacement) => replace(config, replacement)),
-    ...append.map((section) => [
+  const nothing: UciDelta = { package: config, remove: [], set: [], append: [] };
+  const bySection: UciDelta[] = [
+    ...set.map((one) => ({ ...nothing, set: [one] })),
+    ...append.map((one) => {
+      const moves = removing.has(one.name);
+      return { ...nothing, remove: moves ? [one.name] : [], append: [one] };
+    }),
+    ...remove.filter((name) => !moving.has(name)).map((one) => ({ ...nothing, remove: [one] })),
+  ];
+  const parts: UciDelta[] = [];
+  for (let at = 0; at < bySection.length; at += sectionsPerPart) {
+    const some = bySection.slice(at, at + sectionsPerPart);
+    parts.push({
+      package: config,
+      remove: some.flatMap((one) => one.remove),
+      set: some.flatMap((one) => one.set),
+      append: some.flatMap((one) => one.append),
+    });
+  }
+  return parts;
+};
+
+/**
+ * All of a delta. `uci order` plays no part: it moves sections to the front of a package, before an administrator's (measured). A section is
+ * brought to the end by removing and adding it.
+ */
+export const stepOf = ({ package: config, remove, set, append }: UciDelta): Step => {
+  const moving = new Set(append.map(({ name }) => name));
+  const removing = new Set(remove);
+  return [
+    ...set.flatMap((replacement) => replace(config, replacement)),
+    ...append.flatMap((section) => [
       ...(removing.has(section.name) ? [removal(config, section.name)] : []),
       addition(config, section),
     ]),
-    ...remove.filter((name) => !moving.has(name)).map((name) => [removal(config, name)]),
+    ...remove.filter((name) => !moving.has(name)).map((name) => removal(config, name)),
   ];
-  const steps: Step[] = [];
-  for (let at = 0; at < bySection.length; at += sectionsPerStep) {
-    steps.push(bySection.slice(at, at + sectionsPerStep).flat());
-  }
-  return steps;
 };
+
+/** The parts of a delta as calls. */
+export const stepsOf = (delta: UciDelta, sectionsPerStep = SECTIONS_PER_STEP): Step[] =>
+  partsOf(delta, sectionsPerStep).map(stepOf);
+
+/** Of others, as it was. */
+export const restoration = (config: string, section: UciSection): UbusCall =>
+  section.anonymous
+    ? call('add', { config, type: section.type, values: stored(section.options) })
+    : addition(config, section);
 
 const call = (method: string, args: Readonly<Record<string, unknown>>): UbusCall => ({
   object: 'uci',
@@ -39,7 +70,8 @@ const call = (method: string, args: Readonly<Record<string, unknown>>): UbusCall
   args,
 });
 
-const removal = (config: string, section: string): UbusCall => call('delete', { config, section });
+export const removal = (config: string, section: string): UbusCall =>
+  call('delete', { config, section });
 
 export const addition = (config: string, { name, type, options }: UciSection): UbusCall =>
   call('add', { config, type, name, values: stored(options) });

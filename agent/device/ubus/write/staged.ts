@@ -9,21 +9,28 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { applyDelta } from '#shared/uci/delta.ts';
+import { applyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
-import { OpenwrtBlockedError } from '../../driver.ts';
+import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from '../login/rights.ts';
 import { MAX_BODY_BYTES, UBUS_STATUS, UbusError, type UbusCall } from '../client/rpc.ts';
 import { SILENT } from '../../services/fw4.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
-import { addition, stepsOf } from './staged-steps.ts';
-import { assertUnchanged } from './transaction.ts';
+import { addition, partsOf, removal, restoration, stepOf, stepsOf } from './staged-steps.ts';
+import {
+  assertUnchanged,
+  cutShort,
+  isPartCutShort,
+  nameless,
+  namesIn,
+  unreadable,
+} from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
-import { applyStaged } from './staging.ts';
-import type { Renamer, Transaction, WritePath } from './write-path.ts';
+import { applyStaged, NO_SPACE } from './staging.ts';
+import type { PackageState, Renamer, Transaction, WritePath } from './write-path.ts';
 
 /** For what a step takes on a slow device: 25 `uci add` of a large package. */
 const STEP_TIMEOUT_MS = 20_000;
@@ -50,26 +57,19 @@ export const createStagedPath = (
     renamer: mayRename ? renamerWith(reader) : undefined,
     write: async (transaction, changes) => {
       await assertNothingPending(transaction.session, transaction.signal);
-      await writeAll(transaction, changes);
+      const begun: UciDelta[] = [];
+      for (const delta of changes) {
+        begun.push(delta);
+        const end = await writeSteps(reader, transaction, delta);
+        if (end === 'written') continue;
+        await bringBack(reader, { ...transaction, deltas: begun }, new Set([delta.package]));
+        throw cutShort(delta.package);
+      }
+      await assertNothingStaged(transaction);
     },
     // Each step is for good.
     keep: async () => {},
-    undo: async (transaction) => {
-      const { session, deltas, signal } = transaction;
-      const read = () =>
-        reader.read(
-          session,
-          deltas.map((delta) => delta.package),
-          signal,
-        );
-      const written = await read();
-      await writeAll(
-        transaction,
-        deltas.map((delta) => inverseOf(transaction, delta, written.get(delta.package))),
-      );
-      const restored = await read();
-      for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
-    },
+    undo: (transaction, left) => bringBack(reader, transaction, new Set(left.keys())),
     // Where the login may not, procd does it: each apply tells it what was changed.
     reload: async (session, content, signal, waitMs) =>
       reloadable.has(content.name) ? reloadService(session, content, signal, waitMs) : SILENT,
@@ -91,21 +91,114 @@ const assertNothingPending = async (session: UbusSession, signal: AbortSignal): 
   throw new UbusError(call, answer?.code ?? UBUS_STATUS.noData, 'changes were staged still');
 };
 
-/** @throws OpenwrtError when something is staged still: it would be read back as if it had been applied */
-const writeAll = async (transaction: Transaction, deltas: readonly UciDelta[]): Promise<void> => {
-  for (const delta of deltas) await writeSteps(transaction, delta);
-  await assertNothingPending(transaction.session, transaction.signal);
+/** What is staged would be read back as if it had been applied. @throws OpenwrtError */
+const assertNothingStaged = ({ session, signal }: Transaction): Promise<void> =>
+  assertNothingPending(session, signal);
+
+/** `cut`: OpenWRT has put a beginning of the file in its place after a step, so that the next one would be made on that. */
+const writeSteps = async (
+  reader: UciReader,
+  transaction: Transaction,
+  delta: UciDelta,
+): Promise<'written' | 'cut'> => {
+  const { session, bases, signal } = transaction;
+  const { package: name } = delta;
+  const base = bases.get(name)?.content ?? { name, sections: [] };
+  let expected = base;
+  const parts = partsOf(delta);
+  for (const [at, part] of parts.entries()) {
+    await writeAtOnce(transaction, stepOf(part));
+    expected = applyDelta(expected, part);
+    // The last one is read back by whoever reads the whole change.
+    if (at === parts.length - 1) continue;
+    const state = (await reader.read(session, [name], signal)).get(name);
+    const observed = state?.state === 'read' ? state.content : undefined;
+    if (observed === undefined) throw unreadable(name, state);
+    if (isPartCutShort({ inPassing: [] }, delta, { observed, expected, base })) return 'cut';
+  }
+  return 'written';
 };
 
-const writeSteps = async (transaction: Transaction, delta: UciDelta): Promise<void> => {
-  const { session, signal } = transaction;
-  const options = { signal, timeoutMs: STEP_TIMEOUT_MS };
+const writeAtOnce = async (
+  { session, signal }: Pick<Transaction, 'session' | 'signal'>,
+  calls: readonly UbusCall[],
+): Promise<void> => {
   const apply = { object: 'uci', method: 'apply', args: { rollback: false } };
-  for (const step of stepsOf(delta)) {
-    await stage(transaction, step);
-    const [answer] = await session.attempt([apply], options);
-    assertDone(apply, answer?.code);
+  await stage({ session, signal }, calls);
+  const [answer] = await session.attempt([apply], { signal, timeoutMs: STEP_TIMEOUT_MS });
+  if (answer?.code === UBUS_STATUS.noData) {
+    // rpcd says success to each call whose change it could not keep (measured).
+    throw new OpenwrtBlockedError('uci apply', `OpenWRT has kept none of the changes: ${NO_SPACE}`);
   }
+  assertDone(apply, answer?.code);
+};
+
+/** `whole`: packages in which nobody else has changed anything, so that what they lack of others they lack by our write. */
+const bringBack = async (
+  reader: UciReader,
+  transaction: Transaction,
+  whole: ReadonlySet<string>,
+): Promise<void> => {
+  const { session, deltas, signal } = transaction;
+  const names = deltas.map((delta) => delta.package);
+  const read = () => reader.read(session, names, signal);
+  const isShort = (delta: UciDelta, now: PackageState | undefined): boolean =>
+    whole.has(delta.package) && lacksOthers(transaction, delta, now);
+  const written = await read();
+  for (const delta of deltas) {
+    const now = written.get(delta.package);
+    // Beside a file of full length there may be no room for a second one, so all of it comes in one.
+    if (isShort(delta, now)) await writeAtOnce(transaction, backToBase(transaction, delta, now));
+    else
+      for (const step of stepsOf(inverseOf(transaction, delta, now)))
+        await writeAtOnce(transaction, step);
+  }
+  await assertNothingStaged(transaction);
+  const restored = await read();
+  for (const delta of deltas) {
+    const now = restored.get(delta.package);
+    if (isShort(delta, now))
+      throw new OpenwrtError(
+        `undo ${delta.package}`,
+        'sections of others are lost: there may be no space left in /etc/config of OpenWRT',
+      );
+    assertRestored(transaction, delta, now);
+  }
+};
+
+const lacksOthers = (
+  { bases }: Transaction,
+  delta: UciDelta,
+  now: PackageState | undefined,
+): boolean => {
+  const names = namesIn(delta);
+  const others = ({ sections }: UciPackage): number =>
+    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).length;
+  const base = bases.get(delta.package)?.content;
+  return now?.state === 'read' && base !== undefined && others(now.content) < others(base);
+};
+
+/** What follows the part that is as before goes, from the end, since ids of anonymous sections count; then all that was there comes. */
+const backToBase = (
+  { bases }: Transaction,
+  { package: name }: UciDelta,
+  now: PackageState | undefined,
+): UbusCall[] => {
+  const base = bases.get(name)?.content;
+  if (now?.state !== 'read' || base === undefined) throw unreadable(name, now);
+  const found = now.content.sections;
+  const differing = found.findIndex((section, at) => {
+    const there = base.sections[at];
+    return there === undefined || !sectionsEqual(nameless(section), nameless(there));
+  });
+  const kept = differing < 0 ? found.length : differing;
+  return [
+    ...found
+      .slice(kept)
+      .toReversed()
+      .map((section) => removal(name, section.name)),
+    ...base.sections.slice(kept).map((section) => restoration(name, section)),
+  ];
 };
 
 const stage = async (

@@ -171,6 +171,9 @@ export const applyStaged = async (
 const isRefusal = (error: unknown): boolean =>
   error instanceof UbusError && error.code === UBUS_STATUS.permissionDenied;
 
+/** rpcd answers 9 to a file that it cannot write as a whole (measured). */
+export const NO_SPACE = 'there may be no space left in /tmp of OpenWRT';
+
 type FileToWrite = { path: string; text: string; mode?: number | undefined };
 
 /** Not at once: whoever reads it meanwhile may find a beginning. @throws OpenwrtError */
@@ -181,7 +184,10 @@ export const writeFile = async (
 ): Promise<void> => {
   for (const [at, data] of splitForJson(text, PART_BYTES).entries()) {
     const call = writeCall({ path, text: data, mode }, { append: at > 0 });
-    await session.call(call, nothing, { signal });
+    await session.call(call, nothing, { signal }).catch((error: unknown) => {
+      const mayBeFull = error instanceof UbusError && error.code === UBUS_STATUS.unknownError;
+      throw mayBeFull ? new OpenwrtBlockedError(`write ${path}`, NO_SPACE, error) : error;
+    });
   }
 };
 

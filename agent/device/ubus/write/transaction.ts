@@ -46,7 +46,12 @@ export const runTransaction = async (
   // In the time that OpenWRT takes.
   const foreseenStates = foreseenIn(path, transaction, changes);
   await writing;
-  const written = await readChanged(path, transaction, foreseenStates);
+  const written = await readChanged(path, transaction, foreseenStates).catch(
+    async (error: unknown) => {
+      if (error instanceof UnusableError && changes.length > 0) await withdraw(path, transaction);
+      throw error;
+    },
+  );
   if (isNotDone(transaction, changes, written)) {
     await path.undo(transaction, versionsOf(written));
     const names = changes.map((delta) => delta.package).join(', ');
@@ -261,12 +266,9 @@ const findLost = async (
     const base = baseOf(transaction, delta);
     const expected = transaction.wanted.get(name) ?? base;
     const othersAreThere = othersEqual(path, observed, expected, delta);
-    if (!isEmptyDelta(delta) && isCutShort(observed, expected, base, othersAreThere)) {
+    if (!isEmptyDelta(delta) && isCutShort({ observed, expected, base, othersAreThere })) {
       await path.undo(transaction, versionsOf(written));
-      throw new OpenwrtBlockedError(
-        `change ${name}`,
-        'OpenWRT has written only a part of the file: there may be no space left in its /etc/config',
-      );
+      throw cutShort(name);
     }
     const problem = whyNotReload(observed, expected.sections.some(isZone));
     if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
@@ -281,22 +283,42 @@ const findLost = async (
   return undefined;
 };
 
+type Cut = {
+  observed: UciPackage;
+  expected: UciPackage;
+  base: UciPackage;
+  othersAreThere: boolean;
+};
+
+const NO_SPACE = 'there may be no space left in its /etc/config';
+
+export const cutShort = (name: string): OpenwrtBlockedError =>
+  new OpenwrtBlockedError(
+    `change ${name}`,
+    `OpenWRT has written only a part of the file: ${NO_SPACE}`,
+  );
+
+/** The same between two parts of a change. `expected`: as the first of them leaves it. */
+export const isPartCutShort = (
+  path: Pick<WritePath, 'inPassing'>,
+  delta: UciDelta,
+  { observed, expected, base }: Omit<Cut, 'othersAreThere'>,
+): boolean => {
+  const othersAreThere = othersEqual(path, observed, expected, delta);
+  return isCutShort({ observed, expected, base, othersAreThere });
+};
+
 /**
  * libuci does not look whether it could write the file, and puts what there is of it in place of the package, without a word: an empty one
  * where no space is left (measured). Kept, others' sections would be lost for good.
  */
-const isCutShort = (
-  observed: UciPackage,
-  expected: UciPackage,
-  base: UciPackage,
-  othersAreThere: boolean,
-): boolean => {
+const isCutShort = ({ observed, expected, base, othersAreThere }: Cut): boolean => {
   const [found, wanted] = [observed.sections, expected.sections];
   if (found.length === 0) return wanted.length > 0 && base.sections.length > 0;
   return (
     !othersAreThere &&
     found.length < wanted.length &&
-    found.at(-1)?.type === wanted[found.length - 1]?.type &&
+    wanted[found.length - 1]?.type.startsWith(found.at(-1)?.type ?? '') === true &&
     found.slice(0, -1).every((section, at) => {
       const there = wanted[at];
       return there !== undefined && sectionsEqual(nameless(section), nameless(there));
@@ -304,7 +326,7 @@ const isCutShort = (
   );
 };
 
-const nameless = (section: UciSection): UciSection =>
+export const nameless = (section: UciSection): UciSection =>
   section.anonymous ? { ...section, name: '' } : section;
 
 const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage =>
@@ -312,11 +334,21 @@ const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage
 
 const isZone = ({ type }: UciSection): boolean => type === 'zone';
 
+/** What OpenWRT has written does not parse. */
+class UnusableError extends OpenwrtError {
+  override name = 'UnusableError';
+}
+
 export const unreadable = (name: string, state: PackageState | undefined): OpenwrtError =>
-  new OpenwrtError(
-    `read ${name} back`,
-    state?.state === 'unusable' ? state.why : 'OpenWRT does not have the package any more',
-  );
+  state?.state === 'unusable'
+    ? new UnusableError(`read ${name} back`, `${state.why}; ${NO_SPACE}`)
+    : new OpenwrtError(`read ${name} back`, 'OpenWRT does not have the package any more');
+
+/** With firewall4 such a file means that all is dropped at the next reload, whoever makes it. */
+const withdraw = async (path: WritePath, transaction: Transaction): Promise<void> => {
+  const { session, bases, signal } = transaction;
+  await path.undo(transaction, await path.versions(session, [...bases.keys()], signal));
+};
 
 /** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
 export const sectionsDiffering = (
@@ -336,7 +368,7 @@ export const sectionsDiffering = (
   return [...wrong, ...left].map(({ name }) => name);
 };
 
-const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
+export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
   new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
 
 /** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
