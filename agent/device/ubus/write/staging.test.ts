@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { ACCESS_DENIED, UbusError, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
-import { applyStaged, importPackage, splitForJson, unstage } from './staging.ts';
+import { applyStaged, importPackage, splitForJson, stageDelta, unstage } from './staging.ts';
 import { answered, fakeSession, refusedBy } from '../client/testing.ts';
 
 const jsonBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
@@ -143,4 +143,14 @@ describe("while another session's apply waits for its confirmation", () => {
       ['remove', '/tmp/sdewan-mwan3'],
     ]);
   });
+});
+
+it('names what may be full when rpcd cannot write a file as a whole', async () => {
+  const { session } = fakeSession(({ method }) =>
+    method === 'write' ? refusedBy('unknownError') : answered(),
+  );
+  const delta = { package: 'firewall', remove: [], set: [], append: [] };
+  await expect(stageDelta(session, delta, signal)).rejects.toThrow(
+    'there may be no space left in /tmp of OpenWRT',
+  );
 });
