@@ -79,10 +79,18 @@ describe.each(['fast', 'root', 'staged'] as const)('%s', (path) => {
     );
   });
 
-  it.each(mendable)(
+  const atTheEnd = [
+    'ends within its last section',
+    (text: string) => text.lastIndexOf('\n\toption') + 1,
+  ] as const;
+  it.each([...mendable, atTheEnd])(
     'a large change of two packages loses nothing of others when the second %s',
     async (_what, free) => {
-      await bring({ firewall: [oursOf('firewall', '1')], mwan3: [oursOf('mwan3', '1')] });
+      const old = namedSection('rule', 'sdewan_rule_old', { name: 'old', src: 'lan' });
+      await bring({ firewall: [old, oursOf('firewall', '1')], mwan3: [oursOf('mwan3', '1')] });
+      // Of the administrator, behind one of ours that goes.
+      const late = "\nconfig rule 'late'\n\toption name 'late'\n\toption src 'lan'\n";
+      world.write('firewall', `${world.text('firewall')}${late}`);
       const before = contents();
       const many = Array.from({ length: 60 }, (_each, at) =>
         namedSection('rule', `sdewan_rule_${at}`, { name: `r${at}`, src: 'lan' }),

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { applyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
-import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from '../login/rights.ts';
@@ -172,10 +172,15 @@ const lacksOthers = (
   now: PackageState | undefined,
 ): boolean => {
   const names = namesIn(delta);
-  const others = ({ sections }: UciPackage): number =>
-    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).length;
+  const others = ({ sections }: UciPackage): UciSection[] =>
+    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
   const base = bases.get(delta.package)?.content;
-  return now?.state === 'read' && base !== undefined && others(now.content) < others(base);
+  if (now?.state !== 'read' || base === undefined) return false;
+  const found = others(now.content);
+  return others(base).some((section, at) => {
+    const there = found[at];
+    return there === undefined || !sectionsEqual(section, there);
+  });
 };
 
 /** What follows the part that is as before goes, from the end, since ids of anonymous sections count; then all that was there comes. */
