@@ -55,7 +55,7 @@ export const stageDelta = async (
   const { package: config } = delta;
   await seedStaging(session, config, signal);
   const path = stagingFileOf(session, config);
-  await writeFile(session, { path, text: formatDeltaFile(delta) }, signal);
+  await stageFile(session, { path, text: formatDeltaFile(delta) }, signal);
 };
 
 /** The same for names that sections of one package are to get. @throws OpenwrtError */
@@ -67,7 +67,7 @@ export const stageNames = async (
 ): Promise<void> => {
   await seedStaging(session, config, signal);
   const path = stagingFileOf(session, config);
-  await writeFile(session, { path, text: formatRenames(renames) }, signal);
+  await stageFile(session, { path, text: formatRenames(renames) }, signal);
 };
 
 /**
@@ -127,7 +127,7 @@ const importFromFile = async (
   const text = formatPackage(content);
   const md5Call = { object: 'file', method: 'md5', args: { path } };
   try {
-    await writeFile(session, { path, text, mode: OWNER_ONLY }, signal);
+    await stageFile(session, { path, text, mode: OWNER_ONLY }, signal);
     const { md5 } = await session.call(md5Call, z.object({ md5: z.string() }), { signal });
     if (md5 !== createHash('md5').update(text).digest('hex')) {
       // An empty or cut file would be imported with code 0 and wipe the package (measured).
@@ -184,10 +184,21 @@ export const writeFile = async (
 ): Promise<void> => {
   for (const [at, data] of splitForJson(text, PART_BYTES).entries()) {
     const call = writeCall({ path, text: data, mode }, { append: at > 0 });
-    await session.call(call, nothing, { signal }).catch((error: unknown) => {
-      const mayBeFull = error instanceof UbusError && error.code === UBUS_STATUS.unknownError;
-      throw mayBeFull ? new OpenwrtBlockedError(`write ${path}`, NO_SPACE, error) : error;
-    });
+    await session.call(call, nothing, { signal });
+  }
+};
+
+/** Below /tmp. @throws OpenwrtError */
+const stageFile = async (
+  session: UbusSession,
+  file: FileToWrite,
+  signal: AbortSignal,
+): Promise<void> => {
+  try {
+    await writeFile(session, file, signal);
+  } catch (error) {
+    const mayBeFull = error instanceof UbusError && error.code === UBUS_STATUS.unknownError;
+    throw mayBeFull ? new OpenwrtBlockedError(`write ${file.path}`, NO_SPACE, error) : error;
   }
 };
 
