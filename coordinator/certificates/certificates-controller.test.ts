@@ -222,8 +222,9 @@ describe('the certificate loop', () => {
       clock: {
         ...systemClock,
         now: () => 0,
+        monotonic: () => 0,
         after: (ms, then) => {
-          waits.push(Math.round(ms));
+          waits.push(ms);
           looks.left -= 1;
           if (looks.left === 0) stop.abort();
           return systemClock.after(0, then);
