@@ -241,6 +241,15 @@ describe('a change is undone, and the service has what was before,', () => {
   });
 });
 
+it('a change that libuci has lost to one made at the same moment is no rule’s fault, and the other one is kept', async () => {
+  const theirs = namedSection('rule', 'admins');
+  const found = { ...base, sections: [...base.sections, theirs] };
+  await expect(run({ found })).rejects.toThrow(
+    new OpenwrtBlockedError('change firewall', 'somebody else changed it at the same moment'),
+  );
+  expect(steps).toEqual(['write', 'read', 'keep']);
+});
+
 describe('a change of which OpenWRT makes nothing, although it says so,', () => {
   const removal: UciDelta = { ...nothing, remove: ['sdewan_rule_old'] };
   const moved: UciDelta = { ...removal, append: [rule('old')] };
