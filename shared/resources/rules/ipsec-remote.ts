@@ -28,7 +28,7 @@ type Connection = {
   remote_subnet?: string | undefined;
   local_updown?: string | undefined;
   if_id?: string | undefined;
-  stamp?: string | undefined;
+  mark?: string | undefined;
   [option: string]: string | string[] | undefined;
 };
 

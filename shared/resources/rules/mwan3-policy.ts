@@ -8,7 +8,7 @@ import { defineKind } from '../kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
 import { listOf, ruleResource, section } from '../render.ts';
 
-/** More would not fit mwan3's stamps, which number interfaces (60 at its default mask). */
+/** More would not fit mwan3's marks, which number interfaces (60 at its default mask). */
 const MAX_MEMBERS = 60;
 /** The range that mwan3 documents for both. */
 const rank = () => z.int({ error: 'must be a whole number from 1 to 1000' }).min(1).max(1_000);

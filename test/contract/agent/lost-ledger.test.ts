@@ -9,15 +9,11 @@ import { STAMP } from '#shared/compile/stamp.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { icnDriver, startIcn } from './support/icn-rest.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { cr, openPass, type TestPass } from './support/pass.ts';
+import { cr, deleted, openPass, type TestPass } from './support/pass.ts';
 
 const policy = (name: string): RuleObject =>
   cr('Mwan3Policy', name, { members: [{ network: 'ovn-net1', metric: 1, weight: 1 }] });
 const rules = [policy('web'), policy('mail')];
-const deleted = (rule: RuleObject): RuleObject => ({
-  ...rule,
-  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-});
 const STAMPS = new RegExp(`\\n\\toption ${STAMP} .*`, 'g');
 
 type Ground = {

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { cr } from '../agent/support/pass.ts';
+import { cr, deleted } from '../agent/support/pass.ts';
+import { FOR_TUNNELS } from './tunnels.ts';
 import { readKernelRecording, writeKernelRecording } from './kernel-recording.ts';
 import { namedDevice, otherDevice, type NamedDevice } from './named-device.ts';
 import { onDevice, type Stage } from './stage.ts';
@@ -58,16 +59,6 @@ const authentication = (how: Authentication, side: Side): object =>
         shared_ca: base64Of('ca.crt'),
       };
 
-/** What lets the tunnel's packets in: by the wire, and by the device of a charon that does ESP itself. */
-const GIVEN: readonly RuleObject[] = [
-  ...['wire', 'ipsec0'].map((src) => cr('NetworkFirewallRule', src, { src, target: 'ACCEPT' })),
-  cr('IpsecProposal', 'prop', {
-    encryption_algorithm: 'aes256',
-    hash_algorithm: 'sha256',
-    dh_group: 'modp2048',
-  }),
-];
-
 const site = (how: Authentication, side: Side): RuleObject =>
   cr('IpsecSite', 'site', {
     remote: `10.255.0.${otherOf(side)}`,
@@ -93,11 +84,6 @@ const anotherSite = (remote: string): RuleObject =>
     crypto_proposal: ['prop'],
     connections: [{ name: 'other', conn_type: 'tunnel', mode: 'add' }],
   });
-
-const gone = (rule: RuleObject): RuleObject => ({
-  ...rule,
-  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-});
 
 const PING = 'ping -n -c 1 -W 1 -I 10.1.0.1 10.2.0.1 2>&1\ntrue\n';
 const TRIES = 20;
@@ -132,8 +118,8 @@ describe.each(pairs)('IPsec from $first.url to $second.url', ({ first, second })
     two = await onDevice(second);
   });
   afterAll(async () => {
-    await one?.pass.run(GIVEN.map(gone));
-    await two?.pass.run(GIVEN.map(gone));
+    await one?.pass.run(FOR_TUNNELS.map(deleted));
+    await two?.pass.run(FOR_TUNNELS.map(deleted));
     await one?.leave();
     await two?.leave();
     const recording = readKernelRecording('ubus-fast');
@@ -146,7 +132,7 @@ describe.each(pairs)('IPsec from $first.url to $second.url', ({ first, second })
     async (how) => {
       const seen: Seen = {};
       const bring = async (stage: Stage | undefined, ...rules: readonly RuleObject[]) =>
-        stage?.pass.run([...GIVEN, ...rules]);
+        stage?.pass.run([...FOR_TUNNELS, ...rules]);
       await bring(one);
       await bring(two);
       seen['before'] = await pinged(first, 'no answer');
@@ -167,8 +153,8 @@ describe.each(pairs)('IPsec from $first.url to $second.url', ({ first, second })
       await expect.poll(() => tunnelOf(first).spi).not.toBe(left.spi);
       seen['rekeyed'] = `${await pinged(first, 'answered')}, by new keys`;
 
-      await bring(one, ...[site(how, 1), anotherSite('203.0.113.10')].map(gone));
-      await bring(two, gone(site(how, 2)));
+      await bring(one, ...[site(how, 1), anotherSite('203.0.113.10')].map(deleted));
+      await bring(two, deleted(site(how, 2)));
       seen['deleted'] = await pinged(first, 'no answer');
       found[how] = seen;
       expect(seen).toEqual(EXPECTED);

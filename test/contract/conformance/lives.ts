@@ -6,7 +6,7 @@ import { differenceOf, type Difference } from '../../judge/kernel.ts';
 import { childrenOf } from '../../golden/cases.ts';
 import { allSamples, samplesOf } from '../../samples/all.ts';
 import type { Spec } from '../../samples/uci-table.ts';
-import { cr } from '../agent/support/pass.ts';
+import { cr, deleted } from '../agent/support/pass.ts';
 import type { Stage } from './stage.ts';
 
 export const OPERATIONS = ['created', 'changed', 'deleted'] as const;
@@ -83,11 +83,6 @@ export const live = async (stage: Stage, kind: string, isThere: IsThere): Promis
   if (!created || !changed || !gone) throw new Error('no look');
   return { created, changed, deleted: gone };
 };
-
-const deleted = (rule: RuleObject): RuleObject => ({
-  ...rule,
-  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-});
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS));
 

@@ -13,9 +13,10 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { createLockOut, type LockOut } from '../../../agent/lock-out/lock-out.ts';
 import { createTargets, type Target } from '../../../agent/lock-out/targets.ts';
 import type { Following } from '../agent/support/converge.ts';
-import { cr, firewallRule, zone } from '../agent/support/pass.ts';
+import { cr, deleted, firewallRule, zone } from '../agent/support/pass.ts';
 import { namedDevice, otherDevice } from './named-device.ts';
 import { onDevice, recordedPath, type Stage } from './stage.ts';
+import { FOR_TUNNELS } from './tunnels.ts';
 
 const API_SERVER = { host: '172.16.30.1', port: 7_999 };
 const LISTEN = `
@@ -48,14 +49,7 @@ const tunnel = (side: 1 | 2): object => {
     ],
   };
 };
-const forTunnel: readonly RuleObject[] = [
-  ...['wire', 'ipsec0'].map((src) => cr('NetworkFirewallRule', src, { src, target: 'ACCEPT' })),
-  cr('IpsecProposal', 'prop', {
-    encryption_algorithm: 'aes256',
-    hash_algorithm: 'sha256',
-    dh_group: 'modp2048',
-  }),
-];
+const farEnd = cr('IpsecSite', 'end', tunnel(2));
 
 /** Each takes packets to net1 away from the agent. */
 const culprits: Record<string, RuleObject> = {
@@ -125,23 +119,18 @@ describe.each(devices)('connections really cut on $url', (device) => {
       otherStage = await onDevice(other);
       // The end of a tunnel must have an address of its side.
       other.inside?.(`ip addr replace ${API_SERVER.host}/32 dev lo\n`);
-      await otherStage.pass.run([...forTunnel, cr('IpsecSite', 'end', tunnel(2))]);
+      await otherStage.pass.run([...FOR_TUNNELS, farEnd]);
     }
     following = stage.pass.follow(() => rules);
     ended = lockOut.run(stopping.signal);
   });
-  const goneOf = (all: readonly RuleObject[]): RuleObject[] =>
-    all.map((rule) => ({
-      ...rule,
-      metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-    }));
   const use = async (...next: RuleObject[]): Promise<void> => {
     rules = next;
     following.mark();
     await sleep(100);
   };
   afterEach(async () => {
-    await use(...goneOf(rules));
+    await use(...rules.map(deleted));
     await vi.waitFor(() => {
       if (Object.values(stage.pass.states()).some((state) => state !== 'Removed'))
         throw new Error('a rule is left');
@@ -152,7 +141,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
     await ended;
     await following.stop();
     await stage.leave();
-    await otherStage?.pass.run(goneOf([...forTunnel, cr('IpsecSite', 'end', tunnel(2))]));
+    await otherStage?.pass.run([...FOR_TUNNELS, farEnd].map(deleted));
     await otherStage?.leave();
     other?.inside?.(`ip addr del ${API_SERVER.host}/32 dev lo\n`);
     peer(`kill ${pid}\n`);
@@ -165,7 +154,7 @@ describe.each(devices)('connections really cut on $url', (device) => {
     async (what, culprit) => {
       const others = [
         ...(what === 'zone' ? [] : [up]),
-        ...(what === 'IPsec site' ? forTunnel : []),
+        ...(what === 'IPsec site' ? FOR_TUNNELS : []),
         inner,
         firewallRule('aa', { src: 'inner' }),
         firewallRule('zz', { src: 'inner' }),

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { STAMP } from '#shared/compile/stamp.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
-import { cr, type TestPass } from '../agent/support/pass.ts';
+import { cr, deleted, type TestPass } from '../agent/support/pass.ts';
 import { namedDevice } from './named-device.ts';
 import { onDevice, onSimulator, type Stage } from './stage.ts';
 
@@ -19,10 +19,6 @@ const rules = [
   cr('Mwan3Rule', 'web', { policy: 'kept', proto: 'tcp', dest_port: '80' }),
   cr('IpsecProposal', 'strong', { encryption_algorithm: 'aes256', dh_group: 'modp3072' }),
 ];
-const deleted = (rule: RuleObject): RuleObject => ({
-  ...rule,
-  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-});
 /** What a rule `same` would come to. */
 const SAME = `
 config member 'same_net1'

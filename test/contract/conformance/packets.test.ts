@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { knownPackets } from './known.ts';
 import { readKernelRecording, writeKernelRecording } from './kernel-recording.ts';
+import { deleted as gone } from '../agent/support/pass.ts';
 import { namedDevice } from './named-device.ts';
 import { openPeers, type Peers } from './peers.ts';
 import { scenes, ZONES, type Scene } from './scenes.ts';
@@ -22,11 +23,6 @@ const TRIES = 12;
 const BETWEEN_TRIES_MS = 400;
 
 const expected = ({ becomes }: Scene): Seen => ({ ...becomes, deleted: becomes.before });
-
-const gone = (rule: RuleObject): RuleObject => ({
-  ...rule,
-  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
-});
 
 const rulesIn = (state: State, { given = [], created, changed }: Scene): RuleObject[] => {
   const now = state === 'created' ? created : changed;

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { applyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
-import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import type { LoginRights } from '../login/rights.ts';
@@ -26,6 +26,7 @@ import {
   isPartCutShort,
   nameless,
   namesIn,
+  othersIn,
   unreadable,
 } from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
@@ -114,7 +115,7 @@ const writeSteps = async (
     const state = (await reader.read(session, [name], signal)).get(name);
     const observed = state?.state === 'read' ? state.content : undefined;
     if (observed === undefined) throw unreadable(name, state);
-    if (isPartCutShort({ inPassing: [] }, delta, { observed, expected, base })) return 'cut';
+    if (isPartCutShort(delta, { observed, expected, base })) return 'cut';
   }
   return 'written';
 };
@@ -172,12 +173,10 @@ const lacksOthers = (
   now: PackageState | undefined,
 ): boolean => {
   const names = namesIn(delta);
-  const others = ({ sections }: UciPackage): UciSection[] =>
-    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
   const base = bases.get(delta.package)?.content;
   if (now?.state !== 'read' || base === undefined) return false;
-  const found = others(now.content);
-  return others(base).some((section, at) => {
+  const found = othersIn(now.content, names);
+  return othersIn(base, names).some((section, at) => {
     const there = found[at];
     return there === undefined || !sectionsEqual(section, there);
   });

@@ -300,11 +300,10 @@ export const cutShort = (name: string): OpenwrtBlockedError =>
 
 /** The same between two parts of a change. `expected`: as the first of them leaves it. */
 export const isPartCutShort = (
-  path: Pick<WritePath, 'inPassing'>,
   delta: UciDelta,
   { observed, expected, base }: Omit<Cut, 'othersAreThere'>,
 ): boolean => {
-  const othersAreThere = othersEqual(path, observed, expected, delta);
+  const othersAreThere = othersEqual({ inPassing: [] }, observed, expected, delta);
   return isCutShort({ observed, expected, base, othersAreThere });
 };
 
@@ -371,6 +370,10 @@ export const sectionsDiffering = (
 export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
   new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
 
+/** Sections without one of these names; anonymous ones by what they hold. */
+export const othersIn = ({ sections }: UciPackage, names: ReadonlySet<string>): UciSection[] =>
+  sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
+
 /** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
 const othersEqual = (
   { inPassing }: Pick<WritePath, 'inPassing'>,
@@ -379,10 +382,8 @@ const othersEqual = (
   delta: UciDelta,
 ): boolean => {
   const names = new Set([...namesIn(delta), ...inPassing]);
-  const of = ({ sections }: UciPackage): UciSection[] =>
-    sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
-  const wanted = of(expected);
-  const found = of(observed);
+  const wanted = othersIn(expected, names);
+  const found = othersIn(observed, names);
   return (
     found.length === wanted.length &&
     wanted.every((section, at) => {

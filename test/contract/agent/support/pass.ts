@@ -196,6 +196,12 @@ export const cr = (
   };
 };
 
+/** The same while it is being deleted. */
+export const deleted = (rule: RuleObject): RuleObject => ({
+  ...rule,
+  metadata: { ...rule.metadata, deletionTimestamp: '2026-01-02T00:00:00Z' },
+});
+
 export const zone = (name: string, network: string, options: object = {}): RuleObject =>
   cr('FirewallZone', name, { network: [network], input: 'ACCEPT', ...options });
 
