@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { withinTime } from '#shared/runtime/time-limit.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
 import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
 import { denied } from './decide.ts';
 import {
@@ -113,8 +113,9 @@ const answer = async (
     return context.text('too many reviews of this namespace at once\n', 503);
   }
   try {
-    const verdict = await withinTime(TIMEOUT_MS, context.req.raw.signal, (signal) =>
-      judge(webhook, request, signal),
+    const verdict = await withDeadline(
+      { timeoutMs: TIMEOUT_MS, signal: context.req.raw.signal },
+      (signal) => judge(webhook, request, signal),
     );
     onResult(name, resultOf(verdict));
     if (!verdict.allowed)

@@ -13,7 +13,7 @@ import { createGate } from '#shared/runtime/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
-import { withinTime } from '#shared/runtime/time-limit.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
 import type { Allowance } from './allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
@@ -69,8 +69,9 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (deps.term() === undefined && !(others > 0)) throw new Refusal('not-leading');
       const { namespace, pod } = context.req.param();
       const authorization = context.req.header('authorization');
-      const reporter = await withinTime(CHECK_TIMEOUT_MS, context.req.raw.signal, (signal) =>
-        identify(deps, authorization, { namespace, pod }, signal),
+      const reporter = await withDeadline(
+        { timeoutMs: CHECK_TIMEOUT_MS, signal: context.req.raw.signal },
+        (signal) => identify(deps, authorization, { namespace, pod }, signal),
       );
       if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
       context.set('reporter', reporter);

@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici';
 import * as z from 'zod';
 import { messageOf } from '../runtime/errors.ts';
-import { withinTime } from '../runtime/time-limit.ts';
+import { withDeadline } from '../runtime/deadline.ts';
 import { abandonable } from './abandon.ts';
 import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
@@ -33,22 +33,17 @@ export const requestJson = async <T>(
 ): Promise<T> => {
   const whole = async (cut: AbortSignal): Promise<T> => {
     const { body } = await send(deps, exchange, cut);
-    try {
-      const text = await body.text();
-      exchange.onLength?.(text.length);
-      return parseAnswer(exchange.attempted, text, schema);
-    } catch (error) {
-      throw error instanceof KubeError ? error : failure(exchange, error);
-    }
+    const text = await body.text();
+    exchange.onLength?.(text.length);
+    return parseAnswer(exchange.attempted, text, schema);
   };
-  return withinTime(exchange.timeoutMs, exchange.signal, async (signal) => {
-    if (exchange.body === undefined) return whole(signal);
-    try {
-      return await abandonable(signal, whole);
-    } catch (error) {
-      throw error instanceof KubeError ? error : failure(exchange, error);
-    }
-  });
+  try {
+    return await withDeadline(exchange, (signal) =>
+      exchange.body === undefined ? whole(signal) : abandonable(signal, whole),
+    );
+  } catch (error) {
+    throw error instanceof KubeError ? error : failure(exchange, error);
+  }
 };
 
 /** Resolves with the headers; the body then flows without a limit in time. @throws as `requestJson`, also while it flows */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { withinTime } from './time-limit.ts';
+import { withDeadline } from './deadline.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -14,14 +14,16 @@ const aborted = (signal: AbortSignal): Promise<unknown> =>
   });
 
 it('work that takes too long is aborted', async () => {
-  const ended = withinTime(50, undefined, aborted).catch((error: unknown) => error);
+  const ended = withDeadline({ timeoutMs: 50 }, aborted).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(50);
   expect(await ended).toMatchObject({ name: 'TimeoutError' });
 });
 
 it('work is aborted when the caller aborts, with its reason', async () => {
   const caller = new AbortController();
-  const ended = withinTime(50, caller.signal, aborted).catch((error: unknown) => error);
+  const ended = withDeadline({ timeoutMs: 50, signal: caller.signal }, aborted).catch(
+    (error: unknown) => error,
+  );
   caller.abort(new Error('gone'));
   expect(await ended).toMatchObject({ message: 'gone' });
 });
@@ -30,6 +32,6 @@ it.each<[string, () => Promise<unknown>]>([
   ['ended', async () => 'done'],
   ['failed', () => Promise.reject(new Error('no'))],
 ])('nothing is left of the limit once the work has %s', async (_what, work) => {
-  await withinTime(50, undefined, work).catch(() => undefined);
+  await withDeadline({ timeoutMs: 50 }, work).catch(() => undefined);
   expect(vi.getTimerCount()).toBe(0);
 });
