@@ -5,8 +5,9 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { find, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
 import { rbacResources } from '../admission/buckets/bindings.ts';
-import { MANAGED_BY } from './managed-by.ts';
 import type { DesiredBinding } from './desired.ts';
+import { bindingFields } from './fields.ts';
+import { MANAGED_BY } from './managed-by.ts';
 
 const roleBindings = {
   ...rbacResources.roleBindings,
@@ -33,8 +34,5 @@ export const keepRoleBinding = async (
 
 const objectOf = (namespace: string, { name, accounts }: DesiredBinding): Desired => ({
   metadata: { namespace, name, labels: MANAGED_BY },
-  fields: {
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
-    subjects: accounts.map((account) => ({ kind: 'ServiceAccount', name: account, namespace })),
-  },
+  fields: bindingFields(name, namespace, accounts),
 });

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
+import { bindingFields, RBAC } from '../bindings/fields.ts';
 
 export type AgentRights = {
   namespace: string;
@@ -12,7 +13,6 @@ export type AgentRights = {
   readsKeys: boolean;
 };
 
-const RBAC = 'rbac.authorization.k8s.io';
 const ROLES = [AGENT_ROLE, AGENT_KEYS_ROLE];
 /** No service account has it in its name. */
 const SEPARATOR = ':';
@@ -34,8 +34,7 @@ const roleBinding = (
   apiVersion: `${RBAC}/v1`,
   kind: 'RoleBinding',
   metadata: { name: `${role}${SEPARATOR}${account}`, namespace },
-  roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: role },
-  subjects: [{ kind: 'ServiceAccount', name: account, namespace }],
+  ...bindingFields(role, namespace, [account]),
 });
 
 const schema = z.looseObject({

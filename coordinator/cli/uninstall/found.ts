@@ -66,20 +66,25 @@ export const labelled =
   (): Promise<Found[]> =>
     findAll(client, kinds, { labelSelector, signal });
 
-/** What the coordinator makes in its own namespace, by their names: they have no label. */
-export const leasesAndSecrets = async (finder: Finder): Promise<Found[]> => {
+/** What the coordinator makes in its own namespace and has no label. Each is asked for by its name: nobody else's Secret is read. */
+export const leaseAndSecret = async (finder: Finder): Promise<Found[]> => {
   const { client, signal } = finder;
   const homes = await labelled(finder, namespaceKinds, PART_OF)();
-  const found = homes.map(({ object: { metadata } }) =>
-    findAll(client, [leases, secrets], { namespace: metadata.name, signal }),
+  const found = homes.flatMap(({ object: { metadata } }) =>
+    unlabelled.map(([kind, name]) =>
+      findAll(client, [kind], {
+        namespace: metadata.name,
+        fieldSelector: `metadata.name=${name}`,
+        signal,
+      }),
+    ),
   );
-  return (await Promise.all(found))
-    .flat()
-    .filter(({ object: { metadata } }) => OWN_NAMES.has(metadata.name));
+  return (await Promise.all(found)).flat();
 };
-const leases = resource('coordination.k8s.io', 'leases', 'Lease');
-const secrets = resource('', 'secrets', 'Secret');
-const OWN_NAMES = new Set(['sdewan-coordinator', 'sdewan-coordinator-tls']);
+const unlabelled: [ResourceType, string][] = [
+  [resource('coordination.k8s.io', 'leases', 'Lease'), 'sdewan-coordinator'],
+  [resource('', 'secrets', 'Secret'), 'sdewan-coordinator-tls'],
+];
 
 const crdSchema = z.looseObject({
   spec: z.looseObject({

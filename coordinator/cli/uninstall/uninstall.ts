@@ -18,7 +18,7 @@ import {
   KEPT_BY_COORDINATOR,
   keptKinds,
   labelled,
-  leasesAndSecrets,
+  leaseAndSecret,
   nameOf,
   namespaceKinds,
   clusterKinds,
@@ -93,7 +93,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   () => takeFinalizersOff(options),
   cleared(options, 'what belongs to the coordinator', async () => [
     ...(await labelled(options, coordinatorKinds, PART_OF)()),
-    ...(await leasesAndSecrets(options)),
+    ...(await leaseAndSecret(options)),
   ]),
 ];
 
