@@ -6,6 +6,7 @@ import { isIP } from 'node:net';
 import { createBackoff, type Backoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { Recent } from '#shared/runtime/recent.ts';
 import type { Family, Lookup } from './lookup.ts';
 
 export type Entry = {
@@ -42,7 +43,7 @@ const MAX_NAMES = 4_096;
 
 export class AddressBook {
   readonly #options: AddressBookOptions;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Recent<Known>({ most: MAX_NAMES });
 
   constructor(options: AddressBookOptions) {
     this.#options = options;
@@ -72,10 +73,7 @@ export class AddressBook {
       backoff: createBackoff(RETRY),
       asking: undefined,
     };
-    this.#known.delete(name);
     this.#known.set(name, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_NAMES && oldest !== undefined) this.#known.delete(oldest);
     return known;
   }
 

@@ -8,6 +8,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { Recent } from '#shared/runtime/recent.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 import type { TokenClaims } from './token-claims.ts';
 
@@ -123,7 +124,10 @@ const lifetimeOf = (token: string, nowMs: number): number => {
 /** A map whose entries end by themselves and that never outgrows its limit. */
 class Remembered<V> {
   readonly #clock: Clock;
-  readonly #entries = new Map<string, { value: V; until: number }>();
+  readonly #entries = new Recent<{ value: V; until: number }>({
+    most: MAX_REMEMBERED,
+    isOver: ({ until }) => until <= this.#clock.monotonic(),
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -138,10 +142,6 @@ class Remembered<V> {
   }
 
   put(key: string, value: V, forMs: number): void {
-    this.#entries.delete(key);
     this.#entries.set(key, { value, until: this.#clock.monotonic() + forMs });
-    if (this.#entries.size <= MAX_REMEMBERED) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
   }
 }

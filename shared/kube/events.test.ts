@@ -155,3 +155,17 @@ it('drops the surplus Events of an object that causes too many, and recovers', a
   await vi.advanceTimersByTimeAsync(1_000);
   expect(stored.size).toBe(21);
 });
+
+it('asks the server again for the count of what has been quiet for five minutes', async () => {
+  const recorder = start();
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(301_000);
+  recorder.record({ ...event, message: 'pod b blocks' });
+  Object.assign(stored.values().next().value ?? {}, { count: 7 });
+  recorder.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([
+    ['pod a blocks', 8],
+    ['pod b blocks', 1],
+  ]);
+});

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
+import { Recent } from '../runtime/recent.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import type { KubeClient } from './client.ts';
 import { isConflict, isNotFound, KubeError } from './errors.ts';
@@ -50,21 +51,34 @@ const REFILL_MS = 60_000;
 const MAX_MESSAGE_LENGTH = 1_024;
 /** What is remembered of Events and of objects; the oldest are forgotten first. */
 const MAX_REMEMBERED = 4_096;
+/** What has not happened for so long is looked up in the API server when it happens again. */
+const REMEMBERED_MS = 300_000;
 
-type Entry = RecordedEvent & {
+/** Of the object no more than what an Event names: a new version of it can be large, and would be kept for nothing. */
+type Entry = Omit<RecordedEvent, 'object'> & {
+  involved: { apiVersion: string; kind: string; namespace: string; name: string; uid: string };
   /** Times that it happened and were not written yet. */
   unwritten: number;
   /** What the server has; 0: not known to have it. */
   written: number;
   firstAt: number;
   lastAt: number;
+  /** On the monotonic clock: when it happened last. */
+  touchedAt: number;
 };
 
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #clock: Clock;
-  readonly #entries = new Map<string, Entry>();
-  readonly #budgets = new Map<string, { tokens: number; at: number }>();
+  readonly #entries = new Recent<Entry>({
+    most: MAX_REMEMBERED,
+    isOver: ({ unwritten, touchedAt }) =>
+      unwritten === 0 && this.#clock.monotonic() - touchedAt > REMEMBERED_MS,
+  });
+  readonly #budgets = new Recent<{ tokens: number; at: number }>({
+    most: MAX_REMEMBERED,
+    isOver: (budget) => this.#tokensOf(budget) === BURST,
+  });
   readonly #queue: WorkQueue<string>;
   #dropped = 0;
 
@@ -73,7 +87,7 @@ export class EventRecorder {
     this.#clock = options.clock ?? systemClock;
     this.#queue = new WorkQueue<string>({
       work: (name, signal) => this.#write(name, signal),
-      groupOf: (name) => this.#entries.get(name)?.object.metadata.namespace ?? '',
+      groupOf: (name) => this.#entries.get(name)?.involved.namespace ?? '',
       onError: (name, err) =>
         options.log.debug({ event: name, err }, 'failed to write an Event, retrying'),
       clock: this.#clock,
@@ -87,30 +101,39 @@ export class EventRecorder {
 
   /** Returns at once. */
   record(event: RecordedEvent): void {
-    const { uid, name } = event.object.metadata;
+    const { object, ...said } = event;
+    const { uid, name, namespace } = object.metadata;
     const message = event.message.slice(0, MAX_MESSAGE_LENGTH);
     const words = JSON.stringify([uid, event.type, event.reason, message, this.#options.component]);
     const hash = createHash('sha256').update(words).digest('hex').slice(0, 16);
     // Made from the message alone, so a restarted program goes on counting where the last one stopped.
     const key = `${name.slice(0, 200)}.${hash}`;
     const known = this.#entries.get(key);
-    if (known?.once) return;
+    const touchedAt = this.#clock.monotonic();
+    if (known?.once) {
+      known.touchedAt = touchedAt;
+      this.#entries.set(key, known);
+      return;
+    }
     if (!this.#spend(uid)) {
       this.#dropped += 1;
       return;
     }
     const now = this.#clock.now();
     const entry = known ?? {
-      ...event,
+      ...said,
       message,
+      involved: { apiVersion: object.apiVersion, kind: object.kind, namespace, name, uid },
       unwritten: 0,
       written: 0,
       firstAt: now,
       lastAt: now,
+      touchedAt,
     };
     entry.unwritten += 1;
     entry.lastAt = now;
-    remember(this.#entries, key, entry);
+    entry.touchedAt = touchedAt;
+    this.#entries.set(key, entry);
     this.#queue.add(key, this.#options.coalesceMs ?? 500);
   }
 
@@ -120,12 +143,16 @@ export class EventRecorder {
   }
 
   #spend(uid: string): boolean {
-    const now = this.#clock.monotonic();
-    const budget = this.#budgets.get(uid) ?? { tokens: BURST, at: now };
-    const tokens = Math.min(BURST, budget.tokens + (now - budget.at) / REFILL_MS);
+    const budget = this.#budgets.get(uid);
+    const tokens = budget ? this.#tokensOf(budget) : BURST;
     const granted = tokens >= 1;
-    remember(this.#budgets, uid, { tokens: granted ? tokens - 1 : tokens, at: now });
+    const at = this.#clock.monotonic();
+    this.#budgets.set(uid, { tokens: granted ? tokens - 1 : tokens, at });
     return granted;
+  }
+
+  #tokensOf({ tokens, at }: { tokens: number; at: number }): number {
+    return Math.min(BURST, tokens + (this.#clock.monotonic() - at) / REFILL_MS);
   }
 
   async #write(name: string, signal: AbortSignal): Promise<void> {
@@ -175,18 +202,11 @@ export class EventRecorder {
 
   #body(name: string, entry: Entry) {
     const { component, instance } = this.#options;
-    const { apiVersion, kind, metadata } = entry.object;
     return {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name, namespace: namespaceOf(entry) },
-      involvedObject: {
-        apiVersion,
-        kind,
-        namespace: metadata.namespace,
-        name: metadata.name,
-        uid: metadata.uid,
-      },
+      involvedObject: entry.involved,
       type: entry.type,
       reason: entry.reason,
       message: entry.message,
@@ -200,15 +220,7 @@ export class EventRecorder {
   }
 }
 
-const namespaceOf = ({ object }: Entry): string => object.metadata.namespace || 'default';
+const namespaceOf = ({ involved }: Entry): string => involved.namespace || 'default';
 
 /** Whole seconds, as Kubernetes' Time has them. */
 const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-
-const remember = <V>(map: Map<string, V>, key: string, value: V): void => {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MAX_REMEMBERED) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
-};
