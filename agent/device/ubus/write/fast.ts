@@ -9,6 +9,7 @@ import { applyDelta } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
+import { unreadable } from './cut-short.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
 import { md5sOf, readPackages } from '../read/packages.ts';
 import { reloadService } from '../../services/services.ts';
@@ -21,7 +22,7 @@ import {
   stageNames,
   unstage,
 } from './staging.ts';
-import { assertUnchanged, unreadable } from './transaction.ts';
+import { assertUnchanged } from './transaction.ts';
 import type { Transaction, WritePath } from './write-path.ts';
 
 /** For what is not followed by a reload: rpcd undoes it by itself after this time without a confirmation. */

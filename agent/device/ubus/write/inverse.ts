@@ -1,7 +1,8 @@
 /** Undoes a delta section by section, so that what somebody else wrote meanwhile stays. */
 import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../../driver.ts';
-import { sectionsDiffering, unreadable } from './transaction.ts';
+import { sectionsDiffering } from './comparison.ts';
+import { unreadable } from './cut-short.ts';
 import type { PackageState, Transaction } from './write-path.ts';
 
 /** Back to the base: what changed in place changes back, and all that was to go or to move comes as it was. */

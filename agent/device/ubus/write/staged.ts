@@ -20,15 +20,9 @@ import { SILENT } from '../../services/fw4.ts';
 import { reloadService } from '../../services/services.ts';
 import type { UbusSession } from '../client/session.ts';
 import { addition, partsOf, removal, restoration, stepOf, stepsOf } from './staged-steps.ts';
-import {
-  assertUnchanged,
-  cutShort,
-  isPartCutShort,
-  nameless,
-  namesIn,
-  othersIn,
-  unreadable,
-} from './transaction.ts';
+import { nameless, namesIn, othersIn } from './comparison.ts';
+import { cutShort, isPartCutShort, unreadable } from './cut-short.ts';
+import { assertUnchanged } from './transaction.ts';
 import { createUciReader, MAX_PACKAGE_BYTES, type UciReader } from '../read/uci-get.ts';
 import { applyStaged, NO_SPACE } from './staging.ts';
 import type { PackageState, Renamer, Transaction, WritePath } from './write-path.ts';

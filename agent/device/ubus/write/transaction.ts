@@ -16,8 +16,10 @@ import {
 import type { ReloadVerdict } from '../../services/fw4.ts';
 import { whyNotReload } from '../../services/services.ts';
 import { foreseen } from '../read/foreseen.ts';
+import { namesIn, othersEqual, sectionsDiffering } from './comparison.ts';
+import { cutShort, isCutShort, unreadable, UnusableError } from './cut-short.ts';
 import type { ReloadTimes } from './reload-times.ts';
-import type { Base, PackageState, Transaction, WritePath } from './write-path.ts';
+import type { Base, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 export type TransactionResult =
@@ -283,114 +285,15 @@ const findLost = async (
   return undefined;
 };
 
-type Cut = {
-  observed: UciPackage;
-  expected: UciPackage;
-  base: UciPackage;
-  othersAreThere: boolean;
-};
-
-const NO_SPACE = 'there may be no space left in its /etc/config';
-
-export const cutShort = (name: string): OpenwrtBlockedError =>
-  new OpenwrtBlockedError(
-    `change ${name}`,
-    `OpenWRT has written only a part of the file: ${NO_SPACE}`,
-  );
-
-/** The same between two parts of a change. `expected`: as the first of them leaves it. */
-export const isPartCutShort = (
-  delta: UciDelta,
-  { observed, expected, base }: Omit<Cut, 'othersAreThere'>,
-): boolean => {
-  const othersAreThere = othersEqual({ inPassing: [] }, observed, expected, delta);
-  return isCutShort({ observed, expected, base, othersAreThere });
-};
-
-/**
- * libuci does not look whether it could write the file, and puts what there is of it in place of the package, without a word: an empty one
- * where no space is left (measured). Kept, others' sections would be lost for good.
- */
-const isCutShort = ({ observed, expected, base, othersAreThere }: Cut): boolean => {
-  const [found, wanted] = [observed.sections, expected.sections];
-  if (found.length === 0) return wanted.length > 0 && base.sections.length > 0;
-  return (
-    !othersAreThere &&
-    found.length < wanted.length &&
-    wanted[found.length - 1]?.type.startsWith(found.at(-1)?.type ?? '') === true &&
-    found.slice(0, -1).every((section, at) => {
-      const there = wanted[at];
-      return there !== undefined && sectionsEqual(nameless(section), nameless(there));
-    })
-  );
-};
-
-export const nameless = (section: UciSection): UciSection =>
-  section.anonymous ? { ...section, name: '' } : section;
-
 const baseOf = ({ bases }: Transaction, { package: name }: UciDelta): UciPackage =>
   bases.get(name)?.content ?? { name, sections: [] };
 
 const isZone = ({ type }: UciSection): boolean => type === 'zone';
 
-/** What OpenWRT has written does not parse. */
-class UnusableError extends OpenwrtError {
-  override name = 'UnusableError';
-}
-
-export const unreadable = (name: string, state: PackageState | undefined): OpenwrtError =>
-  state?.state === 'unusable'
-    ? new UnusableError(`read ${name} back`, `${state.why}; ${NO_SPACE}`)
-    : new OpenwrtError(`read ${name} back`, 'OpenWRT does not have the package any more');
-
 /** With firewall4 such a file means that all is dropped at the next reload, whoever makes it. */
 const withdraw = async (path: WritePath, transaction: Transaction): Promise<void> => {
   const { session, bases, signal } = transaction;
   await path.undo(transaction, await path.versions(session, [...bases.keys()], signal));
-};
-
-/** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
-export const sectionsDiffering = (
-  observed: UciPackage,
-  expected: UciPackage,
-  delta: UciDelta,
-): string[] => {
-  const names = namesIn(delta);
-  const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
-  const found = observed.sections.filter(isMeant);
-  const wanted = expected.sections.filter(isMeant);
-  const wrong = wanted.filter((section, place) => {
-    const there = found[place];
-    return there === undefined || !sectionsEqual(there, section);
-  });
-  const left = found.slice(wanted.length);
-  return [...wrong, ...left].map(({ name }) => name);
-};
-
-export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
-  new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
-
-/** Sections without one of these names; anonymous ones by what they hold. */
-export const othersIn = ({ sections }: UciPackage, names: ReadonlySet<string>): UciSection[] =>
-  sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
-
-/** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
-const othersEqual = (
-  { inPassing }: Pick<WritePath, 'inPassing'>,
-  observed: UciPackage,
-  expected: UciPackage,
-  delta: UciDelta,
-): boolean => {
-  const names = new Set([...namesIn(delta), ...inPassing]);
-  const wanted = othersIn(expected, names);
-  const found = othersIn(observed, names);
-  return (
-    found.length === wanted.length &&
-    wanted.every((section, at) => {
-      const there = found[at];
-      return there !== undefined && sectionsEqual(there, section);
-    })
-  );
 };
 
 const reload = async (

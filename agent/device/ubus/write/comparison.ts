@@ -1,0 +1,51 @@
+/** Whether OpenWRT has what was wanted of a package: the sections that a delta names, and all others. Pure. */
+import { sectionsEqual } from '#shared/uci/delta.ts';
+import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { WritePath } from './write-path.ts';
+
+/** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
+export const sectionsDiffering = (
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): string[] => {
+  const names = namesIn(delta);
+  const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
+  const found = observed.sections.filter(isMeant);
+  const wanted = expected.sections.filter(isMeant);
+  const wrong = wanted.filter((section, place) => {
+    const there = found[place];
+    return there === undefined || !sectionsEqual(there, section);
+  });
+  const left = found.slice(wanted.length);
+  return [...wrong, ...left].map(({ name }) => name);
+};
+
+export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>
+  new Set([...remove, ...set.map(({ after }) => after.name), ...append.map(({ name }) => name)]);
+
+/** Sections without one of these names; anonymous ones by what they hold. */
+export const othersIn = ({ sections }: UciPackage, names: ReadonlySet<string>): UciSection[] =>
+  sections.filter(({ name, anonymous }) => anonymous || !names.has(name)).map(nameless);
+
+/** Whether the sections that the delta does not name are the same; anonymous ones by what they hold. */
+export const othersEqual = (
+  { inPassing }: Pick<WritePath, 'inPassing'>,
+  observed: UciPackage,
+  expected: UciPackage,
+  delta: UciDelta,
+): boolean => {
+  const names = new Set([...namesIn(delta), ...inPassing]);
+  const wanted = othersIn(expected, names);
+  const found = othersIn(observed, names);
+  return (
+    found.length === wanted.length &&
+    wanted.every((section, at) => {
+      const there = found[at];
+      return there !== undefined && sectionsEqual(there, section);
+    })
+  );
+};
+
+export const nameless = (section: UciSection): UciSection =>
+  section.anonymous ? { ...section, name: '' } : section;
