@@ -4,11 +4,29 @@
  *
  *   SDEWAN_TEST_CLOCK      file with so many milliseconds by which the wall clock is off, looked at ten times a second
  *   SDEWAN_TEST_API_PORT   port of the API server instead of the one in the pod's environment
+ *   SDEWAN_TEST_UPLINKS    port of uplinks.ts, which gives each pod a way of its own to the API server and the coordinators
  */
 import { readFileSync } from 'node:fs';
 
-const { SDEWAN_TEST_CLOCK: file, SDEWAN_TEST_API_PORT: port } = process.env;
+const {
+  SDEWAN_TEST_CLOCK: file,
+  SDEWAN_TEST_API_PORT: port,
+  SDEWAN_TEST_UPLINKS: uplinks,
+} = process.env;
 if (port !== undefined) process.env.KUBERNETES_SERVICE_PORT = port;
+
+if (uplinks !== undefined) {
+  const { SDEWAN_NAMESPACE, SDEWAN_POD_NAME, SDEWAN_COORDINATOR_URL = '' } = process.env;
+  const answer = await fetch(`http://127.0.0.1:${uplinks}/${SDEWAN_NAMESPACE}/${SDEWAN_POD_NAME}`, {
+    method: 'POST',
+    body: SDEWAN_COORDINATOR_URL,
+  });
+  const ports = await answer.json();
+  process.env.KUBERNETES_SERVICE_PORT = String(ports.apiServer);
+  process.env.SDEWAN_COORDINATOR_URL = ports.coordinators
+    .map((each) => `https://127.0.0.1:${each}`)
+    .join(',');
+}
 
 if (file !== undefined) {
   const LOOK_EVERY_MS = 100;

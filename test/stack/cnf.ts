@@ -18,6 +18,8 @@ export type Cnf = {
   usesUpGrace?: number;
   /** Milliseconds that each reload of its firewall takes besides those per section. Absent: none. */
   reloadMs?: number;
+  /** Of the pod template, besides its own. */
+  annotations?: Readonly<Record<string, string>>;
 };
 
 const deploymentSchema = z.looseObject({
@@ -55,7 +57,11 @@ const deployment = async (cnf: Cnf): Promise<object> => {
         metadata: {
           ...templateMetadata,
           labels: { ...labels, ...variant.labels },
-          annotations: { ...templateMetadata.annotations, ...variant.annotations },
+          annotations: {
+            ...templateMetadata.annotations,
+            ...variant.annotations,
+            ...cnf.annotations,
+          },
         },
         spec: {
           ...podSpec,
