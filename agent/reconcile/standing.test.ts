@@ -192,4 +192,23 @@ describe('a rule', () => {
     expect(warningFor(standing, verdict('another', ours.name))).toBe('skipped');
     expect(warningFor(standing, verdict('another'))).toBeUndefined();
   });
+
+  it('that is to be replaced is in force as it was while OpenWRT has that, settled and in its kernel', () => {
+    const earlier = { generation: 3, package: 'firewall', sections: [ours] };
+    const wanted = { ...verdict('another'), earlier };
+    const plan: StandingInput['plan'] = {
+      verdicts: [wanted],
+      deltas: [],
+      differing: new Set(),
+      desired: new Map(),
+    };
+    const known = (change: Partial<StandingInput> = {}): number | undefined =>
+      look({ plan, ...change }).earlier.get(uidOf(wanted));
+    expect(known()).toBe(3);
+    expect(known({ unsettled: new Set(['firewall']) })).toBeUndefined();
+    expect(known({ observed: new Map([packageOf('firewall')]) })).toBeUndefined();
+    const other = { ...ours, options: { ...ours.options, target: 'OTHER' } };
+    expect(known({ observed: new Map([packageOf('firewall', other)]) })).toBeUndefined();
+    expect(known({ lacking: new Map([[`firewall.${ours.name}`, 'a table']]) })).toBeUndefined();
+  });
 });

@@ -5,7 +5,7 @@ import { partsBeside, type PartBesidePackages } from '#shared/resources/parts.ts
 import type { Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { sectionsEqual } from '#shared/uci/delta.ts';
-import type { UciPackage } from '#shared/uci/model.ts';
+import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { Authors } from './authors.ts';
 import { isOursIn, type Ownership } from './ownership.ts';
 import type { Plan } from './plan.ts';
@@ -15,6 +15,8 @@ export type Standing = {
   verdicts: readonly Verdict[];
   /** `package.section` of what was read back as desired, with its service reloaded since, and with nothing lacking in the kernel. */
   inForce: ReadonlySet<string>;
+  /** Uid -> the generation that was read back in its place, as `inForce` is, of a rule that is to be replaced. */
+  earlier: ReadonlyMap<string, number>;
   /** `package.section` -> what of it the kernel lacks. */
   lacking: ReadonlyMap<string, string>;
   /** Nothing is written to OpenWRT, whatever it lacks. */
@@ -40,6 +42,7 @@ export type Standing = {
 export const NOTHING_KNOWN: Standing = {
   verdicts: [],
   inForce: new Set(),
+  earlier: new Map(),
   lacking: new Map(),
   paused: false,
   removed: new Set(),
@@ -100,6 +103,7 @@ export const standingOf = (input: StandingInput): Standing => {
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
+    earlier: earlierIn(input),
     lacking,
     paused,
     kernelUnread,
@@ -111,6 +115,27 @@ export const standingOf = (input: StandingInput): Standing => {
     packages,
     leftOvers,
   };
+};
+
+const earlierIn = ({ plan, observed, unsettled, lacking }: StandingInput): Standing['earlier'] => {
+  const replaced = plan.verdicts.filter(({ earlier }) => earlier !== undefined);
+  if (replaced.length === 0) return new Map();
+  const there = new Map(
+    [...observed].flatMap(([name, { sections }]) =>
+      sections.map((section) => [ledgerKey(name, section.name), section] as const),
+    ),
+  );
+  return new Map(
+    replaced.flatMap(({ rule, earlier }): [string, number][] => {
+      if (earlier === undefined || unsettled.has(earlier.package)) return [];
+      const stands = (section: UciSection): boolean => {
+        const key = ledgerKey(earlier.package, section.name);
+        const found = there.get(key);
+        return found !== undefined && sectionsEqual(found, section) && !lacking.has(key);
+      };
+      return earlier.sections.every(stands) ? [[rule.metadata.uid, earlier.generation]] : [];
+    }),
+  );
 };
 
 const doubtedIn = ({ isLedgerLost, plan }: StandingInput): Standing['doubted'] =>

@@ -2,7 +2,12 @@
  * Fields of a report beside the rules, sent only to a coordinator that has announced that it accepts them: one of version 1 would refuse
  * the whole report for a field that it does not know.
  */
-import { REPORT_VERSION, type Report, type ReportAnswer } from '#shared/protocol/report.ts';
+import {
+  REPORT_VERSION,
+  type Report,
+  type ReportAnswer,
+  type RuleReport,
+} from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Snapshot } from './status.ts';
 
@@ -19,11 +24,16 @@ export type Aside = {
   answered: (answer: ReportAnswer) => Promise<boolean>;
 };
 
-/** What came with later versions than 1, in every report to a coordinator that knows them. */
-export const createVersionAside = (clock: Pick<Clock, 'now'>, startedAt: number): Aside => {
+/** What came with later versions than 1, in every report to a coordinator that knows them. `rulesFor`: as the next report may have them. */
+export const createVersionAside = (
+  clock: Pick<Clock, 'now'>,
+  startedAt: number,
+): Aside & { rulesFor: (rules: readonly RuleReport[]) => readonly RuleReport[] } => {
   let version = 1;
   let spoken = 1;
   return {
+    rulesFor: (rules) =>
+      version < 2 ? rules.map(({ generationInForce: _later, ...rule }) => rule) : rules,
     fields: (_report, { doubt, verified }) => {
       spoken = version;
       // Where no answer comes, the next one may be an older coordinator's.

@@ -122,6 +122,10 @@ describe('the report of a rule', () => {
       input: { standing: standing({ inForce: new Set() }), problem: 'another apply is pending' },
       expected: ['Pending', 'Applying', 'another apply is pending'],
     },
+    'Pending while a drift is repaired, with words': {
+      input: { standing: standing({ inForce: new Set() }) },
+      expected: ['Pending', 'Applying', sentenceOf('Applying')],
+    },
     'Failed when OpenWRT complained of a section, in its words': {
       input: {
         standing: standing({ warnings: new Map([['firewall.sdewan_rule_a', 'bad address']]) }),
@@ -155,14 +159,14 @@ describe('the report of a rule', () => {
     },
     'not Removed while something of it is, or may be, left': {
       input: { standing: standing({ verdicts: [unwanted] }) },
-      expected: ['Pending', 'Removing', ''],
+      expected: ['Pending', 'Removing', sentenceOf('Removing')],
     },
     'not Removed while OpenWRT does not answer': {
       input: {
         standing: standing({ verdicts: [unwanted], removed: new Set(['uid-a']) }),
         reading: 'silent',
       },
-      expected: ['Pending', 'OpenwrtUnreachable', ''],
+      expected: ['Pending', 'OpenwrtUnreachable', sentenceOf('OpenwrtUnreachable')],
     },
     'not Removed while its package cannot be read': {
       input: {
@@ -176,6 +180,20 @@ describe('the report of a rule', () => {
   };
   it.each(Object.entries(cases))('is %s', (_what, { input, expected }) => {
     expect(outcome(input)).toEqual(expected);
+  });
+
+  it('says which generation is in force beside one that is not, as far as it was read back', () => {
+    const reported = (change: Partial<Standing>): number | undefined =>
+      buildReports({ standing: standing(change), reading: 'holds', problem: '' })[0]
+        ?.generationInForce;
+    const invalid = verdict({ verdict: 'failed', reason: 'InvalidSpec', generationInForce: 2 });
+    expect(reported({})).toBeUndefined();
+    expect(reported({ verdicts: [invalid] })).toBe(2);
+    expect(reported({ verdicts: [invalid], inForce: new Set() })).toBeUndefined();
+    expect(reported({ verdicts: [{ ...invalid, sections: [] }] })).toBeUndefined();
+    const replaced = { inForce: new Set<string>(), earlier: new Map([['uid-a', 1]]) };
+    expect(reported(replaced)).toBe(1);
+    expect(reported({ ...replaced, earlier: new Map([['uid-b', 1]]) })).toBeUndefined();
   });
 
   it('is never longer than the protocol allows', () => {

@@ -23,9 +23,22 @@ export const buildReports = (input: BuildInput): RuleReport[] =>
     const { rule, revision } = verdict;
     const { state, reason, message } = outcomeOf(verdict, input);
     const { name, uid, generation = 0 } = rule.metadata;
-    const text = message.slice(0, MAX_MESSAGE_LENGTH);
-    return { kind: rule.kind, name, uid, generation, revision, state, reason, message: text };
+    const isDone = state === 'Applied' || state === 'Removed';
+    const text = (isDone ? message : message || sentenceOf(reason)).slice(0, MAX_MESSAGE_LENGTH);
+    const said = { kind: rule.kind, name, uid, generation, revision, state, reason, message: text };
+    return isDone ? said : { ...said, ...generationIn(verdict, input.standing) };
   });
+
+/** What was read last, also while that may not hold any more: `reason` says so. */
+const generationIn = (
+  verdict: Verdict,
+  standing: Standing,
+): Pick<RuleReport, 'generationInForce'> => {
+  const { generationInForce, rule } = verdict;
+  const stands = verdict.sections.length > 0 && isInForce(standing, verdict);
+  const generation = stands ? generationInForce : standing.earlier.get(rule.metadata.uid);
+  return generation ? { generationInForce: generation } : {};
+};
 
 const outcomeOf = (verdict: Verdict, input: BuildInput): Outcome => {
   const { reason, message } = verdict;

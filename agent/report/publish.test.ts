@@ -122,6 +122,15 @@ describe('publisher', () => {
     expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 
+  it('tells which generation is in force once the coordinator takes it, and never before', async () => {
+    const rules: RuleReport[] = [
+      { ...rule('a'), state: 'Failed', reason: 'InvalidSpec', message: 'no', generationInForce: 1 },
+    ];
+    const { sent, outcomes } = start({ rules, answer: () => ({ epoch: 'one', version: 2 }) });
+    await expect.poll(() => outcomes).toEqual(['full', 'full']);
+    expect(sent.map((report) => report.rules[0]?.generationInForce)).toEqual([undefined, 1]);
+  });
+
   it('speaks version 1 again after the coordinator was replaced by one that knows no other', async () => {
     const { sent, outcomes } = start({
       answer: ({ version, sequence }) => {

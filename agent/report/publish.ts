@@ -55,8 +55,9 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, boot, purpose, heartbeatMs, clock, onSent, log } = deps;
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
   let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
+  const version = createVersionAside(clock, deps.startedAt);
   const asides = [
-    createVersionAside(clock, deps.startedAt),
+    version,
     createInformationAside(),
     createCommentsAside(deps.onCommentsReported, deps.isOrder),
   ];
@@ -81,7 +82,8 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules, openwrt, unwatchedKinds, ...apart } = snapshot();
+    const { rules: known, openwrt, unwatchedKinds, ...apart } = snapshot();
+    const rules = version.rulesFor(known);
     const text = JSON.stringify(rules);
     const bootId = boot.id();
     const sequence = deps.nextSequence();

@@ -231,4 +231,5 @@ const sameWord = (one: RuleWord | undefined, other: RuleWord): boolean =>
   one.revision === other.revision &&
   one.generation === other.generation &&
   one.reason === other.reason &&
-  one.message === other.message;
+  one.message === other.message &&
+  one.generationInForce === other.generationInForce;

@@ -29,7 +29,7 @@ it('announces that a generation is on all pods, once', () => {
 
 it('records an Event for what somebody must fix, and again when the message changes', () => {
   expect(announcements(inSync, failed)).toEqual([
-    { type: 'Warning', reason: 'NameTaken', message: '1 of 1 pods: a: taken' },
+    { type: 'Warning', reason: 'NameTaken', message: 'taken (not in force on 1 of 1 pods: a)' },
   ]);
   expect(announcements(failed, failed)).toEqual([]);
   const otherwise = statusWith({ state: 'Failed', reason: 'NameTaken', message: 'still taken' });

@@ -2,8 +2,9 @@
  * Whether a rule that is being deleted may go. It may not while any pod could still have it: each has to have reported, by the agent
  * that runs there now, that the rule is gone. Silence, absence from a report and a missing report count for nothing.
  */
-import { sentenceOf, type ConditionReason, type Reason } from '#shared/protocol/reasons.ts';
+import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { isOfEarlierRun } from './earlier-run.ts';
+import { forceOf, type Force } from './force.ts';
 import { isSilent, silence, type RollupContext } from './pod-verdict.ts';
 import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
@@ -11,7 +12,7 @@ import { keysLeftOut } from '../cnf/keys.ts';
 import { strangersAmong } from '../cnf/strangers.ts';
 import type { Target } from '../cnf/target.ts';
 
-export type Blocker = { pod: string; reason: string; message: string };
+export type Blocker = { pod: string; reason: string; message: string } & Force;
 
 export type Decision = {
   /** Only of a rule that is being deleted. */
@@ -80,10 +81,12 @@ const blockerOf = (
   report: PodReport | undefined,
   context: DecideContext,
 ): Blocker | undefined => {
-  const because = (
-    reason: ConditionReason | Reason,
-    message: string = sentenceOf(reason),
-  ): Blocker => ({ pod: target.name, reason, message });
+  const because = (reason: string, message: string = sentenceOf(reason)): Blocker => ({
+    pod: target.name,
+    reason,
+    message,
+    ...forceOf(rule, target, report, context),
+  });
   if (!report) return because('AgentStarting');
   if (isOfEarlierRun(report, target.agent)) return because('AgentRestarted');
   const word = report.rules.get(rule.uid);
@@ -101,5 +104,5 @@ const blockerOf = (
   if (word.state === 'Applied') return because('Removing');
   if (word.state === 'Removed')
     return because('NotConfirmed', 'the agent has confirmed another version of the rule');
-  return { pod: target.name, reason: word.reason, message: word.message };
+  return because(word.reason, word.message || undefined);
 };

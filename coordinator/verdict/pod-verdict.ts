@@ -7,11 +7,13 @@ import type { PodReport, RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import { keysLeftOut } from '../cnf/keys.ts';
 import type { Target } from '../cnf/target.ts';
+import { forceOf, type Force } from './force.ts';
 import { unreadSince } from './unread.ts';
 import { timestamp } from './wording.ts';
 
 export type Problem = {
   reason: string;
+  /** Never empty. */
   message: string;
   /** The agent reports that somebody has to change something. */
   failed: boolean;
@@ -20,7 +22,7 @@ export type Problem = {
 export type PodVerdict = {
   pod: string;
   /** Ready, and has this revision now. */
-  problem: Problem | undefined;
+  problem: (Problem & Force) | undefined;
   /** Ready, and has this generation; an order annotation may have changed since. */
   hasGeneration: boolean;
   /** Why its agent cannot see whether the kernel has the rule, too. */
@@ -53,7 +55,8 @@ export const podVerdict = (
     return { pod, problem: undefined, hasGeneration: true, since: undefined };
   const word = report?.rules.get(rule.uid);
   const facts: Facts = { rule, target, report, word, context };
-  const problem = checks.map((check) => check(facts)).find((found) => found !== undefined);
+  const found = checks.map((check) => check(facts)).find((each) => each !== undefined);
+  const problem = found && { ...found, ...forceOf(rule, target, report, context) };
   const hasGeneration =
     (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
     word?.state === 'Applied' &&
@@ -62,6 +65,7 @@ export const podVerdict = (
   return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), paused, since: word?.since };
 };
 
+const NOT_READY = `${sentenceOf('PodNotReady')}; kubectl describe pod says why`;
 const PAUSED = 'Paused' satisfies Reason;
 
 const unreadIn = (word: RuleWord | undefined): string | undefined =>
@@ -96,6 +100,12 @@ const because = (
   message: string = sentenceOf(reason),
 ): Problem => ({ reason, message, failed: false });
 
+/** Agents before this version leave the message empty where there is nothing special to say. */
+export const said = ({ reason, message }: RuleWord): Omit<Problem, 'failed'> => ({
+  reason,
+  message: message || sentenceOf(reason),
+});
+
 /** Whether the report is too old to say how things are now. */
 export const isSilent = (
   report: PodReport,
@@ -116,14 +126,15 @@ const checks: readonly Check[] = [
     word?.state === 'Failed' &&
     word.revision === rule.revision &&
     !isSilent(report, context)
-      ? { reason: word.reason, message: word.message, failed: true }
+      ? { ...said(word), failed: true }
       : undefined,
   // Without its rules a pod that is paused from its beginning does not become ready.
   ({ word, report, context }) =>
     report && word?.state === 'Pending' && word.reason === PAUSED && !isSilent(report, context)
-      ? because(PAUSED, word.message)
+      ? { ...said(word), failed: false }
       : undefined,
-  ({ target }) => (target.ready ? undefined : because('PodNotReady', target.notReady)),
+  // Why not, which changes from moment to moment, is the same for all rules of the pod: CNFStatus and an Event on the pod say it.
+  ({ target }) => (target.ready ? undefined : because('PodNotReady', NOT_READY)),
   ({ report }) => (report ? undefined : because('AgentStarting')),
   ({ report, context }) =>
     report && isSilent(report, context) ? because('AgentSilent', silence(report)) : undefined,
@@ -143,10 +154,7 @@ const checks: readonly Check[] = [
   ({ word }) => (word ? undefined : because('Applying', 'the agent has not received the rule yet')),
   ({ rule, word }) =>
     word && isOutdated(rule, word) ? because('Outdated', outdated(rule, word)) : undefined,
-  ({ word }) =>
-    word && word.state !== 'Applied'
-      ? { reason: word.reason, message: word.message, failed: false }
-      : undefined,
+  ({ word }) => (word && word.state !== 'Applied' ? { ...said(word), failed: false } : undefined),
   ({ target, report }) => {
     const unread = report && unreadSince(report, target);
     return unread === undefined ? undefined : because('OpenwrtUnread', unread);
@@ -162,7 +170,9 @@ const checks: readonly Check[] = [
 const isOutdated = (rule: Rule, word: RuleWord): boolean =>
   word.revision !== rule.revision || word.generation !== rule.generation;
 
-const outdated = (rule: Rule, word: RuleWord): string =>
-  word.generation === rule.generation
-    ? 'the pod still has an earlier order of the rule'
-    : `the pod still has generation ${word.generation}`;
+const outdated = (rule: Rule, word: RuleWord): string => {
+  if (word.generation === rule.generation) return 'the pod still has an earlier order of the rule';
+  return word.state === 'Applied'
+    ? `the pod still has generation ${word.generation}`
+    : `the agent has reported of generation ${word.generation} only`;
+};

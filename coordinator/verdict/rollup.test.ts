@@ -15,11 +15,13 @@ import {
   report,
   reportsOf,
   rule,
+  startOfRun,
   target,
   word,
   type PodFacts,
 } from '../testing/facts.ts';
 import { anyRule } from '../testing/rules.ts';
+import { keysLeftOut } from '../cnf/keys.ts';
 import { rollup } from './rollup.ts';
 
 const a = target('a');
@@ -80,7 +82,7 @@ describe('a rule that all live pods have', () => {
         type: 'KernelRead',
         status: 'False',
         reason: 'AppliedInFiles',
-        message: '1 of 2 pods: b: the login may not',
+        message: 'the login may not (1 of 2 pods: b)',
       },
     ]);
   });
@@ -92,7 +94,7 @@ describe('a rule that all live pods have', () => {
     const inSync = roll([{ report: applied }, { target: b, report: has }]);
     expect(inSync.inSync).toBe(true);
     expect(inSync.conditions?.slice(1)).toMatchObject([
-      { ...paused, message: `1 of 2 pods: b: ${sentenceOf('Paused')}` },
+      { ...paused, message: `${sentenceOf('Paused')} (1 of 2 pods: b)` },
     ]);
     const notReady = { ...b, ready: false, notReady: 'container sdewan-agent is not ready' };
     const outOfSync = roll([{ report: applied }, { target: notReady, report: lacks }]);
@@ -126,7 +128,7 @@ describe('a rule that all live pods have', () => {
 });
 
 describe('a live pod that', () => {
-  type Problem = { pod: Partial<PodFacts>; reason: string; says: RegExp; stalled?: boolean };
+  type Problem = { pod: Partial<PodFacts>; reason: string; says: string; stalled?: boolean };
   const problems: Record<string, Problem> = {
     'is not ready': {
       pod: {
@@ -134,17 +136,17 @@ describe('a live pod that', () => {
         report: applied,
       },
       reason: 'PodNotReady',
-      says: /^1 of 2 pods: b: container sdewan is not ready$/,
+      says: 'the pod is not ready; kubectl describe pod says why (in force on 1 of 2 pods: b)',
     },
     'has no agent': {
       pod: { target: target('b', { agent: { state: 'missing' } }) },
       reason: 'AgentMissing',
-      says: /b: the pod was created without the agent/,
+      says: 'the pod was created without the agent, so no rules are applied to it; re-create it (not in force on 1 of 2 pods: b)',
     },
     'has not reported': {
       pod: { target: b },
       reason: 'AgentStarting',
-      says: /b: the agent has not reported yet/,
+      says: 'the agent has not reported yet (may be in force on 1 of 2 pods: b)',
     },
     'is silent': {
       pod: {
@@ -154,7 +156,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'AgentSilent',
-      says: /b: the agent has not reported since 2026-01-02T03:03:04Z/,
+      says: 'the agent has not reported since 2026-01-02T03:03:04Z (in force when last read, unconfirmed on 1 of 2 pods: b)',
     },
     'does not reach its OpenWRT': {
       pod: {
@@ -169,7 +171,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'OpenwrtUnreachable',
-      says: /b: connection refused/,
+      says: 'connection refused (in force when last read, unconfirmed on 1 of 2 pods: b)',
     },
     'does not reach its OpenWRT, and knows no reason': {
       pod: {
@@ -179,7 +181,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'OpenwrtUnreachable',
-      says: /b: OpenWRT does not answer the agent, or refuses its login$/,
+      says: `${sentenceOf('OpenwrtUnreachable')} (in force when last read, unconfirmed on 1 of 2 pods: b)`,
     },
     'reported before one of its containers restarted': {
       pod: {
@@ -189,7 +191,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'OpenwrtUnread',
-      says: /b: a container of the pod has started since the agent last looked at OpenWRT/,
+      says: 'a container of the pod has started since the agent last looked at OpenWRT (in force when last read, unconfirmed on 1 of 2 pods: b)',
     },
     'refused an earlier version': {
       pod: {
@@ -197,17 +199,17 @@ describe('a live pod that', () => {
         report: report([word({ state: 'Failed', generation: 1, revision: 'r1' })]),
       },
       reason: 'Outdated',
-      says: /b: the pod still has generation 1/,
+      says: 'the agent has reported of generation 1 only (not in force on 1 of 2 pods: b)',
     },
     'has an earlier generation': {
       pod: { target: b, report: report([word({ generation: 1, revision: 'r1' })]) },
       reason: 'Outdated',
-      says: /b: the pod still has generation 1/,
+      says: 'the pod still has generation 1 (generation 1 in force on 1 of 2 pods: b)',
     },
     'has another CR of that name': {
       pod: { target: b, report: report([word({ uid: 'rule-0' })]) },
       reason: 'Applying',
-      says: /b: the agent has not received the rule yet/,
+      says: 'the agent has not received the rule yet (not in force on 1 of 2 pods: b)',
     },
     'cannot watch the kind': {
       pod: {
@@ -217,7 +219,7 @@ describe('a live pod that', () => {
         }),
       },
       reason: 'NotWatching',
-      says: /b: the agent cannot watch FirewallRule/,
+      says: 'the agent cannot watch FirewallRule and keeps the rules that it knows (generation 1 in force on 1 of 2 pods: b)',
     },
     'is configured to leave out the kind': {
       pod: {
@@ -225,17 +227,49 @@ describe('a live pod that', () => {
         report: report([], { unwatchedKinds: ['FirewallRule'] }),
       },
       reason: 'NotWatching',
-      says: /b: the pod runs as service account default, .*FirewallRule; set serviceAccountName/,
+      says: `${keysLeftOut('FirewallRule')} (not in force on 1 of 2 pods: b)`,
     },
     'waits for something': {
       pod: {
         target: b,
         report: report([
-          word({ state: 'Pending', reason: 'WaitingForReference', message: 'no zone lan1' }),
+          word({
+            state: 'Pending',
+            reason: 'WaitingForReference',
+            message: 'no zone lan1',
+            generationInForce: 1,
+          }),
         ]),
       },
       reason: 'WaitingForReference',
-      says: /b: no zone lan1/,
+      says: 'no zone lan1 (generation 1 in force on 1 of 2 pods: b)',
+    },
+    'is putting it right, and says nothing of it': {
+      pod: { target: b, report: report([word({ state: 'Pending', reason: 'Applying' })]) },
+      reason: 'Applying',
+      says: `${sentenceOf('Applying')} (not in force on 1 of 2 pods: b)`,
+    },
+    'has an agent that does not tell what else is in force': {
+      pod: {
+        target: b,
+        report: report([word({ state: 'Pending', reason: 'Applying', message: 'busy' })], {
+          clock: undefined,
+        }),
+      },
+      reason: 'Applying',
+      says: 'busy (may be in force on 1 of 2 pods: b)',
+    },
+    'is not ready, and reported before its agent restarted': {
+      pod: {
+        target: target('b', {
+          ready: false,
+          notReady: 'not ready',
+          agent: { state: 'started', startedAt: startOfRun(1) },
+        }),
+        report: applied,
+      },
+      reason: 'PodNotReady',
+      says: 'the pod is not ready; kubectl describe pod says why (in force when last read, unconfirmed on 1 of 2 pods: b)',
     },
     'refuses the rule': {
       pod: {
@@ -243,7 +277,7 @@ describe('a live pod that', () => {
         report: report([word({ state: 'Failed', reason: 'NameTaken', message: 'name is taken' })]),
       },
       reason: 'NameTaken',
-      says: /b: name is taken/,
+      says: 'name is taken (not in force on 1 of 2 pods: b)',
       stalled: true,
     },
   };
@@ -260,7 +294,7 @@ describe('a live pod that', () => {
       expect(status).not.toHaveProperty('appliedVersion');
       expect(status).not.toHaveProperty('appliedTime');
       expect(status).not.toHaveProperty('appliedGeneration');
-      expect(status.message).toMatch(problem.says);
+      expect(status.message).toBe(problem.says);
       expect(status.outOfSync).toMatchObject([{ pod: 'b', reason: problem.reason }]);
       expect(readyOf(status)).toMatchObject({ status: 'False', reason: problem.reason });
       const isStalled = status.conditions?.some(({ type }) => type === 'Stalled');
@@ -331,7 +365,9 @@ describe('a rule without a CNF', () => {
     const status = roll([]);
     expect(status).toMatchObject({ inSync: false, pods: { summary: '0/0' } });
     expect(readyOf(status)).toMatchObject({ status: 'False', reason: 'WaitingForCnf' });
-    expect(status.message).toBe('no pod in namespace edge has the label sdewanPurpose=cnf-1');
+    expect(status.message).toBe(
+      'no pod in namespace edge has the label sdewanPurpose=cnf-1: not in force',
+    );
   });
 
   it('without a label has that as its reason', () => {
@@ -365,7 +401,7 @@ it('names ten pods, groups those with the same problem, and counts all', () => {
   expect(status.outOfSync).toHaveLength(10);
   expect(status.pods?.summary).toBe('0/25');
   expect(status.message).toBe(
-    '25 of 25 pods: p00, p01, p02, p04, p05 and 19 more: the agent has not reported yet; p03: the agent has not received the rule yet',
+    'the agent has not reported yet (may be in force on 24 of 25 pods: p00, p01, p02, p04, p05 and 19 more); the agent has not received the rule yet (not in force on 1 of 25 pods: p03)',
   );
 });
 
@@ -443,7 +479,7 @@ describe('a rule being deleted', () => {
       state: 'Being delete',
       pods: { live: 2, applied: 1, summary: '1/2' },
       outOfSync: [{ pod: 'b', reason: 'Removing' }],
-      message: 'being deleted: 1 of 2 pods: b: the agent is removing the rule',
+      message: 'being deleted: the agent is removing the rule (in force on 1 of 2 pods: b)',
     });
     expect(status.conditions?.map(({ type, status }) => [type, status])).toEqual([
       ['Ready', 'False'],
@@ -483,6 +519,21 @@ describe('whatever is known', () => {
   it('the status is one that the CRD accepts', () => {
     check((subject, pods) => {
       expect(ruleStatusSchema.parse(rollFacts(subject, pods))).toEqual(rollFacts(subject, pods));
+    });
+  });
+
+  it('no message is empty, each pod is said to have the rule in force or not, and the cause comes first', () => {
+    check((subject, pods) => {
+      const { message, inSync, outOfSync = [], conditions = [] } = rollFacts(subject, pods);
+      const messages = [...outOfSync, ...conditions].map((each) => each.message);
+      const all = message === undefined ? messages : [...messages, message];
+      expect(all.filter((text) => text === '' || /[:\s]$/.test(text))).toEqual([]);
+      expect(inSync || message !== undefined).toBe(true);
+      if (subject.status !== undefined) return;
+      expect(outOfSync.filter(({ inForce }) => inForce === undefined)).toEqual([]);
+      expect(inSync || message).toSatisfy(
+        (said) => said === true || /in force|no pod has the rule any more/.test(String(said)),
+      );
     });
   });
 

@@ -18,7 +18,7 @@ import {
   type PodVerdict,
   type RollupContext,
 } from './pod-verdict.ts';
-import { describePods, rankOf, timestamp, truncated } from './wording.ts';
+import { describePods, describeProblems, rankOf, timestamp, truncated } from './wording.ts';
 
 /** `targets`: every pod of the rule's purpose and namespace, and for a rule being deleted each other pod that may hold it. */
 export const rollup = (
@@ -63,7 +63,8 @@ const applying = (
   context: RollupContext,
 ): RuleStatus => {
   const problems = verdicts.flatMap(({ pod, problem }) => (problem ? [{ pod, ...problem }] : []));
-  const worst = problems.toSorted((one, other) => rankOf(one) - rankOf(other))[0];
+  const ranked = problems.toSorted((one, other) => rankOf(one) - rankOf(other));
+  const [worst] = ranked;
   const pods = podCounts(verdicts.length - problems.length, verdicts.length);
   const applied = appliedFields(rule, verdicts, context);
   if (!worst)
@@ -78,7 +79,7 @@ const applying = (
         ...paused(verdicts),
       ]),
     };
-  const message = describePods(problems, verdicts.length);
+  const message = describeProblems(ranked, verdicts.length, rule.generation);
   const { reason } = worst;
   return {
     ...base(rule, 'Trying to apply', message),
@@ -98,7 +99,7 @@ const applying = (
 /** In sync means the files of these pods only. */
 const kernelUnread = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   const unread = verdicts.flatMap(({ pod, kernelUnread: message }) =>
-    message === undefined ? [] : [{ pod, reason: 'AppliedInFiles', message, failed: false }],
+    message === undefined ? [] : [{ pod, message }],
   );
   if (unread.length === 0) return [];
   const message = describePods(unread, verdicts.length);
@@ -110,7 +111,7 @@ const paused = (verdicts: readonly PodVerdict[]): ConditionNow[] => {
   const reason = 'Paused';
   const pods = verdicts.filter((verdict) => verdict.paused === true);
   if (pods.length === 0) return [];
-  const problems = pods.map(({ pod }) => ({ pod, reason, message: sentenceOf(reason) }));
+  const problems = pods.map(({ pod }) => ({ pod, message: sentenceOf(reason) }));
   const message = describePods(problems, verdicts.length);
   return [{ type: 'Paused', status: 'True', reason, message }];
 };
@@ -138,7 +139,7 @@ const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleS
   const message =
     blockers.length === 0
       ? 'being deleted: no pod has the rule any more'
-      : `being deleted: ${describePods(blockers, candidates)}`;
+      : `being deleted: ${describeProblems(ranked, candidates, rule.generation)}`;
   return {
     ...base(rule, 'Being delete', message),
     inSync: false,
@@ -152,7 +153,7 @@ const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleS
 };
 
 const withoutPurpose = (rule: Rule, context: RollupContext): RuleStatus => {
-  const message = sentenceOf('NoPurpose');
+  const message = `${sentenceOf('NoPurpose')}: not in force; add the label`;
   return {
     ...base(rule, 'Unknown status', message),
     inSync: false,
@@ -163,7 +164,7 @@ const withoutPurpose = (rule: Rule, context: RollupContext): RuleStatus => {
 };
 
 const waitingForCnf = (rule: Rule, purpose: string, context: RollupContext): RuleStatus => {
-  const message = `no pod in namespace ${rule.namespace} has the label sdewanPurpose=${purpose}`;
+  const message = `no pod in namespace ${rule.namespace} has the label sdewanPurpose=${purpose}: not in force`;
   return {
     ...base(rule, 'Trying to apply', message),
     inSync: false,
@@ -196,5 +197,11 @@ const listed = (problems: readonly PodProblem[]): Pick<RuleStatus, 'outOfSync'> 
     : {
         outOfSync: problems
           .slice(0, MAX_LISTED_PODS)
-          .map(({ pod, reason, message }) => ({ pod, reason, message: truncated(message, 1_024) })),
+          .map(({ pod, reason, message, inForce, generationInForce }) => ({
+            pod,
+            reason,
+            message: truncated(message, 1_024),
+            ...(inForce && { inForce }),
+            ...(generationInForce !== undefined && { generationInForce }),
+          })),
       };

@@ -1,17 +1,37 @@
-/** How statuses name pods: short, names first, the same facts always in the same words. */
-import type { PodProblem } from '#shared/protocol/status.ts';
+/** How statuses name pods: the cause first, since terminals cut what is behind it; the same facts always in the same words. */
+import { wordsOfForce, type Force } from './force.ts';
 
 /** Pods named in one sentence; a status lists up to ten. */
 const MAX_NAMED = 5;
 
-/** `2 of 3 pods: cnf-1-a, cnf-1-b: OpenWRT does not answer; cnf-1-c: …`. Pods with the same problem are named together. */
-export const describePods = (problems: readonly PodProblem[], total: number): string => {
-  const byMessage = Map.groupBy(problems, ({ message }) => message);
-  const sentences = [...byMessage].map(([message, pods]) => `${namesOf(pods)}: ${message}`);
-  return truncated(`${problems.length} of ${total} pods: ${sentences.join('; ')}`, 2_048);
+type Said = { pod: string; message: string };
+
+/** `OpenWRT does not answer (2 of 3 pods: cnf-1-a, cnf-1-b); …`. Pods with the same problem are named together. */
+export const describePods = (problems: readonly Said[], total: number): string =>
+  describe(problems, total, () => '');
+
+/** `OpenWRT does not answer (in force on 2 of 3 pods: cnf-1-a, cnf-1-b); …`: whether the rule is in force is always said. */
+export const describeProblems = (
+  problems: readonly (Said & Force)[],
+  total: number,
+  generation: number,
+): string => describe(problems, total, (problem) => `${wordsOfForce(problem, generation)} on `);
+
+const describe = <P extends Said>(
+  problems: readonly P[],
+  total: number,
+  force: (problem: P) => string,
+): string => {
+  const groups = Map.groupBy(problems, (each) => JSON.stringify([each.message, force(each)]));
+  const sentences = [...groups.values()].flatMap((pods) => {
+    const [first] = pods;
+    if (first === undefined) return [];
+    return `${first.message} (${force(first)}${pods.length} of ${total} pods: ${namesOf(pods)})`;
+  });
+  return truncated(sentences.join('; '), 2_048);
 };
 
-const namesOf = (pods: readonly PodProblem[]): string => {
+const namesOf = (pods: readonly Said[]): string => {
   const named = pods.slice(0, MAX_NAMED).map(({ pod }) => pod);
   const rest = pods.length - named.length;
   return named.join(', ') + (rest > 0 ? ` and ${rest} more` : '');

@@ -117,10 +117,16 @@ const verdictOf = (candidate: Candidate, situation: Situation): Verdict => {
     return { ...base, verdict: 'pending', reason: 'InUse', message };
   }
   const problem = problemOf(candidate, situation);
-  if (!problem) return { ...base, verdict: 'wanted', reason: 'Applying', message: '' };
-  const suffix = rendering ? `; generation ${rendering.generation} stays in force` : '';
-  const room = MAX_MESSAGE_LENGTH - suffix.length;
-  return { ...base, ...problem, message: `${problem.message.slice(0, room)}${suffix}` };
+  if (!problem)
+    return { ...base, ...earlierOf(candidate), verdict: 'wanted', reason: 'Applying', message: '' };
+  return { ...base, ...problem, message: problem.message.slice(0, MAX_MESSAGE_LENGTH) };
+};
+
+const earlierOf = ({ kind, renderings }: Candidate): Pick<Verdict, 'earlier'> => {
+  const [, before] = renderings;
+  if (before === undefined) return {};
+  const { generation, sections } = before;
+  return { earlier: { generation, package: kind.uci?.package ?? '', sections } };
 };
 
 const placesOf = (

@@ -66,6 +66,10 @@ export const conditionReasons = {
 
 export type ConditionReason = keyof typeof conditionReasons;
 
-/** The message where there is nothing special to say. */
-export const sentenceOf = (reason: Reason | ConditionReason): string =>
-  ({ ...reasons, ...conditionReasons })[reason];
+const sentences: ReadonlyMap<string, string> = new Map(
+  Object.entries({ ...reasons, ...conditionReasons }),
+);
+
+/** The message where there is nothing special to say. An agent of a later version may have a reason that is not known here. */
+export const sentenceOf = (reason: Reason | ConditionReason | (string & {})): string =>
+  sentences.get(reason) ?? reason;

@@ -16,7 +16,7 @@ import { informationSchema } from './information.ts';
  * what it says would be lost on a coordinator that does not lead.
  */
 export const OTHERS_HEADER = 'sdewan-other-coordinators';
-/** 2: fields that are unknown are left out; `clock` and `doubt`. */
+/** 2: fields that are unknown are left out; `clock`, `doubt` and `generationInForce`. */
 export const REPORT_VERSION = 2;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
 export const MAX_RULES_PER_PAGE = 1_000;
@@ -36,6 +36,11 @@ export const ruleReportSchema = z.object({
   /** CamelCase, one of `reasons.ts`. */
   reason: z.string().min(1).max(64),
   message: z.string().max(MAX_MESSAGE_LENGTH),
+  /**
+   * Since version 2. Of one that is not `Applied`: the generation that OpenWRT has in force, read back. The rule's own one where only an
+   * annotation has changed since. Absent: none of it.
+   */
+  generationInForce: z.int().min(1).optional(),
 });
 export type RuleReport = z.infer<typeof ruleReportSchema>;
 

@@ -36,10 +36,23 @@ export const conditionSchema = z.object({
 });
 export type Condition = z.infer<typeof conditionSchema>;
 
+/** Whether a pod has a rule in force, for the whole sentence see `wordsOfForce`. */
+export const forces = ['InForce', 'NotInForce', 'EarlierInForce', 'Unconfirmed'] as const;
+
 export const podProblemSchema = z.object({
-  pod: z.string().max(253),
-  reason: z.string().max(64),
-  message: z.string().max(1_024),
+  pod: z.string().max(253).describe('Name of the pod.'),
+  reason: z.string().max(64).describe('CamelCase word for programs.'),
+  message: z.string().max(1_024).describe('Sentence for people.'),
+  inForce: z
+    .enum(forces)
+    .optional()
+    .describe(
+      'Whether its OpenWRT has the rule in force: as it is now, not at all, an earlier generation of it, or as far as was known before, which nobody confirms.',
+    ),
+  generationInForce: z
+    .int()
+    .optional()
+    .describe('Which generation is in force, or was when it was last read; absent: none.'),
 });
 export type PodProblem = z.infer<typeof podProblemSchema>;
 

@@ -43,19 +43,21 @@ describe('a paused pod of two', async () => {
     await waitInSync(cluster, namespace, [lan, old]);
     const message = 'jsonpath={.items[*].status.conditions[?(@.type=="Paused")].message}';
     const { stdout } = await cluster.kubectl(['get', 'sdewan', '-n', namespace, '-o', message]);
-    expect(stdout.match(new RegExp(`1 of 2 pods: ${paused}`, 'g'))).toHaveLength(2);
+    expect(stdout.match(new RegExp(`1 of 2 pods: ${paused}\\)`, 'g'))).toHaveLength(2);
   });
 
   it('is left as it is when rules come and go, while the other pod gets them', async () => {
     await apply(cluster, namespace, young);
     await remove(cluster, namespace, old);
     const messages = async (what: string, ...names: string[]): Promise<void> => {
-      const reason = `1 of 2 pods: ${paused}: the pod has annotation ${ANNOTATION}`;
+      const reason = `the pod has annotation ${ANNOTATION}`;
       await waitForRules(cluster, namespace, { what }, (rules) =>
         names.every((name) =>
           rules.some(
             ({ metadata, status }) =>
-              metadata.name === name && status?.message?.includes(reason) === true,
+              metadata.name === name &&
+              status?.message?.includes(reason) === true &&
+              status.message.endsWith(`1 of 2 pods: ${paused})`),
           ),
         ),
       );

@@ -25,7 +25,7 @@ export const KNOWN: Readonly<Partial<Record<Path, Readonly<Record<string, Known>
       problems: [
         String.raw`changed: absent: ^iptables filter: .*\* to kzone.*-j zone_kzone_dest_ACCEPT$`,
         'changed: stale: iptables filter: -A zone_kzone_forward -m comment --comment "!fw3: Zone kzone to kzone forwarding policy" -j zone_kzone_dest_ACCEPT',
-        "changed: FirewallForwarding k-fwd: Failed spec.src: ICN's REST API takes one zone here; generation 1 stays in force",
+        "changed: FirewallForwarding k-fwd: Failed spec.src: ICN's REST API takes one zone here",
       ],
     },
     IpsecProposal: {

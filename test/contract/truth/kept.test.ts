@@ -111,7 +111,7 @@ describe.each(PATHS)('on the %s path', (path) => {
       await agent.converge([zone, invalid(2)]);
       expect(portOf('web')).toBe('80');
       expect(agent.states()).toMatchObject({ web: 'Failed: InvalidSpec' });
-      expect(agent.messageOf('web')).toContain('generation 1 stays in force');
+      expect(agent.generationInForce('web')).toBe(1);
     }
     await restartAgent();
     await agent.pass([zone, firewallRule('web', '81', 3)]);

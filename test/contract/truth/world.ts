@@ -57,6 +57,7 @@ export type Agent = {
   /** `Applied`, `Pending: Removing` … by name of the rule. */
   states: () => Record<string, string>;
   messageOf: (name: string) => string | undefined;
+  generationInForce: (name: string) => number | undefined;
 };
 
 export type World = {
@@ -157,6 +158,8 @@ export const startWorld = async (
           ]),
         ),
       messageOf: (name) => reports().find((report) => report.name === name)?.message,
+      generationInForce: (name) =>
+        reports().find((report) => report.name === name)?.generationInForce,
     };
   };
 

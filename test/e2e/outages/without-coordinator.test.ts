@@ -122,7 +122,7 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     const resume = await agentsDown(cluster, namespace, PURPOSE);
     await remove(cluster, namespace, later);
     await waitForRules(cluster, namespace, { what: 'the deletion waits for both agents' }, (seen) =>
-      seen.some(({ status }) => status?.message?.includes('being deleted: 2 of 2 pods') ?? false),
+      seen.some(({ status }) => /^being deleted: .* on 2 of 2 pods/.test(status?.message ?? '')),
     );
     await resume();
     await waitGone(cluster, namespace, [later]);
