@@ -9,6 +9,8 @@ import { unreadSince } from './unread.ts';
 
 export type Force = Required<Pick<PodProblem, 'inForce'>> & Pick<PodProblem, 'generationInForce'>;
 
+type Moment = { monotonic: number; silentAfterMs: number };
+
 export const forceOf = (
   rule: Rule,
   target: Target,

@@ -55,14 +55,19 @@ export const podVerdict = (
     return { pod, problem: undefined, hasGeneration: true, since: undefined };
   const word = report?.rules.get(rule.uid);
   const facts: Facts = { rule, target, report, word, context };
-  const found = checks.map((check) => check(facts)).find((each) => each !== undefined);
-  const problem = found && { ...found, ...forceOf(rule, target, report, context) };
+  const problem = problemOf(facts);
   const hasGeneration =
     (problem === undefined || problem.reason === ('Outdated' satisfies ConditionReason)) &&
     word?.state === 'Applied' &&
     word.generation === rule.generation;
   const paused = word?.reason === PAUSED;
   return { pod, problem, hasGeneration, kernelUnread: unreadIn(word), paused, since: word?.since };
+};
+
+const problemOf = (facts: Facts): PodVerdict['problem'] => {
+  const { rule, target, report, context } = facts;
+  const found = checks.map((check) => check(facts)).find((each) => each !== undefined);
+  return found && { ...found, ...forceOf(rule, target, report, context) };
 };
 
 const NOT_READY = `${sentenceOf('PodNotReady')}; kubectl describe pod says why`;
