@@ -243,6 +243,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       secrets.run(signal),
       loop.run(signal),
       lockOut.run(signal),
+      status.run(signal),
       publisher.run(signal),
       information.run(signal),
     ]);

@@ -112,6 +112,11 @@ export type Driver = {
    * @throws OpenwrtError
    */
   information: (signal: AbortSignal) => Promise<Information | undefined>;
+  /**
+   * Since when OpenWRT has not answered what it answers at once, on the monotonic clock; undefined when it has answered since, and while it
+   * works on what may take long.
+   */
+  unansweredSince: () => number | undefined;
   /** Absent: every change is a reload. */
   firewallWays?: () => FirewallWays | undefined;
   /** Ends the session. Never throws. */

@@ -102,6 +102,7 @@ const createAutoDriver = ({
     rename: async (renames, signal) => (await use(signal)).rename(renames, signal),
     apply: async (deltas, signal) => (await use(signal)).apply(deltas, signal),
     information: async (signal) => chosen?.information(signal),
+    unansweredSince: () => chosen?.unansweredSince(),
     firewallWays: () => chosen?.firewallWays?.(),
     close: async () => {
       await Promise.all(candidates.map(({ driver }) => driver.close()));

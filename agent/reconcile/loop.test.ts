@@ -57,6 +57,7 @@ const start = async (
     rename: notAsked,
     apply: notAsked,
     information: async () => undefined,
+    unansweredSince: () => undefined,
     close: async () => undefined,
   };
   const loop = createLoop({

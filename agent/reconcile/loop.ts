@@ -56,8 +56,7 @@ export type Attempt =
   | { outcome: 'passed' }
   /** It answers, but a pass did not get through, or the agent cannot keep what it has to know of it. */
   | { outcome: 'hindered'; message: string }
-  /** `look`: not a pass, which may have gone on for long. */
-  | { outcome: 'unanswered'; message: string; look: boolean };
+  | { outcome: 'unanswered'; message: string };
 
 export type LoopTimings = {
   probeIntervalMs: number;
@@ -145,13 +144,12 @@ export const createLoop = (deps: LoopDeps): Loop => {
     clock,
     run: async () => {
       let begun = momentNow();
-      let isLook = true;
       try {
         await deps.rescue(lastMoment.signal);
         const found = await look(lastMoment.signal);
         if (found !== 'due') onAttempt({ outcome: found }, begun);
         if (found === 'due' || found === 'differs') {
-          [begun, isLook] = [momentNow(), false];
+          begun = momentNow();
           await runPass(lastMoment.signal);
           onAttempt({ outcome: 'passed' }, begun);
         }
@@ -166,7 +164,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
           onAttempt({ outcome: 'hindered', message }, begun);
           throw error;
         }
-        onAttempt({ outcome: 'unanswered', message, look: isLook }, begun);
+        onAttempt({ outcome: 'unanswered', message }, begun);
         // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
         return untilBack();
       }

@@ -114,6 +114,7 @@ export const driverOf = (openwrt: MemoryOpenwrt): Driver => {
       };
     },
     information: async () => undefined,
+    unansweredSince: () => undefined,
     close: async () => undefined,
   };
 };

@@ -14,7 +14,7 @@ const start = () => {
     information: undefined as Information | undefined,
   };
   const status = createStatus({
-    driver: { name: 'ubus' },
+    driver: { name: 'ubus', unansweredSince: () => undefined },
     source: {
       unknownKinds: () => world.unknownKinds,
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
@@ -32,7 +32,7 @@ const start = () => {
   return { clock, world, status, add };
 };
 
-const refused = { outcome: 'unanswered', message: 'connection refused', look: false } as const;
+const refused = { outcome: 'unanswered', message: 'connection refused' } as const;
 
 describe('agent status', () => {
   it('is not ready before OpenWRT answered and a first pass is done, and names both', () => {
@@ -74,7 +74,7 @@ describe('agent status', () => {
     clock.advance(60_000);
     add(refused);
     clock.advance(4_000);
-    add({ ...refused, look: true });
+    add(refused);
     expect(status.snapshot().openwrt.reachable).toBe(true);
     expect(status.notReady().size).toBe(0);
     const { changes } = world;

@@ -28,6 +28,8 @@ export type AgentStatus = {
   setStanding: (standing: Standing) => void;
   addAttempt: (attempt: Attempt, begun: Moment) => void;
   addDrift: () => void;
+  /** Until the signal aborts. */
+  run: (signal: AbortSignal) => Promise<void>;
   snapshot: () => Snapshot;
   /** How many left-overs each package of our kinds holds. */
   leftOvers: () => ReadonlyMap<string, number>;
@@ -37,7 +39,7 @@ export type AgentStatus = {
 };
 
 export type StatusDeps = {
-  driver: Pick<Driver, 'name'>;
+  driver: Pick<Driver, 'name' | 'unansweredSince'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
   information: () => Information | undefined;
   commentsLost: () => readonly string[];
@@ -52,7 +54,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let passed = false;
   let driftRepairs = 0;
   let problem = 'the agent has not reached OpenWRT yet';
-  const trust = createTrust({ clock, onChange });
+  const trust = createTrust({ clock, unansweredSince: driver.unansweredSince, onChange });
   const shown = () => ({
     reading: trust.reading(),
     doubt: trust.doubt(),
@@ -82,6 +84,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
     addDrift: () => {
       driftRepairs += 1;
     },
+    run: trust.watch,
     snapshot: () => ({
       openwrt: {
         reachable: trust.reading() !== 'silent',

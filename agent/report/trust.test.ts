@@ -1,21 +1,28 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Attempt } from '../reconcile/loop.ts';
-import { CHANGED, SILENCE_MS, UNREAD_MS, createTrust, type Trust } from './trust.ts';
+import { CHANGED, NO_ANSWER, SILENCE_MS, UNREAD_MS, createTrust, type Trust } from './trust.ts';
 
 let clock: ManualClock;
 let trust: Trust;
 let changes: number;
+/** When the call began that OpenWRT has not answered. */
+let waitingSince: number | undefined;
 
 /** `tookMs`: how long ago the look or the pass began. */
 const add = (attempt: Attempt, tookMs = 0): void =>
   trust.add(attempt, { wall: clock.now() - tookMs, monotonic: clock.monotonic() - tookMs });
-const refused = { outcome: 'unanswered', message: 'refused', look: true } as const;
+const refused = { outcome: 'unanswered', message: 'refused' } as const;
 
 beforeEach(() => {
   clock = createManualClock();
   changes = 0;
-  trust = createTrust({ clock, onChange: () => (changes += 1) });
+  waitingSince = undefined;
+  trust = createTrust({
+    clock,
+    unansweredSince: () => waitingSince,
+    onChange: () => (changes += 1),
+  });
   clock.advance(1_000);
   trust.read();
   add({ outcome: 'passed' });
@@ -30,14 +37,39 @@ describe('what was read is reported', () => {
     expect([trust.reading(), changes]).toEqual(['silent', 1]);
   });
 
-  it('for five seconds from the beginning of the look that was not answered, not from its end', () => {
-    add(refused, 4_000);
+  it('for five seconds from the beginning of the call that was not answered, not from its end', () => {
+    waitingSince = clock.monotonic() - 4_000;
+    add(refused);
     clock.advance(1_000);
     expect(trust.reading()).toBe('silent');
   });
 
-  it('for five seconds from the end of a pass that failed, however long it took', () => {
-    add({ ...refused, look: false }, 90_000);
+  it('for five seconds from the beginning of a call that hangs, however long that takes', async () => {
+    const stopping = new AbortController();
+    const watched = trust.watch(stopping.signal);
+    clock.advance(2_000);
+    waitingSince = clock.monotonic();
+    clock.advance(3_000);
+    await clock.awaited();
+    clock.advance(1_999);
+    await clock.awaited();
+    expect([trust.reading(), trust.doubt(), changes]).toEqual(['holds', '', 0]);
+    clock.advance(1);
+    await clock.awaited();
+    expect([trust.reading(), trust.doubt(), changes]).toEqual(['silent', NO_ANSWER, 1]);
+    clock.advance(SILENCE_MS);
+    await clock.awaited();
+    expect(changes).toBe(1);
+    // It was only slow.
+    waitingSince = undefined;
+    add({ outcome: 'unchanged' });
+    expect([trust.reading(), trust.doubt()]).toEqual(['holds', '']);
+    stopping.abort();
+    await watched;
+  });
+
+  it('for five seconds from the end of a pass in which what may take long failed', () => {
+    add(refused, 90_000);
     clock.advance(SILENCE_MS - 1);
     expect(trust.reading()).toBe('holds');
   });
@@ -78,7 +110,8 @@ describe('what was read is reported', () => {
     { outcome: 'differs' },
     { outcome: 'hindered', message: 'busy' },
   ])('after a silence not before it was read: %o', (attempt) => {
-    add(refused, SILENCE_MS);
+    add(refused);
+    clock.advance(SILENCE_MS);
     add(attempt);
     expect(trust.reading()).toBe('unread');
     trust.read();

@@ -1,5 +1,5 @@
 /**
- * How far what was read of OpenWRT may still be reported, from how the looks at it end. From the first look that is not answered, or that finds
+ * How far what was read of OpenWRT may still be reported, from how the looks at it end and how long one waits. From the first look that is not answered, or that finds
  * something else, nothing becomes newly true; what was true is reported for a moment, since a web server that restarts or one call that is
  * lost must not make all rules of the pod flap. Readiness tolerates a little more.
  */
@@ -20,6 +20,8 @@ export type Trust = {
   add: (attempt: Attempt, begun: Moment) => void;
   /** Everything of OpenWRT was read. */
   read: () => void;
+  /** Until the signal aborts: what was read is reported for no longer than OpenWRT may be silent, also while an attempt waits for it. */
+  watch: (signal: AbortSignal) => Promise<void>;
   /** Why what was read may not hold any more; '' when it does. */
   doubt: () => string;
   /** Whether what was read may be reported. */
@@ -31,7 +33,7 @@ export type Trust = {
   secondsSeen: () => number;
 };
 
-/** Without an answer, from the beginning of the look; a pass takes as long as its reloads, and counts from its end. */
+/** Without an answer, from the beginning of the call that was not answered; what may take long counts from its end. */
 export const SILENCE_MS = 5_000;
 /** From an answer with other content until that was read. */
 export const UNREAD_MS = 1_000;
@@ -43,14 +45,21 @@ const SECONDS_SEEN = 2;
 export const CHANGED =
   'it has restarted, or somebody has changed it, and the agent has not finished with it since';
 
-type TrustDeps = { clock: Pick<Clock, 'monotonic' | 'after'>; onChange: () => void };
+export const NO_ANSWER = 'OpenWRT has not answered for five seconds';
 
-export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
+type TrustDeps = {
+  clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>;
+  /** `Driver.unansweredSince` */
+  unansweredSince: () => number | undefined;
+  onChange: () => void;
+};
+
+export const createTrust = ({ clock, unansweredSince, onChange }: TrustDeps): Trust => {
   let doubt = '';
   let reading: Reading = 'silent';
   let verified: Verified | undefined;
   /** When the first of the attempts in a row without an answer ended; undefined after an answer. */
-  let unansweredSince: number | undefined = -Infinity;
+  let failingSince: number | undefined = -Infinity;
   let reachable = false;
   let pending: { next: Reading; cancel: () => void } | undefined;
 
@@ -68,15 +77,19 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
     });
     pending = { next, cancel };
   };
-  const unanswered = (message: string, since: number): void => {
+  const unanswered = (message: string): void => {
     const now = clock.monotonic();
-    unansweredSince ??= now;
-    reachable = now - unansweredSince < SILENCE_MS;
+    failingSince ??= now;
+    reachable = now - failingSince < SILENCE_MS;
     doubt = message;
-    becomeIn(since + SILENCE_MS - now, 'silent');
+    becomeIn(untilSilent(), 'silent');
+  };
+  const untilSilent = (): number => {
+    const now = clock.monotonic();
+    return (unansweredSince() ?? now) + SILENCE_MS - now;
   };
   const answered = (): void => {
-    unansweredSince = undefined;
+    failingSince = undefined;
     reachable = true;
     if (pending?.next === 'silent') become(reading);
     if (reading === 'silent') become('unread');
@@ -85,8 +98,7 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
   return {
     add: (attempt, begun) => {
       const { outcome } = attempt;
-      if (outcome === 'unanswered')
-        return unanswered(attempt.message, attempt.look ? begun.monotonic : clock.monotonic());
+      if (outcome === 'unanswered') return unanswered(attempt.message);
       answered();
       if (outcome === 'differs') {
         doubt = CHANGED;
@@ -99,6 +111,16 @@ export const createTrust = ({ clock, onChange }: TrustDeps): Trust => {
       }
     },
     read: () => become('holds'),
+    watch: async (signal) => {
+      while (!signal.aborted) {
+        const leftMs = untilSilent();
+        if (leftMs <= 0 && reading !== 'silent') {
+          unanswered(NO_ANSWER);
+          onChange();
+        }
+        await clock.sleep(leftMs > 0 ? leftMs : SILENCE_MS, signal).catch(() => undefined);
+      }
+    },
     doubt: () => doubt,
     reading: () => reading,
     reachable: () => reachable,

@@ -52,6 +52,22 @@ describe.each(Object.entries(drivers))('the %s driver', (_name, { open, waitsMs 
     await clock.until(driver.close());
   });
 
+  it('says while a call is under way, and after that has failed, since when OpenWRT has not answered', async () => {
+    const driver = open();
+    await clock.until(driver.read(NEVER));
+    expect(driver.unansweredSince()).toBeUndefined();
+    openwrt.simulator.faults.add({ times: 1, action: { kind: 'hang' } });
+    const begin = clock.agent.monotonic();
+    const look = driver.fingerprint(NEVER).catch((error: unknown) => error);
+    await clock.advance(waitsMs - 1);
+    expect(driver.unansweredSince()).toBe(begin);
+    expect(await clock.until(look)).toBeInstanceOf(OpenwrtUnreachableError);
+    expect(driver.unansweredSince()).toBe(begin);
+    await clock.until(driver.fingerprint(NEVER));
+    expect(driver.unansweredSince()).toBeUndefined();
+    await clock.until(driver.close());
+  });
+
   it('waits for an answer that comes just before that', async () => {
     const driver = open();
     await clock.until(driver.read(NEVER));

@@ -157,5 +157,6 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
   void source.run(signal);
   void loop.run(signal);
   void publisher.run(signal);
+  void status.run(signal);
   return () => status.notReady().size === 0;
 };

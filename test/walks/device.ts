@@ -8,6 +8,7 @@ import {
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { applyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
+import { createUnanswered } from '../../agent/io/unanswered.ts';
 import type { Process } from './process.ts';
 import type { Time } from './time.ts';
 import { FACTORY, sectionsOf } from './vocabulary.ts';
@@ -93,6 +94,7 @@ export const createDevice = ({ time, reloadMs, onChange }: DeviceOptions): Devic
 
   const driverOf = (process: Process): Driver => {
     let known: string | undefined;
+    const unanswered = createUnanswered(process.clock);
     /** What is carried out in OpenWRT after some time, whether or not the agent is still alive to receive the answer. */
     const exchange = <T>(what: string, ms: number, work: () => T): Promise<T> => {
       const answer = new Promise<T>((resolve, reject) => {
@@ -134,9 +136,9 @@ export const createDevice = ({ time, reloadMs, onChange }: DeviceOptions): Devic
     });
     return {
       name: 'ubus',
-      fingerprint: () => exchange('look', 4, fingerprint),
+      fingerprint: () => unanswered.during(() => exchange('look', 4, fingerprint)),
       read: async () => {
-        const found = await exchange('read', 10, read);
+        const found = await unanswered.during(() => exchange('read', 10, read));
         known = found.fingerprint;
         return found;
       },
@@ -171,6 +173,7 @@ export const createDevice = ({ time, reloadMs, onChange }: DeviceOptions): Devic
         return result;
       },
       information: async () => undefined,
+      unansweredSince: unanswered.since,
       close: async () => undefined,
     };
   };

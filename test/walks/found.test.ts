@@ -35,3 +35,18 @@ it('a rule that asks again for what it asked for before is in sync once its pods
       { does: 'reports go astray', which: 0, how: 5, waitMs: 269 },
     ],
   }));
+
+// The generation of the rule stayed, and its agent, which waited for an answer, went on saying what it had read before.
+// oxlint-disable-next-line vitest/expect-expect
+it('a rule whose order changes and changes back is not in sync by what an agent read before OpenWRT fell silent', () =>
+  walk({
+    seed: 1_123_995_898,
+    steps: [
+      { does: 'OpenWRT hangs', which: 3, how: 0, waitMs: 0 },
+      { does: 'an administrator removes', which: 1, how: 3, waitMs: 0 },
+      { does: 'order', which: 8, how: 0, waitMs: 0 },
+      { does: 'delete', which: 0, how: 0, waitMs: 5_885 },
+      { does: 'order', which: 8, how: 2, waitMs: 0 },
+      { does: 'watches end', which: 0, how: 0, waitMs: 0 },
+    ],
+  }));

@@ -6,6 +6,7 @@
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Answer } from '../../io/exchange.ts';
 import { exchange } from '../../io/exchange.ts';
+import { createUnanswered } from '../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../ubus/login/credentials.ts';
 import {
   OpenwrtApiMissingError,
@@ -57,6 +58,8 @@ export type RestClient = {
   look: (path: string, signal: AbortSignal) => Promise<unknown>;
   /** Changes when OpenWRT was lost and found again. */
   losses: () => number;
+  /** `Driver.unansweredSince` */
+  unansweredSince: () => number | undefined;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };
@@ -66,6 +69,7 @@ export const createRestClient = (
   clock: Pick<Clock, 'monotonic' | 'after' | 'sleep'>,
 ): RestClient => {
   const gate = createLoginGate(clock);
+  const unanswered = createUnanswered(clock);
   let cookie: string | undefined;
   let losses = 0;
   let lost = false;
@@ -100,7 +104,9 @@ export const createRestClient = (
 
   const send: typeof sendOnce = async (call, url, headers, signal) => {
     try {
-      const answer = await sendOnce(call, url, headers, signal);
+      const once = (): Promise<Answer> => sendOnce(call, url, headers, signal);
+      // Anything else is a change, and may reload a service.
+      const answer = await (call.method === 'GET' ? unanswered.during(once) : once());
       if (lost) losses += 1;
       lost = false;
       return answer;
@@ -139,6 +145,7 @@ export const createRestClient = (
 
   return {
     losses: () => losses,
+    unansweredSince: unanswered.since,
     hasSession: () => cookie !== undefined,
     look: async (path, signal) => {
       const call: RestCall = { method: 'GET', path };

@@ -163,6 +163,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       return readIcnInformation(client, remotes, signal);
     },
 
+    unansweredSince: client.unansweredSince,
     close: client.close,
   };
 };

@@ -26,6 +26,7 @@ const carriedOut = async (
     hasSession: () => true,
     look: notAsked,
     losses: () => 0,
+    unansweredSince: () => undefined,
     close: notAsked,
   };
   return { refusal: await carryOut(client, write, { clock, signal }), calls };

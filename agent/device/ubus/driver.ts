@@ -204,6 +204,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
 
     firewallWays: amender.ways,
 
+    unansweredSince: sessions.unansweredSince,
     close: sessions.close,
   };
 };

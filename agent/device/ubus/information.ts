@@ -7,6 +7,9 @@ import type { UbusAnswer, UbusCall } from './client/rpc.ts';
 import type { UbusSession } from './client/session.ts';
 import { TUNNEL_STATUS, tunnelsOf } from './tunnels.ts';
 
+/** Programs run for it, and it may come in the middle of a reload. */
+const TIMEOUT_MS = 5_000;
+
 const callsFor = ({ ipsec, mwan3 }: Capabilities): UbusCall[] => [
   { object: 'network.interface', method: 'dump' },
   { object: 'file', method: 'exec', args: TUNNEL_STATUS[ipsec.dialect] },
@@ -19,7 +22,10 @@ export const readInformation = async (
   { capabilities, sections }: { capabilities: Capabilities; sections: readonly UciSection[] },
   signal: AbortSignal,
 ): Promise<Information> => {
-  const [interfaces, status, mwan3] = await session.attempt(callsFor(capabilities), { signal });
+  const [interfaces, status, mwan3] = await session.attempt(callsFor(capabilities), {
+    signal,
+    timeoutMs: TIMEOUT_MS,
+  });
   return bounded({
     ...interfacesOf(interfaces),
     wans: wansOf(mwan3?.data),

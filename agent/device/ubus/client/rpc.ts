@@ -4,7 +4,8 @@
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { exchange } from '../../../io/exchange.ts';
+import { exchange, type Answer } from '../../../io/exchange.ts';
+import type { Unanswered } from '../../../io/unanswered.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../../driver.ts';
 
 /** uhttpd answers a longer body with -32700 and closes the connection (measured). */
@@ -51,6 +52,7 @@ export class UbusError extends OpenwrtError {
 
 export type RpcOptions = {
   signal: AbortSignal;
+  /** For what OpenWRT may work on for some time; absent: it answers at once, or does not answer. */
   timeoutMs?: number;
   /** Strings of the answer hold one character per byte: for output that may be cut within a UTF-8 character. */
   bytes?: boolean;
@@ -79,14 +81,18 @@ const envelopeSchema = z.union([
   z.object({ error: z.object({ code: z.int() }) }),
 ]);
 
-export const createRpc = ({ url, ca, serverName }: RpcTarget, clock: Pick<Clock, 'after'>): Rpc => {
+export const createRpc = (
+  { url, ca, serverName }: RpcTarget,
+  { clock, unanswered }: { clock: Pick<Clock, 'after'>; unanswered: Pick<Unanswered, 'during'> },
+): Rpc => {
   const endpoint = new URL('/ubus', url);
   const post = async (attempted: string, body: string, options: RpcOptions): Promise<unknown> => {
     if (Buffer.byteLength(body) > MAX_BODY_BYTES) {
       throw new OpenwrtError(attempted, `the request is over ${MAX_BODY_BYTES} bytes`);
     }
-    try {
-      const answer = await exchange({
+    const { signal, timeoutMs } = options;
+    const send = (): Promise<Answer> =>
+      exchange({
         method: 'POST',
         url: endpoint,
         headers: { 'content-type': 'application/json' },
@@ -94,17 +100,19 @@ export const createRpc = ({ url, ca, serverName }: RpcTarget, clock: Pick<Clock,
         ca,
         serverName,
         maxBytes: MAX_ANSWER_BYTES,
-        signal: options.signal,
-        timeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS,
+        signal,
+        timeoutMs: timeoutMs ?? CALL_TIMEOUT_MS,
         clock,
       });
+    try {
+      const answer = await (timeoutMs === undefined ? unanswered.during(send) : send());
       if (answer.status !== 200) {
         const Kind = answer.status >= 500 ? OpenwrtUnreachableError : OpenwrtApiMissingError;
         throw new Kind(attempted, `HTTP status ${answer.status}`);
       }
       return parseJson(attempted, answer.body.toString(options.bytes === true ? 'latin1' : 'utf8'));
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (error instanceof OpenwrtError) throw error;
       throw new OpenwrtUnreachableError(attempted, reasonOf(error), error);
     }

@@ -4,6 +4,7 @@
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { createUnanswered } from '../../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../login/credentials.ts';
 import { OpenwrtError, OpenwrtLoginRefusedError } from '../../driver.ts';
 import { createLoginGate, type Credentials } from '../login/login-gate.ts';
@@ -39,6 +40,8 @@ export type UbusSessions = {
   within: <T>(work: (session: UbusSession) => Promise<T>, signal: AbortSignal) => Promise<T>;
   /** The current session is used no more; it ends by itself. */
   leave: () => void;
+  /** `Driver.unansweredSince` */
+  unansweredSince: () => number | undefined;
   /** The session as it is, if there is one: for what must not cause a login. */
   peek: () => UbusSession | undefined;
   close: () => Promise<void>;
@@ -59,13 +62,15 @@ const loginSchema = z.object({ ubus_rpc_session: z.string().regex(/^[0-9a-f]{32}
 export const createUbusSessions = (deps: UbusSessionsDeps): UbusSessions => {
   const { target, onLogin, clock } = deps;
   const gate = createLoginGate(clock);
+  const unanswered = createUnanswered(clock);
   let current: UbusSession | undefined;
   let logins = 0;
 
   /** The CA is read for each call, so a replaced one takes effect at once. */
   const connect = async (): Promise<Rpc> => {
     const ca = target.caFile === undefined ? undefined : await readText(target.caFile);
-    return createRpc({ url: target.url, ca, serverName: target.serverName }, clock);
+    const { url, serverName } = target;
+    return createRpc({ url, ca, serverName }, { clock, unanswered });
   };
 
   const login = async (signal: AbortSignal): Promise<UbusSession> => {
@@ -88,6 +93,7 @@ export const createUbusSessions = (deps: UbusSessionsDeps): UbusSessions => {
 
   return {
     count: () => logins,
+    unansweredSince: unanswered.since,
     peek: () => current,
     within: async (work, signal) => {
       const known = current;

@@ -29,5 +29,6 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
   apply: (deltas, signal) => until(driver.apply(deltas, signal)),
   information: (signal) => until(driver.information(signal)),
   firewallWays: () => driver.firewallWays?.(),
+  unansweredSince: driver.unansweredSince,
   close: () => until(driver.close()),
 });
