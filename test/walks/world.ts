@@ -117,10 +117,14 @@ export const createWorld = (random: () => number): World => {
         violation(`the finalizer of ${name} is gone while ${pod.name} holds it`);
   };
 
+  /** By pod, until when its agent has waited for the answer to a report that the network has lost; news waits, too. */
+  const waitedUntil = new Map<string, number>();
+
   /** What an agent that is stopped said last holds until it counts as silent; what it does not know of that time it learns afterwards. */
   const knownFrom = (pod: Pod): number => {
     const [from, to] = pod.agent().stoodStill() ?? [-Infinity, -Infinity];
-    return Math.min(to, from + SILENT_AFTER_MS);
+    const waited = Math.min(time.monotonic(), waitedUntil.get(pod.uid) ?? -Infinity);
+    return Math.max(waited, Math.min(to, from + SILENT_AFTER_MS));
   };
 
   /** In sync is newly written: each pod had it just now. */
@@ -227,6 +231,8 @@ export const createWorld = (random: () => number): World => {
       });
     const answer = new Promise<ReportAnswer>((resolve, reject) => {
       time.after(REPORT_TIMEOUT_MS, () => reject(new Error('no answer in time')));
+      if (isBad && (way === 0 || way === 2))
+        waitedUntil.set(uid, time.monotonic() + REPORT_TIMEOUT_MS);
       if (isBad && way === 0) return;
       const first = arrive(delay());
       // It comes once more, after others.
