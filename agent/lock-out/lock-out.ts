@@ -196,6 +196,10 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
         ? await stays(lost, tookMs + SPARE_MS, signal)
         : await comesBack(lost, signal);
       const after = next(state, reached);
+      if (after === 'nobody' && undoneIn(state).length === 0) {
+        log.warn({ targets: namesOf(lost) }, 'reached with the same changes: they stay');
+        return;
+      }
       if (after === 'nobody') {
         const retryInMs = again.next();
         log.warn(
@@ -264,15 +268,14 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
 
     begin: async ({ changes: wanted, deltas, packages }, signal) => {
       pass.isWriting = true;
-      if (undone !== undefined) return;
+      if (undone !== undefined || wanted.length === 0) return;
       const answering = await targets.answering(signal);
       watched = [...new Set([...(changes.size > 0 ? watched : []), ...answering])];
       if (!watched.some((one) => deps.decisive.includes(one))) {
-        if (wanted.length > 0)
-          log.warn(
-            { targets: namesOf(deps.decisive), changes: wanted.length },
-            'does not answer before a change: the change is made, and stays even if it cuts the agent off',
-          );
+        log.warn(
+          { targets: namesOf(deps.decisive), changes: wanted.length },
+          'does not answer before a change: the change is made, and stays even if it cuts the agent off',
+        );
         return;
       }
       for (const change of wanted) {
@@ -283,7 +286,6 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
           confirmedAt: undefined,
         });
       }
-      if (wanted.length === 0) return;
       before = withBefore(before, deltas, packages);
       await save();
     },

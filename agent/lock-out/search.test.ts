@@ -31,12 +31,12 @@ const withCulprit = anyChanges.chain((changes) =>
 );
 
 describe('the search for the change that cuts the agent off', () => {
-  it('finds it at any place, in at most log2(n) + 2 changes, the one that applies all others included', () => {
+  it('finds it at any place, in at most log2(n) + 3 changes, the one that applies all others included', () => {
     fc.assert(
       fc.property(withCulprit, ({ changes, culprit }) => {
         const { outcome, trials } = run(changes, (inForce) => !inForce.includes(culprit));
         expect(outcome).toEqual({ guilty: culprit });
-        expect(trials.length + 1).toBeLessThanOrEqual(Math.ceil(Math.log2(changes.length)) + 2);
+        expect(trials.length + 1).toBeLessThanOrEqual(Math.ceil(Math.log2(changes.length)) + 3);
       }),
     );
   });
@@ -56,6 +56,19 @@ describe('the search for the change that cuts the agent off', () => {
     fc.assert(
       fc.property(anyChanges, fc.nat(30), (changes, end) => {
         expect(run(changes, (_inForce, step) => step >= end).outcome).toBe('nobody');
+      }),
+    );
+  });
+
+  it('makes all changes again at once after an outage that ends while they are undone', () => {
+    fc.assert(
+      fc.property(anyChanges, (changes) => {
+        const { outcome, trials, undone } = run(changes, () => true);
+        expect({ outcome, trials, undone }).toEqual({
+          outcome: 'nobody',
+          trials: [changes],
+          undone: 1,
+        });
       }),
     );
   });
@@ -87,6 +100,6 @@ describe('the search for the change that cuts the agent off', () => {
   it('tries the last one alone when only others together with it have lost the target', () => {
     const { outcome, trials } = run(['a', 'b', 'c'], (inForce) => !inForce.includes('c'));
     expect(outcome).toEqual({ guilty: 'c' });
-    expect(trials).toEqual([['a'], ['a', 'b'], ['a', 'b', 'c']]);
+    expect(trials).toEqual([['a', 'b', 'c'], ['a'], ['a', 'b'], ['a', 'b', 'c']]);
   });
 });

@@ -2,9 +2,10 @@
  * Which one of several changes cuts the agent off: by halving. Pure. The changes stand in an order in which they can be made one after the
  * other, and what is in force is always a beginning of it: all others are undone. Every trial that loses a target is undone before the next.
  *
- * n changes with one culprit take at most ⌈log2 n⌉ + 1 trials, beside undoing; with all others it is one change more. When halving has found
- * one, it is tried alone once more, and blamed only if the target was there before, is lost again, and comes back: an outage that is not
- * its doing would have to come a second time at just that moment.
+ * All changes together are tried first: an API server that was away for some seconds costs one trial then, and no halving. With one culprit n
+ * changes take at most ⌈log2 n⌉ + 2 trials, beside undoing; with all others it is one change more. When halving has found one, it is tried
+ * alone once more, and blamed only if the target was there before, is lost again, and comes back: an outage that is not its doing would
+ * have to come again at just that moment.
  */
 export type Search = {
   /** Uids. */
@@ -13,6 +14,8 @@ export type Search = {
   readonly good: number;
   /** So many have lost it. */
   readonly bad: number;
+  /** All together have lost it twice. */
+  readonly repeated: boolean;
   /** So many are to be in force now: `good`, while a loss is undone, or more, in a trial. */
   readonly tried: number;
   /** The change behind `good` was tried alone, and lost the target. */
@@ -27,6 +30,7 @@ export const begin = (changes: readonly string[]): Search => ({
   changes,
   good: 0,
   bad: changes.length,
+  repeated: false,
   tried: 0,
   proven: false,
 });
@@ -44,11 +48,12 @@ export const next = (search: Search, reached: boolean): Search | Outcome => {
     const guilty = proven ? changes[good] : undefined;
     return guilty === undefined ? trial(search) : { guilty };
   }
-  if (!reached) return { ...search, bad: tried, tried: good, proven: bad - good === 1 };
+  if (!reached)
+    return { ...search, repeated: true, bad: tried, tried: good, proven: bad - good === 1 };
   return tried === bad ? 'nobody' : trial({ ...search, good: tried });
 };
 
 const trial = (search: Search): Search => {
-  const { good, bad } = search;
-  return { ...search, tried: bad - good === 1 ? bad : Math.floor((good + bad) / 2) };
+  const { good, bad, repeated } = search;
+  return { ...search, tried: repeated && bad - good > 1 ? Math.floor((good + bad) / 2) : bad };
 };

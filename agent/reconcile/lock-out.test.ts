@@ -212,6 +212,28 @@ describe('no rule is blamed', () => {
     },
   );
 
+  it('for some seconds: many changes are undone once, and made again at once', async () => {
+    const many = Array.from({ length: 16 }, (_, at) => rule(`r-${at}`));
+    const begun = openwrt.clock.monotonic();
+    await use(...many);
+    isReached = () => openwrt.clock.monotonic() >= begun + 8_000;
+    const count = openwrt.transactions.length;
+    await letPass(30_000);
+    expect(names()).toHaveLength(many.length);
+    expect(openwrt.transactions).toHaveLength(count + 2);
+  });
+
+  it('while somebody else’s change is repaired: no target is asked, and the repair does not wait', async () => {
+    await use(rule('a'));
+    await letPass(60_000);
+    const before = connections;
+    isReached = () => false;
+    openwrt.packages.set('firewall', { name: 'firewall', sections: [] });
+    await pass();
+    expect(names()).toEqual(['a']);
+    expect(connections).toBe(before);
+  });
+
   it('without a change: nothing is undone, and no target is connected to', async () => {
     await use(rule('a'));
     await letPass(60_000);

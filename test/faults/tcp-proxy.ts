@@ -7,6 +7,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 export class TcpProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #port = 0;
   #accepted = 0;
   #sent = 0;
   #away = false;
@@ -46,14 +47,15 @@ export class TcpProxy {
     await new Promise<void>((resolve) => {
       proxy.#server.listen(0, '127.0.0.1', resolve);
     });
+    const address = proxy.#server.address();
+    if (address === null || typeof address === 'string')
+      throw new Error('the proxy does not listen');
+    proxy.#port = address.port;
     return proxy;
   }
 
   get port(): number {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string')
-      throw new Error('the proxy does not listen');
-    return address.port;
+    return this.#port;
   }
 
   /** Connections since the start. */
@@ -86,6 +88,13 @@ export class TcpProxy {
         near.pipe(far);
         far.pipe(near);
       }
+  }
+
+  /** While it does not listen, new connections are refused; those that there are stay as they are. */
+  setListening(listening: boolean): void {
+    const isListening = this.#server.listening;
+    if (listening && !isListening) this.#server.listen(this.#port, '127.0.0.1');
+    if (!listening && isListening) this.#server.close();
   }
 
   /** Resets the connections of now. */

@@ -77,7 +77,11 @@ export const createUplinks = async (cluster: Cluster): Promise<Uplinks> => {
     if (sections === undefined) return;
     const cut = cutBy(sections);
     apiServer.setDropping(cut === 'all');
-    for (const each of coordinators) each.setDropping(cut !== 'nothing');
+    for (const each of coordinators) {
+      each.setDropping(cut !== 'nothing');
+      // The agent only looks whether a coordinator takes a connection, and a proxy that drops takes it.
+      each.setListening(cut === 'nothing');
+    }
     if (history.at(-1)?.cut !== cut) history.push({ at: Date.now(), cut });
   };
   const stopping = new AbortController();
