@@ -22,7 +22,7 @@ import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
 import type { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
-import { agentMissing, commentsRemoved } from './rules/pod-events.ts';
+import { agentMissing, commentsRemoved, podNotReady } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
 import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
@@ -118,6 +118,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     }
     if (now) unread.note(now);
     if (!before && now && lacksAgent(now)) record(agentMissing(now));
+    if (now && isNewTrouble(before, now)) {
+      record(podNotReady(now));
+      log.warn({ pod: `${now.namespace}/${now.name}`, reason: now.notReady }, 'pod is not ready');
+    }
   };
   const pods = new Pods({
     namespace,
@@ -224,6 +228,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       // One that was stopped for a while, and took no reports, does not lead any more.
       const overdue = leads() ? awaited.listened(now - sweptAt) : [];
       sweptAt = now;
+      ruleStatuses.markWaiting();
       for (const uid of [...reports.newlySilent(now), ...overdue]) {
         const target = pods.byUid(uid);
         if (target) {
@@ -277,6 +282,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     },
   };
 };
+
+const isNewTrouble = (before: Target | undefined, { notReady, troubled, terminating }: Target) =>
+  troubled && !terminating && notReady !== before?.notReady;
 
 const lacksAgent = ({ agent, finished, terminating }: Target): boolean =>
   agent.state === 'missing' && !finished && !terminating;

@@ -28,6 +28,7 @@ afterEach(async () => {
 
 it('checks at growing intervals whether a name that somebody else has is free', async () => {
   const creations: number[] = [];
+  const events: string[] = [];
   const client = {
     list: async ({ schema }: ResourceType) => ({
       items: [schema.parse(parent)],
@@ -57,6 +58,9 @@ it('checks at growing intervals whether a name that somebody else has is free', 
         againInMs: Infinity,
       }),
     },
+    record: ({ reason }) => {
+      events.push(reason);
+    },
     metrics: NO_METRICS,
     leadership: ALWAYS_LEADING,
     clock: systemClock,
@@ -70,4 +74,5 @@ it('checks at growing intervals whether a name that somebody else has is free', 
   // Between 3 and 30 seconds lie between two.
   expect(creations.length - before).toBeGreaterThanOrEqual(120);
   expect(creations.length - before).toBeLessThanOrEqual(1_200);
+  expect(events).toEqual(['NameTaken']);
 });

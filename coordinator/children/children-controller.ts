@@ -16,11 +16,14 @@ import {
 } from '#shared/kube/controller.ts';
 import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { Announcer } from '../rules/announce.ts';
 import { hasOurFinalizers, removeOurFinalizers } from '../rules/finalizer.ts';
 import { Rules, type RuleVersion } from '../rules/rules.ts';
+import { Waiting } from '../rules/waiting.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Family } from './lookup.ts';
 import { Offspring } from './offspring.ts';
@@ -36,6 +39,7 @@ export type ChildrenDeps = ControllerDeps & {
   /** Rules that agents apply, the children among them. */
   rules: Pick<Rules, 'get' | 'unknown'>;
   addresses: Pick<AddressBook, 'get'>;
+  record: (event: RecordedEvent) => void;
 };
 
 export type ChildrenController = {
@@ -72,6 +76,8 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     onChange: (uid) => controller.mark(uid, 0),
   });
   const all = new Offspring(deps.rules);
+  const announcer = new Announcer();
+  const waiting = new Waiting();
 
   const reconcile = async (
     uid: string,
@@ -80,15 +86,21 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
   ): Promise<Outcome> => {
     const parent = parents.get(uid);
     const kind = parent && generating.get(parent.object.kind);
-    if (!parent || !kind?.generates) return 'done';
+    if (!parent || !kind?.generates) {
+      waiting.forget(uid);
+      announcer.forget(uid);
+      return 'done';
+    }
     if (parent.rule.deletedAt !== undefined) {
       if (hasOurFinalizers(parent))
         await removeOurFinalizers(client, parent, signal).catch(ignoreChanges);
       return 'done';
     }
     const brought = await bring({ ...kind, generates: kind.generates }, parent, offspring, signal);
-    await say(parent, brought, offspring, signal);
-    return brought.again;
+    const inMs = await say(parent, brought, offspring, signal);
+    const { again } = brought;
+    if (inMs === undefined || (again !== 'done' && 'failed' in again)) return again;
+    return againIn(Math.min(inMs, again === 'done' ? Infinity : again.againInMs));
   };
 
   const bring = async (
@@ -167,12 +179,13 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
     }
   };
 
+  /** Milliseconds until something is to be told of it. */
   const say = async (
     parent: RuleVersion,
     brought: Brought,
     offspring: Offspring,
     signal: AbortSignal,
-  ): Promise<void> => {
+  ): Promise<number | undefined> => {
     const { resource, object, rule } = parent;
     const { problem, total, icn } = brought;
     const status = generatorStatus({
@@ -183,20 +196,25 @@ export const createChildrenController = (deps: ChildrenDeps): ChildrenController
       children: offspring.of(rule.uid).filter(isStaying),
       now: clock.now(),
     });
-    if (isDeepStrictEqual(status, object.status)) return;
+    const { event, inMs } = waiting.look(rule.uid, status, clock.monotonic());
+    if (event) deps.record({ object, ...event });
+    if (isDeepStrictEqual(status, object.status)) return inMs;
     try {
       const fence = { client, resource, object };
       parents.learn(await replaceStatus(fence, status, { signal }));
     } catch (error) {
       // The watch brings the version that was in the way, and marks it.
       ignoreChanges(error);
-      return;
+      return inMs;
     }
     const { kind, namespace, name } = rule;
+    for (const said of announcer.announcements(rule.uid, rule.status, status))
+      deps.record({ object, ...said });
     log.info(
       { rule: `${kind} ${namespace}/${name}`, reason: status.message },
       'status of generated rules changed',
     );
+    return inMs;
   };
 
   const controller = createController({

@@ -16,6 +16,7 @@ const pod: PodKnowledge = {
   node: 'node-1',
   ip: '10.1.1.1',
   ready: true,
+  notReady: '',
   stranger: false,
   problem: undefined,
   reported: undefined,
@@ -97,7 +98,7 @@ it('writes a problem of a pod at once, and limits how often information about Op
   pods = [{ ...pod, problem: 'empty' }];
   controller.mark(pod, true);
   await vi.advanceTimersByTimeAsync(600);
-  expect(written).toEqual([undefined, 'cnf-1-a: empty']);
+  expect(written).toEqual([undefined, 'empty (pod cnf-1-a)']);
   pods = [{ ...pod, ready: false, problem: 'empty' }];
   controller.mark(pod, false);
   await vi.advanceTimersByTimeAsync(3_000);

@@ -29,8 +29,19 @@ export const knowledgeOf = (
       const reported = reports.informationOf(uid);
       const stranger = strangers.has(target);
       const problem = stranger ? STRANGER : problemOf(target, sources);
+      const { notReady } = target;
       return [
-        { name, namespace, purpose, ...pods.placeOf(uid), ready, stranger, problem, reported },
+        {
+          name,
+          namespace,
+          purpose,
+          ...pods.placeOf(uid),
+          ready,
+          notReady,
+          stranger,
+          problem,
+          reported,
+        },
       ];
     });
 };

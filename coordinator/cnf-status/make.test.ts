@@ -23,6 +23,7 @@ const pod = (name: string, changes: Partial<PodKnowledge> = {}): PodKnowledge =>
   node: 'node-1',
   ip: '10.1.1.1',
   ready: true,
+  notReady: '',
   stranger: false,
   problem: undefined,
   reported: { information, since: Date.UTC(2026, 0, 2, 3, 4, 5) },
@@ -36,7 +37,7 @@ describe('the status of a CNF', () => {
       pods: { up: 1, total: 2, summary: '1/2' },
       tunnels: { summary: '1/2' },
       wans: { summary: '1/1' },
-      message: 'a: its agent has stopped reporting',
+      message: 'its agent has stopped reporting (pod a)',
     });
     expect(status.information?.map(({ name, status: word }) => [name, word])).toEqual([
       ['a', 'Not Available'],
@@ -52,12 +53,24 @@ describe('the status of a CNF', () => {
     expect(status.information?.[1]).not.toHaveProperty('leftOvers');
   });
 
+  it('says why a pod is not ready, before what follows from it', () => {
+    const notReady = 'container sdewan is not ready (ImagePullBackOff)';
+    const pods = [
+      pod('a', { ready: false, notReady }),
+      pod('b', { ready: false, notReady, problem: 'OpenWRT does not answer' }),
+    ];
+    expect(statusOf(pods)).toMatchObject({
+      message: `${notReady} (pod a); ${notReady}; OpenWRT does not answer (pod b)`,
+      information: [{ message: notReady }, { message: `${notReady}; OpenWRT does not answer` }],
+    });
+  });
+
   it('names a pod that is not of the CNF, and does not count it', () => {
     const problem = 'the pod is not counted';
     const status = statusOf([pod('a'), pod('stranger', { stranger: true, problem })]);
     expect(status).toMatchObject({
       pods: { summary: '1/1' },
-      message: `stranger: ${problem}`,
+      message: `${problem} (pod stranger)`,
       information: [{ name: 'a' }, { name: 'stranger', message: problem }],
     });
   });

@@ -11,6 +11,8 @@ export type PodKnowledge = {
   node: string | undefined;
   ip: string | undefined;
   ready: boolean;
+  /** Why not; '' when ready. */
+  notReady: string;
   /** It does not belong to the CNF, although it has its purpose. */
   stranger: boolean;
   /** Why what was reported last may not hold any more; undefined when it does. */
@@ -29,7 +31,7 @@ export const statusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
     ...headOf(pod),
     status: isAvailable(pod) ? 'Available' : 'Not Available',
     ready: pod.ready,
-    ...(pod.problem === undefined ? {} : { message: pod.problem }),
+    ...messageOf(pod),
     ...(pod.reported && hasRoom ? reportedOf(pod.reported) : {}),
   })),
 });
@@ -45,6 +47,15 @@ export const classicStatusOf = (pods: readonly PodKnowledge[]): CnfStatus => ({
         : 'Not Available',
   })),
 });
+
+/** What is wrong with the pod explains what is wrong with its OpenWRT. */
+const problemsOf = ({ notReady, problem }: PodKnowledge): string =>
+  [notReady, problem ?? ''].filter((text) => text !== '').join('; ');
+
+const messageOf = (pod: PodKnowledge): Pick<PodStatus, 'message'> => {
+  const message = problemsOf(pod).slice(0, 1_024);
+  return message === '' ? {} : { message };
+};
 
 const isAvailable = ({ reported, problem }: PodKnowledge): boolean =>
   reported !== undefined && problem === undefined;
@@ -89,8 +100,8 @@ const summaryOf = (pods: readonly PodKnowledge[]): CnfStatus => {
     .filter(isAvailable)
     .flatMap(({ reported: known }) => (known ? [known.information] : []));
   const problems = inOrder(pods)
-    .filter(({ problem }) => problem !== undefined)
-    .map(({ name, problem }) => `${name}: ${problem}`);
+    .filter((pod) => problemsOf(pod) !== '')
+    .map((pod) => `${problemsOf(pod)} (pod ${pod.name})`);
   const more = problems.length - MAX_PROBLEMS;
   const message = [
     ...problems.slice(0, MAX_PROBLEMS),

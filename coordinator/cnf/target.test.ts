@@ -50,6 +50,7 @@ it('sees a ready pod with its agent', () => {
     owned: false,
     ready: true,
     notReady: '',
+    troubled: false,
     terminating: false,
     finished: false,
     agent: { state: 'started', startedAt: Date.parse('2026-01-02T03:04:05Z') },
@@ -181,7 +182,7 @@ it('the other containers started when the latest running one of them did', () =>
 
 describe('a pod that is not ready has a reason whose text stays the same while the problem lasts', () => {
   const unready = { conditions: [{ type: 'Ready', status: 'False' }] };
-  const reasons: Record<string, { status: object; says: string }> = {
+  const reasons: Record<string, { status: object; says: string; troubled?: boolean }> = {
     'no node': {
       status: {
         conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
@@ -199,6 +200,48 @@ describe('a pod that is not ready has a reason whose text stays the same while t
       },
       says: 'container sdewan is not ready (ImagePullBackOff)',
     },
+    'no image, at the moment of a try': {
+      status: {
+        ...unready,
+        containerStatuses: [
+          { name: 'sdewan', ready: false, state: { waiting: { reason: 'ErrImagePull' } } },
+        ],
+      },
+      says: 'container sdewan is not ready (ImagePullBackOff)',
+    },
+    ...Object.fromEntries(
+      [
+        { terminated: { reason: 'OOMKilled' } },
+        { waiting: { reason: 'CrashLoopBackOff' } },
+        { running: {} },
+      ].map((state) => [
+        `a container that ends again and again, ${Object.keys(state).join()}`,
+        {
+          status: {
+            ...unready,
+            containerStatuses: [
+              {
+                name: 'sdewan',
+                ready: false,
+                state,
+                lastState: { terminated: { reason: 'OOMKilled' } },
+              },
+            ],
+          },
+          says: 'container sdewan is not ready (it has ended: OOMKilled)',
+        },
+      ]),
+    ),
+    'a container that starts': {
+      status: {
+        ...unready,
+        containerStatuses: [
+          { name: 'sdewan', ready: false, state: { waiting: { reason: 'ContainerCreating' } } },
+        ],
+      },
+      says: 'container sdewan is not ready (ContainerCreating)',
+      troubled: false,
+    },
     'a failing probe': {
       status: {
         ...unready,
@@ -208,14 +251,16 @@ describe('a pod that is not ready has a reason whose text stays the same while t
         ],
       },
       says: 'container sdewan is not ready',
+      troubled: false,
     },
     'no containers yet': {
       status: { conditions: [], containerStatuses: [], initContainerStatuses: [] },
       says: 'the pod is not ready',
+      troubled: false,
     },
   };
-  it.each(Object.entries(reasons))('%s', (_name, { status, says }) => {
-    expect(targetOf(pod({ status }))).toMatchObject({ ready: false, notReady: says });
+  it.each(Object.entries(reasons))('%s', (_name, { status, says, troubled = true }) => {
+    expect(targetOf(pod({ status }))).toMatchObject({ ready: false, notReady: says, troubled });
   });
 });
 

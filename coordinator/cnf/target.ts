@@ -25,8 +25,10 @@ export type Target = {
   /** A controller, such as a ReplicaSet, has made it. */
   owned: boolean;
   ready: boolean;
-  /** Why not; '' when ready. */
+  /** Why not; '' when ready. The same text for as long as the cause is the same, whatever the kubelet is trying at the moment. */
   notReady: string;
+  /** It does not become ready by itself soon: more than a start. */
+  troubled: boolean;
   terminating: boolean;
   /** Succeeded or Failed: its containers are gone for good. */
   finished: boolean;
@@ -102,7 +104,7 @@ export const targetOf = (object: unknown): Target => {
     purpose: serves ?? pod.metadata.labels?.[PURPOSE_LABEL],
     owned: isOwned(pod),
     ready,
-    notReady: ready ? '' : whyNotReady(pod),
+    ...(ready ? { notReady: '', troubled: false } : whyNotReady(pod)),
     terminating: pod.metadata.deletionTimestamp !== undefined,
     finished: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
     agent: agent ? agentContainerOf(pod) : { state: 'missing' },
@@ -155,19 +157,45 @@ const othersStartOf = ({ status }: Pod): number | undefined => {
   return starts.length > 0 ? Math.max(...starts) : undefined;
 };
 
-const whyNotReady = (pod: Pod): string => {
+const whyNotReady = (pod: Pod): Pick<Target, 'notReady' | 'troubled'> => {
   const scheduled = conditionOf(pod, 'PodScheduled');
   if (scheduled?.status === 'False')
-    return `the pod is not scheduled${scheduled.reason ? ` (${scheduled.reason})` : ''}`;
-  const unready = statusesOf(pod)
-    .map(problemOf)
-    .filter((problem) => problem !== undefined);
-  return unready.length > 0 ? unready.join(', ') : 'the pod is not ready';
+    return {
+      notReady: `the pod is not scheduled${scheduled.reason ? ` (${scheduled.reason})` : ''}`,
+      troubled: true,
+    };
+  const unready = statusesOf(pod).filter(isUnready);
+  if (unready.length === 0) return { notReady: 'the pod is not ready', troubled: false };
+  return {
+    notReady: unready.map(problemOf).join(', '),
+    troubled: unready.some((status) => {
+      const reason = lastingReasonOf(status);
+      return reason !== undefined && !STARTING.has(reason);
+    }),
+  };
 };
 
-const problemOf = (status: ContainerStatus): string | undefined => {
-  // An init container that is done is not ready, and need not be.
-  if (status.ready || status.state?.terminated?.reason === 'Completed') return undefined;
-  const reason = status.state?.waiting?.reason ?? status.state?.terminated?.reason;
-  return `container ${status.name} is not ready${reason ? ` (${reason})` : ''}`;
+// An init container that is done is not ready, and need not be.
+const isUnready = ({ ready, state }: ContainerStatus): boolean =>
+  !ready && state?.terminated?.reason !== 'Completed';
+
+const problemOf = (status: ContainerStatus): string => {
+  const reason = lastingReasonOf(status);
+  return `container ${status.name} is not ready${reason === undefined ? '' : ` (${reason})`}`;
+};
+
+const STARTING: ReadonlySet<string> = new Set(['ContainerCreating', 'PodInitializing']);
+
+/** The kubelet goes from one to the other at each try. */
+const ALTERNATING: ReadonlyMap<string, string> = new Map([
+  ['ErrImagePull', 'ImagePullBackOff'],
+  ['RunContainerError', 'CrashLoopBackOff'],
+]);
+
+/** A container that ends again and again is running, has ended or waits, by turns. */
+const lastingReasonOf = ({ state, lastState }: ContainerStatus): string | undefined => {
+  const ended = state?.terminated ?? lastState?.terminated;
+  if (ended) return `it has ended: ${ended.reason ?? 'Error'}`;
+  const waiting = state?.waiting?.reason;
+  return waiting === undefined ? undefined : (ALTERNATING.get(waiting) ?? waiting);
 };

@@ -64,7 +64,7 @@ it('records no Event for further pods with the same problem, nor when fewer have
   expect(announcements(on(1), on(2))).toEqual([]);
   expect(announcements(on(2), on(3))).toEqual([]);
   expect(announcements(on(3), on(1))).toEqual([]);
-  expect(announcements(on(0), on(3))).toHaveLength(1);
+  expect(new Announcer().announcements('rule-1', on(0), on(3))).toHaveLength(1);
 });
 
 it('records no Event for a pod that comes back, until another generation is on all pods', () => {
@@ -84,4 +84,40 @@ it('records no Event for a pod that comes back, until another generation is on a
     context(),
   );
   expect(announcements(away, next)).toMatchObject([{ reason: 'InSync' }]);
+});
+
+it('records no Event again for a cause that goes and comes back before the rule was in sync', () => {
+  const waits = statusWith({ state: 'Pending', reason: 'Applying', message: 'on its way' });
+  expect(announcements(undefined, failed)).toHaveLength(1);
+  expect(announcements(failed, waits)).toEqual([]);
+  expect(announcements(waits, failed)).toEqual([]);
+  expect(announcements(failed, inSync)).toHaveLength(1);
+  expect(announcements(inSync, failed)).toHaveLength(1);
+});
+
+it('records no Event for what another pod says meanwhile', () => {
+  const pods = [target('a'), target('b')];
+  const wrong = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);
+  const whileOther = (says: Partial<RuleWord>): RuleStatus => {
+    const reports = [wrong, report([word(says)])];
+    const both = pods.map((each, index) => [each, reports[index]] as const);
+    return rollup(rule(), pods, reportsOf(both), context());
+  };
+  const busy = { state: 'Pending', reason: 'WaitingForSecret' } as const;
+  const first = whileOther({});
+  expect(announcements(undefined, first)).toHaveLength(1);
+  expect(announcements(first, whileOther({ ...busy, message: 'one' }))).toEqual([]);
+  expect(announcements(whileOther({ ...busy, message: 'one' }), whileOther(busy))).toEqual([]);
+});
+
+it('announces a status without pods by its condition', () => {
+  const condition = { type: 'Stalled', status: 'True', reason: 'ChildRefused', message: 'no' };
+  const refused = {
+    inSync: false,
+    conditions: [
+      { ...condition, status: 'True' as const, observedGeneration: 1, lastTransitionTime: '' },
+    ],
+  };
+  expect(announcer.announcements('r', undefined, refused)).toMatchObject([{ message: 'no' }]);
+  expect(announcer.announcements('r', refused, refused)).toEqual([]);
 });

@@ -2,40 +2,58 @@
  * Which Events a change of status is worth: what somebody has to fix, and that the problem has ended. A cause is reported once, however many pods
  * come to it one after the other; a pod that goes away and comes back causes no Events of its rules.
  */
+import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/status.ts';
 
-export type Announcement = { type: 'Normal' | 'Warning'; reason: string; message: string };
+export type Announcement = Pick<RecordedEvent, 'type' | 'reason' | 'message' | 'once'>;
 
-/** `applied`: the version that is known to have been on all pods. */
-type Before = { status: RuleStatus | undefined; applied: string | undefined };
-type Check = (now: RuleStatus, before: Before) => Announcement | undefined;
+/** What may be announced: the status of any kind of rule. */
+export type Announced = Pick<RuleStatus, 'appliedVersion' | 'conditions' | 'inSync' | 'outOfSync'>;
+
+/** `applied`: the version that is known to have been on all pods. `told`: causes that were announced since the rule was last in sync. */
+type Before = {
+  status: Announced | undefined;
+  applied: string | undefined;
+  told: ReadonlySet<string>;
+};
+type Check = (now: Announced, before: Before) => Announcement | undefined;
+
+/** Remembered of one rule. */
+const MAX_CAUSES = 20;
 
 export class Announcer {
   /** By the rule's uid: a status that is out of sync does not show it. */
   readonly #applied = new Map<string, string>();
+  readonly #told = new Map<string, Set<string>>();
 
   announcements(
     uid: string,
-    before: RuleStatus | undefined,
-    now: RuleStatus,
+    before: Announced | undefined,
+    now: Announced,
   ): readonly Announcement[] {
     const applied = before?.appliedVersion ?? this.#applied.get(uid);
     if (applied !== undefined) this.#applied.set(uid, applied);
-    return checks
-      .map((check) => check(now, { status: before, applied }))
-      .filter((said) => said !== undefined);
+    const told = this.#told.get(uid) ?? new Set();
+    const said = checks
+      .map((check) => check(now, { status: before, applied, told }))
+      .filter((each) => each !== undefined);
+    const causes = now.inSync ? [] : [...told, ...causesOf(now)];
+    if (causes.length > 0) this.#told.set(uid, new Set(causes.slice(-MAX_CAUSES)));
+    else this.#told.delete(uid);
+    return said;
   }
 
   /** The rule is gone. */
   forget(uid: string): void {
     this.#applied.delete(uid);
+    this.#told.delete(uid);
   }
 }
 
 const stalled: Check = (now, before) => {
   const condition = conditionOf(now, 'Stalled');
   if (!condition) return undefined;
-  const known = new Set(causesOf(before.status));
+  const known = new Set([...before.told, ...causesOf(before.status)]);
   if (causesOf(now).every((cause) => known.has(cause))) return undefined;
   return { type: 'Warning', reason: condition.reason, message: condition.message };
 };
@@ -57,14 +75,14 @@ const withoutPurpose: Check = (now, before) => {
 
 const checks: readonly Check[] = [stalled, inSync, withoutPurpose];
 
-const conditionOf = (status: RuleStatus | undefined, type: ConditionType): Condition | undefined =>
+const conditionOf = (status: Announced | undefined, type: ConditionType): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);
 
 /** What has to be fixed, without the pods that report it. */
-const causesOf = (status: RuleStatus | undefined): string[] => {
+const causesOf = (status: Announced | undefined): string[] => {
   const stalled = conditionOf(status, 'Stalled');
   if (!status || !stalled) return [];
-  return (status.outOfSync ?? [])
+  return (status.outOfSync ?? [stalled])
     .filter(({ reason }) => reason === stalled.reason)
     .map(({ reason, message }) => `${reason}: ${message}`);
 };

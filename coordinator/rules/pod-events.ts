@@ -11,6 +11,13 @@ export const agentMissing = (target: Target): RecordedEvent => ({
   message: `${sentenceOf('AgentMissing')}; re-create it`,
 });
 
+export const podNotReady = (target: Target): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'PodNotReady',
+  message: `${target.notReady}; until the pod is ready, its rules are not in sync`,
+});
+
 export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({
   object: podOf(target),
   type: 'Normal',

@@ -247,6 +247,25 @@ describe('an outdated version', () => {
   });
 });
 
+it('tells half a minute later what a rule waits for, once', async () => {
+  const waits = { state: 'Pending', reason: 'WaitingForSecret', message: 'key' } as const;
+  watchedPods = [target('a')];
+  reports.accept('uid-a', sentReport({ rules: [word({ ...waits, revision: 'r1' })] }), {
+    monotonic: systemClock.monotonic(),
+    wall: Date.now(),
+  });
+  await work(ruleObject({ generation: 2 }));
+  passedMs += 29_000;
+  reconciler.markWaiting();
+  expect(reconciler.queued).toBe(0);
+  passedMs += 1_000;
+  reconciler.markWaiting();
+  await expect.poll(() => events, { timeout: 5_000 }).toEqual(['WaitingForSecret']);
+  reconciler.markWaiting();
+  await work(watched);
+  expect(events).toEqual(['WaitingForSecret']);
+});
+
 describe('before the finalizer is removed', () => {
   it("ICN's finalizers are removed, too, and those of others stay", async () => {
     const finalizers = ['example.com/other', ...ICN_FINALIZERS, AGENTS_FINALIZER];

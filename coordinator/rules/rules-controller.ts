@@ -25,6 +25,8 @@ import type { Target } from '../cnf/target.ts';
 import { Announcer } from './announce.ts';
 import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
+import { isOfRule } from '../verdict/wording.ts';
+import { Waiting } from './waiting.ts';
 import { StatusPace } from './status-pace.ts';
 import type { RuleFacts } from './facts.ts';
 
@@ -64,6 +66,7 @@ export class RulesController {
   readonly #progress = new Progress();
   readonly #pace = new StatusPace();
   readonly #announcer = new Announcer();
+  readonly #waiting = new Waiting();
 
   constructor(deps: RulesControllerDeps) {
     const { clock, facts, leadership, log, metrics, rules } = deps;
@@ -114,6 +117,11 @@ export class RulesController {
       if (rules.get(spokenOf)) this.markRule(spokenOf);
   }
 
+  /** Those of which it is time to tell what they wait for. */
+  markWaiting(): void {
+    this.markRules(this.#waiting.due(this.#deps.clock.monotonic()));
+  }
+
   markAll(): void {
     this.markRules(this.#deps.rules.uids());
   }
@@ -126,6 +134,7 @@ export class RulesController {
         this.#progress.settle(uid);
         this.#pace.forget(uid);
         this.#announcer.forget(uid);
+        this.#waiting.forget(uid);
         return 'done';
       }
       try {
@@ -219,6 +228,7 @@ export class RulesController {
     const waitMs = Math.max(...waits);
     if (waitMs > 0) return waitMs;
     this.#progress.settle(rule.uid);
+    this.#tellWaiting(version, status);
     if (!isNew) return undefined;
     try {
       const written = await replaceStatus({ client, resource, object }, status, {
@@ -235,15 +245,20 @@ export class RulesController {
     return undefined;
   }
 
+  #tellWaiting({ object, rule }: RuleVersion, status: RuleStatus): void {
+    const { event } = this.#waiting.look(rule.uid, status, this.#deps.clock.monotonic());
+    if (event) this.#deps.record({ object, ...event });
+  }
+
   #announce({ object, rule }: RuleVersion, status: RuleStatus): void {
     const { log, record } = this.#deps;
     const { state, pods, message } = status;
-    log.info(
-      { rule: nameOf(rule), state, pods: pods?.summary, reason: message },
-      'status of a rule changed',
-    );
-    for (const said of this.#announcer.announcements(rule.uid, rule.status, status))
-      record({ object, ...said });
+    const said = this.#announcer.announcements(rule.uid, rule.status, status);
+    // The trouble of a pod is told once, of the pod, and not for each of its rules.
+    const isNews = said.length > 0 || hasNewReason(rule.status, status);
+    const fields = { rule: nameOf(rule), state, pods: pods?.summary, reason: message };
+    log[isNews ? 'info' : 'debug'](fields, 'status of a rule changed');
+    for (const each of said) record({ object, ...each });
   }
 
   #tellBlocked({ object, rule }: RuleVersion): void {
@@ -255,6 +270,15 @@ export class RulesController {
     this.#deps.record({ object, type: 'Warning', reason: 'RemovalBlocked', message });
   }
 }
+
+/** Another reason that is the rule's own. */
+const hasNewReason = (before: RuleStatus | undefined, now: RuleStatus): boolean => {
+  const reasonOf = (status: RuleStatus | undefined): string =>
+    status?.conditions?.find(({ type }) => type === 'Ready')?.reason ?? 'InSync';
+  return (
+    isOfRule(reasonOf(now)) && reasonOf(now) !== reasonOf(before) && isOfRule(reasonOf(before))
+  );
+};
 
 const needsFinalizer = ({ deletedAt, hasFinalizer, purpose }: Rule): boolean =>
   deletedAt === undefined && purpose !== undefined && !hasFinalizer;

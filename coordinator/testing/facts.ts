@@ -48,6 +48,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   owned: true,
   ready: true,
   notReady: '',
+  troubled: false,
   terminating: false,
   finished: false,
   agent: { state: 'started', startedAt: startOfRun(0) },

@@ -52,7 +52,7 @@ it.each(Object.entries(cases))('a pod has in force: %s', (_what, { says, ageMs =
 });
 
 it('a pod whose agent never ran has nothing in force, and without a report nobody knows', () => {
-  const of = (agent: ReturnType<typeof target>['agent']): string =>
+  const of = (agent: ReturnType<typeof target>['agent']) =>
     forceOf(rule(), target('a', { agent }), undefined, context()).inForce;
   expect(of({ state: 'missing' })).toBe('NotInForce');
   expect(of({ state: 'never-started', scheduled: true })).toBe('NotInForce');

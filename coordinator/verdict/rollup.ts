@@ -86,7 +86,7 @@ const applying = (
     inSync: false,
     ...applied,
     pods,
-    ...listed(problems),
+    ...listed(ranked),
     conditions: conditionsOf(rule, context.now, [
       { type: 'Ready', status: 'False', reason, message },
       ...(worst.failed ? [{ type: 'Stalled', status: 'True', reason, message } as const] : []),
@@ -144,7 +144,7 @@ const removing = (rule: Rule, decision: Decision, context: RollupContext): RuleS
     ...base(rule, 'Being delete', message),
     inSync: false,
     pods: podCounts(blockers.length, candidates),
-    ...listed(blockers),
+    ...listed(ranked),
     conditions: conditionsOf(rule, context.now, [
       { type: 'Ready', status: 'False', reason: 'Removing', message },
       { type: 'Removed', status: 'False', reason: ranked[0]?.reason ?? 'Removing', message },

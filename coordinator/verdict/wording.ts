@@ -60,3 +60,14 @@ export const truncated = (text: string, max: number): string =>
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export const timestamp = (wallMs: number): string =>
   `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+
+/** Not of a pod with all its rules, and nothing that passes by itself. */
+export const isOfRule = (reason: string): boolean =>
+  !passing.includes(reason) && !ofPods.has(reason);
+
+const ofPods: ReadonlySet<string> = new Set([
+  'AgentMissing',
+  'AgentSilent',
+  'OpenwrtUnreachable',
+  'Paused',
+]);
