@@ -1,6 +1,8 @@
-/** What a command of the CLI gets and gives; it touches the process by nothing else, so that tests can call it. */
+/** What a command of the CLI is, gets and gives; it touches the process by nothing else, so that tests can call it. */
+import type { Argument, Option } from 'commander';
 
-export const EXIT = { done: 0, refused: 1, usage: 2 } as const;
+/** `no`: out of sync, different, refused. `unknown`: it cannot be told, without a cluster or a right. */
+export const EXIT = { done: 0, no: 1, usage: 2, unknown: 3 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export type CommandIo = {
@@ -13,13 +15,30 @@ export type CommandIo = {
   say: (line: string) => void;
 };
 
-export type Command = (
-  args: readonly string[],
-  io: CommandIo,
-  signal: AbortSignal,
-) => Promise<ExitCode>;
+/** `options`: by their long names in camelCase, as commander gives them. */
+export type Given = { args: readonly string[]; options: Readonly<Record<string, unknown>> };
+
+export type Run = (given: Given, io: CommandIo, signal: AbortSignal) => Promise<ExitCode>;
+
+/** One file states all of a command; `commands.ts` lists them. What only its run needs is loaded by its run. */
+export type CommandFile = {
+  name: string;
+  summary: string;
+  /** Behind the summary in its help. */
+  description?: string;
+  args?: readonly Argument[];
+  options?: readonly Option[];
+  /** Arguments, and what they do. */
+  examples: readonly (readonly [string, string])[];
+  run: Run;
+};
 
 /** The command was used wrongly; the message says how. */
 export class UsageError extends Error {
   override name = 'UsageError';
+}
+
+/** Neither yes nor no: no cluster, or no right. */
+export class CannotTellError extends Error {
+  override name = 'CannotTellError';
 }

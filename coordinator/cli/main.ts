@@ -1,40 +1,10 @@
-/**
- * `sdewan`: what operators run by hand. Exit codes: 0 done; 1 refused or failed, and then nothing is on standard output; 2 used
- * wrongly.
- */
+/** `sdewan` and `kubectl sdewan`: what operators run by hand. */
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { EnvError } from '#shared/runtime/env.ts';
-import { messageOf } from '#shared/runtime/errors.ts';
-import { EXIT, UsageError, type Command, type CommandIo, type ExitCode } from './command.ts';
-import { injectUsage, runInject, runUninject } from './inject-command.ts';
-import { own } from '#shared/runtime/own.ts';
-
-const uninstallUsage = `sdewan uninstall --yes     remove rules, CRDs, webhooks, rights and the coordinator from a cluster
-  --force                  also remove rules that CNFs do not confirm in time; they stay on OpenWRT until the pod is re-created
-  --keep-rules             rules, CRDs and what is configured on CNFs stay; only those rules go that are being deleted
-  --timeout SECONDS        for each step; default: 120
-  --kubeconfig FILE        default: KUBECONFIG, or ~/.kube/config; its current context
-`;
-
-const checkUsage = `sdewan check               list roles that grant bucket types in a way that a later release refuses; changes nothing
-  --bucket-types LIST      default: basic,app-intent,k8s-service
-  --kubeconfig FILE        as above
-`;
-
-const USAGE = `usage: sdewan COMMAND
-
-${injectUsage}
-${uninstallUsage}
-${checkUsage}`;
-
-const COMMANDS: Readonly<Record<string, Command>> = {
-  inject: runInject,
-  uninject: runUninject,
-  // What talks to a cluster is only loaded when it has to.
-  check: async (...given) => (await import('./check/command.ts')).runCheck(...given),
-  uninstall: async (...given) => (await import('./uninstall/command.ts')).runUninstall(...given),
-};
+import type { CommandIo } from './command.ts';
+import { commands } from './commands.ts';
+import { runProgram } from './program.ts';
 
 const io: CommandIo = {
   env: process.env,
@@ -43,29 +13,20 @@ const io: CommandIo = {
   say: (line) => process.stderr.write(`${line}\n`),
 };
 
-const main = async (args: readonly string[], signal: AbortSignal): Promise<ExitCode> => {
-  const [name = '', ...rest] = args;
-  if (['help', '--help', '-h'].includes(name) || rest.includes('--help')) {
-    io.out(USAGE);
-    return EXIT.done;
-  }
-  const command = own(COMMANDS, name);
-  if (command) return command(rest, io, signal);
-  io.say(name === '' ? USAGE : `unknown command ${name}\n\n${USAGE}`);
-  return EXIT.usage;
-};
+/** As kubectl calls a plugin. */
+const name = basename(process.argv0).startsWith('kubectl-') ? 'kubectl sdewan' : 'sdewan';
 
-const isUsageError = (error: unknown): boolean =>
-  error instanceof UsageError ||
-  error instanceof EnvError ||
-  (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'));
-
+// The next program of a pipe, such as `head`, has read what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('interrupted')));
 process.once('SIGTERM', () => stop.abort(new Error('terminated')));
-try {
-  process.exitCode = await main(process.argv.slice(2), stop.signal);
-} catch (error) {
-  io.say(`sdewan: ${messageOf(error)}`);
-  process.exitCode = isUsageError(error) ? EXIT.usage : EXIT.refused;
-}
+process.exitCode = await runProgram(process.argv.slice(2), {
+  name,
+  commands,
+  io,
+  signal: stop.signal,
+});

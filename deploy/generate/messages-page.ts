@@ -10,6 +10,8 @@ import { constantsOf, isError, textsOf, type Constants, type Text } from './text
 
 const root = join(import.meta.dirname, '../..');
 
+const CLI = 'coordinator/cli/';
+
 type Message = Text & { file: string; program: string };
 type Holds = (message: Message) => boolean;
 
@@ -56,6 +58,8 @@ const isForPrograms: readonly Holds[] = [
     'includes',
     'indexOf',
   ),
+  // Options, and what examples give.
+  ({ file, text }) => file.startsWith(CLI) && /^--?[a-z]/.test(text),
   isPartOf('FW4', 'MWAN3', 'STOPPED', 'WITH_PORTS'),
   // A field of a log message, not the message.
   ({ log, within: [use = ''] }) => log?.keys.includes(use) === true,
@@ -81,6 +85,14 @@ const reasonOf = ({ reason = '' }: Message): string => reason;
 const programAnd = ({ program }: Message, word: string | undefined): string =>
   word === undefined ? program : `${program}, ${word}`;
 
+/** Each command has a folder; what several share stands beside them. */
+const commandOf = (file: string): string => {
+  const [first = '', ...rest] = file.slice(CLI.length).split('/');
+  if (/^(inject|rights)/.test(first) || first === 'manifest') return 'inject, uninject';
+  return rest.length === 0 || SHARED.has(first) ? 'all' : first;
+};
+const SHARED = new Set(['cluster', 'output']);
+
 /** A message stands in the first one that holds it; the page has them the other way round. */
 const sections: readonly Section[] = [
   {
@@ -95,8 +107,8 @@ const sections: readonly Section[] = [
     title: 'The command `sdewan`',
     about: 'On stderr; what `--help` prints, on stdout.',
     columns: ['command', 'text'],
-    holds: isIn('coordinator/cli/'),
-    first: ({ file }) => (file.includes('uninstall') ? 'uninstall' : 'inject, uninject'),
+    holds: isIn(CLI),
+    first: ({ file }) => commandOf(file),
   },
   {
     title: 'Reports that the coordinator refuses',
@@ -143,7 +155,7 @@ const sections: readonly Section[] = [
 const isForPeople: Holds = (message) => {
   if (message.log !== undefined) return true;
   const words = message.text.replaceAll(/<[^<>]*>/g, '').match(/\p{L}{2,}/gu) ?? [];
-  const needed = isIn('coordinator/cli/')(message) ? 1 : 2;
+  const needed = isIn(CLI)(message) ? 1 : 2;
   return message.text.includes(' ') && words.length >= needed;
 };
 

@@ -19,6 +19,8 @@ export type KubeConfig = {
   server: string;
   /** The namespace of the context or of the pod; undefined when it names none. */
   namespace: string | undefined;
+  /** Its name in the kubeconfig; undefined in a pod. */
+  context?: string | undefined;
   /** Asked for once per connection. @throws when files cannot be read */
   tls: () => Promise<TlsMaterial>;
   /** Asked for once per request. @throws when the credentials cannot be read or made */
@@ -30,6 +32,8 @@ export type KubeConfig = {
 export type ConfigSource = {
   /** Paths as in KUBECONFIG; takes precedence when set. */
   kubeconfig?: string | undefined;
+  /** Of the kubeconfig; default: its current one. */
+  context?: string | undefined;
   /** KUBERNETES_SERVICE_HOST */
   serviceHost?: string | undefined;
   /** KUBERNETES_SERVICE_PORT */
@@ -42,7 +46,7 @@ export const DEFAULT_SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/servi
 
 /** @throws when neither a kubeconfig nor a service account is there, or one cannot be read */
 export const loadKubeConfig = async (source: ConfigSource): Promise<KubeConfig> => {
-  if (source.kubeconfig) return fromKubeconfig(source.kubeconfig);
+  if (source.kubeconfig) return fromKubeconfig(source.kubeconfig, source.context);
   const { serviceHost, servicePort } = source;
   if (!serviceHost || !servicePort)
     throw new Error(
@@ -75,7 +79,7 @@ const fromServiceAccount = async (
 /** client-node reads files and runs credential plugins each time it is asked (it caches a plugin's token until its end). */
 const FILLED_MAX_AGE_MS = 5_000;
 
-const fromKubeconfig = async (paths: string): Promise<KubeConfig> => {
+const fromKubeconfig = async (paths: string, asked?: string): Promise<KubeConfig> => {
   // Only this module of the package, and only when needed: the whole package costs 0.4 s and 130 MB (measured).
   const { KubeConfig: ClientConfig } = await import('@kubernetes/client-node/dist/config.js');
   const config = new ClientConfig();
@@ -87,6 +91,12 @@ const fromKubeconfig = async (paths: string): Promise<KubeConfig> => {
     other.loadFromFile(path);
     config.mergeConfig(other, true);
   }
+  const context = asked ?? config.getCurrentContext();
+  if (asked !== undefined && !config.getContextObject(asked)) {
+    const known = config.getContexts().map(({ name }) => name);
+    throw new Error(`kubeconfig ${first}: no context ${asked}; there is: ${known.join(', ')}`);
+  }
+  config.setCurrentContext(context);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new Error(`kubeconfig ${first}: the current context names no cluster`);
   if (cluster.proxyUrl) throw new Error(`kubeconfig ${first}: proxy-url is not supported`);
@@ -102,7 +112,8 @@ const fromKubeconfig = async (paths: string): Promise<KubeConfig> => {
   };
   return {
     server: cluster.server.replace(/\/$/, ''),
-    namespace: config.getContextObject(config.getCurrentContext())?.namespace,
+    namespace: config.getContextObject(context)?.namespace,
+    context,
     tls: async () => {
       const { ca, cert, key, servername, rejectUnauthorized } = await fill();
       return { ca: pem(ca), cert: pem(cert), key: pem(key), servername, rejectUnauthorized };

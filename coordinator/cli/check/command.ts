@@ -1,30 +1,21 @@
 /** `sdewan check`: what works now and will be refused by a later release. Changes nothing. */
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
 import * as z from 'zod';
-import { createKubeClient } from '#shared/kube/client.ts';
-import { loadKubeConfig } from '#shared/kube/config.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
-import { EXIT, type Command } from '../command.ts';
+import { withCluster } from '../cluster/connect.ts';
+import { EXIT, type CommandFile, type Run } from '../command.ts';
+import { contextOption, kubeconfigOption } from '../options.ts';
 import { lackingRoles } from './roles.ts';
 
-export const runCheck: Command = async (args, { env, out, say }, signal) => {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      kubeconfig: { type: 'string' },
-      'bucket-types': { type: 'string', default: 'basic,app-intent,k8s-service' },
-    },
-  });
-  const config = await loadKubeConfig({
-    kubeconfig: values.kubeconfig ?? env['KUBECONFIG'] ?? join(homedir(), '.kube/config'),
-  });
-  const client = createKubeClient({ config, userAgent: 'sdewan-cli' });
-  try {
-    const { roles, clusterRoles } = rbacResources;
-    const lists = await Promise.all(
+const optionsSchema = z.object({ bucketTypes: z.string() });
+
+const run: Run = async ({ options }, io, signal) => {
+  const { bucketTypes } = optionsSchema.parse(options);
+  const { out, say } = io;
+  const { roles, clusterRoles } = rbacResources;
+  const lists = await withCluster({ options, io }, ({ client }) =>
+    Promise.all(
       [roles, clusterRoles].map(async (resource) => {
         const { items } = await client.list(resource, { signal });
         return z
@@ -32,20 +23,33 @@ export const runCheck: Command = async (args, { env, out, say }, signal) => {
           .parse(items)
           .map((role) => ({ kind: resource.kind, role }));
       }),
+    ),
+  );
+  const types = bucketTypes.split(',').map((type) => type.trim());
+  const lacking = lackingRoles(lists.flat(), {
+    plurals: kinds.map(({ plural }) => plural),
+    types,
+  });
+  for (const { role, rules } of lacking) out(`${role}\n${rules.join('\n')}\n`);
+  if (lacking.length === 0) say('every role that grants bucket types has the rules for it');
+  else
+    say(
+      `${lacking.length} roles grant bucket types by annotation only, and need these rules (docs/admission.md, Buckets)`,
     );
-    const types = values['bucket-types'].split(',').map((type) => type.trim());
-    const lacking = lackingRoles(lists.flat(), {
-      plurals: kinds.map(({ plural }) => plural),
-      types,
-    });
-    for (const { role, rules } of lacking) out(`${role}\n${rules.join('\n')}\n`);
-    if (lacking.length === 0) say('every role that grants bucket types has the rules for it');
-    else
-      say(
-        `${lacking.length} roles grant bucket types by annotation only, and need these rules (docs/admission.md, Buckets)`,
-      );
-    return lacking.length === 0 ? EXIT.done : EXIT.refused;
-  } finally {
-    await client.close();
-  }
+  return lacking.length === 0 ? EXIT.done : EXIT.no;
+};
+
+export const check: CommandFile = {
+  name: 'check',
+  summary: 'list roles that grant bucket types in a way that a later release refuses',
+  description: 'Changes nothing.',
+  options: [
+    new Option('--bucket-types <list>', 'separated by commas').default(
+      'basic,app-intent,k8s-service',
+    ),
+    contextOption(),
+    kubeconfigOption(),
+  ],
+  examples: [['', 'ask before an upgrade which roles must change']],
+  run,
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ManifestError, transformManifest } from './documents.ts';
+import { transformManifest } from './documents.ts';
 
 const added = (value: unknown): unknown => ({
   ...(value as object),
@@ -86,11 +86,12 @@ describe('transformManifest', () => {
   });
 
   it.each([
-    ['a: [', /line 1/],
-    ['a: 1\na: 2\n', /unique/],
-    ['{"a": ', /JSON/],
-  ])('says where %j is no manifest', (text, words) => {
-    expect(() => transformManifest(text, (value) => value)).toThrow(ManifestError);
-    expect(() => transformManifest(text, (value) => value)).toThrow(words);
+    ['a: [', /end with a \]/, { line: 1, column: 5 }],
+    ['a: 1\na: 2\n', /unique/, { line: 2, column: 1 }],
+    ['{"a": ', /end with a }/, { line: 1, column: 7 }],
+  ])('says where %j is no manifest', (text, words, at) => {
+    const read = () => transformManifest(text, (value) => value);
+    expect(read).toThrow(words);
+    expect(read).toThrow(expect.objectContaining({ name: 'ManifestError', at }));
   });
 });

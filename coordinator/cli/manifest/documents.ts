@@ -17,9 +17,21 @@ import {
 } from 'yaml';
 import { edited } from './edit.ts';
 
-/** What is wrong with the text itself; the message says where. */
+/** What is wrong with the text itself, and where. */
 export class ManifestError extends Error {
   override name = 'ManifestError';
+  /** Both from 1; undefined where it is no one place. */
+  readonly at: { line: number; column: number } | undefined;
+
+  constructor(message: string, options: ErrorOptions & { at?: ManifestError['at'] } = {}) {
+    super(message, options);
+    this.at = options.at;
+  }
+}
+
+/** There is nothing in the text. */
+export class NoDocumentsError extends ManifestError {
+  override name = 'NoDocumentsError';
 }
 
 /**
@@ -70,6 +82,12 @@ export const transformManifest = (text: string, transform: Transform): string =>
     .join('');
 };
 
+/** @throws NoDocumentsError when the text has nothing but blanks and comments, ManifestError when it is no manifest */
+export const requireDocuments = (text: string): void => {
+  if (parse(text, MEANING).every((document) => document.toJS() === null))
+    throw new NoDocumentsError('no documents');
+};
+
 /** The text with further documents behind it. JSON becomes the first document of YAML, as which kubectl reads it. */
 export const withDocuments = (text: string, values: readonly unknown[]): string => {
   if (values.length === 0) return text;
@@ -85,6 +103,8 @@ const transformJson = (text: string, transform: Transform): string => {
   try {
     before = JSON.parse(text);
   } catch (cause) {
+    // JSON is YAML, and its reader says where.
+    parse(text, MEANING);
     throw new ManifestError(`not JSON: ${String(cause)}`, { cause });
   }
   const after = transform(before, 0);
@@ -95,8 +115,13 @@ const transformJson = (text: string, transform: Transform): string => {
 const parse = (text: string, options: YamlOptions): Document.Parsed[] => {
   const documents = [...parseAllDocuments(text, options)];
   const [error] = documents.flatMap(({ errors }) => errors);
-  // Its further lines repeat the text around.
-  if (error) throw new ManifestError(`not YAML: ${error.message.split('\n', 1)[0] ?? ''}`);
+  if (error) {
+    // Its further lines repeat the text around.
+    const [first = ''] = error.message.split('\n', 1);
+    const message = `not YAML: ${first.replace(/ at line \d+, column \d+:?$/, '')}`;
+    const [start] = error.linePos ?? [];
+    throw new ManifestError(message, start && { at: { line: start.line, column: start.col } });
+  }
   return documents;
 };
 

@@ -1,0 +1,95 @@
+/** The cluster that a command is for: as kubectl finds it, by flag, KUBECONFIG, ~/.kube/config, or from within a pod. */
+import { access } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import { CannotTellError, type CommandIo, type Given } from '../command.ts';
+
+export type Cluster = {
+  client: KubeClient;
+  server: string;
+  /** That of the context; `default` when it names none. */
+  namespace: string;
+};
+
+/** Somebody waits for the answer. Of a connection, and of each request. */
+const TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 4_000;
+
+const optionsSchema = z.object({
+  kubeconfig: z.string().optional(),
+  context: z.string().optional(),
+});
+
+export type ConnectDeps = { options: Given['options']; io: CommandIo; timeoutMs?: number };
+
+/** @throws CannotTellError when there is no cluster, it does not answer, or it does not allow what is asked; and what `work` throws */
+export const withCluster = async <T>(
+  { options, io, timeoutMs = TIMEOUT_MS }: ConnectDeps,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> => {
+  const { kubeconfig, context } = optionsSchema.parse(options);
+  const config = await configOf(io.env, { kubeconfig, context });
+  const client = createKubeClient({
+    config,
+    userAgent: 'sdewan-cli',
+    timeoutMs,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  try {
+    const { server, namespace = 'default' } = config;
+    return await work({ client, server, namespace });
+  } catch (error) {
+    throw told(error, config);
+  } finally {
+    await client.close();
+  }
+};
+
+const configOf = async (
+  env: CommandIo['env'],
+  { kubeconfig, context }: z.infer<typeof optionsSchema>,
+): Promise<KubeConfig> => {
+  const home = join(homedir(), '.kube/config');
+  const given = kubeconfig ?? (env['KUBECONFIG'] || undefined) ?? (await existing(home));
+  const { KUBERNETES_SERVICE_HOST: serviceHost, KUBERNETES_SERVICE_PORT: servicePort } = env;
+  if (given === undefined && !serviceHost)
+    throw new CannotTellError(
+      `no cluster: there is no ${home}, and neither --kubeconfig nor KUBECONFIG names another file`,
+    );
+  try {
+    return await loadKubeConfig({ kubeconfig: given, context, serviceHost, servicePort });
+  } catch (error) {
+    throw new CannotTellError(`no cluster: ${messageOf(error)}`, { cause: error });
+  }
+};
+
+const existing = async (file: string): Promise<string | undefined> => {
+  try {
+    await access(file);
+    return file;
+  } catch {
+    return undefined;
+  }
+};
+
+/** For the person who asked; what is no error of the API server stays as it is. */
+const told = (error: unknown, { server, context }: KubeConfig): unknown => {
+  if (!(error instanceof KubeError)) return error;
+  const where = context === undefined ? server : `${server} (context ${context})`;
+  const words = WORDS[error.status];
+  return words === undefined
+    ? error
+    : new CannotTellError(`${where} ${words}: ${messageOf(error)}`, { cause: error });
+};
+
+/** By HTTP status; 0: no answer came. */
+const WORDS: Readonly<Record<number, string>> = {
+  0: 'does not answer',
+  401: 'refuses the credentials',
+  403: 'does not allow it',
+};

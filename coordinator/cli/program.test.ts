@@ -1,0 +1,120 @@
+import { createServer } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { EXIT } from './command.ts';
+import { commands } from './commands.ts';
+import { runCli } from './testing.ts';
+
+describe('a command line', () => {
+  it.each([['foo'], ['foo', '--help'], ['help', 'foo'], ['foo', '-h', '-n', 'x']])(
+    'with an unknown command is wrong: %j %j',
+    async (...args) => {
+      const { code, out, said } = await runCli(args);
+      expect([code, out]).toEqual([EXIT.usage, '']);
+      expect(said.join('\n')).toContain("sdewan: unknown command 'foo'");
+    },
+  );
+
+  it('with a misspelt command gets the nearest one', async () => {
+    const { code, said } = await runCli(['unistall', '--help']);
+    expect([code, said.join('\n')]).toEqual([EXIT.usage, expect.stringContaining('uninstall')]);
+  });
+
+  it('without a command gets the help, and is wrong', async () => {
+    const { code, out, said } = await runCli([]);
+    expect([code, out]).toEqual([EXIT.usage, '']);
+    expect(said.join('\n')).toContain('Usage: sdewan');
+  });
+
+  it('names the program as people call it', async () => {
+    const { code, out } = await runCli(['inject', '--help'], { name: 'kubectl sdewan' });
+    expect(code).toBe(EXIT.done);
+    expect(out).toContain('Usage: kubectl sdewan inject');
+    expect(out).toContain('  kubectl sdewan inject -f cnf.yaml | kubectl apply -f -');
+  });
+
+  it.each(commands.map(({ name }) => name))('gets help with an example for %s', async (name) => {
+    const { code, out, said } = await runCli([name, '--help']);
+    expect([code, said]).toEqual([EXIT.done, []]);
+    expect(out).toMatch(new RegExp(`Examples:\n {2}# .+\n {2}sdewan ${name}`));
+    expect((await runCli(['help', name])).out).toBe(out);
+  });
+
+  it('is told its version', async () => {
+    expect((await runCli(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+});
+
+describe.each(['inject', 'uninject'])('what %s gets', (command) => {
+  it.each(['', '\n', '---\n', '# nothing\n'])('without documents is said: %j', async (text) => {
+    const { code, out, said } = await runCli([command, '-f', '-'], { files: { '-': text } });
+    expect([code, out, said]).toEqual([EXIT.usage, '', ['standard input: no documents']]);
+  });
+
+  it.each([
+    ['a.yaml', 'kind: Pod\nmetadata: {name: a\nspec: 1\n', /^a\.yaml:3:1: not YAML: \S/],
+    [
+      'a.json',
+      '{"kind": "Pod",\n  "metadata": }',
+      /^a\.json:2:15: not YAML: \S|^a\.json: not JSON/,
+    ],
+  ])('broken has file, line and column: %s', async (name, text, where) => {
+    const { code, out, said } = await runCli([command, '-f', name], { files: { [name]: text } });
+    expect([code, out, said]).toEqual([EXIT.no, '', [expect.stringMatching(where)]]);
+  });
+});
+
+describe('a cluster', () => {
+  let folder: string;
+  const silent = createServer();
+  const kubeconfig = async (server: string): Promise<string> => {
+    const file = join(folder, 'config');
+    const context = { cluster: 'c', user: 'u' };
+    const text = {
+      clusters: [{ name: 'c', cluster: { server } }],
+      users: [{ name: 'u', user: { token: 'secret-token' } }],
+      contexts: [{ name: 'edge', context }],
+      'current-context': 'edge',
+    };
+    await writeFile(file, stringify(text));
+    return file;
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sdewan-cli-'));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    silent.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('that is not there is named with its context', async () => {
+    const file = await kubeconfig('https://127.0.0.1:1');
+    const { code, out, said } = await runCli(['check', '--kubeconfig', file]);
+    expect([code, out]).toEqual([EXIT.unknown, '']);
+    expect(said[0]).toContain('https://127.0.0.1:1 (context edge) does not answer');
+  });
+
+  it('that accepts and does not answer is given up after five seconds', async () => {
+    const address = silent.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const file = await kubeconfig(`http://127.0.0.1:${port}`);
+    const began = performance.now();
+    const { code, said } = await runCli(['check', '--kubeconfig', file]);
+    expect([code, said[0]]).toEqual([EXIT.unknown, expect.stringContaining('does not answer')]);
+    expect(performance.now() - began).toBeLessThan(6_500);
+  });
+
+  it.each([
+    [['--context', 'hub'], 'no context hub; there is: edge'],
+    [['--kubeconfig', '/nonexistent'], '/nonexistent'],
+  ])('that cannot be found is said: %j', async (args, words) => {
+    const env = { KUBECONFIG: await kubeconfig('https://127.0.0.1:1') };
+    const { code, said } = await runCli(['check', ...args], { env });
+    expect([code, said]).toEqual([EXIT.unknown, [expect.stringContaining(words)]]);
+  });
+});

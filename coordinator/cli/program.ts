@@ -1,0 +1,102 @@
+/** Builds commander's program from the list of commands, and runs one command line with it. */
+import { Command, CommanderError } from 'commander';
+import { EnvError } from '#shared/runtime/env.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import {
+  CannotTellError,
+  EXIT,
+  UsageError,
+  type CommandFile,
+  type CommandIo,
+  type ExitCode,
+} from './command.ts';
+import { VERSION } from './version.ts';
+
+export type ProgramDeps = {
+  /** As people call it: `sdewan` or `kubectl sdewan`. */
+  name: string;
+  commands: readonly CommandFile[];
+  io: CommandIo;
+  signal: AbortSignal;
+};
+
+/** Prints what went wrong; never throws. */
+export const runProgram = async (args: readonly string[], deps: ProgramDeps): Promise<ExitCode> => {
+  let code: ExitCode = EXIT.done;
+  const program = programOf(deps, (given) => {
+    code = given;
+  });
+  try {
+    if (args.length === 0) program.help({ error: true });
+    await program.parseAsync(understood(args, deps.commands), { from: 'user' });
+    return code;
+  } catch (error) {
+    // Commander has said what is wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    deps.io.say(`sdewan: ${messageOf(error)}`);
+    return codeOf(error);
+  }
+};
+
+/** For completion, too. */
+export const programOf = (
+  { name, commands, io, signal }: ProgramDeps,
+  done: (code: ExitCode) => void,
+): Command => {
+  const program = new Command(name)
+    .description('Looks at SD-EWAN rules and CNFs, and prepares manifests for them.')
+    .version(VERSION)
+    .exitOverride()
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: (text) => io.say(text.trimEnd()),
+      outputError: (text, write) => write(text.replace(/^error: /, 'sdewan: ')),
+    })
+    .showHelpAfterError(`Help: ${name} --help`)
+    .addHelpText('after', EXIT_CODES);
+  for (const file of commands) {
+    // Made by its parent, so that it inherits how the parent prints and ends.
+    const command = program
+      .command(file.name)
+      .summary(file.summary)
+      .description([file.summary, file.description].filter(Boolean).join('\n'))
+      .showHelpAfterError(`Help: ${name} ${file.name} --help`)
+      .addHelpText('after', examplesOf(name, file));
+    for (const argument of file.args ?? []) command.addArgument(argument);
+    for (const option of file.options ?? []) command.addOption(option);
+    command.action(async () => {
+      const { args } = command;
+      done(await file.run({ args, options: command.opts() }, io, signal));
+    });
+  }
+  return program;
+};
+
+const EXIT_CODES = `
+Exit codes: 0 done or yes; 1 no: out of sync, different, refused; 2 used wrongly; 3 cannot tell: no cluster, or no right.`;
+
+const examplesOf = (name: string, { name: command, examples }: CommandFile): string =>
+  [
+    '\nExamples:',
+    ...examples.flatMap(([args, does]) => [
+      `  # ${does}`,
+      `  ${[name, command, args].filter(Boolean).join(' ')}`,
+    ]),
+  ].join('\n');
+
+const HELP = new Set(['-h', '--help']);
+
+/** Help of a command that is not there is an error, for which commander must not see that help is asked for. */
+const understood = (args: readonly string[], commands: readonly CommandFile[]): string[] => {
+  const [first = '', second, ...rest] = args;
+  if (first === 'help' && second !== undefined)
+    return understood([second, '--help', ...rest], commands);
+  const isKnown =
+    first.startsWith('-') || first === 'help' || commands.some(({ name }) => name === first);
+  return isKnown ? [...args] : args.filter((arg) => !HELP.has(arg));
+};
+
+const codeOf = (error: unknown): ExitCode => {
+  if (error instanceof UsageError || error instanceof EnvError) return EXIT.usage;
+  return error instanceof CannotTellError ? EXIT.unknown : EXIT.no;
+};

@@ -1,0 +1,70 @@
+/** What `sdewan uninstall` says around uninstalling. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { podResource } from '../../cnf/workload.ts';
+import { withCluster, type Cluster } from '../cluster/connect.ts';
+import { EXIT, UsageError, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import { uninstall } from './uninstall.ts';
+
+const optionsSchema = z.object({
+  yes: z.boolean().default(false),
+  force: z.boolean().default(false),
+  keepRules: z.boolean().default(false),
+  timeout: z.coerce.number({ error: '--timeout must be a number of seconds' }).min(0),
+});
+
+export const runUninstall: Run = async ({ options }, io, signal) => {
+  const { data, error } = optionsSchema.safeParse(options);
+  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  return withCluster({ options, io, timeoutMs: REQUEST_TIMEOUT_MS }, (cluster) =>
+    uninstallFrom(cluster, data, { say: io.say, signal }),
+  );
+};
+
+/** Deletions of whole collections take the API server longer than a look. */
+const REQUEST_TIMEOUT_MS = 15_000;
+
+const uninstallFrom = async (
+  { client, server }: Cluster,
+  { yes, force, keepRules, timeout }: z.infer<typeof optionsSchema>,
+  { say, signal }: Pick<CommandIo, 'say'> & { signal: AbortSignal },
+): Promise<ExitCode> => {
+  if (!yes) {
+    say(
+      keepRules
+        ? 'This removes the webhooks, policies, rights and the coordinator. Rules, CRDs and what is configured on CNFs stay, in'
+        : 'This deletes every SD-EWAN rule, its configuration on every CNF, the CRDs, the coordinator and its namespace from',
+    );
+    say(`${server}. Add --yes to confirm.`);
+    return EXIT.usage;
+  }
+  say(`uninstalling from ${server}`);
+  const deps = { client, clock: systemClock, say, signal };
+  const isDone = await uninstall({ ...deps, force, keepRules, timeoutMs: timeout * 1_000 });
+  if (!isDone) return EXIT.no;
+  for (const line of await leftOver(client, signal)) say(line);
+  return EXIT.done;
+};
+
+const podSchema = z.looseObject({
+  spec: z.looseObject({ initContainers: z.array(z.looseObject({ name: z.string() })).optional() }),
+});
+
+/** What only the owners of CNFs can do. */
+const leftOver = async (client: KubeClient, signal: AbortSignal): Promise<string[]> => {
+  const { items } = await client.list(podResource, { labelSelector: PURPOSE_LABEL, signal });
+  const injected = items.filter((pod) =>
+    podSchema.parse(pod).spec.initContainers?.some(({ name }) => name === AGENT_CONTAINER),
+  );
+  const places = [...new Set(injected.map(({ metadata }) => metadata.namespace))].sort();
+  return places.length === 0
+    ? ['done']
+    : [
+        `done; ${injected.length} pods still have the agent, which has nothing to do. To remove it:`,
+        ...places.map(
+          (name) => `  kubectl rollout restart -n ${name} deployment -l ${PURPOSE_LABEL}`,
+        ),
+      ];
+};
