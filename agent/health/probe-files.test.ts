@@ -7,11 +7,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { ALIVE_INTERVAL_MS } from '#shared/inject/state-directory.ts';
+import { ALIVE_INTERVAL_MS, readinessProbe } from '#shared/inject/state-directory.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { createProbeFiles, type ProbeFiles } from './probe-files.ts';
@@ -178,5 +179,30 @@ describe('the file of the readiness probe', () => {
     await files.setMissing(A_PART);
     await files.setMissing(NOTHING);
     expect(isThere('ready')).toBe(false);
+  });
+
+  it('stands beside one that says what is missing, since when, which a failed probe prints', async () => {
+    const { files } = await run();
+    const [, , script = ''] = readinessProbe.exec.command;
+    const probe = () =>
+      spawnSync('sh', ['-c', script], {
+        env: { ...process.env, SDEWAN_STATE_DIR: directory },
+        encoding: 'utf8',
+      });
+    expect(probe()).toMatchObject({ status: 1, stdout: 'the agent is starting\n' });
+    const begun = new Date(clock.now()).toISOString().slice(11, 19);
+    await files.setMissing(A_PART);
+    clock.advance(90_000);
+    await files.setMissing(A_PART);
+    const words = `OpenWRT does not answer since ${begun} UTC: connection refused\n`;
+    expect(probe()).toMatchObject({ status: 1, stdout: words });
+    await files.setMissing(new Map([...A_PART, ['first pass', 'no session']]));
+    expect(probe().stdout.split('\n')).toEqual([
+      words.trim(),
+      expect.stringMatching(/^the first pass is not complete since .* UTC: no session$/),
+      '',
+    ]);
+    await files.setMissing(NOTHING);
+    expect(probe()).toMatchObject({ status: 0, stdout: '' });
   });
 });

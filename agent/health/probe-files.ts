@@ -1,11 +1,16 @@
 /**
- * The files that the kubelet's exec probes look at: one is touched while the event loop runs, the other exists while the
- * agent is ready. Both are gone from an earlier run before this one says anything. A folder that cannot be written ends nothing: the agent
+ * The files that the kubelet's exec probes look at: one is touched while the event loop runs, another exists while the
+ * agent is ready, and the third says meanwhile what is missing. All are gone from an earlier run before this one says anything. A folder that cannot be written ends nothing: the agent
  * goes on to say so, until the kubelet ends it, and then says it as its last words, which the kubelet shows in the pod's status.
  */
-import { open, rm, utimes } from 'node:fs/promises';
+import { open, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ALIVE_FILE, ALIVE_INTERVAL_MS, READY_FILE } from '#shared/inject/state-directory.ts';
+import {
+  ALIVE_FILE,
+  ALIVE_INTERVAL_MS,
+  MISSING_FILE,
+  READY_FILE,
+} from '#shared/inject/state-directory.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { StateFileError } from '../io/state-file.ts';
@@ -23,6 +28,7 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
   const { directory, clock, log } = deps;
   const alive = join(directory, ALIVE_FILE);
   const ready = join(directory, READY_FILE);
+  const lacking = join(directory, MISSING_FILE);
   let failing: StateFileError | undefined;
   const orSay = async (path: string, work: (path: string) => Promise<void>): Promise<void> => {
     try {
@@ -41,7 +47,11 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
     for (const path of [ready, alive]) await orSay(path, remove);
   };
   await removeBoth();
+  await writeFile(lacking, 'the agent is starting\n').catch(ignored);
   let isReady = false;
+  let said = '';
+  /** By part: since when it is missing, wall-clock milliseconds. */
+  let since: ReadonlyMap<string, number> = new Map();
   let ended = false;
   let writing = Promise.resolve();
   return {
@@ -62,8 +72,15 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
       if (failing !== undefined) throw failing;
     },
     setMissing: (missing) => {
+      if (ended) return writing;
       const now = missing.size === 0;
-      if (now === isReady || ended) return writing;
+      since = new Map([...missing.keys()].map((part) => [part, since.get(part) ?? clock.now()]));
+      const text = linesOf(missing, since);
+      if (text !== said) {
+        said = text;
+        writing = writing.then(() => writeFile(lacking, text).catch(ignored));
+      }
+      if (now === isReady) return writing;
       isReady = now;
       log.info({ ready: now, missing: Object.fromEntries(missing) }, 'readiness changed');
       writing = writing.then(() => orSay(ready, now ? touch : remove));
@@ -71,6 +88,26 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
     },
   };
 };
+
+/** Only words are lost; the two files that decide say what is wrong with the folder. */
+const ignored = (): void => undefined;
+
+const PARTS: ReadonlyMap<string, string> = new Map([
+  ['openwrt', 'OpenWRT does not answer'],
+  ['rules', 'rules are not known'],
+  ['first pass', 'the first pass is not complete'],
+]);
+
+const linesOf = (
+  missing: ReadonlyMap<string, string>,
+  since: ReadonlyMap<string, number>,
+): string =>
+  [...missing]
+    .map(([part, reason]) => {
+      const time = new Date(since.get(part) ?? 0).toISOString().slice(11, 19);
+      return `${PARTS.get(part) ?? part} since ${time} UTC: ${reason}\n`;
+    })
+    .join('');
 
 const remove = (path: string): Promise<void> => rm(path, { force: true });
 

@@ -15,6 +15,8 @@ export const ALIVE_FILE = 'alive';
 export const ALIVE_INTERVAL_MS = 10_000;
 /** Exists while the agent is ready: OpenWRT reachable and the first full pass done. */
 export const READY_FILE = 'ready';
+/** What is missing while the agent is not ready, a line for each; the kubelet shows it in its Event. */
+export const MISSING_FILE = 'missing';
 /** What the agent owns on OpenWRT where names cannot be marked. */
 export const LEDGER_FILE = 'ledger.json';
 
@@ -51,7 +53,9 @@ export const livenessProbe = {
  * tolerates short silences itself, is ready. The coordinator receives at once that OpenWRT does not answer; rolling updates and Services wait.
  */
 export const readinessProbe = {
-  ...shell(`test -e ${inStateDirectory(READY_FILE)}`),
+  ...shell(
+    `test -e ${inStateDirectory(READY_FILE)} || (cat ${inStateDirectory(MISSING_FILE)}; false)`,
+  ),
   periodSeconds: 2,
   timeoutSeconds: 5,
   failureThreshold: 3,
