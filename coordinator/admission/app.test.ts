@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { createAdmissionApp, type Webhook } from './app.ts';
+import { allowed, type ReviewVerdict } from './review.ts';
 import { requestOf, zone } from './testing/changes.ts';
 
 const TOKEN = 'f'.repeat(32);
@@ -16,7 +17,7 @@ const setUp = (webhook: Webhook) => {
     onResult: (name, result) => results.push(`${name} ${result}`),
     log: silentLogger,
   });
-  const post = (body: string, path = `/admission/rules/${TOKEN}`) =>
+  const post = async (body: string, path = `/admission/rules/${TOKEN}`) =>
     app.request(path, {
       method: 'POST',
       body,
@@ -147,6 +148,43 @@ describe('the webhooks over HTTP', () => {
     }
     expect((await other).status).toBe(200);
     expect((await Promise.all(many)).map(({ status }) => status)).toEqual(many.map(() => 200));
+  });
+
+  const reviewOf = (more: object, bytes = 0): string =>
+    JSON.stringify({
+      ...JSON.parse(review()),
+      request: { ...requestOf(undefined, zone('lan1')), ...more },
+      more: 'x'.repeat(bytes),
+    });
+
+  it('answer small reviews while large ones wait', async () => {
+    const held = Promise.withResolvers<ReviewVerdict>();
+    const { post } = setUp(({ namespace }) => (namespace === 'busy' ? held.promise : allowed));
+    // Four are in hand, and the rest waits.
+    const large = Array.from({ length: 6 }, () => post(reviewOf({ namespace: 'busy' }, 2_000_000)));
+    expect((await post(review())).status).toBe(200);
+    held.resolve(allowed);
+    expect((await Promise.all(large)).map(({ status }) => status)).toEqual(large.map(() => 200));
+  });
+
+  it('let others do their work between two large reviews', async () => {
+    let turns = 0;
+    let turning = true;
+    const turn = (): void => {
+      turns += 1;
+      if (turning) setTimeout(turn, 0);
+    };
+    const seenAt: number[] = [];
+    const { post } = setUp(() => {
+      seenAt.push(turns);
+      const until = performance.now() + 5;
+      while (performance.now() < until);
+      return { allowed: true, warnings: [] };
+    });
+    turn();
+    await Promise.all(Array.from({ length: 10 }, () => post(reviewOf({}, 400_000))));
+    turning = false;
+    expect(new Set(seenAt).size).toBe(10);
   });
 
   it('answer to any JSON', async () => {

@@ -35,8 +35,11 @@ export type AdmissionAppDeps = {
 
 /** The old and the new object, of up to 1.5 MiB each (etcd's limit), with room for the envelope. */
 export const MAX_REVIEW_BYTES = 4 * 1_048_576;
-/** Of bodies in memory; parsed they take about ten times as much. */
+/** Of large bodies in memory; parsed they take about ten times as much. */
 const MAX_BYTES_AT_ONCE = 8 * 1_048_576;
+/** A pod has 20 KiB at most as a rule, and most rules have less: none of them waits for another tenant's of half a megabyte. */
+const MAX_SMALL_BYTES = 65_536;
+const MAX_SMALL_BYTES_AT_ONCE = 1_048_576;
 /** Some of them ask the API server. */
 const MAX_AT_ONCE = 16;
 const MAX_WAITING = 1_000;
@@ -48,17 +51,19 @@ const TIMEOUT_MS = 4_000;
 export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
   const app = new Hono();
   const tooLarge = (context: Context): Response => context.text('the review is too large\n', 413);
-  const gate = createGate({
-    most: MAX_BYTES_AT_ONCE,
-    waiting: MAX_WAITING,
-    timeoutMs: MAX_WAIT_MS,
-  });
-  const work = createGate({ most: MAX_AT_ONCE, waiting: MAX_WAITING, timeoutMs: MAX_WAIT_MS });
+  const gateFor = (most: number): Gate =>
+    createGate({ most, waiting: MAX_WAITING, timeoutMs: MAX_WAIT_MS });
+  const large = gateFor(MAX_BYTES_AT_ONCE);
+  const small = gateFor(MAX_SMALL_BYTES_AT_ONCE);
+  const parsing = gateFor(1);
+  const work = gateFor(MAX_AT_ONCE);
   const strangersOut: MiddlewareHandler = async (context, next) =>
     deps.isGoodToken(context.req.param('token') ?? '') ? next() : context.notFound();
+  const lengthOf = (context: Context): number =>
+    Math.min(Number(context.req.header('content-length') ?? MAX_REVIEW_BYTES), MAX_REVIEW_BYTES);
   const oneAfterTheOther: MiddlewareHandler = async (context, next) => {
-    const length = Number(context.req.header('content-length') ?? MAX_REVIEW_BYTES);
-    const leave = await gate.enter(Math.min(length, MAX_REVIEW_BYTES));
+    const length = lengthOf(context);
+    const leave = await (length > MAX_SMALL_BYTES ? large : small).enter(length);
     if (leave === undefined) return context.text('too many reviews at once\n', 503);
     try {
       return await next();
@@ -74,12 +79,22 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       return limitStream(context, next);
     return Number(length) > MAX_REVIEW_BYTES ? tooLarge(context) : next();
   };
+  /** Milliseconds of work each, so that whatever else has come is done between two of them. */
+  const largeOnesWithPauses: MiddlewareHandler = async (context, next) => {
+    if (lengthOf(context) <= MAX_SMALL_BYTES) return next();
+    await context.req.text();
+    const leave = await parsing.enter(1);
+    if (leave === undefined) return context.text('too many large reviews at once\n', 503);
+    setImmediate(leave);
+    return next();
+  };
   for (const [name, webhook] of Object.entries(deps.webhooks))
     app.post(
       `${ADMISSION_PATH}${name}/:token`,
       strangersOut,
       oneAfterTheOther,
       limited,
+      largeOnesWithPauses,
       (context) => answer(context, { ...deps, work, name, webhook }),
     );
   app.notFound((context) => {

@@ -10,10 +10,27 @@ export type KeptRule = RuleObject & {
   revision: string;
   /** `tiesOf` it. */
   ties: readonly string[];
+  /** `shapeOf` it. */
+  shape: string | undefined;
 };
 
 export const isKept = (object: RuleObject): object is KeptRule =>
   'revision' in object && 'ties' in object;
+
+const READ: ReadonlySet<string> = new Set([ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION]);
+
+const MAX_SHAPE_LENGTH = 256;
+
+/**
+ * What of a rule its revision and its ties are made of, in short: two versions of a rule with the same shape have the same of both. Undefined
+ * when that cannot be told. A generation has one spec; annotations and labels do not move it.
+ */
+export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
+  const { annotations, generation, labels } = metadata;
+  const beside = [labels?.[PURPOSE_LABEL], ...[...READ].map((name) => annotations?.[name])];
+  const shape = JSON.stringify([generation, ...beside.map((text) => text ?? null)]);
+  return generation === undefined || shape.length > MAX_SHAPE_LENGTH ? undefined : shape;
+};
 
 /** Which rule it is, and what has become of it. */
 export const identified = ({ apiVersion, kind, metadata, status }: RuleObject): RuleObject => {
@@ -26,8 +43,6 @@ export const identified = ({ apiVersion, kind, metadata, status }: RuleObject): 
     ...(status !== undefined && { status }),
   };
 };
-
-const READ: ReadonlySet<string> = new Set([ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION]);
 
 /** All but annotations that nobody reads. */
 export const whole = ({ apiVersion, kind, metadata, spec, status }: RuleObject): RuleObject => {

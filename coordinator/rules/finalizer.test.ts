@@ -22,7 +22,10 @@ const asked = async (write: typeof addOurFinalizer, version: RuleVersion): Promi
   const { signal } = new AbortController();
   await write(client as unknown as KubeClient, version, signal);
   return calls.map(([type, object, options]) => {
-    expect([type, object]).toEqual([resource, { namespace: 'default', name: 'lan1' }]);
+    expect([type, object]).toMatchObject([
+      { plural: resource.plural },
+      { namespace: 'default', name: 'lan1' },
+    ]);
     const { metadata } = version.object;
     const judged = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
     expect(options).toMatchObject({ signal, patch: { type: 'merge', body: { metadata: judged } } });

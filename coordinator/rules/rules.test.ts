@@ -117,3 +117,25 @@ it('what stays of a rule that nobody reads does not grow with it, and its revisi
   expect(JSON.stringify(rules.learn(answer)?.rule)).not.toContain(large);
   expect(rules.get('rule-1')?.object.spec).toBeUndefined();
 });
+
+it('a version that differs in its status only is not computed anew, whatever it may have come to in size', async () => {
+  let computed = 0;
+  const { rules, after } = await watching(undefined, {
+    revisionOf: ({ spec, metadata }) => {
+      computed += 1;
+      return JSON.stringify([spec, metadata.annotations]);
+    },
+  });
+  const annotated = (order: string): Partial<ObjectMeta> => ({
+    annotations: { 'sdewan.akraino.org/order': order },
+  });
+  const revision = (): string | undefined => rules.get('rule-1')?.rule.revision;
+  const first = revision();
+  await after('MODIFIED', { ...versionOf('2', 'lan1'), status: { state: 'In Sync' } });
+  expect([revision(), computed]).toEqual([first, 1]);
+  await after('MODIFIED', versionOf('3', 'lan1', annotated('7')));
+  expect([revision(), computed]).toEqual(['[{"src":"lan1"},{"sdewan.akraino.org/order":"7"}]', 2]);
+  await after('MODIFIED', versionOf('4', 'lan1', annotated('x'.repeat(10_000))));
+  await after('MODIFIED', versionOf('5', 'lan1', annotated('y'.repeat(10_000))));
+  expect([revision()?.slice(-4, -3), computed]).toEqual(['y', 4]);
+});

@@ -13,7 +13,7 @@ import type { WatchState } from '#shared/kube/watch-state.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
-import { identified, isKept, whole, type KeptRule } from '../memory/kept-rule.ts';
+import { identified, isKept, shapeOf, whole, type KeptRule } from '../memory/kept-rule.ts';
 
 export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs' | 'status'>;
 
@@ -134,10 +134,14 @@ export class Rules {
   #kept(object: RuleObject): KeptRule {
     const { isRead = () => true, revisionOf, tiesOf } = this.#options;
     const known = this.#entries.get(object.metadata.uid)?.watched.object;
-    const ties =
-      known && isKept(known) && sameTies(known, object) ? known.ties : (tiesOf?.(object) ?? []);
+    const shape = shapeOf(object);
+    // Most versions of a rule differ in their status only, and a spec can have half a megabyte.
+    const { revision, ties } =
+      shape !== undefined && known && isKept(known) && known.shape === shape
+        ? known
+        : { revision: revisionOf(object), ties: tiesOf?.(object) ?? [] };
     const part = isRead(object.kind) ? whole(object) : identified(object);
-    return { ...part, revision: revisionOf(object), ties };
+    return { ...part, revision, ties, shape };
   }
 }
 

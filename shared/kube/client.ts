@@ -23,6 +23,8 @@ export type WriteOptions = CallOptions & {
   subresource?: string | undefined;
   /** The server checks and answers, and writes nothing. */
   dryRun?: boolean | undefined;
+  /** What the server answers with; `metadata`: a PartialObjectMetadata, however large the object is. Default: the object. */
+  answer?: 'metadata' | undefined;
 };
 export type Selection = {
   namespace?: string | undefined;
@@ -121,6 +123,7 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
 } as const;
+const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 export const createKubeClient = (options: KubeClientOptions): KubeClient => {
   const { config, timeoutMs = DEFAULT_TIMEOUT_MS, userAgent = 'sdewan' } = options;
@@ -171,7 +174,8 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     replace: (r, body, call) => {
       const path = objectPath(r, body.metadata, call?.subresource) + writeQuery(call);
       const attempted = say('replace', r, body.metadata);
-      return json(call, r.schema, { attempted, method: 'PUT', path, body });
+      const accept = acceptOf(call);
+      return json(call, r.schema, { attempted, method: 'PUT', path, body, accept });
     },
     patch: (r, key, { patch, ...call }) =>
       json(call, r.schema, {
@@ -182,6 +186,7 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
           writeQuery(call, patch.type === 'apply' ? { fieldManager: userAgent, force: true } : {}),
         body: patch.body,
         contentType: PATCH_TYPES[patch.type],
+        accept: acceptOf(call),
       }),
     delete: async (r, key, { signal, timeoutMs: limit, ...body } = {}) => {
       const path = objectPath(r, key);
@@ -225,6 +230,9 @@ const selectors = ({ labelSelector, fieldSelector }: Selection) => ({
   labelSelector,
   fieldSelector,
 });
+
+const acceptOf = ({ answer }: WriteOptions = {}): string | undefined =>
+  answer === 'metadata' ? METADATA_ONLY : undefined;
 
 const writeQuery = (
   call: WriteOptions | undefined,

@@ -3,30 +3,37 @@
  * name, or a change in between, is a 409 (`isConflict`) and never overwritten. The caller then looks at the new object and
  * decides anew; repeating the write blindly would undo the fence.
  */
+import * as z from 'zod';
 import type { CallOptions, KubeClient } from './client.ts';
-import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
+import type { KubeObject, ResourceType } from './objects.ts';
 
-export type Fence<T extends KubeObject = RuleObject> = {
+export type Fence<T extends KubeObject = KubeObject> = {
   client: KubeClient;
-  resource: ResourceType<T>;
-  object: KubeObject;
+  resource: ResourceType<object>;
+  object: T;
 };
 
 /**
  * Makes `status` the whole status, and touches nothing else. Needs the right to `update` the subresource.
  * A PUT, because a JSON patch answers a failed test with 422, as it answers an invalid status (measured on 1.36).
+ * Resolves with the object as it is then. Its spec is what was judged, so the server answers with the metadata only.
  * @throws KubeError; `isConflict`: another version or another object, `isNotFound`: gone
  */
-export const replaceStatus = <T extends KubeObject = RuleObject>(
+export const replaceStatus = async <T extends KubeObject, Status extends object>(
   { client, resource, object }: Fence<T>,
-  status: object,
+  status: Status,
   call?: CallOptions,
-): Promise<T> => {
+): Promise<T & { status: Status }> => {
   const { apiVersion, kind } = object;
   const { namespace, name, uid, resourceVersion } = object.metadata;
   const metadata = { namespace, name, uid, resourceVersion };
   const body = { apiVersion, kind, metadata, status };
-  return client.replace(resource, body, { ...call, subresource: 'status' });
+  const { metadata: written } = await client.replace(versionOf(resource), body, {
+    ...call,
+    subresource: 'status',
+    answer: 'metadata',
+  });
+  return { ...object, metadata: { ...object.metadata, ...written }, status };
 };
 
 /** Leaves all other finalizers in place. No request when none of the names is there. Needs the right to `patch`. @throws as `replaceStatus` */
@@ -59,5 +66,14 @@ const writeFinalizers = async (
 ): Promise<void> => {
   const { namespace, name, uid, resourceVersion } = object.metadata;
   const body = { metadata: { uid, resourceVersion, finalizers } };
-  await client.patch(resource, { namespace, name }, { ...call, patch: { type: 'merge', body } });
+  const patch = { type: 'merge', body } as const;
+  await client.patch(
+    versionOf(resource),
+    { namespace, name },
+    { ...call, patch, answer: 'metadata' },
+  );
 };
+
+/** Nothing but the version is read of what has been written. */
+const versionSchema = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
+const versionOf = (resource: ResourceType<object>) => ({ ...resource, schema: versionSchema });

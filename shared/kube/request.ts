@@ -16,6 +16,8 @@ export type Exchange = {
   path: string;
   body?: unknown;
   contentType?: string;
+  /** Default: JSON of the whole object. */
+  accept?: string | undefined;
   signal?: AbortSignal | undefined;
   /** Until the headers of the answer, and for `requestJson` until its end. */
   timeoutMs: number;
@@ -106,6 +108,7 @@ const sendOnce = async (
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> => {
   const { attempted, method, path, body, contentType = 'application/json' } = exchange;
+  const { accept = 'application/json' } = exchange;
   let response: Dispatcher.ResponseData;
   let text: string;
   try {
@@ -114,7 +117,7 @@ const sendOnce = async (
       path: transport.basePath + path,
       headers: {
         ...(await config.headers()),
-        accept: 'application/json',
+        accept,
         'user-agent': userAgent,
         ...(body !== undefined && { 'content-type': contentType }),
       },

@@ -84,7 +84,7 @@ const create = (finalizers: string[] = []): Promise<Thing> =>
     { timeout: 10_000, interval: 200 },
   );
 const read = (): Promise<Thing> => client.get(things, key);
-const fence = (object: KubeObject): Fence<Thing> => ({ client, resource: things, object });
+const fence = <T extends KubeObject>(object: T): Fence<T> => ({ client, resource: things, object });
 const outcome = (write: Promise<unknown>): Promise<string> =>
   write.then(
     () => 'written',
@@ -107,6 +107,26 @@ describe('a fenced write', () => {
       finalizers: ['a.example.org/x'],
     });
     expect(metadata.generation).toBe(1);
+  });
+
+  it('is answered with the metadata only, however large the object is', async () => {
+    const { metadata } = await create();
+    const resource = { ...things, schema: objectSchema };
+    const answer = 'metadata';
+    const patched = await client.patch(resource, key, {
+      patch: { type: 'merge', body: { spec: { a: '2' } } },
+      answer,
+    });
+    const body = { ...patched, apiVersion: 'writes.example.org/v1', kind: 'Thing', status: {} };
+    const replaced = await client.replace(resource, body, { subresource: 'status', answer });
+    for (const one of [patched, replaced])
+      expect([one.kind, one['spec'], one['status']]).toEqual([
+        'PartialObjectMetadata',
+        undefined,
+        undefined,
+      ]);
+    expect(patched.metadata.resourceVersion).not.toBe(metadata.resourceVersion);
+    expect(patched.metadata.labels).toEqual({ keep: 'me' });
   });
 
   it('is refused when the object has changed since', async () => {
