@@ -2,6 +2,17 @@
 import { check } from './check/command.ts';
 import type { CommandFile } from './command.ts';
 import { inject, uninject } from './inject-command.ts';
+import { rules } from './rules/command.ts';
+import { status } from './status/command.ts';
 import { uninstall } from './uninstall/command.ts';
+import { wait } from './wait/command.ts';
 
-export const commands: readonly CommandFile[] = [inject, uninject, check, uninstall];
+export const commands: readonly CommandFile[] = [
+  status,
+  rules,
+  wait,
+  inject,
+  uninject,
+  check,
+  uninstall,
+];

@@ -1,6 +1,6 @@
 /**
- * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, and the reference pages of kinds, configuration,
- * metrics and messages. With
+ * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, JSON schemas of the CLI's output, and
+ * the reference pages of kinds, configuration, metrics and messages. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,6 +16,7 @@ import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
 import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
+import { outputSchemas } from './schemas.ts';
 import { statusPage } from './status-page.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -43,6 +44,10 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
     ],
     ...manifestsWithBlocks(),
     [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
+    ...outputSchemas().map(([name, text]): [string, string] => [
+      join(root, 'docs/schemas', name),
+      text,
+    ]),
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(resources)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
@@ -69,7 +74,8 @@ const readOrEmpty = (path: string): string => {
 
 const run = async (checkOnly: boolean): Promise<number> => {
   const files = await generated();
-  mkdirSync(crdFolder, { recursive: true });
+  for (const folder of [crdFolder, join(root, 'docs/schemas')])
+    mkdirSync(folder, { recursive: true });
   const leftOver = readdirSync(crdFolder)
     .map((name) => join(crdFolder, name))
     .filter((path) => !files.has(path));

@@ -64,6 +64,8 @@ const isForPrograms: readonly Holds[] = [
   // A field of a log message, not the message.
   ({ log, within: [use = ''] }) => log?.keys.includes(use) === true,
   isIn(
+    // docs/status.md has the cures.
+    'coordinator/cli/cures.ts',
     'agent/device/kernel/helper.ts',
     'shared/uci/format.ts',
     'agent/device/ubus/login/acl.ts',

@@ -60,7 +60,7 @@ export const compile = (input: CompileInput): CompileResult => {
 };
 
 /** The order of our sections in a package. */
-const byPlace = (a: RuleObject, b: RuleObject): number =>
+export const byPlace = (a: RuleObject, b: RuleObject): number =>
   (orderOf(a) ?? 0) - (orderOf(b) ?? 0) ||
   compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
   placeOf(a.kind) - placeOf(b.kind) ||

@@ -1,0 +1,66 @@
+/** Which namespace a command is for, and which CNF is meant by a name. */
+import { Option } from 'commander';
+import * as z from 'zod';
+import { UsageError, type Given } from '../command.ts';
+import { nearestOf } from '../nearest.ts';
+import { purposeOf, type CnfObject, type Facts } from './facts.ts';
+
+export const scopeOptions = (): readonly Option[] => [
+  new Option('-n, --namespace <name>', 'default: that of the context'),
+  new Option('-A, --all-namespaces', 'in all namespaces'),
+];
+
+const scopeSchema = z.object({
+  namespace: z.string().optional(),
+  allNamespaces: z.boolean().default(false),
+});
+
+/** Undefined: all. @throws UsageError */
+export const namespaceOf = (options: Given['options'], usual: string): string | undefined => {
+  const { namespace, allNamespaces } = scopeSchema.parse(options);
+  if (allNamespaces && namespace !== undefined)
+    throw new UsageError('--namespace and --all-namespaces exclude each other');
+  return allNamespaces ? undefined : (namespace ?? usual);
+};
+
+/** Those of which there is a CNFStatus or a rule, by namespace and name. */
+export const cnfsIn = ({ cnfs, rules }: Pick<Facts, 'cnfs' | 'rules'>): CnfObject[] => {
+  const all = new Map<string, CnfObject>();
+  const add = (cnf: CnfObject): void => {
+    const key = `${cnf.namespace}/${cnf.purpose}`;
+    if (!all.has(key)) all.set(key, cnf);
+  };
+  for (const cnf of cnfs) add(cnf);
+  for (const rule of rules) {
+    const purpose = purposeOf(rule);
+    if (purpose !== '') add({ namespace: rule.metadata.namespace, purpose, status: undefined });
+  }
+  return [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, cnf]) => cnf);
+};
+
+/** @throws UsageError when none, or several, have that name: it lists those that are */
+export const cnfNamed = (facts: Facts, name: string, namespace: string | undefined): CnfObject => {
+  const all = cnfsIn(facts);
+  const found = all.filter(({ purpose }) => purpose === name);
+  const [one] = found;
+  if (one && found.length === 1) return one;
+  if (one)
+    throw new UsageError(
+      `several CNFs have the name ${name}, in namespaces ${found.map((cnf) => cnf.namespace).join(', ')}: specify one with --namespace`,
+    );
+  const place = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  if (all.length === 0)
+    throw new UsageError(
+      `no CNF has the name ${name}${place}, and there is none; ${namespace === undefined ? 'a CNF is a Deployment whose pod template has the label sdewanPurpose' : '--all-namespaces looks in the others'}`,
+    );
+  const nearest = nearestOf(name, all, ({ purpose }) => purpose).slice(0, MAX_NAMED);
+  const names = nearest.map((cnf) =>
+    namespace === undefined ? `${cnf.namespace}/${cnf.purpose}` : cnf.purpose,
+  );
+  const more = all.length - nearest.length;
+  throw new UsageError(
+    `no CNF has the name ${name}${place}; there is: ${names.join(', ')}${more > 0 ? `, and ${more} more` : ''}`,
+  );
+};
+
+const MAX_NAMED = 10;

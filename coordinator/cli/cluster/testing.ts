@@ -1,0 +1,55 @@
+/** What a cluster could have. */
+import { ruleOf } from '#shared/compile/testing.ts';
+import type { ObjectMeta, RuleObject } from '#shared/kube/objects.ts';
+import type { RuleStatus } from '#shared/protocol/status.ts';
+import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfObject, Facts } from './facts.ts';
+
+const SINCE = '2026-01-01T00:00:00Z';
+
+export const ready = (inSync: boolean, reason: string, message = ''): RuleStatus => ({
+  observedGeneration: 1,
+  inSync,
+  ...(message !== '' && { message }),
+  pods: { live: 2, applied: inSync ? 2 : 1, summary: inSync ? '2/2' : '1/2' },
+  conditions: [
+    {
+      type: 'Ready',
+      status: inSync ? 'True' : 'False',
+      reason,
+      message,
+      observedGeneration: 1,
+      lastTransitionTime: SINCE,
+    },
+  ],
+});
+
+export const withStatus = (
+  [kind, name]: readonly [string, string],
+  status: RuleStatus | undefined,
+  metadata: Partial<ObjectMeta> = {},
+): RuleObject => ({ ...ruleOf(kind, name, {}, metadata), status });
+
+export const cnf = (purpose: string, namespace = 'default', status: CnfStatus = {}): CnfObject => ({
+  namespace,
+  purpose,
+  status: {
+    pods: { up: 2, total: 2, summary: '2/2' },
+    information: ['a', 'b'].map((pod) => ({
+      name: `${purpose}-${pod}`,
+      namespace,
+      purpose,
+      status: 'Available',
+    })),
+    ...status,
+  },
+});
+
+export const factsOf = (some: Partial<Facts>): Facts => ({
+  rules: [],
+  cnfs: [cnf('cnf-1')],
+  pods: undefined,
+  lacking: [],
+  absent: [],
+  ...some,
+});

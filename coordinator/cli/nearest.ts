@@ -1,0 +1,15 @@
+/** What somebody may have meant. */
+import { distance } from 'fastest-levenshtein';
+
+/** The items whose names are nearest to what was written, nearest first; of equal ones in the order given. */
+export const nearestOf = <T>(
+  written: string,
+  items: readonly T[],
+  nameOf: (item: T) => string,
+): T[] => {
+  const plain = written.toLowerCase();
+  return items
+    .map((item) => ({ item, far: distance(plain, nameOf(item).toLowerCase()) }))
+    .sort((a, b) => a.far - b.far)
+    .map(({ item }) => item);
+};

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { ageOf } from './age.ts';
+import { table } from './table.ts';
+
+describe('a table', () => {
+  it('has plain columns, and no blanks at the end of a line', () => {
+    expect(
+      table(
+        ['NAME', 'AGE', 'NOTE'],
+        [
+          ['a', '1m', ''],
+          ['longer-name', '12d', 'x'],
+        ],
+      ),
+    ).toBe('NAME          AGE   NOTE\na             1m\nlonger-name   12d   x\n');
+  });
+
+  it('lines up wide characters', () => {
+    expect(
+      table(
+        ['A', 'B'],
+        [
+          ['日本', 'x'],
+          ['abc', 'y'],
+        ],
+      ),
+    ).toBe('A      B\n日本   x\nabc    y\n');
+  });
+
+  it('shows what a terminal would act on', () => {
+    expect(table(['A'], [['one\ntwo \u001B[31mred\u202E']])).toBe(
+      'A\none two \\u001b[31mred\\u202e\n',
+    );
+  });
+});
+
+const NOW = Date.parse('2026-01-10T00:00:00Z');
+
+// As kubectl's HumanDuration has it.
+it.each([
+  ['2026-01-10T00:00:00Z', '0s'],
+  ['2026-01-10T00:00:05Z', '0s'],
+  ['2026-01-09T23:58:01Z', '119s'],
+  ['2026-01-09T23:58:00Z', '2m'],
+  ['2026-01-09T23:57:30Z', '2m30s'],
+  ['2026-01-09T23:45:30Z', '14m'],
+  ['2026-01-09T21:00:01Z', '179m'],
+  ['2026-01-09T20:30:00Z', '3h30m'],
+  ['2026-01-09T02:30:00Z', '21h'],
+  ['2026-01-06T23:00:00Z', '3d1h'],
+  ['2026-01-01T00:00:00Z', '9d'],
+  ['never', '<unknown>'],
+  [undefined, '<unknown>'],
+])('the age of %s is %s', (moment, age) => {
+  expect(ageOf(moment, NOW)).toBe(age);
+});

@@ -1,0 +1,31 @@
+/** Plain columns as kubectl prints them: no frames, three blanks between, none behind the last. */
+import stringWidth from 'string-width';
+
+const GAP = '   ';
+
+/** With a line break behind each line; `rows` have a cell for each header. */
+export const table = (headers: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const lines = [headers, ...rows].map((cells) => cells.map(printable));
+  const widths = headers.map((_, at) =>
+    Math.max(...lines.map((cells) => stringWidth(cells[at] ?? ''))),
+  );
+  return lines
+    .map((cells) =>
+      cells
+        .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - stringWidth(cell)))
+        .join(GAP)
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+};
+
+/** In one line and without what a terminal would act on: texts of CRs, pods and agents are written by anybody. */
+export const printable = (text: string): string =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+    .replaceAll(
+      /[\p{Cc}\p{Cf}]/gu,
+      (one) => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+    );

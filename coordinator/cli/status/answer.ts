@@ -1,0 +1,22 @@
+/** What commands that ask whether rules are in sync answer beside the rules. */
+import { EXIT, type ExitCode } from '../command.ts';
+import type { StatusView } from './view.ts';
+
+export const CODES: Readonly<Record<StatusView['inSync'], ExitCode>> = {
+  Yes: EXIT.done,
+  No: EXIT.no,
+  Unknown: EXIT.unknown,
+};
+
+/** What the answer does not cover. */
+export const unseen = ({
+  notSeen,
+  absentKinds,
+}: Pick<StatusView, 'notSeen' | 'absentKinds'>): string[] => [
+  ...notSeen,
+  ...(absentKinds.length === 0
+    ? []
+    : [
+        `this cluster does not have the kinds ${absentKinds.join(', ')}: an older version is installed`,
+      ]),
+];

@@ -1,0 +1,21 @@
+import { withCluster } from '../cluster/connect.ts';
+import { gather } from '../cluster/facts.ts';
+import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
+import type { Run } from '../command.ts';
+import { formatSchema, formatted } from '../output/format.ts';
+import { CODES, unseen } from './answer.ts';
+import { statusText, statusViewOf } from './view.ts';
+
+export const runStatus: Run = ({ args: [name], options }, io, signal) =>
+  withCluster({ options, io }, async ({ client, namespace: usual }) => {
+    const { output } = formatSchema.parse(options);
+    const namespace = namespaceOf(options, usual);
+    const facts = await gather(client, { namespace, withPods: output !== 'table' }, signal);
+    if (name !== undefined) cnfNamed(facts, name, namespace);
+    const view = statusViewOf(facts, name);
+    const table = (isWide: boolean): string =>
+      statusText(view, { isWide, hasNamespaces: namespace === undefined, now: Date.now() });
+    io.out(formatted(output, { data: view, table }));
+    for (const line of unseen(view)) io.say(line);
+    return CODES[view.inSync];
+  });

@@ -1,0 +1,10 @@
+/** docs/schemas: JSON schemas of what `sdewan … -o json` prints. */
+import * as z from 'zod';
+import { schemas } from '../../coordinator/cli/schemas.ts';
+
+/** File name and text. What a later version adds must not make a document wrong, so unknown fields are allowed. */
+export const outputSchemas = (): [string, string][] =>
+  Object.entries(schemas).map(([name, schema]) => {
+    const json = z.toJSONSchema(schema, { io: 'input' });
+    return [`${name}.json`, `${JSON.stringify(json, null, 2)}\n`];
+  });
