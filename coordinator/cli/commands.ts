@@ -2,6 +2,7 @@
 import { check } from './check/command.ts';
 import type { CommandFile } from './command.ts';
 import { inject, uninject } from './inject-command.ts';
+import { render } from './render/command.ts';
 import { rules } from './rules/command.ts';
 import { status } from './status/command.ts';
 import { uninstall } from './uninstall/command.ts';
@@ -11,6 +12,7 @@ export const commands: readonly CommandFile[] = [
   status,
   rules,
   wait,
+  render,
   inject,
   uninject,
   check,

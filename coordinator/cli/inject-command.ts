@@ -16,6 +16,7 @@ import {
 } from './command.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { ManifestError, NoDocumentsError, requireDocuments } from './manifest/documents.ts';
+import { isFileError, manifestProblem, nameOfFile } from './manifest/read.ts';
 import { filenameOption } from './options.ts';
 
 const optionsSchema = z.object({
@@ -107,10 +108,9 @@ const onFiles = async (
   let empty = false;
   for (const file of files) {
     const result = await onFile(file, readText, work);
-    const name = file === '-' ? 'standard input' : file;
+    const name = nameOfFile(file);
     if ('error' in result) {
-      const { at, message } = result.error;
-      say(`${at ? `${name}:${at.line}:${at.column}` : name}: ${message}`);
+      say(manifestProblem(file, result.error));
       empty ||= result.error instanceof NoDocumentsError;
       refused = true;
       continue;
@@ -141,8 +141,6 @@ const onFile = async (
     throw error;
   }
 };
-
-const isFileError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 /** As one stream of documents. */
 const joined = (texts: readonly string[]): string =>

@@ -1,9 +1,11 @@
 /** The shapes of JSON output, by the name of their file in docs/schemas. */
 import type * as z from 'zod';
+import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {
+  rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,
 };

@@ -14,6 +14,7 @@ import {
   type SchemaOptions,
   type ScalarTag,
   type ToStringOptions,
+  type YAMLError,
 } from 'yaml';
 import { edited } from './edit.ts';
 
@@ -115,14 +116,20 @@ const transformJson = (text: string, transform: Transform): string => {
 const parse = (text: string, options: YamlOptions): Document.Parsed[] => {
   const documents = [...parseAllDocuments(text, options)];
   const [error] = documents.flatMap(({ errors }) => errors);
-  if (error) {
-    // Its further lines repeat the text around.
-    const [first = ''] = error.message.split('\n', 1);
-    const message = `not YAML: ${first.replace(/ at line \d+, column \d+:?$/, '')}`;
-    const [start] = error.linePos ?? [];
-    throw new ManifestError(message, start && { at: { line: start.line, column: start.col } });
-  }
+  if (error) throw documentError(error);
   return documents;
+};
+
+/** In one line, with its place. */
+export const documentError = ({ message, linePos }: YAMLError): ManifestError => {
+  // Its further lines repeat the text around.
+  const [first = ''] = message.split('\n', 1);
+  const words = first.replace(/ at line \d+, column \d+:?$/, '');
+  const [start] = linePos ?? [];
+  return new ManifestError(
+    `not YAML: ${words}`,
+    start && { at: { line: start.line, column: start.col } },
+  );
 };
 
 /** Comments before the first document belong to it. */

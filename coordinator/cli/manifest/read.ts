@@ -1,0 +1,37 @@
+/** Manifests that commands read whole: what cannot be read is said with its place. */
+import { messageOf } from '#shared/runtime/errors.ts';
+import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
+import { ManifestError, NoDocumentsError } from './documents.ts';
+import { locatedObjects, type Located } from './positions.ts';
+
+export const STANDARD_INPUT = 'standard input';
+export const nameOfFile = (file: string): string => (file === '-' ? STANDARD_INPUT : file);
+
+/** `file:line:column: what is wrong`. */
+export const manifestProblem = (file: string, { at, message }: ManifestError): string =>
+  `${at ? `${nameOfFile(file)}:${at.line}:${at.column}` : nameOfFile(file)}: ${message}`;
+
+/** From the file system. */
+export const isFileError = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error;
+
+type Read = { sources: { file: string; objects: Located[] }[] } | { code: ExitCode };
+
+/** `code`: of the command, which ends with it. */
+export const readManifests = async (
+  files: readonly string[],
+  { readText, say }: CommandIo,
+): Promise<Read> => {
+  const sources: { file: string; objects: Located[] }[] = [];
+  let code: ExitCode = EXIT.done;
+  for (const file of files)
+    try {
+      sources.push({ file: nameOfFile(file), objects: locatedObjects(await readText(file)) });
+    } catch (error) {
+      if (error instanceof ManifestError) say(manifestProblem(file, error));
+      else if (isFileError(error)) say(`${nameOfFile(file)}: ${messageOf(error)}`);
+      else throw error;
+      code = error instanceof NoDocumentsError ? EXIT.usage : EXIT.no;
+    }
+  return code === EXIT.done ? { sources } : { code };
+};

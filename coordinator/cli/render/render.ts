@@ -1,0 +1,368 @@
+/**
+ * CRs to UCI without a cluster, by the compiler of the agents. Pure. What only a running OpenWRT could tell is assumed: a present image with
+ * firewall4, and interfaces that rules name.
+ */
+import { isIP } from 'node:net';
+import * as z from 'zod';
+import { checkSpec } from '#shared/compile/check.ts';
+import { compile } from '#shared/compile/compile.ts';
+import { parseNetworks } from '#shared/compile/networks.ts';
+import { secretKey, type NetworkTable, type Verdict } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { apiVersionOf } from '#shared/kube/path.ts';
+import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL, RULE_GROUP } from '#shared/names.ts';
+import { ASSUMED } from '#shared/resources/capabilities.ts';
+import { deviceFiles } from '#shared/resources/device-files.ts';
+import type { KindDefinition } from '#shared/resources/kind.ts';
+import { kinds, kindOf } from '#shared/resources/registry.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import { formatPackage } from '#shared/uci/format.ts';
+import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { planChildren } from '../../children/plan.ts';
+import { podFactsOf } from '../../cnf/workload.ts';
+import { pathOf, type Located } from '../manifest/positions.ts';
+import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
+import { nearestOf } from '../nearest.ts';
+import { API_VERSION, headOf } from '../output/format.ts';
+
+export type Source = { file: string; objects: readonly Located[] };
+
+const remarkSchema = z.object({
+  file: z.string(),
+  line: z.int().describe('From 1.'),
+  column: z.int().describe('From 1.'),
+  field: z.string(),
+  message: z.string().describe('What would be right.'),
+});
+export type Remark = z.infer<typeof remarkSchema>;
+
+export const renderingSchema = z.object({
+  ...headOf('Rendering'),
+  cnfs: z.array(
+    z.object({
+      namespace: z.string().describe('Empty where the rules name none.'),
+      cnf: z.string(),
+      packages: z.array(
+        z.object({
+          name: z.string(),
+          sections: z.array(
+            z.object({
+              name: z.string(),
+              type: z.string(),
+              options: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+  problems: z.array(remarkSchema).describe('Why rules are not in the packages.'),
+  notes: z.array(remarkSchema).describe('What only the CNF or the cluster can tell.'),
+});
+export type Rendering = z.infer<typeof renderingSchema>;
+
+type Placed = { source: Located & { file: string }; rule: RuleObject; kind: KindDefinition };
+
+/** `networks`: of all CNFs; undefined: as the CNFs in the input say. */
+export const render = (
+  sources: readonly Source[],
+  networks: NetworkTable | undefined,
+): Rendering => {
+  const problems: Remark[] = [];
+  const notes: Remark[] = [];
+  const all = sources.flatMap(({ file, objects }) => objects.map((one) => ({ ...one, file })));
+  const tables = networksIn(all, problems);
+  const placed = all.flatMap((source) => ruleIn(source, problems) ?? []);
+  const groups = Map.groupBy(unique(placed, problems), ({ rule: { metadata } }) =>
+    JSON.stringify([metadata.namespace, metadata.labels?.[PURPOSE_LABEL]]),
+  );
+  const cnfs = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    const cnf = first?.rule.metadata.labels?.[PURPOSE_LABEL];
+    if (!first || cnf === undefined) return [];
+    const { namespace } = first.rule.metadata;
+    const table = networks ?? tables.get(cnf);
+    return [{ namespace, cnf, packages: compiled(group, table, { problems, notes }) }];
+  });
+  return { apiVersion: API_VERSION, kind: 'Rendering', cnfs, problems, notes };
+};
+
+/** As `uci export` writes it, CNFs one after the other. */
+export const renderingText = ({ cnfs }: Rendering): string =>
+  cnfs
+    .map(({ namespace, cnf, packages }) => {
+      const head = cnfs.length === 1 ? '' : `# ${namespace === '' ? '' : `${namespace}/`}${cnf}\n`;
+      const texts = packages.map(({ name, sections }) => {
+        if (name === deviceFiles.name)
+          return sections.map((file) => `# with the file ${file.name}\n`).join('');
+        const whole = sections.map((section) => ({ ...section, anonymous: false }));
+        return `package ${name}\n${formatPackage({ name, sections: whole })}`;
+      });
+      return head + texts.join('\n');
+    })
+    .join('\n');
+
+const remark = (source: Located & { file: string }, field: string, message: string): Remark => ({
+  file: source.file,
+  ...source.at(pathOf(field)),
+  field,
+  message,
+});
+
+const metadataSchema = z.looseObject({
+  name: z.string(),
+  namespace: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+const ruleSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: metadataSchema,
+  spec: z.unknown(),
+});
+
+const isOurs = (value: unknown): boolean => {
+  const { data } = z.looseObject({ apiVersion: z.string(), kind: z.string() }).safeParse(value);
+  return (
+    data !== undefined &&
+    (data.apiVersion.startsWith(`${RULE_GROUP}/`) || kindOf(data.kind) !== undefined)
+  );
+};
+
+/** All applied at once: of rules of one second, kind and name decide which comes first. */
+const CREATED = '2026-01-01T00:00:00Z';
+
+const ruleIn = (source: Located & { file: string }, problems: Remark[]): Placed | undefined => {
+  if (!isOurs(source.value)) return undefined;
+  const { data, error } = ruleSchema.safeParse(source.value);
+  if (!data) {
+    for (const issue of error.issues)
+      problems.push(remark(source, issue.path.join('.'), issue.message));
+    return undefined;
+  }
+  const kind = kindOf(data.kind);
+  if (!kind) {
+    const near = nearestOf(data.kind, kinds, (one) => one.kind).slice(0, 3);
+    const words = near.map((one) => one.kind).join(', ');
+    problems.push(remark(source, 'kind', `there is no ${data.kind}; the nearest are ${words}`));
+    return undefined;
+  }
+  const wanted = apiVersionOf(kind);
+  const { name, namespace = '', labels, annotations } = data.metadata;
+  if (data.apiVersion !== wanted) problems.push(remark(source, 'apiVersion', `must be ${wanted}`));
+  else if (!labels?.[PURPOSE_LABEL])
+    problems.push(
+      remark(
+        source,
+        'metadata.labels',
+        `needs the label ${PURPOSE_LABEL}, which says of which CNF the rule is`,
+      ),
+    );
+  else {
+    const metadata = {
+      name,
+      namespace,
+      labels,
+      ...(annotations && { annotations }),
+      uid: `${kind.kind}/${namespace}/${name}`,
+      resourceVersion: '',
+      generation: 1,
+      creationTimestamp: CREATED,
+    };
+    return {
+      source,
+      kind,
+      rule: { apiVersion: wanted, kind: kind.kind, metadata, spec: data.spec },
+    };
+  }
+  return undefined;
+};
+
+/** The first of each name. */
+const unique = (placed: readonly Placed[], problems: Remark[]): Placed[] => {
+  const seen = new Set<string>();
+  return placed.filter(({ source, rule: { kind, metadata } }) => {
+    const isFirst = !seen.has(metadata.uid);
+    seen.add(metadata.uid);
+    if (!isFirst)
+      problems.push(
+        remark(source, 'metadata.name', `${kind} ${metadata.name} stands above already`),
+      );
+    return isFirst;
+  });
+};
+
+/** By purpose, of the workloads and pods. */
+const networksIn = (
+  all: readonly (Located & { file: string })[],
+  problems: Remark[],
+): ReadonlyMap<string, NetworkTable> => {
+  const tables = new Map<string, NetworkTable>();
+  for (const source of all)
+    for (const { path } of workloadPlaces(source.value)) {
+      const template = templateSchema.safeParse(valueAt(source.value, path)).data;
+      const purpose = template?.metadata?.labels?.[PURPOSE_LABEL];
+      if (!template || purpose === undefined) continue;
+      try {
+        tables.set(purpose, parseNetworks(podFactsOf(template).networks));
+      } catch (error) {
+        const field = [...path, 'metadata', `annotations[${NFN_NETWORK_ANNOTATION}]`].join('.');
+        problems.push(remark(source, field, `must be the JSON of Nodus: ${messageOf(error)}`));
+      }
+    }
+  return tables;
+};
+
+const templateSchema = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }).optional(),
+});
+
+type Remarks = { problems: Remark[]; notes: Remark[] };
+type RenderedPackage = Rendering['cnfs'][number]['packages'][number];
+
+const compiled = (
+  group: readonly Placed[],
+  table: NetworkTable | undefined,
+  remarks: Remarks,
+): RenderedPackage[] => {
+  const children = group.flatMap((parent) => childrenOf(parent, remarks));
+  const rules = [...group.map(({ rule }) => rule), ...children];
+  const networks = table ?? new Map<string, string>();
+  const { desired, verdicts } = compile({
+    rules,
+    networks,
+    devices: { defaultRoute: DEFAULT_ROUTE, byAddress: new Map() },
+    secrets: placeholdersFor(group),
+    capabilities: ASSUMED,
+    lastGood: new Map(),
+    observed: assumed(group, networks),
+    ledger: new Set(),
+    refused: new Map(),
+  });
+  const byRule = new Map(group.map((one) => [one.rule, one]));
+  for (const verdict of verdicts) {
+    const one = byRule.get(verdict.rule);
+    if (one && verdict.verdict !== 'wanted') sort(one, verdict, table, remarks);
+  }
+  return [...desired]
+    .filter(([, sections]) => sections.length > 0)
+    .map(([name, sections]) => ({ name, sections: sections.map(plain) }));
+};
+
+const plain = ({ name, type, options }: UciSection) => ({ name, type, options: { ...options } });
+
+/** Only the CNF, the cluster or the coordinator can tell. */
+const OF_THE_CNF = new Set<string>(['WaitingForDevice', 'WaitingForPods', 'WaitingForSecret']);
+const NOT_HERE = 'which does not exist for this purpose';
+
+const sort = (
+  { source }: Placed,
+  { reason, message }: Verdict,
+  table: NetworkTable | undefined,
+  { problems, notes }: Remarks,
+): void => {
+  for (const part of partsOf(message)) {
+    const { field, words } = fieldAndWords(part);
+    if (reason === 'UnknownNetwork' && !table)
+      problems.push(
+        remark(
+          source,
+          field,
+          'the networks of the CNF are not known: specify --networks NAME=INTERFACE, or add the manifest of the CNF',
+        ),
+      );
+    else
+      (OF_THE_CNF.has(reason) ? notes : problems).push(
+        remark(source, field, words.replace(NOT_HERE, 'which is not in the input')),
+      );
+  }
+};
+
+/** One for each field: a text behind a semicolon that begins with no field goes on with the one before it. */
+const partsOf = (message: string): string[] =>
+  message.split(/; (?=(?:spec|metadata|kind)\b[^ ]*: )/);
+
+const FIELD = /^((?:spec|metadata|kind)\b[^ ]*): (.*)$/s;
+const UNKNOWN_KEYS = /^unknown to this version: ([^,]+)/;
+
+const fieldAndWords = (part: string): { field: string; words: string } => {
+  const [, field = 'spec', words = part] = FIELD.exec(part) ?? [];
+  const [, key] = UNKNOWN_KEYS.exec(words) ?? [];
+  return key === undefined ? { field, words } : { field: `${field}.${key}`, words };
+};
+
+/** The rules that the coordinator would make of it, as far as it needs no DNS for that. */
+const childrenOf = ({ source, rule, kind }: Placed, { problems, notes }: Remarks): RuleObject[] => {
+  const checked = kind.generates && checkSpec(kind, rule.spec);
+  if (!kind.generates || !checked || 'problem' in checked) return [];
+  const named = kind.generates.hosts(checked.spec).filter(({ name }) => isIP(name) === 0);
+  for (const { path, name } of named)
+    notes.push(
+      remark(
+        source,
+        path,
+        `the rules for ${name} are made of the addresses that it has in the cluster`,
+      ),
+    );
+  const made = kind.generates.children(checked.spec, (host) => (isIP(host) === 0 ? [] : [host]));
+  if ('message' in made) {
+    if (named.length === 0) problems.push(remark(source, made.path, made.message));
+    return [];
+  }
+  return planChildren(rule.metadata.name, made, []).create.map(({ kind: of, name, spec }) => ({
+    apiVersion: rule.apiVersion,
+    kind: of,
+    metadata: { ...rule.metadata, name, uid: `${rule.metadata.uid}/${of}/${name}` },
+    spec,
+  }));
+};
+
+const DEFAULT_ROUTE = 'default-route';
+
+/** Files without what makes them, and the interfaces and settings that rules rely on. */
+const assumed = (
+  group: readonly Placed[],
+  networks: NetworkTable,
+): ReadonlyMap<string, UciPackage> => {
+  const interfaces = [...new Set(networks.values())];
+  const devices = group.flatMap(({ kind, rule }) => {
+    const checked = checkSpec(kind, rule.spec);
+    return 'spec' in checked
+      ? (kind.devices?.(checked.spec) ?? []).map(({ device }) => device)
+      : [];
+  });
+  const sections: Readonly<Record<string, UciSection[]>> = {
+    mwan3: interfaces.map((name) => named('interface', name)),
+    network: [...new Set([...interfaces, ...devices, DEFAULT_ROUTE])].map((device) =>
+      named('interface', device.replaceAll(/\W/g, '_'), { device }),
+    ),
+    ipsec: [named('ipsec', 'ipsec', { rtinstall_enabled: '0' })],
+  };
+  const names = new Set(kinds.flatMap(({ uci }) => uci?.package ?? []));
+  return new Map([...names].map((name) => [name, { name, sections: sections[name] ?? [] }]));
+};
+
+const named = (type: string, name: string, options: UciSection['options'] = {}): UciSection => ({
+  name,
+  type,
+  anonymous: false,
+  options,
+});
+
+/** Values of Secrets are never printed. */
+const placeholdersFor = (group: readonly Placed[]): ReadonlyMap<string, string> =>
+  new Map(
+    group.flatMap(({ kind, rule }) => {
+      const checked = checkSpec(kind, rule.spec);
+      const uses = 'spec' in checked ? (kind.secrets?.(checked.spec) ?? []) : [];
+      return uses.map(({ path, name, key }): [string, string] => {
+        const words = `key ${key} of Secret ${name}`;
+        const isPem = path.includes('private_cert');
+        return [secretKey(name, key), isPem ? pemOf(words) : words];
+      });
+    }),
+  );
+
+const pemOf = (words: string): string =>
+  `-----BEGIN PRIVATE KEY-----\n${Buffer.from(words).toString('base64')}\n-----END PRIVATE KEY-----\n`;
