@@ -109,8 +109,9 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       epochs.add((await post(report)).epoch);
     }
     const [epoch, ...others] = epochs;
-    // It restarted between two pages, and has only some of them.
-    if (epoch === undefined || others.length > 0) return send(signal);
+    // It restarted between two pages, or there are several behind one address: each has only some of them.
+    if (epoch === undefined || others.length > 0)
+      throw new Error('the pages of a report came to several coordinators');
     received = { bootId, sequence: head.sequence, epoch, rules: text };
     return 'full';
   };

@@ -135,10 +135,24 @@ it.each([undefined, '0', 'x'])(
       503,
       { error: { code: 'not-leading' } },
     ]);
+    // It leads next, and then does not go by what was reported before.
+    expect(told).toEqual(['news']);
     term = 1;
-    expect((await send(JSON.stringify(report()), headers)).status).toBe(200);
+    expect((await send(JSON.stringify(report({ sequence: 2 })), headers)).status).toBe(200);
   },
 );
+
+it('has all pages of such a report, and in full what it does not know, before it refuses that', async () => {
+  term = undefined;
+  const send = app();
+  const answers = [
+    report({ sequence: 2, page: 0, pages: 2 }),
+    report({ sequence: 2, page: 1, pages: 2 }),
+    report({ sequence: 3, repeats: 1 }),
+  ].map(async (page) => (await send(JSON.stringify(page))).status);
+  expect(await Promise.all(answers)).toEqual([200, 503, 200]);
+  expect(told).toEqual(['partial', 'news', 'unknown-base']);
+});
 
 it('asks for a full report when it does not know what is repeated', async () => {
   const answer = await app()(JSON.stringify(report({ repeats: 0 })));

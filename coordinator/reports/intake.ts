@@ -1,4 +1,7 @@
-/** Takes the reports of agents. A refused one changes nothing; what is taken is handed to `onReport` before the answer goes out. */
+/**
+ * Takes the reports of agents. A refused one changes nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer
+ * goes out.
+ */
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import {
@@ -65,8 +68,6 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
     // Before anything of the body is read: only agents may use a megabyte of memory.
     async (context, next) => {
       if (!deps.isReady()) throw new Refusal('unavailable');
-      const others = Number(context.req.header(OTHERS_HEADER) ?? 0);
-      if (deps.term() === undefined && !(others > 0)) throw new Refusal('not-leading');
       const { namespace, pod } = context.req.param();
       const authorization = context.req.header('authorization');
       const reporter = await withDeadline(
@@ -98,19 +99,19 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (acceptance.outcome !== 'stale') keep();
       deps.onResult(acceptance.outcome);
       deps.onReport(target, acceptance);
-      const wantsFull =
-        acceptance.outcome === 'unknown-base' ||
-        (report.repeats !== undefined && deps.allowance.isIncomplete(target.uid));
+      const wantsFull = isWantedInFull(deps.allowance, { target, report, acceptance });
       if (report.information && !wantsFull && acceptance.outcome !== 'stale') {
         reports.inform(target.uid, report.information, at);
         deps.onInformation(target);
       }
+      const term = deps.term();
+      if (term === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
       if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
         takesInformation: true,
-        ...leadersPart(deps.term()),
+        ...leadersPart(term),
         ...(wantsFull && { wantsFull }),
       };
       return context.json(answer);
@@ -136,6 +137,22 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
   });
 
   return app;
+};
+
+const isWantedInFull = (
+  allowance: Allowance,
+  { target, report, acceptance }: { target: Target; report: Report; acceptance: Acceptance },
+): boolean =>
+  acceptance.outcome === 'unknown-base' ||
+  (report.repeats !== undefined && allowance.isIncomplete(target.uid));
+
+/**
+ * An agent that reports to nobody else is to go on looking for the coordinator that leads. This one knows all of its report then, for the case
+ * that it comes to lead. @throws Refusal
+ */
+const sendOn = (others: string | undefined, { outcome }: Acceptance): void => {
+  if (Number(others ?? 0) > 0 || outcome === 'partial' || outcome === 'unknown-base') return;
+  throw new Refusal('not-leading');
 };
 
 /** What is taken once must be taken by the one that writes Events. */

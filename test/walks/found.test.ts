@@ -50,3 +50,20 @@ it('a rule whose order changes and changes back is not in sync by what an agent 
       { does: 'watches end', which: 0, how: 0, waitMs: 0 },
     ],
   }));
+
+// The agent knew of one coordinator, since the leader had been killed; that one refused what it was told, and then led by what it had been told before.
+// oxlint-disable-next-line vitest/expect-expect
+it('a coordinator that comes to lead goes by what agents have last reported to it, also while it did not lead', () =>
+  walk({
+    seed: 412_642_768,
+    steps: [
+      { does: 'an administrator removes', which: 0, how: 0, waitMs: 258 },
+      { does: 'order', which: 0, how: 0, waitMs: 9_427 },
+      { does: 'OpenWRT refuses', which: 0, how: 1, waitMs: 8_475 },
+      { does: 'freeze an agent while OpenWRT restarts', which: 5, how: 0, waitMs: 349 },
+      { does: 'kill a coordinator', which: 5, how: 3, waitMs: 1_310 },
+      { does: 'an administrator removes', which: 0, how: 0, waitMs: 0 },
+      { does: 'an administrator removes', which: 0, how: 0, waitMs: 0 },
+      { does: 'delete', which: 0, how: 0, waitMs: 573 },
+    ],
+  }));

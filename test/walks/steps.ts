@@ -182,8 +182,10 @@ const randomOf = (seed: number): (() => number) => {
 };
 
 const BEGIN_MS = 4_000;
-/** Longer than any backoff, and than an agent may be silent. */
+/** Longer than any backoff but one, and than an agent may be silent. */
 const QUIET_MS = 180_000;
+/** A rule that OpenWRT has refused is tried again after longer and longer times, the longest of which are half an hour. */
+const QUIET_AFTER_REFUSALS_MS = 3_600_000;
 const LOOK_MS = 3_000;
 
 export class WalkError extends Error {
@@ -219,7 +221,9 @@ export const walk = async ({ seed, steps }: History): Promise<void> => {
       check(world.violations);
     }
     world.heal();
-    for (let waited = 0; waited < QUIET_MS; waited += LOOK_MS) {
+    const hasRefused = steps.some(({ does }) => does === 'OpenWRT refuses');
+    const quietMs = hasRefused ? QUIET_AFTER_REFUSALS_MS : QUIET_MS;
+    for (let waited = 0; waited < quietMs; waited += LOOK_MS) {
       await world.time.pass(LOOK_MS);
       check(world.violations);
       if (world.whatIsWrong().length === 0) break;
