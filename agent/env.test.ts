@@ -18,6 +18,11 @@ it('refuses an unknown driver, and lists the known ones', () => {
   );
 });
 
+it('watches each change for 30 seconds, unless the CNF has switched that off', () => {
+  expect(read({}).SDEWAN_COMMIT_CONFIRM).toBe(30);
+  expect(read({ SDEWAN_COMMIT_CONFIRM: 'off' }).SDEWAN_COMMIT_CONFIRM).toBe('off');
+});
+
 describe('the login on OpenWRT', () => {
   const named = { SDEWAN_OPENWRT_USERNAME_FILE: '/u', SDEWAN_OPENWRT_PASSWORD_FILE: '/p' };
   const own = { SDEWAN_OWN_LOGIN_DIR: '/own' };

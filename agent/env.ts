@@ -123,7 +123,7 @@ export const agentEnvSchema = z.object({
     ),
   SDEWAN_COMMIT_CONFIRM: z
     .union([z.literal('off'), envField.int(5, 600)])
-    .default('off')
+    .default(30)
     .describe(
       'Seconds from the end of a reload in which the agent must go on reaching the API server by new connections, or the change is undone; `off`: changes stay.',
     ),

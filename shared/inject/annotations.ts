@@ -110,7 +110,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   'commit-confirm': setting(z.union([z.literal('off'), z.coerce.number().int().min(5).max(600)]), {
     allowed: 'off, or seconds from 5 to 600',
     meaning:
-      'how long after a change the agent watches that it still reaches the API server, or undoes the change',
+      'how long after a change the agent watches that it still reaches the API server, or undoes the change; default: 30',
     set: (value) => ({ commitConfirm: String(value) }),
   }),
   'log-level': setting(z.enum(logLevels), {

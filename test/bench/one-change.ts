@@ -1,8 +1,9 @@
 /**
  * How long one changed firewall rule among many takes on a real device: from the event that tells the agent's loop of it to the kernel,
  * as `nft monitor` sees it, and to the end of the pass; with the CPU of agent and device for each. `node test/bench/one-change.ts --url U
- * --inside CMD [--rules 1000] [--changes 15]`, where CMD starts a program in the device. It uses the login `sdewan` of
- * test/openwrt-device, and needs the device for itself.
+ * --inside CMD [--rules 1000] [--changes 15] [--kubeconfig FILE]`, where CMD starts a program in the device. It uses the login `sdewan` of
+ * test/openwrt-device, and needs the device for itself. With a kubeconfig (`npx kind-test-harness up` prints one) each change is watched by
+ * commit-confirm, as in a pod; without one it is off.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +11,13 @@ import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { loadKubeConfig } from '#shared/kube/config.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createLockOut, type LockOut, type LockOutDeps } from '../../agent/lock-out/lock-out.ts';
+import { openRecord } from '../../agent/lock-out/record.ts';
+import { apiServerAt, createTargets } from '../../agent/lock-out/targets.ts';
 import { cr, zone } from '../contract/agent/support/pass.ts';
 import { onDevice } from '../contract/conformance/stage.ts';
 
@@ -20,9 +27,10 @@ const { values } = parseArgs({
     inside: { type: 'string' },
     rules: { type: 'string', default: '1000' },
     changes: { type: 'string', default: '15' },
+    kubeconfig: { type: 'string' },
   },
 });
-const { url = '', inside = '' } = values;
+const { url = '', inside = '', kubeconfig } = values;
 /** Until the next change, so that the loop's pace holds none up. */
 const BETWEEN_CHANGES_MS = 4_000;
 const PATIENCE_MS = 60_000;
@@ -74,7 +82,32 @@ const rule = (at: number, port: number): RuleObject => {
 const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-bench-'));
 const passwordFile = path.join(folder, 'password');
 writeFileSync(passwordFile, 'sdewan', { mode: 0o600 });
-const stage = await onDevice({ url, user: 'sdewan', passwordFile, api: 'ubus', inside: run });
+
+const watching = new AbortController();
+const watched: { lockOut?: LockOut } = {};
+const lockOutIn = async (file: string): Promise<(driver: LockOutDeps['driver']) => LockOut> => {
+  const apiServer = apiServerAt(
+    await loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig }),
+  );
+  const record = await openRecord(file, silentLogger);
+  return (driver) =>
+    (watched.lockOut = createLockOut({
+      file: record,
+      targets: createTargets([apiServer], systemClock),
+      decisive: [apiServer],
+      deadlineMs: 30_000,
+      purpose: 'cnf-1',
+      driver,
+      onChange: () => agent.mark(),
+      clock: systemClock,
+      log: silentLogger,
+    }));
+};
+const stage = await onDevice(
+  { url, user: 'sdewan', passwordFile, api: 'ubus', inside: run },
+  kubeconfig === undefined ? undefined : await lockOutIn(path.join(folder, 'lock-out.json')),
+);
+const watch = watched.lockOut?.run(watching.signal);
 
 const rules = [
   zone('lan1', 'ovn-net1'),
@@ -125,13 +158,15 @@ try {
   console.log(
     `${values.rules} rules, one changed: to the kernel ${shown('kernel')}; to the end ${shown('end')}; ` +
       `CPU of the agent ${each(cpu.agent)}, of the device ${each(cpu.device)}; ` +
-      `${stage.pass.driver.firewallWays?.()?.amended} of ${took.length} without a reload; load ${loadavg()[0]?.toFixed(1)}`,
+      `${kubeconfig === undefined ? 'not watched' : 'watched'}; ${stage.pass.driver.firewallWays?.()?.amended} of ${took.length} without a reload; load ${loadavg()[0]?.toFixed(1)}`,
   );
 } finally {
   const deletionTimestamp = '2026-01-02T00:00:00Z';
   const gone = now.map((one) => ({ ...one, metadata: { ...one.metadata, deletionTimestamp } }));
   await bring(gone, 'Removed');
   await agent.stop();
+  watching.abort();
+  await watch;
   await stage.leave();
   monitor.stdin.end();
   rmSync(folder, { recursive: true });
