@@ -86,7 +86,7 @@ export default defineConfig({
         project(
           'device',
           [
-            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger}.test.ts',
+            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,space}.test.ts',
           ],
           60_000,
         ),

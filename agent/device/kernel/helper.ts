@@ -134,6 +134,8 @@ commands() {
 
 case $1 in
 state)
+	# How much room there is for a change, in two places: for packages, and for what rpcd stages and would go back to.
+	df -Pk /etc/config /var/run/rpcd
 	# To start a program takes longer than to pass on what is not looked for.
 	chains=$(nft list chains)
 	if [ \${#chains} -lt 65536 ]; then echo "$chains"; else echo "$chains" | grep -e '^table inet fw4 ' -e 'chain mwan3_hook '; fi

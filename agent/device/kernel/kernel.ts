@@ -11,6 +11,7 @@ import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { found, runVerb } from './calls.ts';
 import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
+import type { Space } from '../ubus/write/space.ts';
 import { withoutHandles } from './listing.ts';
 import { lackingRouting } from './routing.ts';
 
@@ -55,6 +56,8 @@ export type Kernel = {
   reloaded: (look: Look, packages: readonly string[], table?: string) => Promise<KernelLook>;
   /** Undefined where nobody looks. */
   table: () => LoadedTable | undefined;
+  /** Free space, as of the last look. Undefined where nobody looks, or `df` does not say. */
+  space: () => Space | undefined;
   /** Differs when what is lacking does. */
   version: () => string;
 };
@@ -64,6 +67,16 @@ const FW4 = 'table inet fw4';
 const MWAN3 = 'chain mwan3_hook';
 const NONE: ReadonlyMap<string, string> = new Map();
 const HASH = /^[0-9a-f]{32}/m;
+/** A line of `df -Pk`: file system, size, used, available, in kilobytes. */
+const FREE = /^\S.* +\d+ +\d+ +(\d+) +\d+% /;
+
+type Seen = {
+  hash: string;
+  routing: string;
+  hasFw4: boolean;
+  hooks: number;
+  space: Space | undefined;
+};
 
 export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   /** Why nobody looks. */
@@ -71,7 +84,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let lookedAt = -Infinity;
   /** What `begin` was given, for the first look of the session. */
   let ahead: Answer | undefined;
-  let seen = { hash: '', routing: '', hasFw4: false, hooks: 0 };
+  let seen: Seen = { hash: '', routing: '', hasFw4: false, hooks: 0, space: undefined };
   /** As they were after mwan3's last reload by us, or first seen. */
   let expectedHooks: number | undefined;
   let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
@@ -105,7 +118,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const isKnown = hash === '' || hash === seen.hash;
     const routing = isKnown ? hash && seen.routing : await found(look.session, hash, look.signal);
     const linesWith = (word: string): number => lines.filter((line) => line.includes(word)).length;
-    seen = { hash, routing, hasFw4: linesWith(FW4) > 0, hooks: linesWith(MWAN3) };
+    const space = spaceIn(lines);
+    seen = { hash, routing, hasFw4: linesWith(FW4) > 0, hooks: linesWith(MWAN3), space };
     expectedHooks ??= seen.hooks;
   };
 
@@ -182,11 +196,21 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
       const { text, rules } = thorough;
       return unread === undefined && expected ? { text, rules, expected } : undefined;
     },
+    space: () => (unread === undefined ? seen.space : undefined),
     version: () => JSON.stringify([...lacking].map(([name, sections]) => [name, ...sections])),
   };
 };
 
 type Answer = Awaited<ReturnType<typeof runVerb>>;
+
+const spaceIn = (lines: readonly string[]): Space | undefined => {
+  const free = lines.flatMap((line) => {
+    const kilobytes = FREE.exec(line)?.[1];
+    return kilobytes === undefined ? [] : [Number(kilobytes) * 1024];
+  });
+  const [config, tmp] = free;
+  return config === undefined || tmp === undefined ? undefined : { config, tmp };
+};
 
 /** A login that may not start anything is answered as if its session had ended. */
 const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<Answer> => {

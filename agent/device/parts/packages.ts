@@ -1,8 +1,9 @@
 /** The UCI packages that rules go to, each with the service that takes it. */
 import { isPackage } from '#shared/resources/parts.ts';
-import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
+import { applyDelta, deltaOf, isEmptyDelta } from '#shared/uci/delta.ts';
 import { whyNotReload } from '../services/services.ts';
 import { readSettled, stateVersion } from '../ubus/read/settled.ts';
+import { assertSpace } from '../ubus/write/space.ts';
 import { runTransaction } from '../ubus/write/transaction.ts';
 import type { PackageState } from '../ubus/write/write-path.ts';
 import { rightsOnPackages } from './package-rights.ts';
@@ -22,14 +23,22 @@ export const packages: Part = {
   fingerprint: ({ session, path, packages: names }, signal) =>
     path.versions(session, names, signal),
   delta: deltaOf,
-  apply: ({ path, lastRead, timing, ...change }) => {
+  apply: async ({ path, lastRead, timing, space, ...change }) => {
     const { deltas } = change;
     const bases = new Map(
       deltas.map(({ package: name }) => [name, baseOf(lastRead, name)] as const),
     );
-    const after = deltas.map((delta) => applyDelta(baseOf(lastRead, delta.package).content, delta));
-    const limits = timing.times.limitsFor(after);
-    return runTransaction(path, { ...change, bases, limits }, timing);
+    const before = new Map([...bases].map(([name, { content }]) => [name, content]));
+    const wanted = new Map(
+      deltas.map((delta) => [
+        delta.package,
+        applyDelta(baseOf(lastRead, delta.package).content, delta),
+      ]),
+    );
+    const changes = deltas.filter((delta) => !isEmptyDelta(delta));
+    if (space !== undefined) assertSpace(space, { deltas: changes, before, after: wanted });
+    const limits = timing.times.limitsFor([...wanted.values()]);
+    return runTransaction(path, { ...change, bases, wanted, limits }, timing);
   },
   rights: rightsOnPackages,
 };

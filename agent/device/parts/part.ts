@@ -10,6 +10,7 @@ import type { UciDelta } from '#shared/uci/model.ts';
 import { OpenwrtError } from '../driver.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import type { Grants } from '../ubus/login/grants.ts';
+import type { Space } from '../ubus/write/space.ts';
 import type { Timing, TransactionResult } from '../ubus/write/transaction.ts';
 import type { Base, PackageState, Transaction, WritePath } from '../ubus/write/write-path.ts';
 
@@ -29,6 +30,8 @@ export type DeviceNow = {
 export type Change = Pick<DeviceNow, 'session' | 'path' | 'lastRead'> & {
   timing: Timing;
   amender?: Transaction['amender'];
+  /** Absent: nobody can say how much there is. */
+  space?: Space | undefined;
   deltas: readonly UciDelta[];
   signal: AbortSignal;
 };

@@ -180,6 +180,7 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
           timing,
           amender: capabilities.firewall === 'fw4' && path === fastPath ? amender : undefined,
           deltas,
+          space: kernel.space(),
           signal,
         });
         unsettled = false;

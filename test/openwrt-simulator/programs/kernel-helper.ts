@@ -71,7 +71,7 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
   return ({ params, by }) => {
     switch (params.join(' ')) {
       case 'state': {
-        const table = fw4.nft.isLoaded ? 'table inet fw4 {\n' : '';
+        const table = `${freeSpace(store)}${fw4.nft.isLoaded ? 'table inet fw4 {\n' : ''}`;
         const hasOurs = store.text('network')?.includes('sdewan_') === true;
         return hasOurs ? leave(routing(netifd), table) : printed(table);
       }
@@ -90,6 +90,18 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
         return complained(2, '');
     }
   };
+};
+
+const ROOM_KILOBYTES = 1_000_000;
+
+/** As busybox' `df -Pk` has it. */
+const freeSpace = ({ freeBytes, freeBytesOfTmp }: UciStore): string => {
+  const line = (name: string, bytes: number, mount: string): string => {
+    const free = Math.min(Math.floor(bytes / 1024), ROOM_KILOBYTES);
+    return `${name} ${ROOM_KILOBYTES} ${ROOM_KILOBYTES - free} ${free} ${Math.round(100 - (100 * free) / ROOM_KILOBYTES)}% ${mount}\n`;
+  };
+  const header = 'Filesystem           1024-blocks    Used Available Capacity Mounted on\n';
+  return `${header}${line('overlay', freeBytes, '/')}${line('tmpfs', freeBytesOfTmp, '/tmp')}`;
 };
 
 const routing = (netifd: Netifd): string => {

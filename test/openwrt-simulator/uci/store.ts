@@ -48,6 +48,8 @@ export class UciStore {
    * the package; rpcd answers 0 (measured with /etc/config on a full tmpfs: an empty file).
    */
   freeBytes = Infinity;
+  /** The same where rpcd keeps what is staged; told, and not enforced. */
+  freeBytesOfTmp = Infinity;
   readonly #onWrite: UciStoreOptions['onWrite'];
   #temporary = 0;
 

@@ -107,7 +107,14 @@ const run = (world: World = {}) => {
   const times = createReloadTimes();
   const limits = times.limitsFor([wanted]);
   const deltas = [world.delta ?? delta, ...(world.hasSecond ? [policyDelta] : [])];
-  return runTransaction(path, { session, deltas, bases, limits, signal }, { clock, times });
+  const after = new Map(
+    deltas.map((one) => {
+      const content = bases.get(one.package)?.content ?? { name: one.package, sections: [] };
+      return [one.package, applyDelta(content, one)];
+    }),
+  );
+  const transaction = { session, deltas, bases, wanted: after, limits, signal };
+  return runTransaction(path, transaction, { clock, times });
 };
 
 describe('a transaction', () => {

@@ -2,7 +2,7 @@
  * One change of an OpenWRT: written, read back, reloaded, kept; or undone. How each step is done, and what a crash between two of
  * them leaves behind, is the write path's. One per call of `Driver.apply`; the driver serialises them.
  */
-import { applyDelta, isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
+import { isEmptyDelta, sectionsEqual } from '#shared/uci/delta.ts';
 import { formatDeltaFile } from '#shared/uci/format.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -33,16 +33,15 @@ export type TransactionResult =
 /** @throws OpenwrtError when the outcome is unknown, OpenwrtBlockedError when it is as before */
 export const runTransaction = async (
   path: WritePath,
-  asked: Transaction,
+  transaction: Planned,
   { clock, times }: Timing,
 ): Promise<TransactionResult> => {
-  const { deltas } = asked;
-  await assertUnchanged(path, asked);
-  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, asked);
+  const { deltas } = transaction;
+  await assertUnchanged(path, transaction);
+  const unwritable = findUnwritable(deltas) ?? findTooMuch(path, transaction);
   if (unwritable !== undefined) return unwritable;
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
   const begin = clock.monotonic();
-  const transaction = { ...asked, wanted: wantedBy(asked) };
   prepareFor(transaction, changes);
   const writing = changes.length > 0 ? path.write(transaction, changes) : undefined;
   // In the time that OpenWRT takes.
@@ -83,15 +82,7 @@ export const runTransaction = async (
 };
 
 /** `wanted`: the packages as the deltas make them. */
-type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
-
-const wantedBy = (transaction: Transaction): Planned['wanted'] =>
-  new Map(
-    transaction.deltas.map((delta) => [
-      delta.package,
-      applyDelta(baseOf(transaction, delta), delta),
-    ]),
-  );
+export type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
 
 export type Timing = { clock: Pick<Clock, 'monotonic' | 'after'>; times: ReloadTimes };
 
