@@ -16,7 +16,7 @@ import { createCachedWorld } from './admission/cached-world.ts';
 import type { BucketGrantMode } from './admission/checks/check.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
-import { createPodWebhook } from './admission/cnf/pods.ts';
+import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/pods.ts';
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
 import type { ReferenceMode } from './admission/decide.ts';
 import { createLiveWorld } from './admission/live-world.ts';
@@ -134,6 +134,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
       pods: createPodWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
+      'second-cnfs': createSecondCnfWebhook({ lookups, log }),
       workloads: createWorkloadWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
       'workload-labels': labelTemplate,
     },

@@ -180,6 +180,15 @@ describe('sdewan inject --without-webhook', () => {
     );
   });
 
+  it('says of a pod without an owner that it waits all the same', async () => {
+    const pod =
+      'apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {sdewanPurpose: x}}\nspec: {serviceAccountName: cnf, containers: [{name: c}]}\n';
+    const { said } = await inject({ 'pod.yaml': pod }, '-n', 'edge');
+    expect(said[0]).toBe(
+      'pod.yaml: document 1, Pod p: agent injected; it waits for the webhook all the same, since it has no owner',
+    );
+  });
+
   it.each([
     ['Deployment', DEPLOYMENT],
     ['Deployment that names its namespace', ofEdge],

@@ -37,15 +37,15 @@ type Injected = { template: PodTemplate; note: string; rights?: AgentRights };
 type Outcome = Injected | { problems: readonly string[] };
 type Work = (
   template: PodTemplate,
-  workload: { purpose: string | undefined; namespace: string | undefined },
+  workload: { kind: string; purpose: string | undefined; namespace: string | undefined },
 ) => Outcome;
 
 /** @throws ManifestError when the text is no manifest */
 export const injectManifest = (text: string, settings: InjectSettings): ManifestResult =>
-  onEachTemplate(text, (template, { purpose, namespace = settings.namespace }) => {
+  onEachTemplate(text, (template, { kind, purpose, namespace = settings.namespace }) => {
     const outcome = injectTemplate(template, purpose, settings);
     const isUnchanged = 'problems' in outcome || outcome.template === template;
-    return isUnchanged ? outcome : startingAlone(outcome, namespace, settings);
+    return isUnchanged ? outcome : startingAlone(outcome, { kind, namespace }, settings);
   });
 
 /** @throws ManifestError when the text is no manifest */
@@ -85,7 +85,7 @@ const injectTemplate = (
 /** Where the pods are not to wait for a coordinator: with the annotation that says so, and with the rights that it gives to agents. */
 const startingAlone = (
   { template: injected, note }: Injected,
-  namespace: string | undefined,
+  { kind, namespace }: { kind: string; namespace: string | undefined },
   { keyKinds, withoutWebhook: isAsked = false }: InjectSettings,
 ): Outcome => {
   const template = isAsked ? withoutWebhook(injected) : injected;
@@ -100,7 +100,11 @@ const startingAlone = (
   const readsKeys = !runsAsDefault(template.spec) || keyKinds.length === 0;
   return {
     template,
-    note: `${note}; its pods start without the webhook`,
+    // An annotation of a pod that nobody has made from a template could be anybody's.
+    note:
+      kind === 'Pod'
+        ? `${note}; it waits for the webhook all the same, since it has no owner`
+        : `${note}; its pods start without the webhook`,
     rights: { namespace, account, readsKeys },
   };
 };
@@ -153,11 +157,12 @@ const labelsSchema = z.looseObject({
   metadata: z.looseObject({ labels: z.record(z.string(), z.unknown()).nullish() }).nullish(),
 });
 
-const outcomeOf = (object: unknown, { path, namespace }: Place, work: Work): Outcome => {
+const outcomeOf = (object: unknown, { path, kind, namespace }: Place, work: Work): Outcome => {
   try {
     const owner = labelsSchema.safeParse(valueAt(object, path.slice(0, -2)));
     const purpose = owner.data?.metadata?.labels?.[PURPOSE_LABEL];
     return work(templateOf(valueAt(object, path)), {
+      kind,
       purpose: typeof purpose === 'string' ? purpose : undefined,
       namespace,
     });

@@ -120,7 +120,15 @@ const stillServes = async (): Promise<void> => {
   await eventually(() => caOf(namespace)).not.toBe('');
 };
 
-const webhooks = ['rules', 'buckets', 'rule-finalizers', 'pods', 'workloads', 'workload-labels'];
+const webhooks = [
+  'rules',
+  'buckets',
+  'rule-finalizers',
+  'pods',
+  'second-cnfs',
+  'workloads',
+  'workload-labels',
+];
 const pathsOf = (webhook: string): string[] => [
   `/admission/${webhook}`,
   `/admission/${webhook}/`,

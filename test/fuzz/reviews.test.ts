@@ -14,7 +14,7 @@ import {
   type ListedCheck,
 } from '../../coordinator/admission/checks/list.ts';
 import type { CnfLookups } from '../../coordinator/admission/cnf/lookups.ts';
-import { createPodWebhook } from '../../coordinator/admission/cnf/pods.ts';
+import { createPodWebhook, createSecondCnfWebhook } from '../../coordinator/admission/cnf/pods.ts';
 import { createWorkloadWebhook, labelTemplate } from '../../coordinator/admission/cnf/workloads.ts';
 import { addAgentsFinalizer, createRuleWebhook } from '../../coordinator/admission/rules.ts';
 import { requestOf, rule, worldOf } from '../../coordinator/admission/testing/changes.ts';
@@ -84,6 +84,7 @@ const app = createAdmissionApp({
     buckets: rulesBy(bucketChecks),
     'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
     pods: createPodWebhook({ ...common, keyKinds: ['IpsecSite'] }),
+    'second-cnfs': createSecondCnfWebhook(common),
     workloads: createWorkloadWebhook({ ...common, keyKinds: ['IpsecSite'] }),
     'workload-labels': labelTemplate,
   },
@@ -145,7 +146,9 @@ const seeds: readonly (readonly [path: string, body: object])[] = [
   ...ofRules.flatMap((request) =>
     ['rules', 'buckets', 'rule-finalizers'].map((path) => [path, review(request)] as const),
   ),
-  ...Array.from({ length: 15 }, () => ['pods', review(ofOthers('pods', 'CREATE', pod))] as const),
+  ...['pods', 'second-cnfs'].flatMap((path) =>
+    Array.from({ length: 15 }, () => [path, review(ofOthers('pods', 'CREATE', pod))] as const),
+  ),
   ...['CREATE', 'UPDATE'].flatMap((operation) =>
     Array.from({ length: 10 }, () => [
       ['workloads', review(ofOthers('deployments', operation, workload))] as const,

@@ -5,7 +5,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { workloadOf, type OwnerRef } from '../../cnf/workload.ts';
 import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
-import { createPodWebhook } from './pods.ts';
+import { createPodWebhook, createSecondCnfWebhook } from './pods.ts';
 import { createRootOwners } from './root-owner.ts';
 import { secondCnf, servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 import { createWorkloadWebhook, labelTemplate } from './workloads.ts';
@@ -172,6 +172,25 @@ describe('the webhook for pods', () => {
     const verdict = await alone.webhook(request(bare), signal);
     expect([verdict.allowed, patchText(verdict)]).toEqual([true, '[]']);
     expect([...beside.announced, ...alone.announced]).toEqual([]);
+  });
+
+  it('denies pods of a second CNF whatever they say about the agent, and changes none', async () => {
+    const asked = (cnfs: CnfIdentity[], object: object) =>
+      createSecondCnfWebhook({ lookups: lookups({ cnfs }), log: silentLogger })(
+        request(object),
+        signal,
+      );
+    for (const annotations of [{}, { 'sdewan.akraino.org/inject': 'false' }]) {
+      const one = pod({ annotations });
+      expect(await asked([owner('Deployment', 'other')], one)).toMatchObject({
+        allowed: false,
+        message: expect.stringContaining('Deployment other already serves purpose cnf-1'),
+      });
+      expect(await asked([owner('Deployment', 'cnf-1')], one)).toEqual({
+        allowed: true,
+        warnings: [],
+      });
+    }
   });
 
   it('allows the pod when it cannot be found out whether its CNF is the only one', async () => {

@@ -53,6 +53,19 @@ export const createPodWebhook =
     return injectPod(pod, options, dryRun);
   };
 
+/**
+ * For all pods of a purpose, those too that do not want an agent or bring one: a second CNF is refused however its pods have come to the label. A
+ * coordinator that is away holds none of them up.
+ */
+export const createSecondCnfWebhook =
+  (deps: Pick<PodWebhookDeps, 'lookups' | 'log'>): PodWebhook =>
+  async (request, signal) => {
+    const { object, operation, dryRun } = request;
+    if (operation !== 'CREATE' || !object) return allowed;
+    const refusal = await refuseSecond(deps, request, templateOf(object), signal);
+    return refusal ? refuse(refusal, dryRun) : allowed;
+  };
+
 const injectPod = (
   pod: PodTemplate,
   options: InjectOptions,
@@ -78,7 +91,7 @@ const refuse = (refusal: AdmissionRefusal, dryRun: boolean | null | undefined): 
   dryRun ? { allowed: true, warnings: [refusal.message] } : denied(refusal, refusal.message);
 
 const refuseSecond = async (
-  { lookups, log }: PodWebhookDeps,
+  { lookups, log }: Pick<PodWebhookDeps, 'lookups' | 'log'>,
   { namespace, object }: AdmissionRequest,
   pod: PodTemplate,
   signal: AbortSignal,

@@ -1,0 +1,106 @@
+/**
+ * A tenant that may create workloads makes a second one for the purpose of a CNF, with the label in its pod template only, where no webhook for workloads
+ * sees it, and pods that opt out of the agent, or bring one that never reports. Before, its pods counted: all rules of the CNF were out of sync.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject } from '#shared/kube/objects.ts';
+import { podResource } from '../../coordinator/cnf/workload.ts';
+import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+
+const PURPOSE = 'cnf-1';
+const AGENT = {
+  name: 'sdewan-agent',
+  image: 'none',
+  restartPolicy: 'Always',
+  env: [{ name: 'SDEWAN_PURPOSE', value: PURPOSE }],
+};
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.close());
+
+type Second = { kind: string; annotations?: Record<string, string>; agents?: readonly object[] };
+const workload = (
+  namespace: string,
+  name: string,
+  { kind, annotations, agents }: Second,
+  labels: object = {},
+) => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name, namespace, labels },
+  spec: {
+    ...(kind !== 'DaemonSet' && { replicas: 1 }),
+    ...(kind === 'StatefulSet' && { serviceName: name }),
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: {
+        labels: { app: name, sdewanPurpose: PURPOSE },
+        ...(annotations && { annotations }),
+      },
+      spec: {
+        schedulerName: 'nobody',
+        terminationGracePeriodSeconds: 0,
+        containers: [{ name: 'openwrt', image: 'none' }],
+        ...(agents && { initContainers: agents }),
+      },
+    },
+  },
+});
+
+const OPTED_OUT = { 'sdewan.akraino.org/inject': 'false' };
+const WITHOUT_WEBHOOK = { 'sdewan.akraino.org/without-webhook': 'true' };
+const ways: Record<string, Second> = {
+  'a Deployment whose pods opt out': { kind: 'Deployment', annotations: OPTED_OUT },
+  'a StatefulSet whose pods opt out': { kind: 'StatefulSet', annotations: OPTED_OUT },
+  'a Deployment whose pods bring an agent': {
+    kind: 'Deployment',
+    annotations: WITHOUT_WEBHOOK,
+    agents: [AGENT],
+  },
+};
+
+const cnfIn = async (namespace: string): Promise<void> => {
+  const cnf = workload(namespace, 'cnf', { kind: 'Deployment' }, { sdewanPurpose: PURPOSE });
+  expect(await world.apply([cnf])).toMatchObject({ code: 0 });
+  await eventually(async () => (await podsOf(namespace, 'cnf')).length).toBe(1);
+};
+const podsOf = async (namespace: string, app: string): Promise<KubeObject[]> =>
+  (await world.client.list(podResource, { namespace, labelSelector: `app=${app}` })).items;
+
+/** Why its controller has made no pod. */
+const expectRefused = async (namespace: string, second: Second): Promise<void> => {
+  expect(await world.apply([workload(namespace, 'second', second)])).toMatchObject({ code: 0 });
+  await eventually(async () => {
+    const { stdout } = await world.kubectl('get', 'events', '-n', namespace, '-o', 'json');
+    return [(await podsOf(namespace, 'second')).length > 0 ? 'made' : 'not made', stdout];
+  }).toEqual([
+    'not made',
+    expect.stringContaining(`Deployment cnf already serves purpose ${PURPOSE}`),
+  ]);
+};
+
+describe('a second workload with the label in its pod template only gets no pods:', () => {
+  it.each(Object.entries(ways))('%s', async (_, second) => {
+    const namespace = await world.createNamespace();
+    await cnfIn(namespace);
+    await expectRefused(namespace, second);
+  });
+
+  it('in a namespace without agents', async () => {
+    const namespace = await world.createNamespace();
+    await world.kubectl('label', 'namespace', namespace, 'sdewan.akraino.org/inject=disabled');
+    await cnfIn(namespace);
+    await expectRefused(namespace, { kind: 'Deployment' });
+  });
+});
+
+it('while no coordinator answers, pods of a CNF do not wait for this check', async () => {
+  const namespace = await world.createNamespace();
+  await world.stopCoordinator();
+  const second = { kind: 'Deployment', annotations: OPTED_OUT };
+  expect(await world.apply([workload(namespace, 'alone', second)])).toMatchObject({ code: 0 });
+  await eventually(async () => (await podsOf(namespace, 'alone')).length).toBe(1);
+});
