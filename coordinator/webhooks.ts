@@ -103,6 +103,12 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
         ...pods.networkAnnotations(name, purpose),
       ];
     },
+    purposes: (name) => [
+      ...workloads
+        .ofNamespace(name)
+        .flatMap(({ purpose, templatePurpose }) => [purpose, templatePurpose]),
+      ...pods.ofNamespace(name).map(({ purpose }) => purpose),
+    ],
     isComplete: () => pods.state.listed && workloads.hasSynced() && rules.unknown.size === 0,
     onBinding: ({ name, namespace: bound }) => {
       if (AGENT_ROLES.includes(name)) bindings.mark(bound);

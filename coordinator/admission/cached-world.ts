@@ -24,6 +24,7 @@ import {
 } from './buckets/bindings.ts';
 import { rulesOfUse } from './buckets/use.ts';
 import { networkNames } from './networks.ts';
+import { purposesAmong } from './purposes.ts';
 import { tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
 
@@ -33,6 +34,8 @@ export type CachedWorldDeps = {
   rules: (ties: readonly string[]) => readonly RuleObject[];
   /** The `nfn-network` annotations of a purpose's workloads and pods. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
+  /** Of a namespace's workloads and pods. */
+  purposes: (namespace: string) => readonly (string | undefined)[];
   /** A RoleBinding came, went or changed. */
   onBinding: (binding: { namespace: string; name: string }) => void;
   /** Whether what is passed in is complete. */
@@ -81,6 +84,7 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
     rules: async ({ change }) => deps.rules(tiesToLookUp(change)),
     networks: async ({ namespace, purpose }) =>
       networkNames(deps.networkAnnotations(namespace, purpose)),
+    purposes: async ({ namespace }) => purposesAmong(deps.purposes(namespace)),
     grants: async (user, namespace) =>
       grantsOf(user, namespace, {
         roles: roles.store.by('namespace', namespace).map(({ role }) => role),

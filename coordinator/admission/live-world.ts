@@ -7,6 +7,7 @@ import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { podResource, workloadOf, workloadResources } from '../cnf/workload.ts';
 import { bindingSchema, grantsOf, rbacResources, roleSchema } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
+import { purposesAmong } from './purposes.ts';
 import type { World } from './world.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
@@ -41,6 +42,21 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
       return networkNames([
         ...workloads.flat().map((workload) => workloadOf(workload).networks),
         ...pods.map(({ metadata }) => metadata.annotations?.[NFN_NETWORK_ANNOTATION]),
+      ]);
+    },
+
+    purposes: async ({ namespace }, signal) => {
+      const scope = { namespace, labelSelector: PURPOSE_LABEL, signal };
+      const [pods, ...workloads] = await Promise.all([
+        list(podResource, scope),
+        ...workloadResources.map((resource) => list(resource, scope)),
+      ]);
+      return purposesAmong([
+        ...workloads.flat().flatMap((workload) => {
+          const { purpose, templatePurpose } = workloadOf(workload);
+          return [purpose, templatePurpose];
+        }),
+        ...pods.map(({ metadata }) => metadata.labels?.[PURPOSE_LABEL]),
       ]);
     },
 

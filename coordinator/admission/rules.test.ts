@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 
 const { signal } = new AbortController();
 const reject = (spec: object = {}, metadata = {}) =>
-  rule('FirewallRule', 'a', { src: 'lan1', target: 'REJECT', ...spec }, metadata);
+  rule('FirewallRule', 'a', { src: 'lan1', dest_port: '80', target: 'REJECT', ...spec }, metadata);
 
 const setUp = (some: {
   cached?: Partial<Facts> | 'not ready';

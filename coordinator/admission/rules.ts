@@ -166,6 +166,7 @@ const kindsInQuestion = (
   return kinds.filter(
     (one) =>
       referred.has(one.kind) ||
+      (one.kind === kind.kind && one.networks !== undefined) ||
       (operation === 'CREATE' && one.uci !== undefined && one.uci.package === kind.uci?.package),
   );
 };

@@ -2,12 +2,14 @@
  * By which keys the rules are found that a check on one of them has to see: of thousands, the few that share its section on OpenWRT,
  * that it refers to, or that refer to it. Pure; whoever keeps the rules keeps them by `tiesOf`, and finds them by `tiesToLookUp`.
  */
+import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
 import { keyOf } from '#shared/compile/in-use.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
 import type { RuleChange } from './checks/check.ts';
 
@@ -29,6 +31,9 @@ export const tiesOf = (rule: RuleObject): string[] => {
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
     ...usesOf(rule, cnf),
+    ...networksOfZone(rule)
+      .slice(0, MAX_USES)
+      .map((network) => zoneOn(cnf, network)),
   ];
 };
 
@@ -48,8 +53,21 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
   return [
     ...referencesOf(after).map((reference) => named(change, reference)),
     ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
+    ...networksOfZone(after).map((network) => zoneOn(change, network)),
   ];
 };
+
+const zoneSpec = z.looseObject({ network: z.array(z.string()) });
+
+/** Of a FirewallZone; none of what has not its form. */
+export const networksOfZone = (rule: RuleObject): readonly string[] => {
+  if (rule.kind !== firewallZone.kind) return [];
+  const { data } = zoneSpec.safeParse(rule.spec);
+  return data?.network ?? [];
+};
+
+export const zoneOn = ({ namespace, purpose }: Cnf, network: string): string =>
+  `${namespace}/${purpose}/zone-on/${network}`;
 
 // Neither namespaces nor purposes have a slash.
 const named = ({ namespace, purpose }: Cnf, { kind, name }: Target): string =>

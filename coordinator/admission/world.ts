@@ -25,6 +25,7 @@ export type World = {
     scope: { namespace: string; purpose: string },
     signal: AbortSignal,
   ) => Promise<ReadonlySet<string> | undefined>;
+  purposes: (scope: { namespace: string }, signal: AbortSignal) => Promise<ReadonlySet<string>>;
   grants: (user: User, namespace: string, signal: AbortSignal) => Promise<readonly BucketGrant[]>;
 };
 
@@ -37,10 +38,11 @@ export const gatherFacts = async (
 ): Promise<Facts> => {
   const { namespace, purpose, user } = change;
   const { kinds, signal } = options;
-  const [rules, networks, grants] = await Promise.all([
+  const [rules, networks, purposes, grants] = await Promise.all([
     needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
     needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
+    needs.has('purposes') ? world.purposes({ namespace }, signal) : new Set<string>(),
     needs.has('grants') ? world.grants(user, namespace, signal) : [],
   ]);
-  return { rules, networks, grants };
+  return { rules, networks, purposes, grants };
 };

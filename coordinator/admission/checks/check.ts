@@ -39,6 +39,8 @@ export type Facts = {
   rules: readonly RuleObject[];
   /** Network names of the CNF of that purpose; undefined when there is no CNF yet or it has no such annotation. */
   networks: ReadonlySet<string> | undefined;
+  /** Of the CNFs of the namespace, as their workloads and pods say. */
+  purposes: ReadonlySet<string>;
   /** Of all Roles and ClusterRoles that are bound to the user in this namespace and carry the annotation. */
   grants: readonly BucketGrant[];
 };

@@ -3,9 +3,15 @@ import { change, context, facts, rule, zone } from '../testing/changes.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { isUnused, referencesExist } from './references.ts';
+import { purposeIsServed } from './purpose.ts';
+import { networkHasOneZone } from './zones.ts';
+import { tiesOf, tiesToLookUp } from '../ties.ts';
+import { identified, type KeptRule } from '../../memory/kept-rule.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
 import { ruleChecks } from './list.ts';
-import { metadataIsValid, specIsValid } from './spec.ts';
+import { cautionsOf, metadataIsValid, specIsValid } from './spec.ts';
 
 const going = { deletionTimestamp: '2026-01-02T00:00:00Z' };
 const reject = (name: string, spec: object = {}, metadata = {}) =>
@@ -187,4 +193,127 @@ describe('a place that each reload of mwan3 clears', () => {
       expect(cautionsOf(kind, spec)).toEqual(referenceModes.map(() => expected));
     },
   );
+});
+
+describe('a wrong label', () => {
+  const purposes = new Set(['cnf-2', 'cnf-1']);
+  const wrong = { labels: { sdewanPurpose: 'cnf1' } };
+  const words =
+    'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here; there is cnf-1, cnf-2';
+
+  it('is what a refusal of its references is about', () => {
+    const create = change({ after: reject('a', {}, wrong) });
+    expect(referencesExist(create, facts({ purposes }), context)?.message).toBe(
+      `${words}; spec.src: FirewallZone lan1 does not exist for purpose cnf1 in this namespace`,
+    );
+    expect(purposeIsServed(create, facts({ purposes }), context)).toBeUndefined();
+  });
+
+  it.each<[string, RuleChange, Set<string>, string | undefined]>([
+    ['without references', change({ after: zone('a', wrong) }), purposes, words],
+    ['before there is any CNF', change({ after: zone('a', wrong) }), new Set(), undefined],
+    ['of a CNF that there is', change({ after: zone('a') }), purposes, undefined],
+    [
+      'that it had before',
+      change({ before: zone('a', wrong), after: zone('a', wrong) }),
+      purposes,
+      undefined,
+    ],
+    [
+      'that it did not have before',
+      change({ before: zone('a'), after: zone('a', wrong) }),
+      purposes,
+      words,
+    ],
+    ['of a rule that goes', change({ before: zone('a', wrong) }), purposes, undefined],
+    [
+      'that is not there',
+      change({ after: zone('a', { labels: {} }) }),
+      new Set(),
+      'metadata.labels: no label sdewanPurpose, so the rule belongs to no CNF; set it to the purpose of one',
+    ],
+  ])('%s', (_what, of, there, message) => {
+    expect(purposeIsServed(of, facts({ purposes: there }), context)?.message).toBe(message);
+  });
+
+  it('names five of many CNFs', () => {
+    const many = new Set(Array.from({ length: 9 }, (_, at) => `cnf-${at}`));
+    const of = change({ after: zone('a', wrong) });
+    expect(purposeIsServed(of, facts({ purposes: many }), context)?.message).toMatch(
+      / cnf-4 and 4 more$/,
+    );
+  });
+});
+
+describe('two zones on one network', () => {
+  const on = (name: string, network: string, metadata = {}) =>
+    rule('FirewallZone', name, { network: ['ovn-net9', network] }, metadata);
+  const words = (of: RuleObject, ...rules: RuleObject[]) =>
+    networkHasOneZone(change({ after: of }), facts({ rules }), context)?.message;
+
+  it('are warned of, with the network and the other zone', () => {
+    expect(words(on('lan', 'ovn-net1'), zone('wan'))).toBe(
+      'spec.network[1]: ovn-net1 is in FirewallZone wan as well; the firewall puts each packet into the zone that comes first',
+    );
+  });
+
+  it.each([
+    ['another network', on('lan', 'ovn-net2'), zone('wan')],
+    ['the same zone', zone('wan'), zone('wan')],
+    ['a zone that goes', zone('lan'), zone('wan', going)],
+  ])('%s is none', (_what, of, other) => {
+    expect(words(of, other)).toBeUndefined();
+  });
+
+  it('are found by what stays in memory of a zone', () => {
+    const kept: KeptRule = { ...identified(zone('wan')), revision: 'r', ties: tiesOf(zone('wan')) };
+    expect(tiesToLookUp(change({ after: zone('lan') }))).toContain(kept.ties.at(-1));
+    expect(words(zone('lan'), kept)).toContain('FirewallZone wan');
+    const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x')).slice(0, -2) };
+    expect(words(on('lan', 'ovn-net2'), elsewhere)).toBeUndefined();
+  });
+});
+
+describe('what is legal and rarely meant', () => {
+  const cautions = (after: RuleObject): string | undefined =>
+    cautionsOf(change({ after }), facts(), context)?.message;
+  it.each<[string, RuleObject, RegExp | undefined]>([
+    [
+      'a zone that drops',
+      rule('FirewallZone', 'a', { network: ['n'], input: 'DROP' }),
+      /^spec.input: DROP/,
+    ],
+    [
+      'a zone that rejects',
+      rule('FirewallZone', 'a', { network: ['n'], input: 'REJECT' }),
+      undefined,
+    ],
+    [
+      'a rule that rejects all',
+      reject('a'),
+      /^spec: REJECT of all packets from zone lan1 to the CNF itself/,
+    ],
+    ['of any zone', reject('a', { src: '*', proto: 'all' }), /from any zone/],
+    ['all of a protocol', reject('a', { proto: 'udp' }), undefined],
+    ['all of a port', reject('a', { dest_port: '80' }), undefined],
+    ['all to another zone', reject('a', { dest: 'wan' }), undefined],
+    ['a rule that accepts all', reject('a', { target: 'ACCEPT' }), undefined],
+    [
+      'a DNAT without address',
+      rule('FirewallDNAT', 'a', { src: 'wan', src_dport: '80', proto: 'tcp', dest_port: '81' }),
+      /^spec.dest_ip: absent/,
+    ],
+    [
+      'a DNAT with one',
+      rule('FirewallDNAT', 'a', {
+        src: 'wan',
+        src_dport: '80',
+        proto: 'tcp',
+        dest_ip: '10.0.0.1',
+      }),
+      undefined,
+    ],
+  ])('%s', (_what, after, words) => {
+    expect(cautions(after) ?? 'none').toMatch(words ?? /^none$/);
+  });
 });

@@ -4,8 +4,10 @@ import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buck
 import type { Check, FactName } from './check.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
+import { purposeIsServed } from './purpose.ts';
 import { isUnused, referencesExist } from './references.ts';
 import { cautionsOf, metadataIsValid, specIsValid } from './spec.ts';
+import { networkHasOneZone } from './zones.ts';
 
 export type ListedCheck = {
   name: string;
@@ -38,9 +40,23 @@ export const ruleChecks: readonly ListedCheck[] = [
   {
     name: 'references',
     on: ['CREATE', 'UPDATE'],
-    needs: ['rules'],
+    needs: ['rules', 'purposes'],
     severity: 'reference',
     check: referencesExist,
+  },
+  {
+    name: 'purpose',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['rules', 'purposes'],
+    severity: 'caution',
+    check: purposeIsServed,
+  },
+  {
+    name: 'zones',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['rules'],
+    severity: 'caution',
+    check: networkHasOneZone,
   },
   {
     name: 'networks',

@@ -2,19 +2,35 @@
 import { keyOf } from '#shared/compile/in-use.ts';
 import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import type { Reference } from '#shared/resources/kind.ts';
 import { isKept } from '../../memory/kept-rule.ts';
 import { tiesToLookUp } from '../ties.ts';
-import type { Check, RuleChange } from './check.ts';
+import type { Check, Facts, RuleChange } from './check.ts';
+import { wrongPurpose } from './wrong-purpose.ts';
 
-export const referencesExist: Check = ({ after, specChanged, purpose }, { rules }) => {
-  if (after === undefined || !specChanged) return undefined;
+export const missingReferences = (
+  { after, specChanged }: RuleChange,
+  { rules }: Pick<Facts, 'rules'>,
+): readonly Reference[] => {
+  if (after === undefined || !specChanged) return [];
   const there = new Set(rules.filter(isStaying).map(keyOfRule));
-  const missing = referencesOf(after).filter(({ kind, name }) => !there.has(keyOf(kind, name)));
+  return referencesOf(after).filter(({ kind, name }) => !there.has(keyOf(kind, name)));
+};
+
+export const referencesExist: Check = (change, facts) => {
+  const { purpose } = change;
+  const missing = missingReferences(change, facts);
   if (missing.length === 0) return undefined;
   const list = missing.map(({ path, kind, name }) => `${path}: ${kind} ${name}`).join(', ');
+  const wrong = wrongPurpose(change, facts);
+  const what = `${list} does not exist for purpose ${purpose} in this namespace`;
   return {
     reason: 'UnknownReference',
-    message: `${list} does not exist for purpose ${purpose} in this namespace; create it first`,
+    message:
+      wrong === undefined
+        ? `${what}; create it first`
+        : `metadata.labels.${PURPOSE_LABEL}: ${wrong}; ${what}`,
   };
 };
 

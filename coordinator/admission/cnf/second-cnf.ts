@@ -15,7 +15,8 @@ export const secondCnf = (
   return {
     reason: 'SecondCnf',
     message:
-      `${other.kind} ${other.name} already serves purpose ${purpose} in this namespace; ` +
+      `${other.kind} ${other.name} already serves purpose ${purpose} in this namespace` +
+      `${own.kind === 'Pod' ? ', and a pod without a controller is a second CNF' : ''}; ` +
       `give this CNF another value of label sdewanPurpose, or delete the other one first`,
   };
 };

@@ -37,6 +37,7 @@ export const zone = (name: string, metadata: Partial<RuleObject['metadata']> = {
 export const facts = (some: Partial<Facts> = {}): Facts => ({
   rules: [],
   networks: undefined,
+  purposes: new Set(),
   grants: [],
   ...some,
 });
@@ -102,6 +103,10 @@ export const worldOf = (some: Partial<Facts>): World & { asked: string[] } => {
     networks: async () => {
       asked.push('networks');
       return known.networks;
+    },
+    purposes: async () => {
+      asked.push('purposes');
+      return known.purposes;
     },
     grants: async () => {
       asked.push('grants');

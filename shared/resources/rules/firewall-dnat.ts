@@ -40,6 +40,12 @@ export const firewallDnat = defineKind({
   isMadeByCoordinator: true,
   spec,
   specRules: [portsNeedProtocol(['src_port', 'src_dport', 'dest_port'])],
+  cautions: ({ dest_ip }) =>
+    dest_ip === undefined
+      ? [
+          'spec.dest_ip: absent, so packets go to the CNF itself; name the address that is to receive them',
+        ]
+      : [],
   references: zoneReferences,
   uci: {
     package: 'firewall',

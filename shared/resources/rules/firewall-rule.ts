@@ -34,6 +34,19 @@ const spec = z.strictObject({
   ...markFields(),
 });
 
+/** What selects no packets. */
+const OF_ANY_RULE: ReadonlySet<string> = new Set(['name', 'src', 'target', 'family']);
+
+/** Nothing of what comes from its zone reaches the CNF. */
+const shutsOut = ({ proto, ...rule }: z.infer<typeof spec>): boolean => {
+  const isOfAll = proto === undefined || /^(all|any)$/.test(proto);
+  const refuses = rule.target === 'DROP' || rule.target === 'REJECT';
+  const given = Object.entries(rule).filter(([, value]) => value !== undefined);
+  return (
+    refuses && isOfAll && rule.src !== undefined && given.every(([key]) => OF_ANY_RULE.has(key))
+  );
+};
+
 export const firewallRule = defineKind({
   ...ruleResource,
   kind: 'FirewallRule',
@@ -51,6 +64,12 @@ export const firewallRule = defineKind({
     ),
     portsNeedProtocol(['src_port', 'dest_port']),
   ],
+  cautions: (rule) =>
+    shutsOut(rule)
+      ? [
+          `spec: ${rule.target} of all packets from ${rule.src === '*' ? 'any zone' : `zone ${rule.src}`} to the CNF itself; name protocols, ports or addresses in the spec if only some are meant`,
+        ]
+      : [],
   references: zoneReferences,
   uci: {
     package: 'firewall',

@@ -73,6 +73,12 @@ export const firewallZone = defineKind({
   ],
   networks: ({ network }) =>
     network.map((name, index) => ({ path: `spec.network[${index}]`, network: name })),
+  cautions: ({ input }) =>
+    input === 'DROP'
+      ? [
+          'spec.input: DROP drops every packet from these networks to the CNF itself; a rule with target ACCEPT can except some',
+        ]
+      : [],
   uci: {
     package: 'firewall',
     ownership: 'prefix',
