@@ -21,3 +21,18 @@ export const shareColumn = (name: string, path: string): Column => ({
   type: 'string',
   jsonPath: `${path}.summary`,
 });
+
+/** Why a rule is not in sync, or that it is. */
+export const REASON_COLUMN: Column = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+};
+
+/** A field of the spec that tells most about an object of its kind, with `kubectl get -o wide`. */
+export const specColumn = (name: string, path: string): Column => ({
+  name,
+  type: 'string',
+  jsonPath: `.spec.${path}`,
+  priority: 1,
+});

@@ -6,7 +6,7 @@ import { objectSchema } from '../kube/objects.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { UciSection } from '../uci/model.ts';
 import type { Generation } from './generation.ts';
-import type { Resource } from './resource.ts';
+import type { Column, Resource } from './resource.ts';
 
 /** A use of another CR of the same namespace and purpose. `path` is where in the spec, e.g. `spec.policy`. */
 export type Reference = { path: string; kind: string; name: string };
@@ -111,6 +111,8 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   holdsKeys?: true;
   /** Its specs name programs that OpenWRT runs: `local_updown` and `remote_updown` of `connections`, which a policy limits. */
   runsPrograms?: true;
+  /** Columns of its own, behind the common ones. */
+  wideColumns?: readonly Column[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
   /** What admission warns of and allows; each names the field. */

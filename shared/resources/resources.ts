@@ -5,7 +5,7 @@
 import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
 import { cnfStatusResource } from './cnf-status.ts';
-import { MESSAGE_COLUMN, PURPOSE_COLUMN, shareColumn } from './columns.ts';
+import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import type { KindDefinition } from './kind.ts';
 import { kinds } from './registry.ts';
 
@@ -16,8 +16,10 @@ export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
     PURPOSE_COLUMN,
     shareColumn('Applied', rule.generates ? '.status.children' : '.status.pods'),
     { name: 'In Sync', type: 'boolean', jsonPath: '.status.inSync' },
+    REASON_COLUMN,
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
     MESSAGE_COLUMN,
+    ...(rule.wideColumns ?? []),
   ],
   ...rule,
 });

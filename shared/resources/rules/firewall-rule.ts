@@ -13,6 +13,7 @@ import {
 } from './packet-fields.ts';
 import { icmpOptions, icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
 import { icnResource, oneZone, protocolOf } from '../icn.ts';
+import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
 import { label, ruleResource, section, several } from '../render.ts';
 import { oneOf } from '../schema.ts';
@@ -54,6 +55,11 @@ export const firewallRule = defineKind({
   singular: 'firewallrule',
   shortNames: ['fwr'],
   description: 'A firewall rule for packets from, to or between zones.',
+  wideColumns: [
+    specColumn('Src', 'src'),
+    specColumn('Dest', 'dest'),
+    specColumn('Target', 'target'),
+  ],
   spec,
   specRules: [
     markNeedsValue,

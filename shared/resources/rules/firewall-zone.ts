@@ -4,6 +4,7 @@ import { absent, any, equal, nameIsNot, nameLimit, specRule } from '../condition
 import { MAX_ITEMS, flag, freeText, networkItem, networkName } from '../fields.ts';
 import { family, icnAnonymous } from './firewall.ts';
 import { icnResource, negatableNetworkItem, nothing, oneNetwork } from '../icn.ts';
+import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
 import { iptablesArguments } from './left-out.ts';
 import { ruleResource, section } from '../render.ts';
@@ -56,6 +57,7 @@ export const firewallZone = defineKind({
   singular: 'firewallzone',
   shortNames: ['fwz'],
   description: 'A firewall zone: networks of the CNF that the firewall treats alike.',
+  wideColumns: [specColumn('Networks', 'network')],
   spec,
   specRules: [
     specRule(

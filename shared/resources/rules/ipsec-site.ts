@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { plainNetworks } from '../fields.ts';
 import { connectionFields, remoteFields } from './ipsec-remote-fields.ts';
 import { remoteKind } from './ipsec-remote.ts';
+import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
 
 const connection = z.strictObject({
@@ -18,5 +19,6 @@ export const ipsecSite = defineKind({
   shortNames: ['ipsecs'],
   description:
     'An IPsec remote that connects networks behind the CNF with networks behind the remote.',
+  wideColumns: [specColumn('Remote', 'remote')],
   spec: z.strictObject(remoteFields(connection)),
 });

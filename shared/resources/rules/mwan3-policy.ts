@@ -4,6 +4,7 @@ import { nameIsNot, specRule, unique } from '../conditions.ts';
 import type { UciSection } from '../../uci/model.ts';
 import { networkName } from '../fields.ts';
 import { icnResource, inNameSpace, objectText, textsIn } from '../icn.ts';
+import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
 import { listOf, ruleResource, section } from '../render.ts';
@@ -36,6 +37,7 @@ export const mwan3Policy = defineKind({
   singular: 'mwan3policy',
   shortNames: ['mwp'],
   description: 'A policy of mwan3: which networks carry traffic, and in which shares.',
+  wideColumns: [specColumn('Members', 'members[*].network')],
   spec,
   specRules: [
     specRule('members', unique('members', 'network'), 'each network can be a member only once'),
