@@ -266,7 +266,8 @@ describe('two zones on one network', () => {
   });
 
   it('are found by what stays in memory of a zone', () => {
-    const kept: KeptRule = { ...identified(zone('wan')), revision: 'r', ties: tiesOf(zone('wan')) };
+    const read = { revision: 'r', ties: tiesOf(zone('wan')), shape: undefined };
+    const kept: KeptRule = { ...identified(zone('wan')), ...read };
     expect(tiesToLookUp(change({ after: zone('lan') }))).toContain(kept.ties.at(-1));
     expect(words(zone('lan'), kept)).toContain('FirewallZone wan');
     const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x')).slice(0, -2) };
