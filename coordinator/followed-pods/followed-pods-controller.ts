@@ -18,7 +18,7 @@ import { ACCEPTS_ANNOTATION, POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Rules, RuleVersion } from '../rules/rules.ts';
 import { Consents, type Accepts } from './consents.ts';
-import { PodWatches } from './watches.ts';
+import { MAX_SELECTIONS, PodWatches } from './watches.ts';
 
 export type FollowedPodsDeps = ControllerDeps & {
   client: KubeClient;
@@ -88,8 +88,11 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
       pods.unfollow(uid);
       return 'done';
     }
-    pods.follow(uid, selection);
     const { namespace: own } = version.rule;
+    if (!pods.follow(uid, selection, own)) {
+      deps.record(tooMany(version));
+      return forgetAddresses(version, signal);
+    }
     const addresses = pods.addressesFor(uid, (namespace) => accepts(namespace, own));
     if (addresses === undefined) return 'done';
     if (selection.namespace !== undefined && accepts(selection.namespace, own) === false)
@@ -105,6 +108,19 @@ export const createFollowedPodsController = (deps: FollowedPodsDeps): FollowedPo
       { rule: `${kind} ${namespace}/${name}`, addresses: value },
       'pod addresses of a rule updated',
     );
+    return 'done';
+  };
+
+  /** Those of a selection that is not followed any more: without them the rule says that it waits for pods. */
+  const forgetAddresses = async (
+    { resource, object }: RuleVersion,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const { annotations, namespace, name, uid, resourceVersion } = object.metadata;
+    if (annotations?.[POD_ADDRESSES_ANNOTATION] === undefined) return 'done';
+    const metadata = { uid, resourceVersion, annotations: { [POD_ADDRESSES_ANNOTATION]: null } };
+    const patch = { type: 'merge', body: { metadata } } as const;
+    rules.learn(await client.patch(resource, { namespace, name }, { patch, signal }));
     return 'done';
   };
 
@@ -144,5 +160,13 @@ const notAccepted = ({ object, rule }: RuleVersion, namespace: string): Recorded
   type: 'Warning',
   reason: 'NotAccepted',
   message: `spec.appNamespace: namespace ${namespace} does not let rules of namespace ${rule.namespace} select its pods: it needs annotation ${ACCEPTS_ANNOTATION}: ${rule.namespace}`,
+  once: true,
+});
+
+const tooMany = ({ object, rule }: RuleVersion): RecordedEvent => ({
+  object,
+  type: 'Warning',
+  reason: 'TooManySelections',
+  message: `spec.podSelector: rules of namespace ${rule.namespace} select pods in ${MAX_SELECTIONS} ways already; give this rule the same selector as another one, or delete one`,
   once: true,
 });

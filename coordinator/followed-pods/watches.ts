@@ -39,29 +39,49 @@ const podSchema = objectSchema.extend({
     .optional(),
 });
 
+/** Of one tenant. Each is a watch on the API server, and has all pods in memory that it selects. */
+export const MAX_SELECTIONS = 32;
+
+/** What the followers of one tenant follow. */
+type Tenant = { followers: Map<string, Set<string>>; refused: Set<string> };
+
 export class PodWatches {
   readonly #options: PodWatchesOptions;
   readonly #stop = new AbortController();
   readonly #watches = new Map<string, Watch>();
-  readonly #followed = new Map<string, string>();
+  readonly #followed = new Map<string, { key: string; tenant: string }>();
+  readonly #tenants = new Map<string, Tenant>();
 
   constructor(options: PodWatchesOptions) {
     this.#options = options;
   }
 
-  /** Makes the follower follow this selection, and no other. */
-  follow(follower: string, selection: PodSelection): void {
+  /**
+   * Makes the follower follow this selection, and no other. False when its tenant has too many selections: then it follows none, and is told by
+   * `onChange` when there is room.
+   */
+  follow(follower: string, selection: PodSelection, tenant: string): boolean {
     const key = `${selection.namespace ?? ''}/${selection.labelSelector}`;
-    if (this.#followed.get(follower) === key) return;
+    if (this.#followed.get(follower)?.key === key) return true;
     this.unfollow(follower);
-    this.#followed.set(follower, key);
+    const { followers, refused } = this.#tenantOf(tenant);
+    if (!followers.has(key) && followers.size >= MAX_SELECTIONS) {
+      refused.add(follower);
+      return false;
+    }
+    const alike = followers.get(key) ?? new Set();
+    followers.set(key, alike.add(follower));
+    this.#followed.set(follower, { key, tenant });
     const watch = this.#watches.get(key) ?? this.#open(selection);
     this.#watches.set(key, watch);
     watch.followers.add(follower);
+    return true;
   }
 
   unfollow(follower: string): void {
-    const key = this.#followed.get(follower) ?? '';
+    for (const { refused } of this.#tenants.values()) refused.delete(follower);
+    const { key = '', tenant = '' } = this.#followed.get(follower) ?? {};
+    this.#makeRoom(follower, key, tenant);
     const watch = this.#watches.get(key);
     this.#followed.delete(follower);
     watch?.followers.delete(follower);
@@ -82,7 +102,7 @@ export class PodWatches {
     follower: string,
     isAccepted: (namespace: string) => boolean | undefined,
   ): string[] | undefined {
-    const watch = this.#watches.get(this.#followed.get(follower) ?? '');
+    const watch = this.#watches.get(this.#followed.get(follower)?.key ?? '');
     if (!watch?.reflector.hasSynced()) return undefined;
     const pods = watch.reflector.store.list();
     const namespaces = [...new Set(pods.map(({ metadata }) => metadata.namespace))];
@@ -97,6 +117,22 @@ export class PodWatches {
     await aborted(signal);
     this.#stop.abort();
     await Promise.all([...this.#watches.values()].map((watch) => watch.ended));
+  }
+
+  #tenantOf(name: string): Tenant {
+    const tenant = this.#tenants.get(name) ?? { followers: new Map(), refused: new Set() };
+    this.#tenants.set(name, tenant);
+    return tenant;
+  }
+
+  #makeRoom(follower: string, key: string, name: string): void {
+    const tenant = this.#tenants.get(name);
+    const alike = tenant?.followers.get(key);
+    alike?.delete(follower);
+    if (tenant === undefined || alike?.size !== 0) return;
+    tenant.followers.delete(key);
+    tenant.refused.forEach(this.#options.onChange);
+    if (tenant.followers.size === 0 && tenant.refused.size === 0) this.#tenants.delete(name);
   }
 
   #open(selection: PodSelection): Watch {

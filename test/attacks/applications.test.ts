@@ -35,12 +35,15 @@ const createPod = async (namespace: string, name: string, podIP: string): Promis
   );
 };
 
-const createApplication = (name: string, appNamespace: string): Promise<unknown> =>
+const createApplication = (name: string, appNamespace?: string, app = 'web'): Promise<unknown> =>
   world.client.create(sdewanApplication, {
     apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
     kind: 'SdewanApplication',
     metadata: { name, namespace: world.namespace, labels: { sdewanPurpose: 'cnf-1' } },
-    spec: { podSelector: { matchLabels: { app: 'web' } }, appNamespace },
+    spec: {
+      podSelector: { matchLabels: { app } },
+      ...(appNamespace !== undefined && { appNamespace }),
+    },
   });
 
 const addressesOf = async (name: string): Promise<string | undefined> => {
@@ -69,4 +72,34 @@ it('gets them with the consent of that namespace, and loses them with it', async
   await eventually(() => addressesOf('spy')).toBe('10.244.7.1');
   await consent('');
   await eventually(() => addressesOf('spy')).toBe('');
+});
+
+/** From the API server: watches of all pods of the cluster by a label of the attack. */
+const watchesOfPods = async (): Promise<number> => {
+  const { stdout } = await world.cluster.kubectl(['get', '--raw', '/metrics']);
+  const count =
+    /^apiserver_longrunning_requests\{[^}]*resource="pods"[^}]*verb="WATCH"[^}]*\} (\d+)/gm;
+  return [...stdout.matchAll(count)].reduce((sum, [, each]) => sum + Number(each), 0);
+};
+
+it('opens no more watches than thirty-two, whatever it selects, and what waits comes when there is room', async () => {
+  const before = await watchesOfPods();
+  expect(before).toBeGreaterThan(0);
+  const names = Array.from({ length: 60 }, (_, at) => `many-${at}`);
+  for (const name of names) await createApplication(name, undefined, name);
+  await createPod(world.namespace, 'late', '10.244.7.3');
+  await eventually(async () => {
+    const all = await Promise.all(names.map(addressesOf));
+    return all.filter((addresses) => addresses !== undefined).length;
+  }).toBeGreaterThan(20);
+  await eventually(async () => {
+    const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
+    return stdout;
+  }).toMatch(/TooManySelections .*select pods in 32 ways already/);
+  expect((await watchesOfPods()) - before).toBeLessThanOrEqual(32);
+  await createApplication('alike', undefined, 'many-0');
+  await eventually(() => addressesOf('alike')).toBe('');
+  for (const name of names.slice(0, 59))
+    await world.client.delete(sdewanApplication, { namespace: world.namespace, name });
+  await eventually(() => addressesOf('many-59')).toBe('');
 });
