@@ -62,6 +62,8 @@ export const AGENTS_FINALIZER = `${PREFIX}/agents`;
 /** ClusterRoles that read rule CRs, and the RoleBindings to them: all kinds but those that hold keys, and only those. */
 export const AGENT_ROLE = 'sdewan-agent';
 export const AGENT_KEYS_ROLE = 'sdewan-agent-keys';
+/** ClusterRole of those who look at rules and CNFs. */
+export const VIEWER_ROLE = 'sdewan-viewer';
 /** Audience of the tokens with which agents identify themselves to the coordinator. */
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
 /** Name of the injected container; the coordinator finds the agent of a pod by it. */

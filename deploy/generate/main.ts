@@ -18,6 +18,7 @@ import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { outputSchemas } from './schemas.ts';
 import { statusPage } from './status-page.ts';
+import { viewerRole } from './viewer-role.ts';
 
 const root = join(import.meta.dirname, '../..');
 const crdFolder = join(root, 'deploy/crds');
@@ -44,6 +45,7 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
     ],
     ...manifestsWithBlocks(),
     [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
+    [join(root, 'deploy/rbac/viewer-role.yaml'), yaml(viewerRole(kinds))],
     ...outputSchemas().map(([name, text]): [string, string] => [
       join(root, 'docs/schemas', name),
       text,

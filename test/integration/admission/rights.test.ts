@@ -15,7 +15,16 @@ beforeAll(async () => {
   world = await createWorld();
   namespace = await world.createNamespace();
   stolen = await world.kubeconfigOf(world.systemNamespace, 'sdewan-coordinator');
-  await world.apply([pod('by-default', 'default'), account('cnf'), pod('by-cnf', 'cnf')]);
+  await world.apply([
+    pod('by-default', 'default'),
+    account('cnf'),
+    pod('by-cnf', 'cnf'),
+    binding({
+      name: 'viewer',
+      role: { name: `sdewan-viewer-${world.systemNamespace}` },
+      subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace }],
+    }),
+  ]);
 });
 afterAll(() => world.close());
 
@@ -65,6 +74,7 @@ describe('rights', () => {
     ['coordinator', 'elsewhere', 'coordinator'],
     ['cnf', 'of an agent', 'agent'],
     ['default', 'of an agent that runs as service account default', 'agent-as-default'],
+    ['viewer', 'of somebody who looks', 'viewer'],
     ['other', 'of a service account without CNF', 'other'],
   ])('%s %s', async (who, _where, file) => {
     const [owner, name] =

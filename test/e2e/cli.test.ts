@@ -1,0 +1,161 @@
+/** The commands of the CLI that look at a cluster, against a running product: what they print, and how they end. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rulesViewSchema } from '../../coordinator/cli/rules/view.ts';
+import { statusViewSchema } from '../../coordinator/cli/status/view.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { until } from '../stack/observe.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { inAnyOrder, rejectRule, rule, zone } from '../stack/rules.ts';
+import { sdewan } from '../stack/sdewan.ts';
+import { kubeconfigOf } from '../stack/service-account.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-cli';
+const lan = zone('lan1', 'ovn-net1', PURPOSE);
+const reject = rejectRule(1, 'lan1', PURPOSE);
+/** Its zone comes later. */
+const early = inAnyOrder(rejectRule(2, 'lan2', PURPOSE));
+const proposal = rule(
+  'IpsecProposal',
+  'strong',
+  { encryption_algorithm: 'aes256', hash_algorithm: 'sha256', dh_group: 'modp3072' },
+  PURPOSE,
+);
+
+describe('the CLI', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let folder = '';
+  const run = (...args: string[]) => sdewan(cluster, ...args, '-n', namespace);
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sdewan-e2e-cli-'));
+    namespace = await cluster.createNamespace('cli');
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
+    await apply(cluster, namespace, lan, reject, proposal);
+    await waitInSync(cluster, namespace, [lan, reject, proposal]);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('waits until all rules are in sync', async () => {
+    const { code, out } = await run('wait', PURPOSE, '--in-sync', '--timeout', '60');
+    expect([code, out]).toEqual([0, `${PURPOSE}: 3 rules in sync\n`]);
+  });
+
+  it('shows a CNF in sync in one line', async () => {
+    const { code, out, said } = await run('status');
+    expect([code, said]).toEqual([0, '']);
+    expect(out).toMatch(/^CNF\s+PODS\s+RULES IN SYNC\ncnf-cli\s+2\/2\s+3\/3\n$/);
+    const wide = await run('status', PURPOSE, '-o', 'wide');
+    expect(wide.out).toMatch(/sdewan-agent/);
+  });
+
+  it('says what keeps a rule from being in sync, since when, and what to do', async () => {
+    await apply(cluster, namespace, early);
+    const waited = await run('wait', PURPOSE, '--in-sync', '--timeout', '5');
+    expect(waited.code).toBe(1);
+    expect(waited.said).toContain('waiting for FirewallRule/reject-2 (');
+    expect(waited.said).toContain('not in sync after 5 s');
+    const told = await until('the status says why', 30_000, async () => {
+      const now = await run('status', PURPOSE);
+      return now.out.includes('WaitingForReference') ? now : undefined;
+    });
+    expect(told.code).toBe(1);
+    expect(told.out).toMatch(
+      /FirewallRule\/reject-2 of cnf-cli: not in sync: WaitingForReference, for \d+s/,
+    );
+    expect(told.out).toMatch(/cause: .*waits for FirewallZone lan2/);
+    expect(told.out).toContain('cure:  Create that rule.');
+  });
+
+  it("lists the rules in the order of OpenWRT's configuration, with each pod", async () => {
+    const { code, out } = await run('rules', PURPOSE, '-o', 'json');
+    expect(code).toBe(1);
+    const view = rulesViewSchema.parse(JSON.parse(out));
+    expect(view.rules.map(({ kind, name }) => `${kind}/${name}`)).toEqual([
+      'FirewallZone/lan1',
+      'FirewallRule/reject-1',
+      'FirewallRule/reject-2',
+      'IpsecProposal/strong',
+    ]);
+    expect(view.rules.map(({ podStates }) => podStates.map(({ state }) => state))).toEqual([
+      ['InSync', 'InSync'],
+      ['InSync', 'InSync'],
+      ['NotInSync', 'NotInSync'],
+      ['InSync', 'InSync'],
+    ]);
+    const table = await run('rules', PURPOSE);
+    expect(table.out).toMatch(/^PACKAGE\s+RULE\s+PODS\s+STATE\s+SINCE\s+NOT IN SYNC ON\n/);
+  });
+
+  it('ends the wait when the cause is gone', async () => {
+    const waiting = run('wait', PURPOSE, '--in-sync', '--timeout', '60');
+    await apply(cluster, namespace, zone('lan2', 'ovn-net2', PURPOSE));
+    expect(await waiting).toMatchObject({ code: 0, out: `${PURPOSE}: 5 rules in sync\n` });
+  });
+
+  it('names the CNFs that there are', async () => {
+    const { code, said, out } = await run('rules', 'cnf-ckl');
+    expect([code, out]).toEqual([2, '']);
+    expect(said).toContain(
+      `no CNF has the name cnf-ckl in namespace ${namespace}; there is: ${PURPOSE}`,
+    );
+  });
+
+  describe('as somebody', () => {
+    const as = async (account: string, ...args: string[]) => {
+      const kubeconfig = join(folder, account);
+      await writeFile(kubeconfig, await kubeconfigOf(cluster, namespace, account));
+      return run(...args, '--kubeconfig', kubeconfig);
+    };
+
+    it('who may see nothing names the rights, and cannot tell', async () => {
+      await cluster.kubectl(['create', 'serviceaccount', 'nobody', '-n', namespace]);
+      const { code, out, said } = await as('nobody', 'status');
+      expect([code, out]).toEqual([3, '']);
+      expect(said).toContain(
+        `you may not list firewallzones.batch.sdewan.akraino.org in namespace ${namespace}`,
+      );
+    });
+
+    it('who is bound to sdewan-viewer sees all but kinds that hold keys, and is told so', async () => {
+      await cluster.kubectl(['create', 'serviceaccount', 'viewer', '-n', namespace]);
+      const bound = ['--clusterrole=sdewan-viewer', `--serviceaccount=${namespace}:viewer`];
+      await cluster.kubectl(['create', 'rolebinding', 'viewer', '-n', namespace, ...bound]);
+      const { code, out, said } = await as('viewer', 'status', '-o', 'json');
+      const view = statusViewSchema.parse(JSON.parse(out));
+      expect([code, view.inSync]).toEqual([3, 'Unknown']);
+      expect(view.cnfs).toMatchObject([
+        { name: PURPOSE, pods: { up: 2, total: 2 }, rules: { inSync: 4, total: 4 } },
+      ]);
+      expect(said).toContain('you may not list ipsecproposals.batch.sdewan.akraino.org');
+      expect(said).not.toMatch(/firewall|mwan3|cnf(nat|route)/);
+      const all = await sdewan(cluster, 'status', '-A', '--kubeconfig', join(folder, 'viewer'));
+      expect(all).toMatchObject({ code: 3, said: expect.stringContaining('in all namespaces') });
+    });
+  });
+
+  it('takes the credentials of a plugin, as kubectl does', async () => {
+    const text: unknown = JSON.parse(await kubeconfigOf(cluster, namespace, 'viewer'));
+    const { users } = text as { users: { name: string; user: { token: string } }[] };
+    const credential = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      kind: 'ExecCredential',
+      status: { token: users[0]?.user.token },
+    };
+    const exec = {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'echo',
+      args: [JSON.stringify(credential)],
+      interactiveMode: 'Never',
+    };
+    const kubeconfig = join(folder, 'plugin');
+    const withPlugin = { ...(text as object), users: [{ name: users[0]?.name, user: { exec } }] };
+    await writeFile(kubeconfig, JSON.stringify(withPlugin));
+    const { out } = await run('status', '--kubeconfig', kubeconfig);
+    expect(out).toContain(PURPOSE);
+  });
+});
