@@ -10,7 +10,8 @@ import {
   type CommandIo,
   type ExitCode,
 } from './command.ts';
-import { VERSION } from './version.ts';
+import { COMPLETE, completionsOf } from './completion/complete.ts';
+import { VERSION } from './own-version.ts';
 
 export type ProgramDeps = {
   /** As people call it: `sdewan` or `kubectl sdewan`. */
@@ -27,6 +28,12 @@ export const runProgram = async (args: readonly string[], deps: ProgramDeps): Pr
     code = given;
   });
   try {
+    const [first, ...words] = args;
+    if (first === COMPLETE) {
+      const { clusterLookup } = await import('./completion/lookup.ts');
+      deps.io.out(await completionsOf(program, words, clusterLookup(deps.io, deps.signal)));
+      return code;
+    }
     if (args.length === 0) program.help({ error: true });
     await program.parseAsync(understood(args, deps.commands), { from: 'user' });
     return code;
@@ -46,6 +53,8 @@ export const programOf = (
   const program = new Command(name)
     .description('Looks at SD-EWAN rules and CNFs, and prepares manifests for them.')
     .version(VERSION)
+    // `--version` behind a command is that command's to know.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
       writeOut: io.out,

@@ -3,9 +3,11 @@ import type * as z from 'zod';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
+import { versionViewSchema } from './version/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {
   rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,
+  version: versionViewSchema,
 };

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// `npx sdewan …` in a clone, with whatever Node (20 or later) the machine has: hands over to the Node that package.json pins.
+// `npx sdewan …` in a clone, with whatever Node (20 or later) the machine has: hands over to the Node that package.json pins. Also as
+// `kubectl-sdewan`, which kubectl calls for `kubectl sdewan`, and as `kubectl_complete-sdewan`, which it asks for completions.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -7,9 +8,12 @@ import { fileURLToPath } from 'node:url';
 
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const node = path.resolve(folder, '../../node_modules/.bin/node');
+const name = path.basename(process.argv[1] ?? 'sdewan');
+const asked = name === 'kubectl_complete-sdewan' ? ['__complete'] : [];
 if (existsSync(node)) {
   const program = path.join(folder, 'main.ts');
-  const { status } = spawnSync(node, [program, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const args = [program, ...asked, ...process.argv.slice(2)];
+  const { status } = spawnSync(node, args, { argv0: name, stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } else {
   process.stderr.write('sdewan: dependencies are not installed; run `npm ci` in the clone first\n');

@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import { isForbidden } from '#shared/kube/errors.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { withCluster, type Cluster } from '../cluster/connect.ts';
+import { gather, rightOf } from '../cluster/facts.ts';
+import { namespaceOf } from '../cluster/scope.ts';
+import { EXIT, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import { formatSchema, formatted } from '../output/format.ts';
+import { VERSION } from '../own-version.ts';
+import { CODES } from '../status/answer.ts';
+import { PART_OF } from '../uninstall/found.ts';
+import { versionText, versionViewOf, type Sides } from './view.ts';
+
+const optionsSchema = formatSchema.extend({ client: z.boolean().default(false) });
+
+const deployments = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  schema: objectSchema.extend({
+    spec: z.looseObject({
+      template: z.looseObject({
+        spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }),
+      }),
+    }),
+  }),
+} satisfies ResourceType;
+
+export const runVersion: Run = async ({ options }, io, signal) => {
+  const { client, output } = optionsSchema.parse(options);
+  const print = (sides: Sides): ExitCode => {
+    const view = versionViewOf(sides);
+    io.out(formatted(output, { data: view, table: () => versionText(view) }));
+    if (client) return EXIT.done;
+    for (const line of view.remarks) io.say(line);
+    return CODES[view.fit];
+  };
+  const alone = { cli: VERSION, coordinators: [], agents: [], absent: [] };
+  if (client) return print(alone);
+  try {
+    return await withCluster({ options, io }, async (cluster) =>
+      print({
+        ...alone,
+        ...(await sidesOf(cluster, namespaceOf(options, cluster.namespace), { io, signal })),
+      }),
+    );
+  } catch (error) {
+    print(alone);
+    throw error;
+  }
+};
+
+const sidesOf = async (
+  { client }: Cluster,
+  namespace: string | undefined,
+  { io, signal }: { io: CommandIo; signal: AbortSignal },
+): Promise<Omit<Sides, 'cli'>> => {
+  const coordinators = await client
+    .list(deployments, { labelSelector: PART_OF, signal })
+    .then(({ items }) =>
+      items.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image)),
+    )
+    .catch((error: unknown) => {
+      if (!isForbidden(error)) throw error;
+      io.say(rightOf({ verb: 'list', resource: 'deployments.apps', namespace: undefined }));
+      return [];
+    });
+  const {
+    pods = [],
+    absent,
+    lacking,
+  } = await gather(client, { namespace, withPods: true }, signal);
+  for (const right of lacking) if (right.resource === 'pods') io.say(rightOf(right));
+  return { coordinators, agents: pods.flatMap(({ agentImage }) => agentImage ?? []), absent };
+};
