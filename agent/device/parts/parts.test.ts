@@ -4,6 +4,7 @@ import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { fastPath } from '../ubus/write/fast.ts';
+import { createNotDone } from '../ubus/write/not-done.ts';
 import { createReloadTimes } from '../ubus/write/reload-times.ts';
 import { applyParts, partOf, parts } from './parts.ts';
 import type { Carry, Change, Part } from './part.ts';
@@ -45,7 +46,11 @@ describe('a change of several parts', () => {
     session,
     path: fastPath,
     lastRead: new Map(),
-    timing: { clock: createManualClock(), times: createReloadTimes() },
+    timing: {
+      clock: createManualClock(),
+      times: createReloadTimes(),
+      notDone: createNotDone(createManualClock()),
+    },
     deltas: ['a', 'b', 'c'].map(deltaOf),
     signal: new AbortController().signal,
   };

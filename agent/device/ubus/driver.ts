@@ -22,6 +22,7 @@ import type { OpenwrtTarget } from './login/credentials.ts';
 import { createUbusSessions, type UbusSession } from './client/session.ts';
 import { stateVersion } from './read/settled.ts';
 import { runRename } from './write/rename.ts';
+import { createNotDone } from './write/not-done.ts';
 import { createReloadTimes } from './write/reload-times.ts';
 import { createStagedPath } from './write/staged.ts';
 import type { Timing } from './write/transaction.ts';
@@ -64,7 +65,11 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   /** A transaction of this process did not end. */
   let unsettled = false;
   let lastRead: ReadonlyMap<string, PackageState> = new Map();
-  const timing: Timing = { clock, times: createReloadTimes() };
+  const timing: Timing = {
+    clock,
+    times: createReloadTimes(),
+    notDone: createNotDone(clock),
+  };
   const names = [...packages, ...partsBeside.map(({ name }) => name)];
 
   /** A restart of OpenWRT ends all sessions. */

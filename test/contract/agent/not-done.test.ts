@@ -4,7 +4,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
 import type { Effort } from './support/converge.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
-import { firewallRule, openPass, zone } from './support/pass.ts';
+import { firewallRule, openPass, zone, type TestPass } from './support/pass.ts';
 
 let openwrt: TestOpenwrt;
 afterEach(() => openwrt.stop());
@@ -84,6 +84,49 @@ describe.each([
     expect(rulesOnDevice()).toEqual(['stays 1']);
     expect(agent.transactions()).toEqual(['done', 'done']);
     expect(agent.states()).toEqual({ lan1: 'Applied', stays: 'Applied' });
+  });
+});
+
+describe.each([
+  ['the fast path', 'own'],
+  ['the staged path', 'stock'],
+] as const)('on %s, a rule of which OpenWRT stores nothing, without a word,', (_path, login) => {
+  const rules = [...before, firewallRule('left-out', { dest_port: '9' })];
+  const applied = { lan1: 'Applied', stays: 'Applied', changes: 'Applied', goes: 'Applied' };
+  const leaveOut = (): void => {
+    openwrt.simulator.store.skipped = new Set(['sdewan_rule_left_out']);
+  };
+  const wordOf = (agent: TestPass) =>
+    agent.reports().find(({ name }) => name === 'left-out')?.message;
+
+  it('is Failed within half a minute when it is the only change, and says why; all others stay', async () => {
+    openwrt = await startOpenwrt({ login, journalTexts: false });
+    const agent = await openPass(openwrt);
+    await agent.converge(before);
+    leaveOut();
+    const following = agent.follow(() => rules);
+    const isFailed = (): boolean => agent.states()['left-out'] === 'Failed: RefusedByOpenwrt';
+    await openwrt.clock.advance(15_000);
+    expect(isFailed()).toBe(false);
+    await openwrt.clock.reach('it is Failed', isFailed, 20_000);
+    expect(wordOf(agent)).toBe(
+      'OpenWRT refuses package firewall with this rule: OpenWRT says that it has stored the section, and has left it out, time and again',
+    );
+    expect(agent.states()).toMatchObject(applied);
+    openwrt.simulator.store.skipped = new Set();
+    const isApplied = (): boolean => agent.states()['left-out'] === 'Applied';
+    await openwrt.clock.reach('it is tried again, and stored', isApplied, 70_000);
+    await openwrt.clock.until(following.stop());
+    await agent.driver.close();
+  });
+
+  it('is Failed at once when another change comes with it', async () => {
+    openwrt = await startOpenwrt({ login, journalTexts: false });
+    const agent = await openPass(openwrt);
+    leaveOut();
+    await agent.converge(rules, SOON);
+    expect(agent.states()).toEqual({ ...applied, 'left-out': 'Failed: RefusedByOpenwrt' });
+    await agent.driver.close();
   });
 });
 

@@ -50,6 +50,8 @@ export class UciStore {
   freeBytes = Infinity;
   /** The same where rpcd keeps what is staged; told, and not enforced. */
   freeBytesOfTmp = Infinity;
+  /** Sections that it cannot hold: as in libuci, lines of a delta file about them are skipped, without a word. */
+  skipped: ReadonlySet<string> = new Set();
   readonly #onWrite: UciStoreOptions['onWrite'];
   #temporary = 0;
 
@@ -114,9 +116,19 @@ export class UciStore {
   /** The text with what is staged made in it, which empties the staging file. Undefined when nothing could be made. @throws UciError */
   merge(name: string, text: string, stagingDirectory: string): string | undefined {
     const uciPackage = parsePackage(name, text);
-    if (applyDelta(uciPackage, readStaged(stagingDirectory, name)).made === 0) return undefined;
+    const delta = this.#withoutSkipped(readStaged(stagingDirectory, name));
+    if (applyDelta(uciPackage, delta).made === 0) return undefined;
     truncateSync(`${stagingDirectory}/${name}`);
     return formatPackage(uciPackage);
+  }
+
+  #withoutSkipped(delta: string): string {
+    if (this.skipped.size === 0) return delta;
+    const sectionOf = (line: string): string => line.split(/[.=]/)[1] ?? '';
+    return delta
+      .split(/(?<=\n)/)
+      .filter((line) => !this.skipped.has(sectionOf(line)))
+      .join('');
   }
 
   /** Drops what is staged for the package. @throws UciError when the package itself cannot be read. */

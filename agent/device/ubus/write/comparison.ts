@@ -3,7 +3,10 @@ import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import type { WritePath } from './write-path.ts';
 
-/** Names from the delta whose sections are not as expected. Others' sections may change meanwhile. */
+/**
+ * Names from the delta whose sections are not as expected; of those that are at another place than expected only where that is all. Others' sections
+ * may change meanwhile.
+ */
 export const sectionsDiffering = (
   observed: UciPackage,
   expected: UciPackage,
@@ -13,12 +16,17 @@ export const sectionsDiffering = (
   const isMeant = ({ name, anonymous }: UciSection): boolean => !anonymous && names.has(name);
   const found = observed.sections.filter(isMeant);
   const wanted = expected.sections.filter(isMeant);
-  const wrong = wanted.filter((section, place) => {
-    const there = found[place];
-    return there === undefined || !sectionsEqual(there, section);
-  });
-  const left = found.slice(wanted.length);
-  return [...wrong, ...left].map(({ name }) => name);
+  const there = new Map(found.map((section) => [section.name, section]));
+  const asked = new Set(wanted.map(({ name }) => name));
+  const isThere = (section: UciSection): boolean => {
+    const same = there.get(section.name);
+    return same !== undefined && sectionsEqual(same, section);
+  };
+  const wrong = wanted.filter((section) => !isThere(section));
+  const left = found.filter(({ name }) => !asked.has(name));
+  const moved = wanted.filter(({ name }, place) => found[place]?.name !== name);
+  const all = wrong.length + left.length > 0 ? [...wrong, ...left] : moved;
+  return all.map(({ name }) => name);
 };
 
 export const namesIn = ({ remove, set, append }: UciDelta): ReadonlySet<string> =>

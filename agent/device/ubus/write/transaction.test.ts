@@ -6,6 +6,7 @@ import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { SILENT, type ReloadVerdict } from '../../services/fw4.ts';
 import { answered, fakeSession } from '../client/testing.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import { createNotDone, type NotDone } from './not-done.ts';
 import { createReloadTimes } from './reload-times.ts';
 import { runTransaction } from './transaction.ts';
 import type { PackageState, WritePath } from './write-path.ts';
@@ -45,9 +46,11 @@ const wider = (name: string): ReloadVerdict => ({
 
 let steps: string[];
 let clock: ManualClock;
+let notDone: NotDone;
 beforeEach(() => {
   steps = [];
   clock = createManualClock();
+  notDone = createNotDone(clock);
 });
 
 type World = {
@@ -114,7 +117,7 @@ const run = (world: World = {}) => {
     }),
   );
   const transaction = { session, deltas, bases, wanted: after, limits, signal };
-  return runTransaction(path, transaction, { clock, times });
+  return runTransaction(path, transaction, { clock, times, notDone });
 };
 
 describe('a transaction', () => {
@@ -207,6 +210,13 @@ describe('a change is undone, and the service has what was before,', () => {
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
 
+  it('when a section was left out; those that come after it are not blamed', async () => {
+    const asked = { ...delta, append: [rule('one'), rule('two'), rule('three')] };
+    const all = applyDelta(base, asked).sections;
+    const found = { ...base, sections: all.filter(({ name }) => name !== 'sdewan_rule_one') };
+    expect(await run({ delta: asked, found })).toMatchObject({ sections: ['sdewan_rule_one'] });
+  });
+
   it('when a section that was to be removed is still there; no rule is blamed', async () => {
     const found = { ...wanted, sections: [...wanted.sections, rule('old')] };
     expect(await run({ found })).toMatchObject({ outcome: 'rejected', sections: [] });
@@ -277,6 +287,37 @@ describe('a change of which OpenWRT makes nothing, although it says so,', () => 
       expect(steps).toEqual(['write', 'read', 'undo']);
     },
   );
+
+  it('is refused when it goes on for twenty seconds; its sections are named, and one to remove is not', async () => {
+    const ignored = (asked: UciDelta) => run({ delta: asked, found: base, left: 'one' });
+    await expect(ignored(delta)).rejects.toThrow(OpenwrtBlockedError);
+    clock.advance(19_999);
+    await expect(ignored(delta)).rejects.toThrow(OpenwrtBlockedError);
+    clock.advance(1);
+    expect(await ignored(delta)).toMatchObject({
+      outcome: 'rejected',
+      package: 'firewall',
+      message: expect.stringContaining('left it out'),
+      sections: ['sdewan_rule_changes', 'sdewan_rule_new'],
+    });
+    expect(steps.slice(-3)).toEqual(['write', 'read', 'undo']);
+    await expect(ignored(removal)).rejects.toThrow(OpenwrtBlockedError);
+    clock.advance(60_000);
+    await expect(ignored(removal)).rejects.toThrow(OpenwrtBlockedError);
+  });
+
+  it('is not counted on where another change was made, or asked for, meanwhile', async () => {
+    const ignored = () => run({ found: base, left: 'one' });
+    await expect(ignored()).rejects.toThrow(OpenwrtBlockedError);
+    clock.advance(30_000);
+    expect(await run()).toMatchObject({ outcome: 'done' });
+    await expect(ignored()).rejects.toThrow(OpenwrtBlockedError);
+    clock.advance(30_000);
+    await expect(run({ delta: moved, found: base, left: 'one' })).rejects.toThrow(
+      OpenwrtBlockedError,
+    );
+    await expect(ignored()).rejects.toThrow(OpenwrtBlockedError);
+  });
 
   it('is none where nothing was to change', async () => {
     const same = rule('changes');

@@ -18,6 +18,7 @@ import { whyNotReload } from '../../services/services.ts';
 import { foreseen } from '../read/foreseen.ts';
 import { namesIn, othersEqual, sectionsDiffering } from './comparison.ts';
 import { cutShort, isCutShort, unreadable, UnusableError } from './cut-short.ts';
+import type { NotDone } from './not-done.ts';
 import type { ReloadTimes } from './reload-times.ts';
 import type { Base, Transaction, WritePath } from './write-path.ts';
 
@@ -34,7 +35,7 @@ export type TransactionResult =
 export const runTransaction = async (
   path: WritePath,
   transaction: Planned,
-  { clock, times }: Timing,
+  { clock, times, notDone }: Timing,
 ): Promise<TransactionResult> => {
   const { deltas } = transaction;
   await assertUnchanged(path, transaction);
@@ -55,12 +56,17 @@ export const runTransaction = async (
   );
   if (isNotDone(transaction, changes, written)) {
     await path.undo(transaction, versionsOf(written));
+    const ignored = notDone.isLasting(changes)
+      ? ignoredIn(transaction, changes, written)
+      : undefined;
+    if (ignored !== undefined) return ignored;
     const names = changes.map((delta) => delta.package).join(', ');
     throw new OpenwrtBlockedError(
       `change ${names}`,
       'OpenWRT says that it has done it, and has done nothing',
     );
   }
+  notDone.over();
   const lost = await findLost(path, transaction, written);
   if (lost !== undefined) return undo(path, transaction, lost, written);
   const keep = async (): Promise<void> => {
@@ -84,7 +90,11 @@ export const runTransaction = async (
 /** `wanted`: the packages as the deltas make them. */
 export type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
 
-export type Timing = { clock: Pick<Clock, 'monotonic' | 'after'>; times: ReloadTimes };
+export type Timing = {
+  clock: Pick<Clock, 'monotonic' | 'after'>;
+  times: ReloadTimes;
+  notDone: NotDone;
+};
 
 /** After so many milliseconds, or when the work has come to its end, whichever is first. */
 const isStillRunning = async (
@@ -241,6 +251,25 @@ const isNotDone = (
   return changes.every(isAsBefore) && changes.some(isToChange);
 };
 
+/** What is to be removed is no rule's fault. */
+const ignoredIn = (
+  { wanted }: Planned,
+  changes: readonly UciDelta[],
+  written: ReadonlyMap<string, Base>,
+): Rejected | undefined => {
+  for (const delta of changes) {
+    const { package: name, set, append } = delta;
+    const asked = new Set([...set.map(({ after }) => after), ...append].map((each) => each.name));
+    const [observed, expected] = [written.get(name)?.content, wanted.get(name)];
+    const differing = observed && expected ? sectionsDiffering(observed, expected, delta) : [];
+    const ignored = differing.filter((section) => asked.has(section));
+    if (ignored.length > 0) return rejected(name, IGNORED, ignored);
+  }
+  return undefined;
+};
+
+const IGNORED = 'OpenWRT says that it has stored the section, and has left it out, time and again';
+
 const versionsOf = (states: ReadonlyMap<string, Base>): ReadonlyMap<string, string> =>
   new Map([...states].map(([name, { version }]) => [name, version]));
 
@@ -291,7 +320,7 @@ const reload = async (
   path: WritePath,
   transaction: Transaction,
   written: ReadonlyMap<string, Base>,
-  timing: Timing,
+  timing: Pick<Timing, 'clock' | 'times'>,
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, string>> | Rejected> => {
   const { deltas } = transaction;
   const warnings = new Map<string, ReadonlyMap<string, string>>();
@@ -311,7 +340,7 @@ const putIntoForce = async (
   path: WritePath,
   { session, bases, limits, amender, signal }: Transaction,
   after: Base,
-  { clock, times }: Timing,
+  { clock, times }: Pick<Timing, 'clock' | 'times'>,
 ): Promise<ReloadVerdict> => {
   const { content } = after;
   const before = bases.get(content.name) ?? after;
