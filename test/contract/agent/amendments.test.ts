@@ -67,6 +67,20 @@ describe('without a reload', () => {
     await expectAsReloaded();
   });
 
+  it('the first rule of a chain goes, and the last one', async () => {
+    const ruleFrom = (name: string, src: object): RuleObject =>
+      cr('FirewallRule', name, { ...src, proto: 'tcp', dest_port: '80', target: 'ACCEPT' });
+    const all = [ruleFrom('a', {}), ruleFrom('b', { src: '*' }), ruleFrom('c', {})];
+    openwrt = await startOpenwrt({ login: 'mounted' });
+    agent = await openPass(openwrt);
+    await agent.run(all);
+    await agent.run(all.slice(1));
+    expect(ways()).toEqual({ ...WAYS, reloaded: 1, amended: 1 });
+    await expectAsReloaded();
+    await agent.run(all.slice(1, 2));
+    await expectAsReloaded();
+  });
+
   it('the package is not transferred while it is of the version that it should be', async () => {
     await start();
     openwrt.simulator.faults.add({

@@ -85,9 +85,11 @@ export class Ruleset {
     if (this.#chains === undefined) return '';
     const line = ({ text, handle }: Rule): string =>
       `\t\t${text}${handles ? ` # handle ${handle}` : ''}\n`;
-    const chains = [...this.#chains].map(
-      ([name, rules]) => `\tchain ${name} {\n${rules.map(line).join('')}\t}\n`,
-    );
+    // fw4 makes a chain for each zone, in an order in which the rules have no part.
+    const chains = [...this.#chains]
+      .filter(([, rules]) => rules.length > 0)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, rules]) => `\tchain ${name} {\n${rules.map(line).join('')}\t}\n`);
     const handle = handles ? ` # handle ${this.#handle}` : '';
     return `table inet ${table} {${handle}\n${chains.join('\n')}}\n`;
   }
