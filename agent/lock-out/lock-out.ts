@@ -63,8 +63,8 @@ export type LockOut = {
 /** Between looks at the targets: soon after a change, and less often later. */
 const FIRST_GAP_MS = 1_000;
 const LAST_GAP_MS = 10_000;
-/** What a trial is given beyond the time that the first loss took. */
-const SPARE_MS = 5_000;
+/** Of a trial, whatever was lost so soon. A loss is known when a look of this length ends, and was there when it began: so much is spare in each trial. */
+const LEAST_TRIAL_MS = 5_000;
 /** Until changes that nobody is to blame for are made again. */
 const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
 
@@ -193,7 +193,7 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     for (;;) {
       await bring(undoneIn(state), signal);
       const reached = isTrial(state)
-        ? await stays(lost, tookMs + SPARE_MS, signal)
+        ? await stays(lost, Math.max(tookMs, LEAST_TRIAL_MS), signal)
         : await comesBack(lost, signal);
       const after = next(state, reached);
       if (after === 'nobody' && undoneIn(state).length === 0) {
