@@ -9,6 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { TIMES } from '#shared/runtime/testing.ts';
 import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+import { createControlGroup, type ControlGroup } from './control-group.ts';
 import { filesOf, memoryOf } from './memory.ts';
 
 const MIB = 1_048_576;
@@ -21,10 +22,15 @@ const TOKENS = TIMES > 1 ? 200 : 60;
 
 let world: World;
 let sockets: Socket[] = [];
+let group: ControlGroup | undefined;
 beforeAll(async () => {
-  world = await createWorld();
+  group = await createControlGroup();
+  world = await createWorld({}, group);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  await group?.end();
+});
 afterEach(() => {
   for (const socket of sockets) socket.destroy();
   sockets = [];

@@ -11,6 +11,7 @@ import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
 import { installedObjects } from '../../stack/installation.ts';
+import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { memoryOf } from '../memory.ts';
 
@@ -30,10 +31,15 @@ const nodeOptions = async (): Promise<string> => {
 };
 
 let world: World;
+let group: ControlGroup | undefined;
 beforeAll(async () => {
-  world = await createWorld({ NODE_OPTIONS: await nodeOptions() });
+  group = await createControlGroup();
+  world = await createWorld({ NODE_OPTIONS: await nodeOptions() }, group);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.close();
+  await group?.end();
+});
 
 const createMany = async (
   resource: ResourceType,

@@ -8,6 +8,7 @@ import type { RuleReport } from '#shared/protocol/report.ts';
 import { createPod, createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
 import { post } from '../../integration/coordinator/agent.ts';
 import { createWorld, type World } from '../../integration/coordinator/world.ts';
+import { createControlGroup, type ControlGroup } from '../control-group.ts';
 import { memoryOf } from '../memory.ts';
 
 const PODS = 10;
@@ -18,12 +19,15 @@ const FLIPS = 300;
 
 let world: World;
 const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
+let group: ControlGroup | undefined;
 beforeAll(async () => {
-  world = await createWorld();
+  group = await createControlGroup();
+  world = await createWorld({ group });
 });
 afterAll(async () => {
   await dispatcher.close();
   await world.close();
+  await group?.end();
 });
 
 const wordsOf = (pod: string, page: number, count: number): RuleReport[] =>

@@ -17,6 +17,7 @@ import { objectSchema } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
+import type { ControlGroup } from '../../attacks/control-group.ts';
 import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 import { programFile } from '../../stack/programs.ts';
@@ -64,7 +65,11 @@ export const eventually = <T>(read: () => T) => {
   return expect.poll(read, { timeout: 45_000, interval: 50 });
 };
 
-export const createWorld = async (env: Record<string, string> = {}): Promise<World> => {
+/** `group`: in which the coordinator runs. */
+export const createWorld = async (
+  env: Record<string, string> = {},
+  group?: ControlGroup,
+): Promise<World> => {
   const cluster = await connectCluster();
   await applyCrds(cluster);
   const systemNamespace = await cluster.createNamespace('admission');
@@ -137,6 +142,7 @@ export const createWorld = async (env: Record<string, string> = {}): Promise<Wor
           ...env,
         },
         log,
+        group,
       );
       await until(async () => (await fetch(`${process?.httpUrl}/readyz`)).ok);
     },
@@ -164,8 +170,11 @@ type CoordinatorProcess = { httpUrl: string; pid: number; stop: () => Promise<vo
 const startProcess = async (
   env: Record<string, string>,
   log: Record<string, unknown>[],
+  group: ControlGroup | undefined,
 ): Promise<CoordinatorProcess> => {
-  const child: ChildProcess = spawn(process.execPath, [programFile('coordinator')], {
+  const command = [process.execPath, programFile('coordinator')];
+  const [program = '', ...args] = group?.inside(command) ?? command;
+  const child: ChildProcess = spawn(program, args, {
     env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

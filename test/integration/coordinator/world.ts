@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline';
 import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
+import type { ControlGroup } from '../../attacks/control-group.ts';
 import { applyCrds } from '../support/crds.ts';
 import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
@@ -61,6 +62,8 @@ export type WorldOptions = {
   cluster?: Cluster;
   silentAfterMs?: number;
   env?: Readonly<Record<string, string>>;
+  /** In which the coordinator runs. */
+  group?: ControlGroup | undefined;
 };
 
 export const createWorld = async (options: WorldOptions = {}): Promise<World> => {
@@ -86,7 +89,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   await Promise.all([writeFile(files.cert, serving.cert), writeFile(files.key, serving.key)]);
 
   const start = (env: Readonly<Record<string, string>> = {}): Promise<CoordinatorProcess> =>
-    startProcess({
+    startProcess(options.group, {
       KUBECONFIG: files.kubeconfig,
       SDEWAN_WATCH_NAMESPACE: namespace,
       POD_NAMESPACE: home,
@@ -125,8 +128,13 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   return world;
 };
 
-const startProcess = async (env: Record<string, string>): Promise<CoordinatorProcess> => {
-  const child = spawn(process.execPath, [programFile('coordinator')], {
+const startProcess = async (
+  group: ControlGroup | undefined,
+  env: Record<string, string>,
+): Promise<CoordinatorProcess> => {
+  const command = [process.execPath, programFile('coordinator')];
+  const [program = '', ...args] = group?.inside(command) ?? command;
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'], ...COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
