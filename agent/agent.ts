@@ -191,9 +191,9 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       status.setStanding(standing);
       logLeftOvers(standing.leftOvers);
     },
-    onDrift: (packages) => {
+    onDrift: (packages, sections) => {
       log.warn({ packages }, 'drift: somebody else changed OpenWRT, repairing it');
-      status.addDrift();
+      status.addDrift(sections);
       for (const name of packages) metrics.drift.inc({ package: name });
     },
     onTransaction: (outcome) => metrics.transactions.inc({ outcome }),

@@ -22,7 +22,7 @@ import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
 import type { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
-import { agentMissing, commentsRemoved, podNotReady } from './rules/pod-events.ts';
+import { agentMissing, commentsRemoved, driftRepaired, podNotReady } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
 import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
@@ -194,6 +194,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     term: leadership.term,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
+      if (acceptance.outcome === 'news')
+        for (const event of driftRepaired(target, acceptance.drifts)) record(event);
       const news = newsOf(acceptance, unread.note(target));
       if (news.of === 'nothing') return;
       awaited.settle(target.uid);

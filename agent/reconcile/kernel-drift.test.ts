@@ -76,7 +76,7 @@ describe('what the kernel lacks', () => {
     drift.left(standingOf(['firewall.a', 'network.a', 'network.b'], []));
     expect(found('firewall.b', 'network.a', 'network.b')).toEqual({
       doubtful: ['mwan3', 'firewall', 'network'],
-      drifted: ['network'],
+      drifted: ['network.a', 'network.b'],
     });
   });
 
@@ -118,7 +118,10 @@ describe('what the kernel lacks', () => {
     drift.left(standingOf(['firewall.a'], []));
     clock.advance(600_000);
     expect(drift.isDue()).toBe(false);
-    expect(found('firewall.a')).toEqual({ doubtful: ['mwan3', 'firewall'], drifted: ['firewall'] });
+    expect(found('firewall.a')).toEqual({
+      doubtful: ['mwan3', 'firewall'],
+      drifted: ['firewall.a'],
+    });
     drift.left(standingOf([], ['firewall.a']));
     clock.advance(FIRST_RETRY_MS);
     expect(drift.isDue()).toBe(true);

@@ -12,6 +12,7 @@ const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
 
 export type KernelDrift = {
   /** The packages to repair are doubtful in the state that comes back. */
+  /** `drifted`: `package.section` of what was there. */
   found: (state: PassState) => { state: PassState; drifted: readonly string[] };
   /** What a pass has left. */
   left: (standing: Standing) => void;
@@ -31,7 +32,7 @@ export const createKernelDrift = (clock: Pick<Clock, 'monotonic'>): KernelDrift 
       const drifted = keys.filter((key) => before.inForce.has(key));
       return {
         state: { ...state, doubtful: new Set([...state.doubtful, ...repaired.map(packageOf)]) },
-        drifted: [...new Set(drifted.map(packageOf))],
+        drifted,
       };
     },
     left: (standing) => {

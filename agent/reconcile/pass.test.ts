@@ -208,6 +208,9 @@ describe('drift', () => {
     withoutB();
     await agent.run(rules);
     expect(agent.drifts).toEqual([['firewall']]);
+    expect(agent.driftedSections).toEqual([
+      { package: 'firewall', section: 'sdewan_rule_b', uid: rules[1]?.metadata.uid },
+    ]);
     expect(rulesThere()).toEqual(['a', 'b']);
   });
 

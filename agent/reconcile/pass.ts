@@ -3,6 +3,7 @@
  * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
+import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -38,6 +39,7 @@ import type { Plan } from './plan.ts';
 import type { Refusals, Refused } from './refusals.ts';
 import { createSearch, type Search } from './search.ts';
 import { isInForce, type Standing } from './standing.ts';
+import { packageOf } from './takeover.ts';
 
 export type PassDeps = {
   kinds: readonly KindDefinition[];
@@ -52,9 +54,12 @@ export type PassDeps = {
   /** Called before the first write and at the end; what it says of a rule may be sent at once. */
   onStanding: (standing: Standing) => void;
   /** A difference in these packages that no change of the rules explains. */
-  onDrift: (packages: readonly string[]) => void;
+  onDrift: (packages: readonly string[], sections: readonly DriftedSection[]) => void;
   onTransaction: (outcome: ApplyResult['outcome']) => void;
 };
+
+/** `uid`: of the rule that has it. */
+export type DriftedSection = { package: string; section: string; uid?: string };
 
 /** The pass gives the fingerprint of what it left. @throws OpenwrtError; then the next pass finds out what is there. */
 export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprint>;
@@ -87,8 +92,13 @@ export const createPass = (deps: PassDeps): Pass => {
     const looked = kernelDrift.found(patience(found));
     const state = await takeOver(deps, looked.state, signal);
     const plan = planNow(within, state);
-    const drifted = [...new Set([...driftIn(plan, reached), ...looked.drifted])];
-    if (drifted.length > 0) deps.onDrift(drifted);
+    const inFiles = driftIn(plan, reached);
+    const drifted = [...new Set([...inFiles, ...looked.drifted.map(packageOf)])];
+    if (drifted.length > 0)
+      deps.onDrift(
+        drifted,
+        sectionsOf([...differingIn(inFiles, plan, state), ...looked.drifted], plan),
+      );
     if (plan.deltas.length > 0) tell(standingIn(state, plan, authors));
 
     const end = await bringAbout(within, { state, plan }, signal);
@@ -180,6 +190,44 @@ const driftIn = (
   reached: ReadonlyMap<string, readonly UciSection[]>,
 ): readonly string[] =>
   [...differing].filter((name) => areSame(reached.get(name), desired.get(name)));
+
+/** `package.section` of what is wanted in these packages, and is another or missing. */
+const differingIn = (
+  packages: readonly string[],
+  { desired }: Plan,
+  state: PassState,
+): readonly string[] =>
+  packages.flatMap((name) => {
+    const sections = state.packages.get(name)?.sections ?? [];
+    const there = new Map(sections.map((section) => [section.name, section]));
+    return (desired.get(name) ?? [])
+      .filter((section) => {
+        const found = there.get(section.name);
+        return found === undefined || !sectionsEqual(found, section);
+      })
+      .map((section) => ledgerKey(name, section.name));
+  });
+
+const sectionsOf = (keys: readonly string[], { verdicts }: Plan): DriftedSection[] => {
+  const wanted = new Set(keys);
+  const owners = new Map(
+    verdicts.flatMap(({ rule, sections }) =>
+      sections
+        .map((section) => ledgerKey(section.package, section.name))
+        .filter((key) => wanted.has(key))
+        .map((key) => [key, rule.metadata.uid] as const),
+    ),
+  );
+  return [...wanted].map((key) => {
+    const name = packageOf(key);
+    const uid = owners.get(key);
+    return {
+      package: name,
+      section: key.slice(name.length + 1),
+      ...(uid !== undefined && { uid }),
+    };
+  });
+};
 
 const areSame = (
   before: readonly UciSection[] | undefined,

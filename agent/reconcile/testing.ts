@@ -17,7 +17,7 @@ import { createKernelDrift } from './kernel-drift.ts';
 import { openLedger, type Ledger } from './ledger.ts';
 import { openLastGood } from './last-good.ts';
 import { createPace, type Pace } from './pace.ts';
-import { createPass } from './pass.ts';
+import { createPass, type DriftedSection } from './pass.ts';
 import { createRefusals } from './refusals.ts';
 import { NOTHING_KNOWN, type Standing } from './standing.ts';
 import type { PassInput } from './pass-state.ts';
@@ -126,6 +126,7 @@ export type TestAgent = {
   standings: Standing[];
   /** Packages of each drift. */
   drifts: (readonly string[])[];
+  driftedSections: DriftedSection[];
   outcomes: string[];
   pace: Pace;
 };
@@ -139,6 +140,7 @@ export const openAgent = async (
   const ledger = await openLedger(join(folder, 'ledger.json'), silentLogger);
   const standings: Standing[] = [];
   const drifts: (readonly string[])[] = [];
+  const driftedSections: DriftedSection[] = [];
   const outcomes: string[] = [];
   const pace = createPace(openwrt.clock);
   const pass = createPass({
@@ -152,7 +154,10 @@ export const openAgent = async (
     pace,
     clock: openwrt.clock,
     onStanding: (standing) => standings.push(standing),
-    onDrift: (packages) => drifts.push(packages),
+    onDrift: (packages, sections) => {
+      drifts.push(packages);
+      driftedSections.push(...sections);
+    },
     onTransaction: (outcome) => outcomes.push(outcome),
   });
   const { networks, devices, secrets = new Map() } = inputOf([]);
@@ -164,6 +169,7 @@ export const openAgent = async (
     ledger,
     standings,
     drifts,
+    driftedSections,
     outcomes,
     pace,
   };

@@ -12,7 +12,10 @@ import type { Clock } from '#shared/runtime/clock.ts';
 import type { Snapshot } from './status.ts';
 
 /** Of what is known, what only later versions take. */
-export type Apart = Pick<Snapshot, 'information' | 'commentsLost' | 'doubt' | 'verified'>;
+export type Apart = Pick<
+  Snapshot,
+  'information' | 'commentsLost' | 'doubt' | 'drifts' | 'verified'
+>;
 
 /** Six heartbeats. */
 const FORGOTTEN_MS = 60_000;
@@ -34,13 +37,14 @@ export const createVersionAside = (
   return {
     rulesFor: (rules) =>
       version < 2 ? rules.map(({ generationInForce: _later, ...rule }) => rule) : rules,
-    fields: (_report, { doubt, verified }) => {
+    fields: ({ page }, { doubt, drifts, verified }) => {
       spoken = version;
       // Where no answer comes, the next one may be an older coordinator's.
       version = 1;
       if (spoken < 2) return {};
       const times = { startedAt, sentAt: clock.now(), ...(verified && { verified }) };
-      return { version: spoken, clock: times, doubt };
+      const drifted = page === 0 && drifts.length > 0 && { drifts: [...drifts] };
+      return { version: spoken, clock: times, doubt, ...drifted };
     },
     answered: async (answer) => {
       version = Math.min(REPORT_VERSION, answer.version ?? 1);

@@ -50,6 +50,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],
+      drifts: [],
       rules: world.rules,
       doubt: 'no answer',
       verified: VERIFIED,

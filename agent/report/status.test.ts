@@ -102,8 +102,11 @@ describe('agent status', () => {
   });
 
   it('names the kinds that are not watched, and counts drift', () => {
-    const { status } = start();
-    status.addDrift();
+    const { clock, status } = start();
+    const at = clock.now();
+    const section = { package: 'firewall', section: 'sdewan_rule_a', uid: 'uid-a' };
+    status.addDrift([section]);
+    expect(status.snapshot().drifts).toEqual([{ ...section, at }]);
     expect(status.snapshot().unwatchedKinds).toEqual(['FirewallRule']);
     expect(status.snapshot().openwrt.driftRepairs).toBe(1);
   });

@@ -1,11 +1,19 @@
 /** What the agent knows of itself right now: collected from its parts, for reports, for `/readyz` and to metrics. */
 import { isDeepStrictEqual } from 'node:util';
-import { MAX_MESSAGE_LENGTH, type OpenwrtState, type RuleReport } from '#shared/protocol/report.ts';
+import {
+  DRIFT_TOLD_MS,
+  MAX_DRIFTS,
+  MAX_MESSAGE_LENGTH,
+  type Drift,
+  type OpenwrtState,
+  type RuleReport,
+} from '#shared/protocol/report.ts';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../device/driver.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
+import type { DriftedSection } from '../reconcile/pass.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import { buildReports } from './build.ts';
@@ -22,12 +30,14 @@ export type Snapshot = {
   /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
   verified: Verified | undefined;
+  /** Of the last minutes. */
+  drifts: readonly Drift[];
 };
 
 export type AgentStatus = {
   setStanding: (standing: Standing) => void;
   addAttempt: (attempt: Attempt, begun: Moment) => void;
-  addDrift: () => void;
+  addDrift: (sections: readonly DriftedSection[]) => void;
   /** Until the signal aborts. */
   run: (signal: AbortSignal) => Promise<void>;
   snapshot: () => Snapshot;
@@ -53,6 +63,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let standing: Standing = NOTHING_KNOWN;
   let passed = false;
   let driftRepairs = 0;
+  let drifts: readonly Drift[] = [];
   let problem = 'the agent has not reached OpenWRT yet';
   const trust = createTrust({ clock, unansweredSince: driver.unansweredSince, onChange });
   const shown = () => ({
@@ -81,8 +92,16 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       passed ||= attempt.outcome === 'passed' && !standing.paused;
       if (!isDeepStrictEqual(before, shown())) onChange();
     },
-    addDrift: () => {
+    addDrift: (sections) => {
       driftRepairs += 1;
+      const at = clock.now();
+      const told = sections.map((each) => ({
+        ...each,
+        package: each.package.slice(0, 64),
+        section: each.section.slice(0, 128),
+        at,
+      }));
+      drifts = [...drifts, ...told].slice(-MAX_DRIFTS);
     },
     run: trust.watch,
     snapshot: () => ({
@@ -97,6 +116,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       information: informationWith(standing, deps.information()),
       commentsLost: deps.commentsLost(),
       doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
+      drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
       verified: trust.verified(),
     }),
     leftOvers: () => {

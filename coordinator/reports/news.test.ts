@@ -4,8 +4,8 @@ import type { Acceptance } from './reports.ts';
 
 const none = new Set<string>();
 const some = new Set(['rule-1']);
-const few: Acceptance = { outcome: 'news', rules: some, whole: false };
-const whole: Acceptance = { outcome: 'news', rules: none, whole: true };
+const few: Acceptance = { outcome: 'news', rules: some, whole: false, drifts: [] };
+const whole: Acceptance = { outcome: 'news', rules: none, whole: true, drifts: [] };
 const heartbeat: Acceptance = { outcome: 'heartbeat' };
 
 it.each<[string, Acceptance, boolean, News]>([

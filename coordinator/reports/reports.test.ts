@@ -48,8 +48,20 @@ it('names the rules whose state is new in a report', () => {
     outcome: 'news',
     rules: new Set(['a', 'b', 'c']),
     whole: false,
+    drifts: [],
   });
   expect(accept({ ...changed, sequence: 3 })).toEqual({ outcome: 'heartbeat' });
+});
+
+it('names what was put back since the report before, in a heartbeat as well', () => {
+  const drift = (at: number, uid = 'a') => ({ package: 'firewall', section: 's', uid, at });
+  const beat = (sequence: number, ...drifts: ReturnType<typeof drift>[]) =>
+    accept(page(sequence, { repeats: 1, rules: [], version: 2, drifts }));
+  expect(beat(2, drift(5))).toMatchObject({ rules: new Set(['a']), drifts: [drift(5)] });
+  expect(beat(3, drift(5))).toEqual({ outcome: 'heartbeat' });
+  expect(accept(page(4, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
+  expect(beat(5, drift(5), drift(6, 'b'))).toMatchObject({ drifts: [drift(6, 'b')] });
+  expect(accept(page(6, { drifts: [drift(7)] }))).toMatchObject({ rules: new Set(['a']) });
 });
 
 it('the first report of a pod concerns all its rules', () => {
@@ -78,7 +90,7 @@ describe('a heartbeat', () => {
 
   it('shows when a change concerns all rules', () => {
     const openwrt = { reachable: false, driver: 'ubus', message: 'refused', driftRepairs: 0 };
-    const news = { outcome: 'news', rules: new Set(), whole: true };
+    const news = { outcome: 'news', rules: new Set(), whole: true, drifts: [] };
     expect(accept(page(2, { repeats: 1, rules: [], openwrt }))).toEqual(news);
     expect(accept(page(3, { repeats: 1, rules: [], openwrt }))).toEqual({ outcome: 'heartbeat' });
     const unwatchedKinds = ['FirewallZone'];
@@ -86,7 +98,7 @@ describe('a heartbeat', () => {
   });
 
   it('can withdraw what was reported of OpenWRT, and restore it', () => {
-    const news = { outcome: 'news', rules: new Set(), whole: true };
+    const news = { outcome: 'news', rules: new Set(), whole: true, drifts: [] };
     expect(accept(page(2, { repeats: 1, rules: [], doubt: 'no answer' }))).toEqual(news);
     expect(reports.of('pod-1')?.doubt).toBe('no answer');
     expect(accept(page(3, { repeats: 1, rules: [], doubt: '' }))).toEqual(news);

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Information } from '#shared/protocol/information.ts';
-import type { Report, RuleReport } from '#shared/protocol/report.ts';
+import type { Drift, Report, RuleReport } from '#shared/protocol/report.ts';
 import { isSilent } from '../verdict/pod-verdict.ts';
 import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
 
@@ -12,7 +12,7 @@ export type Moment = { monotonic: number; wall: number };
 
 export type Acceptance =
   /** `rules`: uids of those whose state is another than before. `whole`: the change concerns all rules. */
-  | { outcome: 'news'; rules: ReadonlySet<string>; whole: boolean }
+  | { outcome: 'news'; rules: ReadonlySet<string>; whole: boolean; drifts: readonly Drift[] }
   | { outcome: 'heartbeat' }
   /** More pages have to come. */
   | { outcome: 'partial' }
@@ -124,7 +124,10 @@ export class Reports {
       receivedAt: at,
       isKnownSilent: false,
     };
-    return whole ? { outcome: 'news', rules: new Set(), whole } : { outcome: 'heartbeat' };
+    const drifts = newDrifts(page, current);
+    return whole || drifts.length > 0
+      ? { outcome: 'news', rules: uidsOf(drifts), whole, drifts }
+      : { outcome: 'heartbeat' };
   }
 
   #replace(
@@ -136,7 +139,11 @@ export class Reports {
     const known = before?.rules;
     const words = new Map(rules.map((rule) => [rule.uid, wordOf(rule, known?.get(rule.uid), at)]));
     const whole = !before || this.#concernsAll(before, page, at);
-    const changed = whole ? new Set<string>() : differences(before.rules, words);
+    const drifts = newDrifts(page, before);
+    const changed = new Set([
+      ...(whole ? [] : differences(before.rules, words)),
+      ...uidsOf(drifts),
+    ]);
     entry.current = {
       bootId: page.bootId,
       receivedAt: at,
@@ -146,7 +153,7 @@ export class Reports {
       isKnownSilent: false,
     };
     return whole || changed.size > 0
-      ? { outcome: 'news', rules: changed, whole }
+      ? { outcome: 'news', rules: changed, whole, drifts }
       : { outcome: 'heartbeat' };
   }
 
@@ -169,7 +176,7 @@ export class Reports {
 
 /** `before`: of the same boot; an agent is careful after a report without an answer, and leaves out what older coordinators refuse. */
 const wordsOf = (
-  { sequence, openwrt, unwatchedKinds, clock, doubt = '' }: Report,
+  { sequence, openwrt, unwatchedKinds, clock, doubt = '', drifts }: Report,
   before: PodReport | undefined,
 ) => ({
   sequence,
@@ -177,7 +184,17 @@ const wordsOf = (
   unwatchedKinds,
   clock: clock ?? before?.clock,
   doubt,
+  drifts: drifts ?? before?.drifts ?? [],
 });
+
+/** `before`: of the same boot, all pages of which have the same. */
+const newDrifts = ({ drifts = [] }: Report, before: PodReport | undefined): readonly Drift[] => {
+  const known = Math.max(-Infinity, ...(before?.drifts ?? []).map(({ at }) => at));
+  return drifts.filter(({ at }) => at > known);
+};
+
+const uidsOf = (drifts: readonly Drift[]): Set<string> =>
+  new Set(drifts.flatMap(({ uid }) => (uid === undefined ? [] : [uid])));
 
 /** The last report of that boot that was completed, or overtaken while it still lacked pages. */
 const latestOf = ({ current, partial }: Entry, bootId: string): number =>

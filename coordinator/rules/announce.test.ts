@@ -121,3 +121,19 @@ it('announces a status without pods by its condition', () => {
   expect(announcer.announcements('r', undefined, refused)).toMatchObject([{ message: 'no' }]);
   expect(announcer.announcements('r', refused, refused)).toEqual([]);
 });
+
+it('announces what was put back, each time', () => {
+  const lastTime = (second: number) => `2026-01-02T03:04:0${second}.000Z`;
+  const put = (second: number): RuleStatus => ({
+    ...inSync,
+    drift: { count: second, lastTime: lastTime(second), section: 'firewall.s' },
+  });
+  const event = {
+    type: 'Warning',
+    reason: 'DriftRepaired',
+    message: 'somebody else changed section firewall.s on OpenWRT; the agent has put it back',
+  };
+  expect(announcements(inSync, put(1))).toEqual([event]);
+  expect(announcements(put(1), put(1))).toEqual([]);
+  expect(announcements(put(1), put(2))).toEqual([event]);
+});

@@ -8,7 +8,10 @@ import type { Condition, ConditionType, RuleStatus } from '#shared/protocol/stat
 export type Announcement = Pick<RecordedEvent, 'type' | 'reason' | 'message' | 'once'>;
 
 /** What may be announced: the status of any kind of rule. */
-export type Announced = Pick<RuleStatus, 'appliedVersion' | 'conditions' | 'inSync' | 'outOfSync'>;
+export type Announced = Pick<
+  RuleStatus,
+  'appliedVersion' | 'conditions' | 'drift' | 'inSync' | 'outOfSync'
+>;
 
 /** `applied`: the version that is known to have been on all pods. `told`: causes that were announced since the rule was last in sync. */
 type Before = {
@@ -73,7 +76,13 @@ const withoutPurpose: Check = (now, before) => {
   return { type: 'Warning', reason: ready.reason, message: ready.message };
 };
 
-const checks: readonly Check[] = [stalled, inSync, withoutPurpose];
+const drifted: Check = ({ drift }, before) => {
+  if (drift === undefined || drift.lastTime === before.status?.drift?.lastTime) return undefined;
+  const message = `somebody else changed section ${drift.section} on OpenWRT; the agent has put it back`;
+  return { type: 'Warning', reason: 'DriftRepaired', message };
+};
+
+const checks: readonly Check[] = [stalled, inSync, withoutPurpose, drifted];
 
 const conditionOf = (status: Announced | undefined, type: ConditionType): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);

@@ -77,6 +77,7 @@ export const report = (
   bootId: 'boot-0001',
   clock: clockOfRun(0),
   doubt: '',
+  drifts: [],
   receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],

@@ -17,6 +17,10 @@ const agoMs = (age: number) => ({ monotonic: UPTIME - age, wall: NOW - age });
 
 const cases: Record<string, { says: Partial<RuleWord>; ageMs?: number; expected: string[] }> = {
   'this generation': { says: {}, expected: ['InForce', 'in force'] },
+  'the same under an earlier number': {
+    says: { generation: 1 },
+    expected: ['InForce', 'in force'],
+  },
   'an earlier one that was applied': {
     says: { generation: 1, revision: 'r1' },
     expected: ['EarlierInForce', 'generation 1 in force'],

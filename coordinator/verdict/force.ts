@@ -22,7 +22,7 @@ export const forceOf = (
   if (report === undefined)
     return { inForce: agent.state === 'started' ? 'Unconfirmed' : 'NotInForce' };
   const word = report.rules.get(rule.uid);
-  const generation = generationIn(word);
+  const generation = generationIn(rule, word);
   const known = generation === undefined ? {} : { generationInForce: generation };
   if (isUnsaid(word, report) || !isOfNow(report, target, context))
     return { inForce: 'Unconfirmed', ...known };
@@ -41,8 +41,11 @@ const isOfNow = (
   unreadSince(report, target) === undefined &&
   !isOfEarlierRun(report, target.agent);
 
-const generationIn = (word: RuleWord | undefined): number | undefined =>
-  word?.state === 'Applied' ? word.generation : word?.generationInForce;
+/** The deletion of a rule makes another generation of what asks for the same. */
+const generationIn = (rule: Rule, word: RuleWord | undefined): number | undefined => {
+  if (word?.state !== 'Applied') return word?.generationInForce;
+  return word.revision === rule.revision ? rule.generation : word.generation;
+};
 
 /** Agents of version 1 do not say what is in force beside what is applied; and what is being removed is there until it is gone. */
 const isUnsaid = (word: RuleWord | undefined, { clock }: PodReport): boolean => {

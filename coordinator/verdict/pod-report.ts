@@ -1,5 +1,5 @@
 /** The last report of a pod's agent, as roll-up and finalizers see it. */
-import type { OpenwrtState, ReportClock, RuleReport } from '#shared/protocol/report.ts';
+import type { Drift, OpenwrtState, ReportClock, RuleReport } from '#shared/protocol/report.ts';
 
 export type RuleWord = RuleReport & {
   /** When this state of this revision was first reported in this boot, wall-clock milliseconds. */
@@ -16,6 +16,8 @@ export type PodReport = {
   receivedAt: { monotonic: number; wall: number };
   openwrt: OpenwrtState;
   unwatchedKinds: readonly string[];
+  /** What the agent has put back lately. */
+  drifts: readonly Drift[];
   /** By the CR's uid. */
   rules: ReadonlyMap<string, RuleWord>;
 };

@@ -5,6 +5,7 @@
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { MAX_LISTED_PODS, type PodProblem, type RuleStatus } from '#shared/protocol/status.ts';
 import { decide, type Decision } from './decide.ts';
+import { driftOf } from './drift.ts';
 import { lostConnectivityOf } from './lost-connectivity.ts';
 import type { PodReport } from './pod-report.ts';
 import type { Rule } from './rule.ts';
@@ -28,7 +29,11 @@ export const rollup = (
   context: RollupContext,
 ): RuleStatus => {
   const { lostConnectivity: _before, ...status } = statusOf(rule, targets, reports, context);
-  return { ...status, ...lostConnectivityOf(rule, reports.values()) };
+  return {
+    ...status,
+    ...driftOf(rule, reports.values()),
+    ...lostConnectivityOf(rule, reports.values()),
+  };
 };
 
 const statusOf = (

@@ -34,7 +34,7 @@ export const startupProbeOf = ({ ownLogin }: Pick<InjectOptions, 'ownLogin'>): o
     [
       `test -e ${inStateDirectory(ALIVE_FILE)}`,
       ...(ownLogin ? [`test -e "$${OWN_LOGIN_DIRECTORY_ENV}/${LAST_FILE}"`] : []),
-    ].join(' && '),
+    ].join(' && ') + " || (echo 'the agent has not made its files yet'; false)",
   ),
   periodSeconds: 1,
   failureThreshold: 60,

@@ -16,7 +16,7 @@ import { informationSchema } from './information.ts';
  * what it says would be lost on a coordinator that does not lead.
  */
 export const OTHERS_HEADER = 'sdewan-other-coordinators';
-/** 2: fields that are unknown are left out; `clock`, `doubt` and `generationInForce`. */
+/** 2: fields that are unknown are left out; `clock`, `doubt`, `drifts` and `generationInForce`. */
 export const REPORT_VERSION = 2;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
 export const MAX_RULES_PER_PAGE = 1_000;
@@ -69,6 +69,20 @@ export const reportClockSchema = z.object({
 });
 export type ReportClock = z.infer<typeof reportClockSchema>;
 
+/** A section that somebody else had changed or removed, and that the agent has put back. */
+export const driftSchema = z.object({
+  package: z.string().max(64),
+  section: z.string().max(128),
+  /** Of the rule that it was made for; absent: nobody knows. */
+  uid: z.string().max(64).optional(),
+  /** By the clock of the pod's node, milliseconds. */
+  at: z.number(),
+});
+export type Drift = z.infer<typeof driftSchema>;
+/** The latest ones are reported, for this long. */
+export const MAX_DRIFTS = 64;
+export const DRIFT_TOLD_MS = 600_000;
+
 export const reportSchema = z.object({
   /** What the agent speaks; a later one than ours only adds what we leave out. */
   version: z.int().min(1),
@@ -100,6 +114,8 @@ export const reportSchema = z.object({
   clock: reportClockSchema.optional(),
   /** Since version 2: why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
   doubt: z.string().max(MAX_MESSAGE_LENGTH).optional(),
+  /** Since version 2. */
+  drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;

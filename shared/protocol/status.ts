@@ -63,6 +63,17 @@ export const lostConnectivitySchema = z.object({
   message: z.string().max(1_024).describe('What a pod of it has found.'),
 });
 
+/** What others did to a rule on OpenWRTs, and agents have put right. */
+export const driftStatusSchema = z.object({
+  count: z.int().describe('Sections of the rule that were put back, on all pods.'),
+  lastTime: z
+    .string()
+    .max(64)
+    .meta({ format: 'date-time' })
+    .describe('When one was put back last, RFC 3339 in milliseconds.'),
+  section: z.string().max(256).describe('Which one that was: package.section.'),
+});
+
 export const ruleStatusSchema = z.object({
   observedGeneration: z
     .int()
@@ -110,6 +121,9 @@ export const ruleStatusSchema = z.object({
     .max(MAX_LISTED_PODS)
     .optional()
     .describe('Pods that are not in sync, or that block the deletion, and why; the first ten.'),
+  drift: driftStatusSchema
+    .optional()
+    .describe('Somebody else has changed what the rule has on OpenWRT, and it was put back.'),
   lostConnectivity: lostConnectivitySchema
     .optional()
     .describe(

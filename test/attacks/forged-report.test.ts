@@ -50,6 +50,7 @@ beforeAll(async () => {
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],
+      drifts: [],
       rules: rulesOnIt(),
       doubt: '',
       verified: undefined,

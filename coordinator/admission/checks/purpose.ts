@@ -8,11 +8,8 @@ export const purposeIsServed: Check = (change, facts) => {
   const { before, after, purpose } = change;
   if (after === undefined) return undefined;
   if (before !== undefined && before.metadata.labels?.[PURPOSE_LABEL] === purpose) return undefined;
-  if (purpose === '')
-    return {
-      reason: 'Caution',
-      message: `metadata.labels: no label ${PURPOSE_LABEL}, so the rule belongs to no CNF; set it to the purpose of one`,
-    };
+  // A policy refuses one without the label.
+  if (purpose === '') return undefined;
   const wrong = wrongPurpose(change, facts);
   // Else that is part of the refusal.
   if (wrong === undefined || missingReferences(change, facts).length > 0) return undefined;

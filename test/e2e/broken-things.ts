@@ -1,0 +1,408 @@
+/**
+ * Thirty things that people do wrong, or that break under them: how each is done to the running product, and what kubectl must say of it.
+ * `shows` prints what somebody looks at first; what it printed is kept in test/golden/broken.
+ */
+import type { Cluster } from 'kind-test-harness';
+import { cnfObjects, createCnf } from '../stack/cnf.ts';
+import { agentsDown, cnfHangs } from '../stack/faults.ts';
+import { observePods } from '../stack/observe.ts';
+import { apply, remove, waitInSync } from '../stack/operator.ts';
+import { rule, zone, type Rule } from '../stack/rules.ts';
+
+/** A namespace with CNF `cnf-1` of one pod, and zone `lan1` in sync. */
+export type Scene = { cluster: Cluster; namespace: string };
+
+export type Broken = {
+  /** What is broken, as the golden file is called. */
+  name: string;
+  /** Breaks it. Gives what kubectl printed, where that is the answer. */
+  does: (scene: Scene) => Promise<string | undefined>;
+  /** The rule whose status and Events are the answer, `kind/name`; absent: kubectl's answer alone. */
+  status?: string;
+  /** Field or object at fault, as the words must name it. */
+  names: string;
+  /** The beginning of the cause, which must not stand behind column 80 of what our own message prints. */
+  cause: string;
+  /** What to do, in the words that are printed or in those that docs/status.md has for the printed reason. */
+  cure: RegExp;
+  /** The reason of an Event on the rule, or on the object that is named. */
+  event?: { on: string; reason: string };
+};
+
+type Words = Pick<Broken, 'names' | 'cause' | 'cure'>;
+
+const applied = async ({ cluster, namespace }: Scene, ...objects: object[]): Promise<string> => {
+  const list = { apiVersion: 'v1', kind: 'List', items: objects };
+  const options = { stdin: JSON.stringify(list), allowFailure: true };
+  const { stdout, stderr } = await cluster.kubectl(['apply', '-n', namespace, '-f', '-'], options);
+  return stdout + stderr;
+};
+
+/** kubectl itself refuses or answers. */
+const answered = (name: string, objects: (scene: Scene) => object[], words: Words): Broken => ({
+  name,
+  does: (scene) => applied(scene, ...objects(scene)),
+  ...words,
+});
+
+const fw = (name: string, spec: Record<string, unknown>, labels?: Record<string, string>): Rule => {
+  const made = rule('FirewallRule', name, { src: 'lan1', target: 'REJECT', ...spec });
+  return labels ? { ...made, metadata: { ...made.metadata, labels } } : made;
+};
+
+/** A rule that is accepted, and whose status tells. */
+const stated = (
+  made: Rule,
+  what: { name: string; reason: string; before?: (namespace: string) => object[] } & Words,
+): Broken => ({
+  name: what.name,
+  does: async ({ cluster, namespace }) => {
+    await apply(cluster, namespace, ...(what.before?.(namespace) ?? []), made);
+    return undefined;
+  },
+  status: `${made.kind}/${made.metadata.name}`,
+  names: what.names,
+  cause: what.cause,
+  cure: what.cure,
+  event: { on: made.metadata.name, reason: what.reason },
+});
+
+const proposal = rule('IpsecProposal', 'proposal1', {
+  encryption_algorithm: 'aes128',
+  hash_algorithm: 'sha256',
+  dh_group: 'modp3072',
+});
+const site = (name: string, key: string, secret: string, proposals = ['proposal1']): Rule =>
+  rule('IpsecSite', name, {
+    remote: '203.0.113.9',
+    authentication_method: 'psk',
+    crypto_proposal: proposals,
+    pre_shared_key_from: { name: secret, key },
+    connections: [
+      {
+        name: 'conn',
+        conn_type: 'tunnel',
+        mode: 'add',
+        local_subnet: '10.1.0.0/16',
+        remote_subnet: '10.2.0.0/16',
+        crypto_proposal: proposals,
+      },
+    ],
+  });
+
+/** The agent of service account `cnf` may read these Secrets. */
+const mayRead = (namespace: string): object[] => [
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'Role',
+    metadata: { name: 'keys' },
+    rules: [
+      {
+        apiGroups: [''],
+        resources: ['secrets'],
+        resourceNames: ['vpn', 'no-such-secret'],
+        verbs: ['get', 'list', 'watch'],
+      },
+    ],
+  },
+  {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'RoleBinding',
+    metadata: { name: 'keys' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'keys' },
+    subjects: [{ kind: 'ServiceAccount', name: 'cnf', namespace }],
+  },
+];
+
+const labelled = (kind: string, name: string, purpose: string): object => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, labels: { sdewanPurpose: purpose } },
+  spec: { containers: [{ name: 'sdewan', image: 'integratedcloudnative/openwrt:dev' }] },
+});
+
+/** The Deployment that there is, under another name; `label`: its own, beside that of its template. */
+const secondDeployment = async (scene: Scene, name: string, label: boolean): Promise<string> => {
+  const [deployment] = (
+    await cnfObjects({ namespace: scene.namespace, purpose: 'cnf-1', replicas: 1 })
+  ).slice(-1);
+  const text = JSON.stringify(deployment);
+  const made: { metadata: object } = JSON.parse(text);
+  return applied(scene, {
+    ...made,
+    metadata: { name, ...(label && { labels: { sdewanPurpose: 'cnf-1' } }) },
+  });
+};
+
+const podOf = async ({ cluster, namespace }: Scene, purpose: string): Promise<string> =>
+  (await observePods(cluster, namespace, purpose))[0]?.name ?? '';
+
+/** A CNF of its own with a rule in sync, so that its trouble is nobody else's. */
+const ownCnf = async ({ cluster, namespace }: Scene, purpose: string): Promise<Rule> => {
+  await createCnf(cluster, { namespace, purpose, replicas: 1 });
+  const made = zone(`z${purpose.replaceAll(/\W/g, '')}`, 'ovn-net1', purpose);
+  await apply(cluster, namespace, made);
+  await waitInSync(cluster, namespace, [made]);
+  return made;
+};
+
+export const brokenThings: readonly Broken[] = [
+  answered('wrong-port', () => [fw('port', { proto: 'tcp', dest_port: 'http' })], {
+    names: 'spec.dest_port',
+    cause: 'spec.dest_port',
+    cure: /must be|should be/,
+  }),
+  answered('ports-without-protocol', () => [fw('proto', { proto: 'icmp', dest_port: '80' })], {
+    names: 'spec',
+    cause: 'spec',
+    cure: /tcp|udp/,
+  }),
+  answered('unknown-field', () => [fw('field', { sorce: 'lan1' })], {
+    names: 'sorce',
+    cause: 'unknown field',
+    cure: /unknown field "sorce"/,
+  }),
+  answered('wrong-target', () => [fw('target', { target: 'REFUSE' })], {
+    names: 'spec.target',
+    cause: 'spec.target',
+    cure: /ACCEPT/,
+  }),
+  answered('bad-address', () => [fw('address', { src_ip: '10.0.0.300' })], {
+    names: 'spec.src_ip',
+    cause: 'spec.src_ip',
+    cure: /must be|should be/,
+  }),
+  answered('unknown-zone', () => [fw('zone', { dest: 'lan9' })], {
+    names: 'FirewallZone lan9',
+    cause: 'spec.dest',
+    cure: /create it first/,
+  }),
+  answered('unknown-network', () => [zone('net', 'ovn-net9')], {
+    names: 'spec.network[0]: ovn-net9',
+    cause: 'spec.network[0]',
+    cure: /it has: .*ovn-net1/,
+  }),
+  answered('unknown-policy', () => [rule('Mwan3Rule', 'pol', { policy: 'nope', dest_ip: '' })], {
+    names: 'Mwan3Policy nope',
+    cause: 'spec.policy',
+    cure: /create it first/,
+  }),
+  answered('unknown-proposal', () => [site('prop', 'psk', 'vpn', ['nope'])], {
+    names: 'IpsecProposal nope',
+    cause: 'spec.crypto_proposal[0]',
+    cure: /create it first/,
+  }),
+  answered('wrong-label', () => [fw('label', { dest_port: '80' }, { sdewanPurpose: 'cnf1' })], {
+    names: 'metadata.labels.sdewanPurpose',
+    cause: 'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here',
+    cure: /there is cnf-1/,
+  }),
+  answered('wrong-label-without-references', () => [zone('nowhere', 'ovn-net1', 'cnf1')], {
+    names: 'metadata.labels.sdewanPurpose',
+    cause: 'metadata.labels.sdewanPurpose: no CNF has purpose cnf1 here',
+    cure: /there is cnf-1/,
+  }),
+  answered('no-label', () => [{ ...zone('bare', 'ovn-net1'), metadata: { name: 'bare' } }], {
+    names: 'sdewanPurpose',
+    cause: 'metadata.labels: sdewanPurpose is required',
+    cure: /it names the CNF/,
+  }),
+  stated(zone('alone', 'ovn-net1', 'cnf-9'), {
+    name: 'no-cnf',
+    reason: 'WaitingForCnf',
+    names: 'sdewanPurpose=cnf-9',
+    cause: 'no pod in namespace',
+    cure: /Deploy the CNF/,
+  }),
+  {
+    name: 'second-cnf-as-deployment',
+    does: (scene) => secondDeployment(scene, 'second', true),
+    names: 'Deployment cnf-1',
+    cause: 'Deployment cnf-1 already serves',
+    cure: /another value of label sdewanPurpose/,
+  },
+  answered('second-cnf-as-pod', () => [labelled('Pod', 'second', 'cnf-1')], {
+    names: 'Deployment cnf-1',
+    cause: 'Deployment cnf-1 already serves',
+    cure: /another value of label sdewanPurpose/,
+  }),
+  {
+    name: 'second-cnf-by-template',
+    does: async (scene) => {
+      await secondDeployment(scene, 'template', false);
+      return undefined;
+    },
+    names: 'Deployment cnf-1',
+    cause: 'Deployment cnf-1 already serves',
+    cure: /another value of label sdewanPurpose/,
+    event: { on: 'template-', reason: 'FailedCreate' },
+  },
+  answered(
+    'names-that-are-one',
+    () => [fw('a-b', { dest_port: '1' }), fw('a.b', { dest_port: '2' })],
+    {
+      names: 'metadata.name',
+      cause: 'metadata.name',
+      cure: /choose another name/,
+    },
+  ),
+  answered('long-name', () => [zone('a-zone-too-long', 'ovn-net1')], {
+    names: 'FirewallZone "a-zone-too-long"',
+    cause: 'the name must have at most 11 characters',
+    cure: /11/,
+  }),
+  {
+    name: 'changed-label',
+    does: async (scene) => {
+      await apply(scene.cluster, scene.namespace, zone('moved', 'ovn-net2'));
+      return applied(scene, zone('moved', 'ovn-net2', 'cnf-2'));
+    },
+    names: 'sdewanPurpose',
+    cause: 'metadata.labels',
+    cure: /delete|create/i,
+  },
+  {
+    name: 'zone-in-use',
+    does: async ({ cluster, namespace }) => {
+      await apply(cluster, namespace, fw('user', { dest_port: '22' }));
+      const { stdout, stderr } = await cluster.kubectl(
+        ['delete', '-n', namespace, 'firewallzone/lan1', '--wait=false'],
+        { allowFailure: true },
+      );
+      return stdout + stderr;
+    },
+    names: 'FirewallRule',
+    cause: 'it is used by',
+    cure: /delete or change/,
+  },
+  stated(fw('icmp', { proto: 'icmp', icmp_type: ['no-such-type'] }), {
+    name: 'icmp-name',
+    reason: 'RefusedByOpenwrt',
+    names: 'icmp_type',
+    cause: 'spec.icmp_type',
+    cure: /Correct the spec|Remove the field/,
+  }),
+  stated(fw('extra', { dest_port: '23', extra: '-m comment' }), {
+    name: 'option-that-fw4-ignores',
+    reason: 'UnsupportedByDriver',
+    names: 'extra',
+    cause: 'spec.extra',
+    cure: /Remove the field/,
+  }),
+  answered('two-zones-on-one-network', () => [zone('twin', 'ovn-net1')], {
+    names: 'FirewallZone lan1',
+    cause: 'spec.network[0]',
+    cure: /the zone that comes first/,
+  }),
+  stated(site('nosecret', 'psk', 'no-such-secret'), {
+    name: 'missing-secret',
+    reason: 'WaitingForSecret',
+    before: (namespace) => [...mayRead(namespace), proposal],
+    names: 'no-such-secret',
+    cause: 'spec.pre_shared_key_from',
+    cure: /Create the Secret/,
+  }),
+  stated(site('nokey', 'pks', 'vpn'), {
+    name: 'missing-key-of-a-secret',
+    reason: 'WaitingForSecret',
+    before: (namespace) => [
+      ...mayRead(namespace),
+      proposal,
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'vpn' }, stringData: { psk: 'x' } },
+    ],
+    names: 'pks',
+    cause: 'spec.pre_shared_key_from',
+    cure: /Create the Secret/,
+  }),
+  stated(rule('CNFRoute', 'route', { dst: '10.9.0.0/16', dev: '#192.0.2.77', table: 'default' }), {
+    name: 'missing-device',
+    reason: 'WaitingForDevice',
+    names: 'spec.dev',
+    cause: 'spec.dev',
+    cure: /Create the device/,
+  }),
+  stated(
+    rule('CNFService', 'dead', { fullname: 'no-such-name.invalid', port: '81', dport: '80' }),
+    {
+      name: 'dead-dns-name',
+      reason: 'NotResolved',
+      names: 'no-such-name.invalid',
+      cause: 'spec.fullname',
+      cure: /Correct the name/,
+    },
+  ),
+  {
+    name: 'openwrt-frozen',
+    does: async (scene) => {
+      await ownCnf(scene, 'cnf-ow');
+      await cnfHangs(scene.cluster, scene.namespace, await podOf(scene, 'cnf-ow'));
+      return undefined;
+    },
+    status: 'FirewallZone/zcnfow',
+    names: 'cnf-ow-',
+    cause: 'the pod is not ready',
+    cure: /kubectl describe pod/,
+    event: { on: 'cnf-ow-', reason: 'Unhealthy' },
+  },
+  {
+    name: 'agent-frozen',
+    does: async (scene) => {
+      await ownCnf(scene, 'cnf-ag');
+      await agentsDown(scene.cluster, scene.namespace, 'cnf-ag');
+      return undefined;
+    },
+    status: 'FirewallZone/zcnfag',
+    names: 'cnf-ag-',
+    cause: 'the agent has not reported since',
+    cure: /An agent does not report/,
+  },
+  {
+    name: 'image-that-cannot-be-pulled',
+    does: async ({ cluster, namespace }) => {
+      const objects = await cnfObjects({ namespace, purpose: 'cnf-im', replicas: 1 });
+      const text = JSON.stringify(objects).replaceAll(
+        'integratedcloudnative/openwrt:dev',
+        'no-such-image:dev',
+      );
+      const made: object[] = JSON.parse(text);
+      await apply(cluster, namespace, ...made, zone('image', 'ovn-net1', 'cnf-im'));
+      return undefined;
+    },
+    status: 'FirewallZone/image',
+    names: 'cnf-im-',
+    cause: 'the pod is not ready',
+    cure: /kubectl describe pod/,
+    event: { on: 'cnf-im-', reason: 'PodNotReady' },
+  },
+  {
+    name: 'deletion-with-the-agent-down',
+    does: async (scene) => {
+      const made = await ownCnf(scene, 'cnf-de');
+      await agentsDown(scene.cluster, scene.namespace, 'cnf-de');
+      await remove(scene.cluster, scene.namespace, made);
+      return undefined;
+    },
+    status: 'FirewallZone/zcnfde',
+    names: 'cnf-de-',
+    cause: 'being deleted: ',
+    cure: /Wait some seconds|Repair the pod/,
+    event: { on: 'zcnfde', reason: 'RemovalBlocked' },
+  },
+  {
+    name: 'drift',
+    does: async (scene) => {
+      const made = await ownCnf(scene, 'cnf-dr');
+      const { cluster, namespace } = scene;
+      const pod = await podOf(scene, 'cnf-dr');
+      const command = 'sed -i s/ACCEPT/DROP/ /etc/config/firewall';
+      await cluster.exec({ namespace, pod, container: 'sdewan' }, ['sh', '-c', command]);
+      await waitInSync(cluster, namespace, [made]);
+      return undefined;
+    },
+    status: 'FirewallZone/zcnfdr',
+    names: 'firewall.sdewan_zone_zcnfdr',
+    cause: 'somebody else changed section',
+    cure: /the rule is the one to change/,
+    event: { on: 'zcnfdr', reason: 'DriftRepaired' },
+  },
+];

@@ -1,0 +1,133 @@
+/**
+ * What kubectl says of thirty broken things (`test/e2e/broken-things.ts`), each done to the running product. What it printed is kept in
+ * test/golden/broken; `UPDATE=1` writes it anew. On processes only: a real kubelet has words of its own.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf } from '../../stack/cnf.ts';
+import { lookUntil } from '../../stack/observe.ts';
+import { apply, waitInSync } from '../../stack/operator.ts';
+import { zone } from '../../stack/rules.ts';
+import { brokenThings, type Broken } from '../broken-things.ts';
+import { e2eCluster } from '../cluster.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '../../..');
+const GOLDEN = path.join(ROOT, 'test/golden/broken');
+const TIMEOUT_MS = 170_000;
+/** Terminals cut what is behind it. */
+const MAX_COLUMN = 80;
+
+/** Each look is two runs of kubectl. */
+const next = () => sleep(1_500);
+
+/** What another run prints otherwise. */
+const steady = (text: string, namespace: string): string =>
+  text
+    .replaceAll(namespace, '<namespace>')
+    .replaceAll(/\b(cnf-[a-z0-9]+|second|template)-[a-z0-9]{6,10}(-[a-z0-9]{5})?\b/g, '$1-<pod>')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
+    .replaceAll(/\b\d\d:\d\d:\d\d UTC\b/g, '<time>')
+    .replaceAll(/(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?= |$)/gm, '<age>')
+    .replaceAll(/ +/g, ' ')
+    .replaceAll(/ +$/gm, '');
+
+/** What the operator reads up: the advice of docs/status.md for the reasons that are printed. */
+const adviceFor = (printed: string): string =>
+  readFileSync(path.join(ROOT, 'docs/status.md'), 'utf8')
+    .split('\n')
+    .filter((line) => {
+      const [, reason] = /^\| `(\w+)` \|/.exec(line) ?? [];
+      return reason !== undefined && printed.includes(reason);
+    })
+    .join('\n');
+
+/** Our own words of a line, without what kubectl and the API server put before them. */
+const ownWords = (line: string): string =>
+  line.replace(
+    /^.*(denied the request: |Warning: |denied request: |is invalid: (<nil>: Invalid value: )?|is forbidden: )/,
+    '',
+  );
+
+/** kubectl puts several causes of a refusal into lines below that one. */
+const LIST_OF_CAUSES = /^The \w+ "[^"]*" is invalid:$/;
+const endsInColon = (line: string): boolean =>
+  line.trimEnd().endsWith(':') && !LIST_OF_CAUSES.test(line.trimEnd());
+
+describe('a broken thing is told so that it can be mended', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('broken');
+    await createCnf(cluster, { namespace, purpose: 'cnf-1', replicas: 1 });
+    const lan = zone('lan1', 'ovn-net1');
+    await apply(cluster, namespace, lan);
+    await waitInSync(cluster, namespace, [lan]);
+    mkdirSync(GOLDEN, { recursive: true });
+  }, TIMEOUT_MS);
+
+  const kubectl = async (...args: string[]): Promise<string> => {
+    const { stdout, stderr } = await cluster.kubectl([...args, '-n', namespace], {
+      allowFailure: true,
+    });
+    return stdout + stderr;
+  };
+  /** Events on the object of that name, or on one whose name begins with it, without their times. */
+  const eventsOn = async (name: string): Promise<string> => {
+    const columns = 'TYPE:.type,REASON:.reason,OBJECT:.involvedObject.name,MESSAGE:.message';
+    const all = await kubectl('get', 'events', '--no-headers', '-o', `custom-columns=${columns}`);
+    return all
+      .split('\n')
+      .filter((line) => line.split(/ +/)[2]?.startsWith(name))
+      .sort()
+      .join('\n');
+  };
+
+  /** What is printed once all of it is there. */
+  const told = async ({ status, cause, event }: Broken): Promise<{ get: string; events: string }> =>
+    lookUntil(
+      { what: `${cause}, and its Event`, timeoutMs: TIMEOUT_MS - 40_000, next },
+      async () => {
+        const get = status ? await kubectl('get', status, '-o', 'wide') : '';
+        const events = event ? await eventsOn(event.on) : '';
+        const isTold = status === undefined || `${get}\n${events}`.includes(cause);
+        return isTold && (event === undefined || events.includes(` ${event.reason} `))
+          ? { get, events }
+          : undefined;
+      },
+    );
+
+  it.concurrent.each(brokenThings.map((broken) => [broken.name, broken] as const))(
+    '%s',
+    async (name, broken) => {
+      const answer = (await broken.does({ cluster, namespace })) ?? '';
+      const { get, events } = await told(broken);
+      const own = (broken.event ? events : '')
+        .split('\n')
+        .filter((line) => line.includes(` ${broken.event?.reason} `))
+        .join('\n');
+      const parts = [answer, get, own].filter((part) => part.trim() !== '').map((p) => p.trim());
+      const printed = parts.join('\n\n');
+      const lines = printed.split('\n');
+
+      expect(printed).not.toBe('');
+      expect(lines.filter(endsInColon)).toEqual([]);
+      expect(printed).toContain(broken.names);
+      expect(`${printed}\n${adviceFor(printed)}`).toMatch(broken.cure);
+      const columns = lines
+        .map(ownWords)
+        .filter((line) => line.includes(broken.cause))
+        .map((line) => line.indexOf(broken.cause));
+      expect(columns).not.toEqual([]);
+      expect(Math.min(...columns)).toBeLessThanOrEqual(MAX_COLUMN);
+
+      const file = path.join(GOLDEN, `${name}.txt`);
+      const text = `${steady(printed, namespace)}\n`;
+      if (process.env['UPDATE'] === '1') writeFileSync(file, text);
+      expect(text).toBe(readFileSync(file, 'utf8'));
+    },
+    TIMEOUT_MS,
+  );
+});
