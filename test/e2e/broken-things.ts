@@ -254,8 +254,8 @@ export const brokenThings: readonly Broken[] = [
   {
     name: 'changed-label',
     does: async (scene) => {
-      await apply(scene.cluster, scene.namespace, zone('moved', 'ovn-net2'));
-      return applied(scene, zone('moved', 'ovn-net2', 'cnf-2'));
+      await apply(scene.cluster, scene.namespace, zone('moved', 'ovn-priv-net'));
+      return applied(scene, zone('moved', 'ovn-priv-net', 'cnf-2'));
     },
     names: 'sdewanPurpose',
     cause: 'metadata.labels',
@@ -264,23 +264,23 @@ export const brokenThings: readonly Broken[] = [
   {
     name: 'zone-in-use',
     does: async ({ cluster, namespace }) => {
-      await apply(cluster, namespace, fw('user', { dest_port: '22' }));
+      const used = [zone('used', 'ovn-net2'), fw('user', { src: 'used', dest_port: '22' })];
+      await apply(cluster, namespace, ...used);
+      await waitInSync(cluster, namespace, used);
       const { stdout, stderr } = await cluster.kubectl(
-        ['delete', '-n', namespace, 'firewallzone/lan1', '--wait=false'],
+        ['delete', '-n', namespace, 'firewallzone/used', '--wait=false'],
         { allowFailure: true },
       );
       return stdout + stderr;
     },
-    names: 'FirewallRule',
+    names: 'FirewallRule user',
     cause: 'it is used by',
     cure: /delete or change/,
   },
-  stated(fw('icmp', { proto: 'icmp', icmp_type: ['no-such-type'] }), {
-    name: 'icmp-name',
-    reason: 'RefusedByOpenwrt',
-    names: 'icmp_type',
-    cause: 'spec.icmp_type',
-    cure: /Correct the spec|Remove the field/,
+  answered('icmp-name', () => [fw('icmp', { proto: 'icmp', icmp_type: ['no-such-type'] })], {
+    names: 'spec.icmp_type[0]',
+    cause: 'spec.icmp_type[0]',
+    cure: /must be the name of an ICMP type/,
   }),
   stated(fw('extra', { dest_port: '23', extra: '-m comment' }), {
     name: 'option-that-fw4-ignores',

@@ -38,7 +38,7 @@ const adviceFor = (printed: string): string =>
   readFileSync(path.join(ROOT, 'docs/status.md'), 'utf8')
     .split('\n')
     .filter((line) => {
-      const [, reason] = /^\| `(\w+)` \|/.exec(line) ?? [];
+      const [, reason] = /^\|(?: |[^|]*\| )`(\w+)`/.exec(line) ?? [];
       return reason !== undefined && printed.includes(reason);
     })
     .join('\n');
@@ -46,7 +46,7 @@ const adviceFor = (printed: string): string =>
 /** Our own words of a line, without what kubectl and the API server put before them. */
 const ownWords = (line: string): string =>
   line.replace(
-    /^.*(denied the request: |Warning: |denied request: |is invalid: (<nil>: Invalid value: )?|is forbidden: )/,
+    /^.*(ValidationError\([\w.]+\): |denied the request: |Warning: |denied request: |is invalid: (<nil>: Invalid value: )?|is forbidden: )/,
     '',
   );
 
