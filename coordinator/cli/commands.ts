@@ -2,6 +2,7 @@
 import { check } from './check/command.ts';
 import type { CommandFile } from './command.ts';
 import { completion } from './completion/command.ts';
+import { explain } from './explain/command.ts';
 import { inject, uninject } from './inject-command.ts';
 import { render } from './render/command.ts';
 import { rules } from './rules/command.ts';
@@ -13,6 +14,7 @@ import { wait } from './wait/command.ts';
 export const commands: readonly CommandFile[] = [
   status,
   rules,
+  explain,
   wait,
   render,
   inject,

@@ -1,11 +1,13 @@
 /** The shapes of JSON output, by the name of their file in docs/schemas. */
 import type * as z from 'zod';
+import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
 import { versionViewSchema } from './version/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {
+  explanation: explanationSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,

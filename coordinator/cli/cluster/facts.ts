@@ -4,7 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
-import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
+import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfStatusResource, type CnfStatus } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../cnf/workload.ts';
@@ -25,6 +25,8 @@ export type CnfPod = {
   purpose: string;
   name: string;
   agentImage: string | undefined;
+  /** Its annotation for Nodus. */
+  networks: string | undefined;
 };
 
 export type Facts = {
@@ -118,5 +120,6 @@ const podOf = (object: RuleObject): CnfPod => {
     purpose: purposeOf(object),
     name: metadata.name,
     agentImage: agent?.image,
+    networks: metadata.annotations?.[NFN_NETWORK_ANNOTATION],
   };
 };

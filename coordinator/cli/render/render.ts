@@ -1,29 +1,25 @@
-/**
- * CRs to UCI without a cluster, by the compiler of the agents. Pure. What only a running OpenWRT could tell is assumed: a present image with
- * firewall4, and interfaces that rules name.
- */
+/** CRs in files to UCI, and what is wrong with them where. Pure. */
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { checkSpec } from '#shared/compile/check.ts';
-import { compile } from '#shared/compile/compile.ts';
 import { parseNetworks } from '#shared/compile/networks.ts';
-import { secretKey, type NetworkTable, type Verdict } from '#shared/compile/types.ts';
+import type { NetworkTable, Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL, RULE_GROUP } from '#shared/names.ts';
-import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { deviceFiles } from '#shared/resources/device-files.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { formatPackage } from '#shared/uci/format.ts';
-import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import type { UciSection } from '#shared/uci/model.ts';
 import { planChildren } from '../../children/plan.ts';
 import { podFactsOf } from '../../cnf/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
 import { nearestOf } from '../nearest.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
+import { compileOffline } from './offline.ts';
 
 export type Source = { file: string; objects: readonly Located[] };
 
@@ -36,24 +32,24 @@ const remarkSchema = z.object({
 });
 export type Remark = z.infer<typeof remarkSchema>;
 
+export const packageSchema = z.object({
+  name: z.string(),
+  sections: z.array(
+    z.object({
+      name: z.string(),
+      type: z.string(),
+      options: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
+    }),
+  ),
+});
+
 export const renderingSchema = z.object({
   ...headOf('Rendering'),
   cnfs: z.array(
     z.object({
       namespace: z.string().describe('Empty where the rules name none.'),
       cnf: z.string(),
-      packages: z.array(
-        z.object({
-          name: z.string(),
-          sections: z.array(
-            z.object({
-              name: z.string(),
-              type: z.string(),
-              options: z.record(z.string(), z.union([z.string(), z.array(z.string()).readonly()])),
-            }),
-          ),
-        }),
-      ),
+      packages: z.array(packageSchema),
     }),
   ),
   problems: z.array(remarkSchema).describe('Why rules are not in the packages.'),
@@ -92,13 +88,18 @@ export const renderingText = ({ cnfs }: Rendering): string =>
   cnfs
     .map(({ namespace, cnf, packages }) => {
       const head = cnfs.length === 1 ? '' : `# ${namespace === '' ? '' : `${namespace}/`}${cnf}\n`;
-      const texts = packages.map(({ name, sections }) => {
-        if (name === deviceFiles.name)
-          return sections.map((file) => `# with the file ${file.name}\n`).join('');
-        const whole = sections.map((section) => ({ ...section, anonymous: false }));
-        return `package ${name}\n${formatPackage({ name, sections: whole })}`;
-      });
-      return head + texts.join('\n');
+      return head + packagesText(packages);
+    })
+    .join('\n');
+
+/** Of files only their paths: their contents are certificates and keys. */
+export const packagesText = (packages: readonly RenderedPackage[]): string =>
+  packages
+    .map(({ name, sections }) => {
+      if (name === deviceFiles.name)
+        return sections.map((file) => `# with the file ${file.name}\n`).join('');
+      const whole = sections.map((section) => ({ ...section, anonymous: false }));
+      return `package ${name}\n${formatPackage({ name, sections: whole })}`;
     })
     .join('\n');
 
@@ -219,7 +220,7 @@ const templateSchema = z.looseObject({
 });
 
 type Remarks = { problems: Remark[]; notes: Remark[] };
-type RenderedPackage = Rendering['cnfs'][number]['packages'][number];
+type RenderedPackage = z.infer<typeof packageSchema>;
 
 const compiled = (
   group: readonly Placed[],
@@ -228,18 +229,7 @@ const compiled = (
 ): RenderedPackage[] => {
   const children = group.flatMap((parent) => childrenOf(parent, remarks));
   const rules = [...group.map(({ rule }) => rule), ...children];
-  const networks = table ?? new Map<string, string>();
-  const { desired, verdicts } = compile({
-    rules,
-    networks,
-    devices: { defaultRoute: DEFAULT_ROUTE, byAddress: new Map() },
-    secrets: placeholdersFor(group),
-    capabilities: ASSUMED,
-    lastGood: new Map(),
-    observed: assumed(group, networks),
-    ledger: new Set(),
-    refused: new Map(),
-  });
+  const { desired, verdicts } = compileOffline(rules, table ?? new Map<string, string>());
   const byRule = new Map(group.map((one) => [one.rule, one]));
   for (const verdict of verdicts) {
     const one = byRule.get(verdict.rule);
@@ -250,7 +240,11 @@ const compiled = (
     .map(([name, sections]) => ({ name, sections: sections.map(plain) }));
 };
 
-const plain = ({ name, type, options }: UciSection) => ({ name, type, options: { ...options } });
+export const plain = ({ name, type, options }: UciSection) => ({
+  name,
+  type,
+  options: { ...options },
+});
 
 /** Only the CNF, the cluster or the coordinator can tell. */
 const OF_THE_CNF = new Set<string>(['WaitingForDevice', 'WaitingForPods', 'WaitingForSecret']);
@@ -317,52 +311,3 @@ const childrenOf = ({ source, rule, kind }: Placed, { problems, notes }: Remarks
     spec,
   }));
 };
-
-const DEFAULT_ROUTE = 'default-route';
-
-/** Files without what makes them, and the interfaces and settings that rules rely on. */
-const assumed = (
-  group: readonly Placed[],
-  networks: NetworkTable,
-): ReadonlyMap<string, UciPackage> => {
-  const interfaces = [...new Set(networks.values())];
-  const devices = group.flatMap(({ kind, rule }) => {
-    const checked = checkSpec(kind, rule.spec);
-    return 'spec' in checked
-      ? (kind.devices?.(checked.spec) ?? []).map(({ device }) => device)
-      : [];
-  });
-  const sections: Readonly<Record<string, UciSection[]>> = {
-    mwan3: interfaces.map((name) => named('interface', name)),
-    network: [...new Set([...interfaces, ...devices, DEFAULT_ROUTE])].map((device) =>
-      named('interface', device.replaceAll(/\W/g, '_'), { device }),
-    ),
-    ipsec: [named('ipsec', 'ipsec', { rtinstall_enabled: '0' })],
-  };
-  const names = new Set(kinds.flatMap(({ uci }) => uci?.package ?? []));
-  return new Map([...names].map((name) => [name, { name, sections: sections[name] ?? [] }]));
-};
-
-const named = (type: string, name: string, options: UciSection['options'] = {}): UciSection => ({
-  name,
-  type,
-  anonymous: false,
-  options,
-});
-
-/** Values of Secrets are never printed. */
-const placeholdersFor = (group: readonly Placed[]): ReadonlyMap<string, string> =>
-  new Map(
-    group.flatMap(({ kind, rule }) => {
-      const checked = checkSpec(kind, rule.spec);
-      const uses = 'spec' in checked ? (kind.secrets?.(checked.spec) ?? []) : [];
-      return uses.map(({ path, name, key }): [string, string] => {
-        const words = `key ${key} of Secret ${name}`;
-        const isPem = path.includes('private_cert');
-        return [secretKey(name, key), isPem ? pemOf(words) : words];
-      });
-    }),
-  );
-
-const pemOf = (words: string): string =>
-  `-----BEGIN PRIVATE KEY-----\n${Buffer.from(words).toString('base64')}\n-----END PRIVATE KEY-----\n`;

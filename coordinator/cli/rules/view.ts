@@ -18,21 +18,21 @@ const podStateSchema = z.object({
   message: z.string().optional(),
 });
 
+export const ruleSchema = z.object({
+  package: z
+    .string()
+    .optional()
+    .describe('Of UCI; absent for what only makes other rules, which stand last.'),
+  ...ruleStateSchema.shape,
+  podStates: z.array(podStateSchema).describe('Of the pods that are known.'),
+});
+
 export const rulesViewSchema = z.object({
   ...headOf('Rules'),
   namespace: z.string(),
   cnf: z.string(),
   inSync: z.enum(['Yes', 'No', 'Unknown']),
-  rules: z.array(
-    z.object({
-      package: z
-        .string()
-        .optional()
-        .describe('Of UCI; absent for what only makes other rules, which stand last.'),
-      ...ruleStateSchema.shape,
-      podStates: z.array(podStateSchema).describe('Of the pods that are known.'),
-    }),
-  ),
+  rules: z.array(ruleSchema),
   notSeen: z.array(z.string()).describe('Rights that are lacking.'),
   absentKinds: z.array(z.string()).describe('Kinds that the cluster does not have.'),
 });
@@ -74,7 +74,7 @@ export const rulesViewOf = (facts: Facts, { namespace, purpose, status }: CnfObj
   };
 };
 
-const podStatesOf = (
+export const podStatesOf = (
   { state, pods, outOfSync }: RuleStateView,
   known: readonly string[],
 ): z.infer<typeof podStateSchema>[] => {
@@ -113,5 +113,5 @@ export const rulesText = (
   );
 };
 
-const wordOf = (pod: RulesView['rules'][number]['podStates'][number] | undefined): string =>
+export const wordOf = (pod: RulesView['rules'][number]['podStates'][number] | undefined): string =>
   pod === undefined || pod.state === 'Unknown' ? '-' : (pod.reason ?? 'InSync');

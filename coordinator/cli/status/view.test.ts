@@ -97,8 +97,20 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
       cnfs: [cnf('cnf-1'), cnf('cnf-2', 'default', { message: 'cnf-2-a: the agent is silent' })],
       rules: [broken('r')],
       pods: [
-        { namespace: 'default', purpose: 'cnf-2', name: 'cnf-2-a', agentImage: 'agent:1' },
-        { namespace: 'default', purpose: 'cnf-2', name: 'cnf-2-b', agentImage: 'agent:2' },
+        {
+          namespace: 'default',
+          purpose: 'cnf-2',
+          name: 'cnf-2-a',
+          agentImage: 'agent:1',
+          networks: undefined,
+        },
+        {
+          namespace: 'default',
+          purpose: 'cnf-2',
+          name: 'cnf-2-b',
+          agentImage: 'agent:2',
+          networks: undefined,
+        },
       ],
     });
     const view = statusViewOf(facts, 'cnf-2');

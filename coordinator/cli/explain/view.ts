@@ -1,0 +1,241 @@
+/** `sdewan explain` as a value and as text: all that is known of one rule. Pure. */
+import * as z from 'zod';
+import { referencesOf } from '#shared/compile/check.ts';
+import { parseNetworks } from '#shared/compile/networks.ts';
+import type { NetworkTable } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { kindOf } from '#shared/resources/registry.ts';
+import { uciName } from '#shared/uci/names.ts';
+import { purposeOf, type Facts } from '../cluster/facts.ts';
+import { ruleStateOf } from '../cluster/rule-state.ts';
+import { ageOf } from '../output/age.ts';
+import { API_VERSION, headOf } from '../output/format.ts';
+import { printable, table } from '../output/table.ts';
+import { compileOffline, usesOf } from '../render/offline.ts';
+import { packageSchema, packagesText, plain } from '../render/render.ts';
+import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
+
+const relatedSchema = z.object({
+  path: z.string().describe('The field of the rule that refers.'),
+  kind: z.string(),
+  name: z.string(),
+  state: z
+    .string()
+    .describe('Its reason; Absent where it cannot be seen among the rules of the CNF.'),
+});
+
+export const eventSchema = z.object({
+  type: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  count: z.int(),
+  last: z.string().optional().describe('RFC 3339.'),
+});
+export type SeenEvent = z.infer<typeof eventSchema>;
+
+export const explanationSchema = z.object({
+  ...headOf('Explanation'),
+  rule: ruleSchema,
+  uci: z.array(packageSchema).describe('The sections that it becomes.'),
+  uciMissing: z.string().optional().describe('Why there are none.'),
+  refersTo: z.array(relatedSchema),
+  referredBy: z.array(relatedSchema),
+  conditions: z.array(
+    z.object({ type: z.string(), status: z.string(), reason: z.string(), since: z.string() }),
+  ),
+  events: z
+    .array(eventSchema)
+    .describe('What has happened so far, as long as Kubernetes keeps it.'),
+  notes: z.array(z.string()),
+});
+export type Explanation = z.infer<typeof explanationSchema>;
+
+export const explanationOf = (
+  rule: RuleObject,
+  facts: Facts,
+  events: readonly SeenEvent[],
+): Explanation => {
+  const purpose = purposeOf(rule);
+  const { namespace } = rule.metadata;
+  const ofCnf = facts.rules.filter(
+    (one) => one.metadata.namespace === namespace && purposeOf(one) === purpose,
+  );
+  const cnf = facts.cnfs.find((one) => one.namespace === namespace && one.purpose === purpose);
+  const state = ruleStateOf(rule);
+  const pods = (cnf?.status?.information ?? []).map(({ name }) => name);
+  const packageName = kindOf(rule.kind)?.uci?.package;
+  const known = networksOf(facts, { namespace, purpose });
+  const networks = known ?? namesAsInterfaces(ofCnf);
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Explanation',
+    rule: {
+      ...(packageName !== undefined && { package: packageName }),
+      ...state,
+      podStates: podStatesOf(state, pods),
+    },
+    ...uciOf(rule, ofCnf, networks),
+    refersTo: referencesOf(rule).map(({ path, kind, name }) => ({
+      path,
+      kind,
+      name,
+      state: stateIn(ofCnf, kind, name),
+    })),
+    referredBy: ofCnf.flatMap((one) =>
+      referencesOf(one)
+        .filter(
+          ({ kind, name }) => kind === rule.kind && uciName(name) === uciName(rule.metadata.name),
+        )
+        .map(({ path }) => ({
+          path,
+          kind: one.kind,
+          name: one.metadata.name,
+          state: ruleStateOf(one).reason,
+        })),
+    ),
+    conditions: conditionsIn(rule),
+    events: [...events],
+    notes:
+      known === undefined && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
+        ? ['no pod of the CNF can be seen, so networks stand for their interfaces']
+        : [],
+  };
+};
+
+/** Undefined: no pod can be seen, or none says it in a form that can be read. */
+const networksOf = (
+  { pods }: Facts,
+  { namespace, purpose }: { namespace: string; purpose: string },
+): NetworkTable | undefined => {
+  const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);
+  try {
+    return pod && parseNetworks(pod.networks);
+  } catch {
+    return undefined;
+  }
+};
+
+const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
+  new Map(
+    rules.flatMap((rule) =>
+      usesOf(rule, (kind, spec) => kind.networks?.(spec)).map(({ network }): [string, string] => [
+        network,
+        uciName(network),
+      ]),
+    ),
+  );
+
+const uciOf = (
+  rule: RuleObject,
+  ofCnf: readonly RuleObject[],
+  networks: NetworkTable,
+): Pick<Explanation, 'uci' | 'uciMissing'> => {
+  if (kindOf(rule.kind)?.uci === undefined)
+    return { uci: [], uciMissing: 'it becomes other rules, which the coordinator makes' };
+  const { desired, verdicts } = compileOffline(ofCnf, networks);
+  const verdict = verdicts.find((one) => one.rule === rule);
+  const places = Map.groupBy(verdict?.sections ?? [], (place) => place.package);
+  const uci = [...places].map(([name, sections]) => {
+    const own = new Set(sections.map((section) => section.name));
+    return {
+      name,
+      sections: (desired.get(name) ?? []).filter((one) => own.has(one.name)).map(plain),
+    };
+  });
+  return uci.length > 0 ? { uci } : { uci, uciMissing: verdict?.message || 'it is being deleted' };
+};
+
+const ABSENT = 'Absent';
+
+const stateIn = (rules: readonly RuleObject[], kind: string, name: string): string => {
+  const found = rules.find(
+    (one) => one.kind === kind && uciName(one.metadata.name) === uciName(name),
+  );
+  return found ? ruleStateOf(found).reason : ABSENT;
+};
+
+const conditionsSchema = z.object({
+  conditions: z.array(
+    z.object({
+      type: z.string(),
+      status: z.string(),
+      reason: z.string(),
+      lastTransitionTime: z.string(),
+    }),
+  ),
+});
+
+const conditionsIn = ({ status }: RuleObject): Explanation['conditions'] =>
+  (conditionsSchema.safeParse(status).data?.conditions ?? []).map(
+    ({ type, status: now, reason, lastTransitionTime }) => ({
+      type,
+      status: now,
+      reason,
+      since: lastTransitionTime,
+    }),
+  );
+
+export const explanationText = (view: Explanation, now: number): string => {
+  const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, notes } = view;
+  const cnf = rule.cnf === '' ? 'no CNF' : `CNF ${rule.cnf}`;
+  const parts: [string, string][] = [
+    [
+      `${rule.kind}/${rule.name}`,
+      table(
+        ['FOR', 'NAMESPACE', 'GENERATION', 'STATE', 'SINCE'],
+        [[cnf, rule.namespace, String(rule.generation), rule.reason, ageOf(rule.since, now)]],
+      ) + whyOf(rule),
+    ],
+    ['In force on', rule.podStates.length === 0 ? '' : podTable(rule.podStates)],
+    ['Refers to', related(refersTo)],
+    ['Referred to by', related(referredBy)],
+    ['UCI', uciMissing === undefined ? packagesText(uci).trim() : `none: ${printable(uciMissing)}`],
+    [
+      'Conditions',
+      conditions.length === 0
+        ? ''
+        : table(
+            ['TYPE', 'STATUS', 'REASON', 'SINCE'],
+            conditions.map((one) => [one.type, one.status, one.reason, ageOf(one.since, now)]),
+          ),
+    ],
+    [
+      'So far',
+      events.length === 0
+        ? ''
+        : table(
+            ['LAST', 'COUNT', 'TYPE', 'REASON', 'MESSAGE'],
+            events.map((one) => [
+              ageOf(one.last, now),
+              String(one.count),
+              one.type,
+              one.reason,
+              one.message,
+            ]),
+          ),
+    ],
+    ...notes.map((note): [string, string] => ['Note', note]),
+  ];
+  return parts
+    .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
+    .join('\n');
+};
+
+const whyOf = ({ cause, cure }: Explanation['rule']): string =>
+  cause === ''
+    ? ''
+    : `cause: ${printable(cause)}\n${cure === undefined ? '' : `cure:  ${printable(cure)}\n`}`;
+
+const podTable = (pods: Explanation['rule']['podStates']): string =>
+  table(
+    ['POD', 'STATE', 'MESSAGE'],
+    pods.map((pod) => [pod.pod, wordOf(pod), pod.message ?? '']),
+  );
+
+const related = (rules: Explanation['refersTo']): string =>
+  rules.length === 0
+    ? ''
+    : table(
+        ['RULE', 'STATE', 'FIELD'],
+        rules.map(({ kind, name, state, path }) => [`${kind}/${name}`, state, path]),
+      );
