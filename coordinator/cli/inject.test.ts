@@ -158,6 +158,16 @@ describe('sdewan inject', () => {
     });
     expect((await run('inject', {}, '--nonsense')).said[0]).toContain('nonsense');
   });
+
+  it('refuses a default of the agent that is wrong', async () => {
+    const files = { '-': DEPLOYMENT };
+    const env = { SDEWAN_AGENT_DRIVER: 'telnet' };
+    expect(await runCli(['inject', '-f', '-'], { files, env })).toMatchObject({
+      code: EXIT.usage,
+      out: '',
+      said: [expect.stringContaining('SDEWAN_AGENT_DRIVER')],
+    });
+  });
 });
 
 describe('sdewan inject --without-webhook', () => {

@@ -1,4 +1,4 @@
-/** Options that several commands have. */
+/** Options that several commands have; what they mean is elsewhere, so that help loads no more than this. */
 import { Option } from 'commander';
 
 /** For an option that can be repeated. */
@@ -17,3 +17,21 @@ export const kubeconfigOption = (): Option =>
   new Option('--kubeconfig <file>', 'default: KUBECONFIG, or ~/.kube/config');
 export const contextOption = (): Option =>
   new Option('--context <name>', 'context of the kubeconfig; default: its current one');
+
+export const scopeOptions = (): readonly Option[] => [
+  new Option('-n, --namespace <name>', 'default: that of the context'),
+  new Option('-A, --all-namespaces', 'in all namespaces'),
+];
+
+export const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
+
+export const formatOption = (): Option =>
+  new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('table');
+
+/** Of commands that look at CNFs. */
+export const clusterOptions = (): readonly Option[] => [
+  ...scopeOptions(),
+  formatOption(),
+  contextOption(),
+  kubeconfigOption(),
+];

@@ -1,6 +1,5 @@
 /** Builds commander's program from the list of commands, and runs one command line with it. */
 import { Command, CommanderError } from 'commander';
-import { EnvError } from '#shared/runtime/env.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import {
   CannotTellError,
@@ -106,6 +105,6 @@ const understood = (args: readonly string[], commands: readonly CommandFile[]): 
 };
 
 const codeOf = (error: unknown): ExitCode => {
-  if (error instanceof UsageError || error instanceof EnvError) return EXIT.usage;
+  if (error instanceof UsageError) return EXIT.usage;
   return error instanceof CannotTellError ? EXIT.unknown : EXIT.no;
 };

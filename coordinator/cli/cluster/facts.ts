@@ -83,7 +83,7 @@ export const gather = async (
       'this cluster does not have the product: it knows none of its kinds; `kubectl apply -k deploy` installs it',
     );
   if (lists.every((list) => list === undefined) && statuses === undefined)
-    throw new CannotTellError(lacking.map(rightOf).join('; '));
+    throw new CannotTellError(rightsOf(lacking).join('; '));
   return {
     rules: lists.flatMap((list) => list ?? []),
     cnfs: (statuses ?? []).flatMap(({ metadata, status }) => {
@@ -97,9 +97,18 @@ export const gather = async (
   };
 };
 
-/** What to ask an administrator for. */
-export const rightOf = ({ verb, resource, namespace }: Lacking): string =>
-  `you may not ${verb} ${resource} ${namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`}`;
+/** What to ask an administrator for, as few sentences as there are places. */
+export const rightsOf = (lacking: readonly Lacking[]): string[] => {
+  const groups = Map.groupBy(lacking, ({ verb, namespace }) => {
+    const place = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+    return JSON.stringify([verb, place]);
+  });
+  return [...groups].map(([key, group]) => {
+    const [verb, place] = z.tuple([z.string(), z.string()]).parse(JSON.parse(key));
+    const resources = group.map(({ resource }) => resource).sort();
+    return `you may not ${verb} ${resources.join(', ')} ${place}`;
+  });
+};
 
 export const purposeOf = ({ metadata }: RuleObject): string =>
   metadata.labels?.[PURPOSE_LABEL] ?? '';

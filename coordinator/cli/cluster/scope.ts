@@ -1,14 +1,8 @@
 /** Which namespace a command is for, and which CNF is meant by a name. */
-import { Option } from 'commander';
 import * as z from 'zod';
 import { UsageError, type Given } from '../command.ts';
 import { nearestOf } from '../nearest.ts';
 import { purposeOf, type CnfObject, type Facts } from './facts.ts';
-
-export const scopeOptions = (): readonly Option[] => [
-  new Option('-n, --namespace <name>', 'default: that of the context'),
-  new Option('-A, --all-namespaces', 'in all namespaces'),
-];
 
 const scopeSchema = z.object({
   namespace: z.string().optional(),

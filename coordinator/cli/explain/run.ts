@@ -3,7 +3,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { withCluster } from '../cluster/connect.ts';
-import { gather, rightOf } from '../cluster/facts.ts';
+import { gather, rightsOf } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type CommandIo, type Run } from '../command.ts';
 import { formatSchema, formatted } from '../output/format.ts';
@@ -35,12 +35,12 @@ export const runExplain: Run = ({ args: [text = ''], options }, io, signal) => {
     const hidden = facts.lacking.find(({ resource }) =>
       resource.startsWith(`${target.kind.plural}.`),
     );
-    if (hidden) throw new CannotTellError(rightOf(hidden));
+    if (hidden) throw new CannotTellError(rightsOf([hidden]).join('; '));
     const rule = ruleNamed(facts.rules, target);
     const view = explanationOf(rule, facts, await eventsOf(rule, client, { io, signal }));
     io.out(formatted(output, { data: view, table: () => explanationText(view, Date.now()) }));
     for (const line of unseen({
-      notSeen: facts.lacking.map(rightOf),
+      notSeen: rightsOf(facts.lacking),
       absentKinds: [...facts.absent],
     }))
       io.say(line);
@@ -65,7 +65,7 @@ const eventsOf = async (
       .sort((a, b) => (a.last ?? '').localeCompare(b.last ?? ''));
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    io.say(rightOf({ verb: 'list', resource: 'events', namespace }));
+    for (const line of rightsOf([{ verb: 'list', resource: 'events', namespace }])) io.say(line);
     return [];
   }
 };

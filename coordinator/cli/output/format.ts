@@ -1,15 +1,11 @@
 /** `-o`: tables for people, JSON and YAML for programs. */
-import { Option } from 'commander';
 import { stringify } from 'yaml';
 import * as z from 'zod';
+import { FORMATS } from '../options.ts';
 
-export const FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export const formatSchema = z.object({ output: z.enum(FORMATS) });
-
-export const formatOption = (): Option =>
-  new Option('-o, --output <format>', 'how to print').choices(FORMATS).default('table');
 
 /** What JSON output begins with: it only grows within a version. */
 export const headOf = <Kind extends string>(kind: Kind) => ({

@@ -1,8 +1,7 @@
 /** `sdewan render`. */
 import { Option } from 'commander';
 import type { CommandFile } from '../command.ts';
-import { collected, filenameOption } from '../options.ts';
-import { formatOption } from '../output/format.ts';
+import { collected, filenameOption, formatOption } from '../options.ts';
 
 export const render: CommandFile = {
   name: 'render',

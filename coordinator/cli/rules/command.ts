@@ -1,7 +1,7 @@
 /** `sdewan rules`. */
 import { Argument } from 'commander';
-import { clusterOptions } from '../cluster/options.ts';
 import type { CommandFile } from '../command.ts';
+import { clusterOptions } from '../options.ts';
 
 export const rules: CommandFile = {
   name: 'rules',

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { byPlace } from '#shared/compile/compile.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
-import { purposeOf, rightOf, type CnfObject, type Facts } from '../cluster/facts.ts';
+import { purposeOf, rightsOf, type CnfObject, type Facts } from '../cluster/facts.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
@@ -69,7 +69,7 @@ export const rulesViewOf = (facts: Facts, { namespace, purpose, status }: CnfObj
     cnf: purpose,
     inSync: isInSync ? (isBlind ? 'Unknown' : 'Yes') : 'No',
     rules,
-    notSeen: facts.lacking.map(rightOf),
+    notSeen: rightsOf(facts.lacking),
     absentKinds: [...facts.absent],
   };
 };

@@ -67,11 +67,15 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
   });
 
   it('cannot tell while a kind cannot be seen, unless a rule is not in sync', () => {
-    const lacking = [{ verb: 'list', resource: 'ipsecsites.x', namespace: 'default' }] as const;
+    const lacking = ['ipsecsites.x', 'ipsechosts.x'].map((resource) => ({
+      verb: 'list' as const,
+      resource,
+      namespace: 'default',
+    }));
     const view = statusViewOf(factsOf({ rules: [zone], lacking }));
     expect(view).toMatchObject({
       inSync: 'Unknown',
-      notSeen: ['you may not list ipsecsites.x in namespace default'],
+      notSeen: ['you may not list ipsechosts.x, ipsecsites.x in namespace default'],
     });
     expect(statusViewOf(factsOf({ rules: [broken('r')], lacking })).inSync).toBe('No');
     const pods = [{ verb: 'list', resource: 'pods', namespace: 'default' }] as const;

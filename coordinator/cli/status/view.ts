@@ -1,6 +1,6 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
-import { rightOf, type CnfObject, type Facts } from '../cluster/facts.ts';
+import { rightsOf, type CnfObject, type Facts } from '../cluster/facts.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { cnfsIn } from '../cluster/scope.ts';
 import { ageOf } from '../output/age.ts';
@@ -42,7 +42,7 @@ export const statusViewOf = (facts: Facts, name?: string): StatusView => {
   const isAsked = (cnf: string): boolean => name === undefined || cnf === name;
   const states = facts.rules.map(ruleStateOf).filter(({ cnf }) => isAsked(cnf));
   const notInSync = states.filter(({ state }) => state !== 'InSync');
-  const notSeen = facts.lacking.map(rightOf);
+  const notSeen = rightsOf(facts.lacking);
   const isBlind = facts.lacking.some(({ resource }) => resource !== 'pods');
   return {
     apiVersion: API_VERSION,

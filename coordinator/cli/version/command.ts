@@ -1,7 +1,7 @@
 /** `sdewan version`. */
 import { Option } from 'commander';
-import { clusterOptions } from '../cluster/options.ts';
 import type { CommandFile } from '../command.ts';
+import { clusterOptions } from '../options.ts';
 
 export const version: CommandFile = {
   name: 'version',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { gather, rightOf } from '../cluster/facts.ts';
+import { gather, rightsOf, type Lacking } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { formatSchema, formatted } from '../output/format.ts';
@@ -56,6 +56,7 @@ const sidesOf = async (
   namespace: string | undefined,
   { io, signal }: { io: CommandIo; signal: AbortSignal },
 ): Promise<Omit<Sides, 'cli'>> => {
+  const lacked: Lacking[] = [];
   const coordinators = await client
     .list(deployments, { labelSelector: PART_OF, signal })
     .then(({ items }) =>
@@ -63,7 +64,7 @@ const sidesOf = async (
     )
     .catch((error: unknown) => {
       if (!isForbidden(error)) throw error;
-      io.say(rightOf({ verb: 'list', resource: 'deployments.apps', namespace: undefined }));
+      lacked.push({ verb: 'list', resource: 'deployments.apps', namespace: undefined });
       return [];
     });
   const {
@@ -71,6 +72,7 @@ const sidesOf = async (
     absent,
     lacking,
   } = await gather(client, { namespace, withPods: true }, signal);
-  for (const right of lacking) if (right.resource === 'pods') io.say(rightOf(right));
+  lacked.push(...lacking.filter(({ resource }) => resource === 'pods'));
+  for (const line of rightsOf(lacked)) io.say(line);
   return { coordinators, agents: pods.flatMap(({ agentImage }) => agentImage ?? []), absent };
 };

@@ -1,8 +1,7 @@
 /** `sdewan wait`. */
 import { Argument, Option } from 'commander';
-import { scopeOptions } from '../cluster/scope.ts';
 import type { CommandFile } from '../command.ts';
-import { contextOption, kubeconfigOption } from '../options.ts';
+import { contextOption, kubeconfigOption, scopeOptions } from '../options.ts';
 
 export const wait: CommandFile = {
   name: 'wait',
