@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { CommandFile } from './command.ts';
 import { filenameOption } from './options.ts';
 
-export const inject: CommandFile = {
+export const injectCommand: CommandFile = {
   name: 'inject',
   summary: 'inject the agent into the CNFs of a manifest, as the webhook does',
   description:
@@ -29,7 +29,7 @@ export const inject: CommandFile = {
   run: async (...given) => (await import('./inject-run.ts')).runInject(...given),
 };
 
-export const uninject: CommandFile = {
+export const uninjectCommand: CommandFile = {
   name: 'uninject',
   summary: 'remove the agent from the CNFs of a manifest again',
   options: [filenameOption()],

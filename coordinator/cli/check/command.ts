@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { contextOption, kubeconfigOption } from '../options.ts';
 
-export const check: CommandFile = {
+export const checkCommand: CommandFile = {
   name: 'check',
   summary: 'list roles that grant bucket types in a way that a later release refuses',
   description: 'Changes nothing.',

@@ -29,7 +29,7 @@ export type CnfPod = {
   networks: string | undefined;
 };
 
-export type Facts = {
+export type ClusterFacts = {
   rules: readonly RuleObject[];
   cnfs: readonly CnfObject[];
   /** Undefined when they were not asked for, or may not be seen. */
@@ -54,7 +54,7 @@ export const gather = async (
   client: KubeClient,
   { namespace, withPods = false }: Asked,
   signal: AbortSignal,
-): Promise<Facts> => {
+): Promise<ClusterFacts> => {
   const lacking: Lacking[] = [];
   const absent: string[] = [];
   /** Undefined when it cannot be seen. */

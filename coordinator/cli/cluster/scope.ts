@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { UsageError, type Given } from '../command.ts';
 import { nearestOf } from '../nearest.ts';
-import { purposeOf, type CnfObject, type Facts } from './facts.ts';
+import { purposeOf, type CnfObject, type ClusterFacts } from './facts.ts';
 
 const scopeSchema = z.object({
   namespace: z.string().optional(),
@@ -18,7 +18,7 @@ export const namespaceOf = (options: Given['options'], usual: string): string | 
 };
 
 /** Those of which there is a CNFStatus or a rule, by namespace and name. */
-export const cnfsIn = ({ cnfs, rules }: Pick<Facts, 'cnfs' | 'rules'>): CnfObject[] => {
+export const cnfsIn = ({ cnfs, rules }: Pick<ClusterFacts, 'cnfs' | 'rules'>): CnfObject[] => {
   const all = new Map<string, CnfObject>();
   const add = (cnf: CnfObject): void => {
     const key = `${cnf.namespace}/${cnf.purpose}`;
@@ -33,7 +33,11 @@ export const cnfsIn = ({ cnfs, rules }: Pick<Facts, 'cnfs' | 'rules'>): CnfObjec
 };
 
 /** @throws UsageError when none, or several, have that name: it lists those that are */
-export const cnfNamed = (facts: Facts, name: string, namespace: string | undefined): CnfObject => {
+export const cnfNamed = (
+  facts: ClusterFacts,
+  name: string,
+  namespace: string | undefined,
+): CnfObject => {
   const all = cnfsIn(facts);
   const found = all.filter(({ purpose }) => purpose === name);
   const [one] = found;

@@ -3,7 +3,7 @@ import { ruleOf } from '#shared/compile/testing.ts';
 import type { ObjectMeta, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
-import type { CnfObject, Facts } from './facts.ts';
+import type { CnfObject, ClusterFacts } from './facts.ts';
 
 const SINCE = '2026-01-01T00:00:00Z';
 
@@ -45,7 +45,7 @@ export const cnf = (purpose: string, namespace = 'default', status: CnfStatus = 
   },
 });
 
-export const factsOf = (some: Partial<Facts>): Facts => ({
+export const factsOf = (some: Partial<ClusterFacts>): ClusterFacts => ({
   rules: [],
   cnfs: [cnf('cnf-1')],
   pods: undefined,

@@ -6,7 +6,7 @@ import { own } from '#shared/runtime/own.ts';
 
 const shells = Object.keys(scripts);
 
-export const completion: CommandFile = {
+export const completionCommand: CommandFile = {
   name: 'completion',
   summary: 'print what a shell needs to complete commands, options and names of CNFs',
   description:

@@ -8,7 +8,7 @@ import type { Argument, Command, Option } from 'commander';
 export const COMPLETE = '__complete';
 
 /** Names that only the cluster knows, by the name of the argument; none when it does not answer. */
-export type Lookup = (
+export type NameLookup = (
   argument: string,
   options: Readonly<Record<string, unknown>>,
 ) => Promise<readonly string[]>;
@@ -17,7 +17,7 @@ export type Lookup = (
 export const completionsOf = async (
   program: Command,
   words: readonly string[],
-  lookup: Lookup,
+  lookup: NameLookup,
 ): Promise<string> => {
   const current = words.at(-1) ?? '';
   const found = await candidates(program, words.slice(0, -1), current, lookup);
@@ -31,7 +31,7 @@ const candidates = async (
   program: Command,
   before: readonly string[],
   current: string,
-  lookup: Lookup,
+  lookup: NameLookup,
 ): Promise<Candidates> => {
   const [first, ...rest] = before;
   const commands = program.commands.map((command) => command.name());
@@ -72,5 +72,5 @@ const operandsOf = (command: Command, words: readonly string[]): string[] => {
 const namesOf = async (
   argument: Argument,
   command: Command,
-  lookup: Lookup,
+  lookup: NameLookup,
 ): Promise<readonly string[]> => argument.argChoices ?? lookup(argument.name(), command.opts());

@@ -3,13 +3,13 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfsIn, namespaceOf } from '../cluster/scope.ts';
 import type { CommandIo } from '../command.ts';
-import type { Lookup } from './complete.ts';
+import type { NameLookup } from './complete.ts';
 
 /** Somebody has pressed a key. */
 const TIMEOUT_MS = 2_000;
 
 export const clusterLookup =
-  (io: CommandIo, signal: AbortSignal): Lookup =>
+  (io: CommandIo, signal: AbortSignal): NameLookup =>
   async (argument, options) => {
     try {
       return await withCluster({ options, io, timeoutMs: TIMEOUT_MS }, async (cluster) => {

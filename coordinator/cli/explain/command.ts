@@ -3,7 +3,7 @@ import { Argument } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { clusterOptions } from '../options.ts';
 
-export const explain: CommandFile = {
+export const explainCommand: CommandFile = {
   name: 'explain',
   summary: 'show all of one rule: the UCI that it becomes, where it is in force, what it refers to',
   description: 'Exits 0 when it is in sync, else 1.',

@@ -6,7 +6,7 @@ import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { purposeOf, type Facts } from '../cluster/facts.ts';
+import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
@@ -52,7 +52,7 @@ export type Explanation = z.infer<typeof explanationSchema>;
 
 export const explanationOf = (
   rule: RuleObject,
-  facts: Facts,
+  facts: ClusterFacts,
   events: readonly SeenEvent[],
 ): Explanation => {
   const purpose = purposeOf(rule);
@@ -104,7 +104,7 @@ export const explanationOf = (
 
 /** Undefined: no pod can be seen, or none says it in a form that can be read. */
 const networksOf = (
-  { pods }: Facts,
+  { pods }: ClusterFacts,
   { namespace, purpose }: { namespace: string; purpose: string },
 ): NetworkTable | undefined => {
   const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);

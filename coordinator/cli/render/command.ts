@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { collected, filenameOption, formatOption } from '../options.ts';
 
-export const render: CommandFile = {
+export const renderCommand: CommandFile = {
   name: 'render',
   summary: 'print the UCI configuration that rules in files come to, without a cluster',
   description:

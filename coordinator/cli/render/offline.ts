@@ -72,7 +72,8 @@ const placeholdersFor = (rules: readonly RuleObject[]): ReadonlyMap<string, stri
     rules.flatMap((rule) =>
       usesOf(rule, (kind, spec) => kind.secrets?.(spec)).map(
         ({ path, name, key }): [string, string] => {
-          const words = `key ${key} of Secret ${name}`;
+          // As one word: a shared key may have no blanks.
+          const words = `key-${key}-of-Secret-${name}`;
           const isPem = path.includes('private_cert');
           return [secretKey(name, key), isPem ? pemOf(words) : words];
         },

@@ -155,6 +155,36 @@ spec:
     expect(out).not.toContain('web.example.com');
   });
 
+  it('does not print a value of a Secret, also where the Secret is in the input', async () => {
+    const secret = `apiVersion: v1
+kind: Secret
+metadata: {name: vpn}
+stringData: {psk: planted-1}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: vpn}
+data: {psk: ${Buffer.from('planted-1').toString('base64')}}
+`;
+    const spec = `  remote: vpn.example.com
+  authentication_method: psk
+  crypto_proposal: [p-1]
+  pre_shared_key_from: {name: vpn, key: psk}
+  connections: [{name: fs, conn_type: tunnel, mode: route}]
+`;
+    const proposal =
+      '  encryption_algorithm: aes128\n  hash_algorithm: sha256\n  dh_group: modp3072\n';
+    const text = [
+      secret,
+      rule('IpsecProposal', 'p-1', proposal),
+      rule('IpsecSite', 'site', spec),
+    ].join('---\n');
+    const { code, out, said } = await renderCli({ 'a.yaml': text });
+    expect([code, said]).toEqual([EXIT.done, []]);
+    expect(out).toContain("'key-psk-of-Secret-vpn'");
+    expect(out).not.toContain('planted-1');
+  });
+
   it('is JSON as its schema says', async () => {
     const { out } = await renderCli(
       { 'a.yaml': ZONE },

@@ -6,7 +6,7 @@ import { parseNetworks } from '#shared/compile/networks.ts';
 import type { NetworkTable, Verdict } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
-import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL, RULE_GROUP } from '#shared/names.ts';
+import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { deviceFiles } from '#shared/resources/device-files.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
@@ -125,9 +125,8 @@ const ruleSchema = z.looseObject({
 
 const isOurs = (value: unknown): boolean => {
   const { data } = z.looseObject({ apiVersion: z.string(), kind: z.string() }).safeParse(value);
-  return (
-    data !== undefined &&
-    (data.apiVersion.startsWith(`${RULE_GROUP}/`) || kindOf(data.kind) !== undefined)
+  return kinds.some(
+    ({ group, kind }) => data?.kind === kind || data?.apiVersion.startsWith(`${group}/`) === true,
   );
 };
 

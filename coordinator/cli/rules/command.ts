@@ -3,7 +3,7 @@ import { Argument } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { clusterOptions } from '../options.ts';
 
-export const rules: CommandFile = {
+export const rulesCommand: CommandFile = {
   name: 'rules',
   summary:
     "list the rules of a CNF in the order of OpenWRT's configuration, with the state on each pod",

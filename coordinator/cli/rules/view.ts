@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { byPlace } from '#shared/compile/compile.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
-import { purposeOf, rightsOf, type CnfObject, type Facts } from '../cluster/facts.ts';
+import { purposeOf, rightsOf, type CnfObject, type ClusterFacts } from '../cluster/facts.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
@@ -46,7 +46,10 @@ const packagePlace = (rule: RuleObject): number => {
   return name === undefined ? packages.length : packages.indexOf(name);
 };
 
-export const rulesViewOf = (facts: Facts, { namespace, purpose, status }: CnfObject): RulesView => {
+export const rulesViewOf = (
+  facts: ClusterFacts,
+  { namespace, purpose, status }: CnfObject,
+): RulesView => {
   const pods = (status?.information ?? []).map(({ name }) => name);
   const rules = facts.rules
     .filter((rule) => rule.metadata.namespace === namespace && purposeOf(rule) === purpose)

@@ -3,7 +3,7 @@ import { Argument } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { clusterOptions } from '../options.ts';
 
-export const status: CommandFile = {
+export const statusCommand: CommandFile = {
   name: 'status',
   summary: 'show CNFs, and every rule that is not in sync: why, since when, and what to do',
   description: 'Exits 0 when all rules are in sync, 1 when one is not, 3 when not all can be seen.',

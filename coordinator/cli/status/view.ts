@@ -1,6 +1,6 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
-import { rightsOf, type CnfObject, type Facts } from '../cluster/facts.ts';
+import { rightsOf, type CnfObject, type ClusterFacts } from '../cluster/facts.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { cnfsIn } from '../cluster/scope.ts';
 import { ageOf } from '../output/age.ts';
@@ -38,7 +38,7 @@ export const statusViewSchema = z.object({
 export type StatusView = z.infer<typeof statusViewSchema>;
 
 /** `name`: of this CNF only. */
-export const statusViewOf = (facts: Facts, name?: string): StatusView => {
+export const statusViewOf = (facts: ClusterFacts, name?: string): StatusView => {
   const isAsked = (cnf: string): boolean => name === undefined || cnf === name;
   const states = facts.rules.map(ruleStateOf).filter(({ cnf }) => isAsked(cnf));
   const notInSync = states.filter(({ state }) => state !== 'InSync');
@@ -60,7 +60,7 @@ export const statusViewOf = (facts: Facts, name?: string): StatusView => {
 const cnfOf = (
   { namespace, purpose, status }: CnfObject,
   states: readonly RuleStateView[],
-  { pods }: Facts,
+  { pods }: ClusterFacts,
 ): StatusView['cnfs'][number] => {
   const isOfCnf = (one: { namespace: string }, cnf: string): boolean =>
     one.namespace === namespace && cnf === purpose;

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { contextOption, kubeconfigOption } from '../options.ts';
 
-export const uninstall: CommandFile = {
+export const uninstallCommand: CommandFile = {
   name: 'uninstall',
   summary: 'remove rules, CRDs, webhooks, rights and the coordinator from a cluster',
   options: [

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { clusterOptions } from '../options.ts';
 
-export const version: CommandFile = {
+export const versionCommand: CommandFile = {
   name: 'version',
   summary:
     'show the versions of this program, the coordinator and the agents, and whether they fit',

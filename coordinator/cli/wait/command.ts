@@ -3,7 +3,7 @@ import { Argument, Option } from 'commander';
 import type { CommandFile } from '../command.ts';
 import { contextOption, kubeconfigOption, scopeOptions } from '../options.ts';
 
-export const wait: CommandFile = {
+export const waitCommand: CommandFile = {
   name: 'wait',
   summary: 'wait until all rules of a CNF are in sync, and say what it waits for',
   description: 'Exits 1 with the causes when they are not in time.',
