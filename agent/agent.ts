@@ -103,6 +103,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     source,
     information: information.current,
     commentsLost: () => reported.unreported(ledger.record().comments.lost),
+    stateFolder: probeFiles.failing,
     onChange: () => onChange(),
     clock,
   });

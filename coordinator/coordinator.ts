@@ -22,7 +22,13 @@ import { createTokenReviewer } from './reports/token-reviewer.ts';
 import { exposeSources, type Metrics } from './metrics.ts';
 import type { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
-import { agentMissing, commentsRemoved, driftRepaired, podNotReady } from './rules/pod-events.ts';
+import {
+  agentMissing,
+  commentsRemoved,
+  driftRepaired,
+  podNotReady,
+  stateFolderUnwritable,
+} from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
 import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
@@ -208,6 +214,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     onCommentsLost: (target, packages) => {
       for (const name of packages) record(commentsRemoved(target, name));
     },
+    onStateFolder: (target, cause) => record(stateFolderUnwritable(target, cause)),
     onResult: (result) => metrics.reports.inc({ result }),
     clock,
     log,

@@ -20,6 +20,8 @@ export type ProbeFiles = {
   run: (signal: AbortSignal) => Promise<void>;
   /** Ready when nothing is missing. The last call decides, whatever the disk does in between; resolves when the disk has it. */
   setMissing: (missing: ReadonlyMap<string, string>) => Promise<void>;
+  /** Why the folder cannot be written; undefined: it can. */
+  failing: () => string | undefined;
 };
 
 export type ProbeFilesDeps = { directory: string; clock: Clock; log: Logger };
@@ -55,6 +57,7 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
   let ended = false;
   let writing = Promise.resolve();
   return {
+    failing: () => failing?.message,
     run: async (signal) => {
       try {
         while (!signal.aborted) {

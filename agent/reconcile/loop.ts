@@ -55,7 +55,7 @@ export type Attempt =
   /** A pass came to its end. */
   | { outcome: 'passed' }
   /** It answers, but a pass did not get through, or the agent cannot keep what it has to know of it. */
-  | { outcome: 'hindered'; message: string }
+  | { outcome: 'hindered'; message: string; stateFolder?: true }
   | { outcome: 'unanswered'; message: string };
 
 export type LoopTimings = {
@@ -161,7 +161,8 @@ export const createLoop = (deps: LoopDeps): Loop => {
         const message = messageOf(error);
         if (!(error instanceof OpenwrtUnreachableError)) {
           answeredAt = clock.monotonic();
-          onAttempt({ outcome: 'hindered', message }, begun);
+          const ofFolder = error instanceof StateFileError && { stateFolder: true as const };
+          onAttempt({ outcome: 'hindered', message, ...ofFolder }, begun);
           throw error;
         }
         onAttempt({ outcome: 'unanswered', message }, begun);

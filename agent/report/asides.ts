@@ -14,7 +14,7 @@ import type { Snapshot } from './status.ts';
 /** Of what is known, what only later versions take. */
 export type Apart = Pick<
   Snapshot,
-  'information' | 'commentsLost' | 'doubt' | 'drifts' | 'verified'
+  'information' | 'commentsLost' | 'doubt' | 'drifts' | 'stateFolder' | 'verified'
 >;
 
 /** Six heartbeats. */
@@ -37,14 +37,15 @@ export const createVersionAside = (
   return {
     rulesFor: (rules) =>
       version < 2 ? rules.map(({ generationInForce: _later, ...rule }) => rule) : rules,
-    fields: ({ page }, { doubt, drifts, verified }) => {
+    fields: ({ page }, { doubt, drifts, stateFolder, verified }) => {
       spoken = version;
       // Where no answer comes, the next one may be an older coordinator's.
       version = 1;
       if (spoken < 2) return {};
       const times = { startedAt, sentAt: clock.now(), ...(verified && { verified }) };
       const drifted = page === 0 && drifts.length > 0 && { drifts: [...drifts] };
-      return { version: spoken, clock: times, doubt, ...drifted };
+      const ofFolder = stateFolder && { stateFolder };
+      return { version: spoken, clock: times, doubt, ...drifted, ...ofFolder };
     },
     answered: async (answer) => {
       version = Math.min(REPORT_VERSION, answer.version ?? 1);

@@ -37,6 +37,7 @@ type World = {
   rules: RuleReport[];
   information?: Information;
   commentsLost?: readonly string[];
+  stateFolder?: string;
   answer: (report: Report) => ReportAnswer;
 };
 
@@ -54,6 +55,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       rules: world.rules,
       doubt: 'no answer',
       verified: VERIFIED,
+      stateFolder: world.stateFolder ?? '',
       information: world.information,
       ...(world.commentsLost && { commentsLost: world.commentsLost }),
     }),
@@ -173,6 +175,15 @@ describe('publisher', () => {
     await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
     expect(commentsReported).toEqual([]);
+  });
+
+  it('says why the state folder cannot be written, to a coordinator of version 2 only', async () => {
+    const stateFolder = 'ledger.json: EROFS';
+    const older = start({ stateFolder }, 20);
+    await expect.poll(() => older.outcomes.length).toBeGreaterThan(3);
+    expect(older.sent.filter((each) => 'stateFolder' in each)).toEqual([]);
+    const { sent } = start({ stateFolder, answer: () => ({ epoch: 'one', version: 2 }) }, 20);
+    await expect.poll(() => sent.at(-1)?.stateFolder).toBe(stateFolder);
   });
 
   it('sends it once in a report of several pages', async () => {

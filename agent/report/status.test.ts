@@ -12,6 +12,7 @@ const start = () => {
     unknownKinds: [] as string[],
     changes: 0,
     information: undefined as Information | undefined,
+    stateFolder: undefined as string | undefined,
   };
   const status = createStatus({
     driver: { name: 'ubus', unansweredSince: () => undefined },
@@ -21,6 +22,7 @@ const start = () => {
     },
     information: () => world.information,
     commentsLost: () => ['firewall'],
+    stateFolder: () => world.stateFolder,
     onChange: () => {
       world.changes += 1;
     },
@@ -99,6 +101,18 @@ describe('agent status', () => {
       message: 'another apply is pending',
     });
     expect(status.notReady().size).toBe(0);
+  });
+
+  it('says why the state folder cannot be written, whoever found it, until it can', () => {
+    const { add, status, world } = start();
+    add({ outcome: 'hindered', message: 'another apply is pending' });
+    expect(status.snapshot().stateFolder).toBe('');
+    add({ outcome: 'hindered', message: 'ledger.json: EROFS', stateFolder: true });
+    expect(status.snapshot().stateFolder).toBe('ledger.json: EROFS');
+    add({ outcome: 'passed' });
+    expect(status.snapshot().stateFolder).toBe('');
+    world.stateFolder = 'alive: ENOSPC';
+    expect(status.snapshot().stateFolder).toBe('alive: ENOSPC');
   });
 
   it('names the kinds that are not watched, and counts drift', () => {

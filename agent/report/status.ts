@@ -29,6 +29,8 @@ export type Snapshot = {
   commentsLost?: readonly string[];
   /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
+  /** Why the agent cannot write its state folder; '' when it can. */
+  stateFolder?: string;
   verified: Verified | undefined;
   /** Of the last minutes. */
   drifts: readonly Drift[];
@@ -53,6 +55,8 @@ export type StatusDeps = {
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
   information: () => Information | undefined;
   commentsLost: () => readonly string[];
+  /** Why the files of the probes cannot be written. */
+  stateFolder: () => string | undefined;
   /** Something that a snapshot or readiness shows may have changed. */
   onChange: () => void;
   clock: Clock;
@@ -65,6 +69,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
   let driftRepairs = 0;
   let drifts: readonly Drift[] = [];
   let problem = 'the agent has not reached OpenWRT yet';
+  let stateFolder = '';
   const trust = createTrust({ clock, unansweredSince: driver.unansweredSince, onChange });
   const shown = () => ({
     reading: trust.reading(),
@@ -89,6 +94,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       const before = shown();
       trust.add(attempt, begun);
       problem = 'message' in attempt ? attempt.message : '';
+      stateFolder = attempt.outcome === 'hindered' && attempt.stateFolder ? attempt.message : '';
       passed ||= attempt.outcome === 'passed' && !standing.paused;
       if (!isDeepStrictEqual(before, shown())) onChange();
     },
@@ -117,6 +123,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       commentsLost: deps.commentsLost(),
       doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
       drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
+      stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),
       verified: trust.verified(),
     }),
     leftOvers: () => {

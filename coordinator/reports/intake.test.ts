@@ -57,6 +57,7 @@ const app = () => {
     onReport: (_target, { outcome }) => told.push(outcome),
     onInformation: ({ name }) => informed.push(name),
     onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
+    onStateFolder: () => undefined,
     onResult: (result) => results.push(result),
     clock: systemClock,
     log: silentLogger,

@@ -37,6 +37,8 @@ export type IntakeDeps = IdentifyDeps & {
   onInformation: (target: Target) => void;
   /** Files of its OpenWRT have lost their comments. Can be reported again. */
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
+  /** The agent cannot write its state folder, and why. */
+  onStateFolder: (target: Target, cause: string) => void;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   /** Reports and pages of a pod. */
   rate: Pick<Rate, 'take'>;
@@ -107,6 +109,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       const term = deps.term();
       if (term === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
       if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
+      tellOfStateFolder(deps, target, { report, acceptance });
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
@@ -160,6 +163,15 @@ const leadersPart = (leaseTransitions: number | undefined): Partial<ReportAnswer
   leaseTransitions === undefined ? {} : { leaseTransitions, takesCommentsLost: true };
 
 /** @throws Refusal */
+const tellOfStateFolder = (
+  { onStateFolder }: Pick<IntakeDeps, 'onStateFolder'>,
+  target: Target,
+  { report, acceptance }: { report: Report; acceptance: Acceptance },
+): void => {
+  if (report.stateFolder && acceptance.outcome !== 'stale')
+    onStateFolder(target, report.stateFolder);
+};
+
 const parse = (text: string): Report => {
   let body: unknown;
   try {

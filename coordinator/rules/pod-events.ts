@@ -46,6 +46,15 @@ export const commentsRemoved = (target: Target, uciPackage: string): RecordedEve
   once: true,
 });
 
+export const stateFolderUnwritable = (target: Target, cause: string): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'StateFolderUnwritable',
+  message: `${cause}; until that is mended nothing is changed on OpenWRT. The folder is an emptyDir of the pod: free its node's disk, or replace the pod`,
+  // Each report says it again.
+  once: true,
+});
+
 const podOf = ({ namespace, name, uid }: Target): RecordedEvent['object'] => ({
   apiVersion: 'v1',
   kind: podResource.kind,

@@ -116,6 +116,8 @@ export const reportSchema = z.object({
   doubt: z.string().max(MAX_MESSAGE_LENGTH).optional(),
   /** Since version 2. */
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
+  /** Since version 2, on any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
+  stateFolder: z.string().max(MAX_MESSAGE_LENGTH).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;

@@ -41,6 +41,7 @@ const app = createIntake({
   onReport: () => {},
   onInformation: () => undefined,
   onCommentsLost: () => undefined,
+  onStateFolder: () => undefined,
   onResult: (result) => count(counts, result),
   clock: systemClock,
   log: silentLogger,

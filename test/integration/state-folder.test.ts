@@ -82,9 +82,12 @@ describe.runIf(isRoot)('a state folder', () => {
         .poll(() => messageOf('lan2'), SOON)
         .toContain(`in its state folder ${folder}: ${cause}`);
       expect(coordinator.stateOf('lan1')).toBe('Applied');
+      const said = (): string | undefined => coordinator.reports.at(-1)?.stateFolder;
+      await expect.poll(said, SOON).toContain(cause);
       expect(openwrt.text('firewall')).not.toContain('lan2');
       mend();
       await expect.poll(() => coordinator.stateOf('lan2'), SOON).toBe('Applied');
+      await expect.poll(said, SOON).toBeUndefined();
       await agent.stop();
     },
   );

@@ -76,6 +76,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     source,
     information: () => undefined,
     commentsLost: () => [],
+    stateFolder: () => undefined,
     onChange: () => publisher.mark(),
     clock,
   });

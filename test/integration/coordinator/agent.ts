@@ -32,6 +32,8 @@ export type SimulatedAgent = {
   tells: (information: Information) => Promise<Answer>;
   /** A full report without rules, with packages of UCI that have lost their comments. */
   lostComments: (...packages: readonly string[]) => Promise<Answer>;
+  /** A full report without rules, of an agent that cannot write its state folder. */
+  cannotWrite: (cause: string) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
   /** As after a restart of the agent's container; `startedAt` by default now. */
@@ -136,6 +138,11 @@ export const createAgent = async (
       sequence += 1;
       full = sequence;
       return send({ commentsLost: [...packages] });
+    },
+    cannotWrite: (cause) => {
+      sequence += 1;
+      full = sequence;
+      return send({ stateFolder: cause });
     },
     beats: () => {
       sequence += 1;

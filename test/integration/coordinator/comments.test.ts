@@ -1,4 +1,4 @@
-/** Comments that an agent's first write has removed from OpenWRT's files: one Event on the pod for each file, whoever is restarted. */
+/** Events on a pod about what its agent reports: comments that its first write has removed from OpenWRT's files, one Event for each file, whoever is restarted; and a state folder that it cannot write. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createAgent, type SimulatedAgent } from './agent.ts';
@@ -28,12 +28,10 @@ const listSchema = z.object({
     }),
   ),
 });
-const events = async () => {
+const events = async (wanted = 'CommentsRemoved') => {
   const command = ['get', 'events', '-n', world.namespace, '-o', 'json'];
   const { stdout } = await world.cluster.kubectl(command);
-  return listSchema
-    .parse(JSON.parse(stdout))
-    .items.filter(({ reason }) => reason === 'CommentsRemoved');
+  return listSchema.parse(JSON.parse(stdout)).items.filter(({ reason }) => reason === wanted);
 };
 /** Events are written one after the other: those before the one about this file are there with it. */
 const filesUntil = async (last: string): Promise<string[]> => {
@@ -69,4 +67,19 @@ it('cause no second Event when agent and coordinator have restarted and they are
   await agent.lostComments('ipsec');
   expect(await filesUntil('/etc/config/ipsec')).toHaveLength(4);
   expect((await events()).map(({ count }) => count)).toEqual([1, 1, 1, 1]);
+});
+
+it('a state folder that cannot be written has one Event, however often it is reported', async () => {
+  const cause =
+    'the agent cannot write ledger.json in its state folder /run/x: ENOSPC: no space left';
+  await agent.cannotWrite(cause);
+  await agent.cannotWrite(cause);
+  await eventually(() => events('StateFolderUnwritable')).toMatchObject([
+    {
+      type: 'Warning',
+      count: 1,
+      involvedObject: { kind: 'Pod', name: 'cnf-1-a' },
+      message: expect.stringContaining(`${cause}; until that is mended nothing is changed`),
+    },
+  ]);
 });

@@ -1,7 +1,12 @@
 /** A coordinator that only listens: checks each report against the schema and keeps the last one of each rule. */
 import { Hono } from 'hono';
 import type { Information } from '#shared/protocol/information.ts';
-import { reportSchema, type Report, type RuleReport } from '#shared/protocol/report.ts';
+import {
+  REPORT_VERSION,
+  reportSchema,
+  type Report,
+  type RuleReport,
+} from '#shared/protocol/report.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
 
@@ -32,6 +37,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       const wantsFull = report.repeats !== complete?.sequence;
       return context.json({
         epoch: String(epoch),
+        version: REPORT_VERSION,
         takesInformation: true,
         takesCommentsLost: true,
         ...(wantsFull && { wantsFull }),
@@ -43,6 +49,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
     }
     return context.json({
       epoch: String(epoch),
+      version: REPORT_VERSION,
       takesInformation: true,
       takesCommentsLost: true,
     });
