@@ -4,8 +4,17 @@
  * call of ICN's REST it parses and writes the package, which takes it about as long as a real CNF's process (12 to 81 ms, measured).
  *
  *     node test/bench/paths.ts [number of rules…]
+ *
+ * With a device of test/openwrt-device the same on a real OpenWRT, where only requests, calls and times are seen, and `uci apply` counts as
+ * a write. USER is `sdewan` for the fast way and `staged` for the other; it needs the device for itself.
+ *
+ *     node test/bench/paths.ts --url URL --inside CMD --user USER [number of rules…]
  */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -17,7 +26,16 @@ import {
   type OpenwrtOptions,
   type TestOpenwrt,
 } from '../contract/agent/support/openwrt.ts';
-import { cr, openPass, PACKAGES, zone } from '../contract/agent/support/pass.ts';
+import {
+  cr,
+  deleted,
+  openPass,
+  PACKAGES,
+  zone,
+  type TestPass,
+} from '../contract/agent/support/pass.ts';
+import { namedDevice } from '../contract/conformance/named-device.ts';
+import { onDevice } from '../contract/conformance/stage.ts';
 
 type Path = { options: OpenwrtOptions; driver: (url: string, openwrt: TestOpenwrt) => Driver };
 
@@ -42,20 +60,22 @@ const paths: Readonly<Record<string, Path>> = {
   icn: { options: { login: 'stock', apis: ['icn'] }, driver: icn },
 };
 
-type Traffic = { requests: number; calls: number };
+type Traffic = { requests: number; calls: number; applies: number };
 
 /** Passes everything on and counts it; a batch of JSON-RPC is one request and several calls. */
 const countingProxy = async (
   target: string,
 ): Promise<{ url: string; traffic: Traffic; server: Server }> => {
-  const traffic = { requests: 0, calls: 0 };
+  const traffic = { requests: 0, calls: 0, applies: 0 };
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
       const body = Buffer.concat(chunks);
+      const text = body.toString('latin1');
       traffic.requests += 1;
-      traffic.calls += Math.max(1, body.toString('latin1').split('"method":"call"').length - 1);
+      traffic.calls += Math.max(1, text.split('"method":"call"').length - 1);
+      traffic.applies += text.split('"uci","apply"').length - 1;
       const { method, url, headers } = incoming;
       const forwarded = request(
         new URL(url ?? '/', target),
@@ -101,6 +121,8 @@ const mixed = (count: number): RuleObject[] => [
       case 8:
         return cr('FirewallSNAT', `snat${index}`, {
           src: 'lan1',
+          // A real firewall4 asks for it, since it does not look at the zone.
+          src_ip: '10.0.0.0/8',
           dest: 'wan1',
           proto: 'tcp',
           src_dip: '10.9.9.9',
@@ -142,6 +164,56 @@ const measure = async (
   const { url, traffic, server } = await countingProxy(openwrt.simulator.url);
   const driver = create(url, openwrt);
   const pass = await openPass(openwrt, { driver });
+  await runSteps({ name, pass, count, seen: () => ({ ...traffic, ...eventsOf(openwrt) }) });
+  await driver.close();
+  server.close();
+  await openwrt.stop();
+};
+
+type DeviceOptions = { url: string; inside: string; user: string };
+
+const measureDevice = async (
+  { url: deviceUrl, inside: command, user }: DeviceOptions,
+  count: number,
+): Promise<void> => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-bench-'));
+  const passwordFile = path.join(folder, 'password');
+  writeFileSync(passwordFile, 'sdewan', { mode: 0o600 });
+  const { url, traffic, server } = await countingProxy(deviceUrl);
+  const device = namedDevice({
+    OPENWRT_URL: url,
+    OPENWRT_USER: user,
+    OPENWRT_PASSWORD_FILE: passwordFile,
+    OPENWRT_INSIDE: command,
+  });
+  if (device === undefined) throw new Error('no device');
+  const stage = await onDevice(device);
+  const seen = (): Seen => ({
+    ...traffic,
+    listings: 0,
+    writes: traffic.applies,
+    actions: 0,
+    byProcd: 0,
+  });
+  await runSteps({ name: `${user} on a device`, pass: stage.pass, count, seen });
+  await stage.leave();
+  server.close();
+  rmSync(folder, { recursive: true });
+};
+
+type Seen = Traffic & Events;
+
+const runSteps = async ({
+  name,
+  pass,
+  count,
+  seen,
+}: {
+  name: string;
+  pass: TestPass;
+  count: number;
+  seen: () => Seen;
+}): Promise<void> => {
   const rules = mixed(count);
   const changed = rules.map((one) => (one.metadata.name === 'rule0' ? rule(0, '9', 2) : one));
   const inserted = [
@@ -157,20 +229,28 @@ const measure = async (
     [`${count} new`, rules],
     ['one changed', changed],
     ['one put first', inserted],
-    ['all removed', []],
+    ['all removed', inserted.map(deleted)],
     ['nothing', []],
   ];
   for (const [what, desired] of steps) {
-    const before = { ...traffic, ...eventsOf(openwrt) };
+    const before = seen();
     const start = performance.now();
     await pass.run(desired);
     const seconds = (performance.now() - start) / 1_000;
     const states = Object.values(pass.states());
-    if (states.length !== desired.length || states.some((state) => state !== 'Applied'))
-      throw new Error(`${name}, ${what}: ${[...new Set(states)].join(', ')}`);
+    const wanted = what === 'all removed' ? 'Removed' : 'Applied';
+    if (states.length !== desired.length || states.some((state) => state !== wanted))
+      throw new Error(
+        `${name}, ${what}: ${JSON.stringify(
+          pass
+            .reports()
+            .filter((one) => one.state !== wanted)
+            .slice(0, 2),
+        )} ${[...new Set(states)].join(', ')}`,
+      );
     // procd reloads behind the answer.
     await systemClock.sleep(200);
-    const after = { ...traffic, ...eventsOf(openwrt) };
+    const after = seen();
     row([
       name,
       what,
@@ -183,9 +263,6 @@ const measure = async (
       seconds.toFixed(2),
     ]);
   }
-  await driver.close();
-  server.close();
-  await openwrt.stop();
 };
 
 /** `byProcd`: of the actions, those that OpenWRT starts by itself when a package was committed. */
@@ -204,13 +281,21 @@ const eventsOf = ({ simulator }: TestOpenwrt): Events => {
 
 const row = (cells: readonly string[]): void => console.log(`| ${cells.join(' | ')} |`);
 
-const counts = process.argv.slice(2).map(Number);
+const { values, positionals } = parseArgs({
+  options: { url: { type: 'string' }, inside: { type: 'string' }, user: { type: 'string' } },
+  allowPositionals: true,
+});
+const given = positionals.map(Number);
+const counts = given.length > 0 ? given : [200, 1_000];
 const HEAD =
   'path | rules | requests | calls | listings | package writes | service actions | of them by procd | seconds'.split(
     ' | ',
   );
 row(HEAD);
 row(HEAD.map(() => '---'));
-for (const [name, path] of Object.entries(paths)) {
-  for (const count of counts.length > 0 ? counts : [200, 1_000]) await measure(name, path, count);
-}
+const { url, inside, user = 'sdewan' } = values;
+if (url !== undefined && inside !== undefined)
+  for (const count of counts) await measureDevice({ url, inside, user }, count);
+else
+  for (const [name, way] of Object.entries(paths))
+    for (const count of counts) await measure(name, way, count);
