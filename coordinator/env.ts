@@ -40,6 +40,12 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'File with the 32 hex digits that paths of webhooks end in, read again when it changes; only with the two files above. The paths in the webhook configurations are then yours to write. Without it the coordinator answers no webhook.',
     ),
+  SDEWAN_WEBHOOK_CLIENT_CA_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'PEM file with the CAs of the certificates that API servers present to webhooks, read again when it changes. Then a webhook answers nobody without one. Not set: it asks for none, since few API servers have one.',
+    ),
   SDEWAN_CERTIFICATE_SECRET: envField
     .text()
     .default('sdewan-coordinator-tls')

@@ -10,7 +10,7 @@ import { agentKinds, kinds } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
-import { serveApp } from '#shared/runtime/http-server.ts';
+import { isKnownClient, serveApp } from '#shared/runtime/http-server.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
@@ -119,14 +119,19 @@ const main = async (signal: AbortSignal): Promise<void> => {
     port: env.SDEWAN_HTTP_PORT,
     log,
   });
+  const clientCaFile = env.SDEWAN_WEBHOOK_CLIENT_CA_FILE;
   const intake = await serveApp({
-    fetch: (request) =>
-      new URL(request.url).pathname.startsWith(ADMISSION_PATH)
-        ? webhooks.fetch(request)
-        : coordinator.fetch(request),
+    fetch: (request, connection) => {
+      if (!new URL(request.url).pathname.startsWith(ADMISSION_PATH))
+        return coordinator.fetch(request);
+      if (clientCaFile === undefined || isKnownClient(connection)) return webhooks.fetch(request);
+      // As for a path that is none, and nothing of the body is read.
+      return new Response('no such webhook\n', { status: 404, headers: { connection: 'close' } });
+    },
     hostname: env.SDEWAN_REPORT_HOST,
     port: env.SDEWAN_REPORT_PORT,
     tls: tls.source,
+    clientCaFile,
     log,
   });
   log.info(

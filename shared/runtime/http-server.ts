@@ -2,7 +2,7 @@
  * Serves a hono app over http or https. Certificates that are replaced, on disk or by their owner, are taken up without a
  * restart; a pair that cannot be used is reported and the old one stays.
  */
-import { getRequestListener } from '@hono/node-server';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import {
   createServer as createHttpServer,
   type IncomingMessage,
@@ -11,7 +11,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import type { Logger } from './log.ts';
 import { watchFiles } from './rotated-file.ts';
 
@@ -29,11 +29,13 @@ export type TlsFiles = { certFile: string; keyFile: string; pollIntervalMs?: num
 
 export type ServeOptions = {
   /** `app.fetch` of a hono app; limit bodies there with `hono/body-limit`. */
-  fetch: (request: Request) => Response | Promise<Response>;
+  fetch: (request: Request, connection: HttpBindings) => Response | Promise<Response>;
   hostname: string;
   /** 0: any free one. */
   port: number;
   tls?: TlsFiles | TlsSource;
+  /** PEM file with the CAs of clients that present a certificate, read again when it changes. Nobody has to; `isKnownClient` tells. */
+  clientCaFile?: string | undefined;
   log: Logger;
 };
 
@@ -74,8 +76,12 @@ export const serveApp = async (options: ServeOptions): Promise<RunningServer> =>
   return { port: typeof address === 'object' && address ? address.port : options.port, close };
 };
 
+/** Whether the client has shown a certificate that a CA of `clientCaFile` has signed. */
+export const isKnownClient = ({ incoming }: HttpBindings): boolean =>
+  incoming.socket instanceof TLSSocket && incoming.socket.authorized;
+
 const createServer = async (
-  { fetch, tls, log }: ServeOptions,
+  { clientCaFile, fetch, tls, log }: ServeOptions,
   signal: AbortSignal,
 ): Promise<Server | HttpsServer> => {
   const limits = {
@@ -86,7 +92,11 @@ const createServer = async (
     maxHeaderSize: MAX_HEADER_BYTES,
   };
   const unproven = new Unproven();
-  const listener = getRequestListener(fetch);
+  const listener = getRequestListener((request, connection) =>
+    // Of HTTP/1, as this server speaks it.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    fetch(request, connection as HttpBindings),
+  );
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     outgoing.once('finish', () => {
       if (outgoing.statusCode < 400) unproven.prove(incoming.socket);
@@ -98,16 +108,34 @@ const createServer = async (
     return server.on('connection', (socket: Socket) => unproven.add(socket));
   };
   if (!tls) return bounded(createHttpServer(limits, handle));
-  const server = bounded(createHttpsServer(limits, handle));
-  const use = (pair: ServingPair): void => {
+  const asked = clientCaFile !== undefined && { requestCert: true, rejectUnauthorized: false };
+  const server = bounded(createHttpsServer({ ...limits, ...asked }, handle));
+  let inUse: ServingPair | undefined;
+  let clientCa = '';
+  const use = (given: ServingPair): void => {
     // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS itself takes an empty file
     // for no certificate at all, and would then serve nobody.
-    if (pair.cert === '' || pair.key === '') throw new Error('certificate or key is empty');
+    if (given.cert === '' || given.key === '') throw new Error('certificate or key is empty');
+    // Node would take its own list of public CAs instead.
+    if (clientCaFile !== undefined && !clientCa.includes('BEGIN CERTIFICATE'))
+      throw new Error('the file with the CAs of clients has no certificate');
+    const pair = { ...given, ...(clientCaFile !== undefined && { ca: clientCa }) };
     createSecureContext(pair);
     server.setSecureContext(pair);
+    inUse = given;
   };
   const onError = (err: unknown): void =>
     log.warn({ err }, 'the new certificate is not usable, keeping the old one');
+  if (clientCaFile !== undefined)
+    [clientCa = ''] = await watchFiles({
+      paths: [clientCaFile],
+      signal,
+      onError: (err) => log.warn({ err }, 'the CAs of clients cannot be read'),
+      onChange: ([text = '']) => {
+        clientCa = text;
+        if (inUse) use(inUse);
+      },
+    });
   if ('certFile' in tls) {
     const { certFile, keyFile, pollIntervalMs } = tls;
     const pairOf = ([cert = '', key = '']: readonly string[]): ServingPair => ({ cert, key });

@@ -11,6 +11,8 @@ export type BackendContext = {
   logsDirectory: string;
   images: ImageStore;
   imageArchives: readonly string[];
+  /** Of the process backend. */
+  apiServerArguments: readonly string[];
   renewTokensAfterMs?: number | undefined;
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;

@@ -69,6 +69,7 @@ const start = async (
     logsDirectory: logsDirectory(directory),
     images,
     imageArchives: options.imageArchives ?? [],
+    apiServerArguments: options.apiServerArguments ?? [],
     renewTokensAfterMs: options.renewTokensAfterMs,
     env: { ...process.env, [CLUSTER_MARK]: id }, // a build that goes on is ended with the rest
     say,

@@ -25,6 +25,8 @@ export type ClusterOptions = {
   imageArchives?: readonly string[];
   /** Images that the process kubelet can run, by full name as pod specs say it. */
   images?: Readonly<Record<string, ImageProcess>>;
+  /** Further arguments of the API server; of the process backend. */
+  apiServerArguments?: readonly string[];
   /** For tests of token renewal: the process kubelet renews tokens at this age. Default: 80 % of their lifetime. */
   renewTokensAfterMs?: number;
   /** Called with each line of progress (control-plane build, start). Default: prints to stderr when it takes longer than 2 s. */

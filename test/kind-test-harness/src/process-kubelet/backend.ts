@@ -50,6 +50,7 @@ const findOrLaunch = async (context: BackendContext): Promise<Found> => {
     programs,
     directory: context.directory,
     clusterId: context.clusterId,
+    extraArguments: { 'kube-apiserver': context.apiServerArguments },
     signal,
   });
   return {
