@@ -25,8 +25,8 @@ export type Broken = {
   cause: string;
   /** What to do, in the words that are printed or in those that docs/status.md has for the printed reason. */
   cure: RegExp;
-  /** The reason of an Event on the rule, or on the object that is named. */
-  event?: { on: string; reason: string };
+  /** An Event on the rule, or on the object whose name begins so: its reason, and words of it where there may be others of that reason. */
+  event?: { on: string; reason: string; says?: string };
 };
 
 type Words = Pick<Broken, 'names' | 'cause' | 'cure'>;
@@ -340,9 +340,10 @@ export const brokenThings: readonly Broken[] = [
     },
     status: 'FirewallZone/zcnfow',
     names: 'cnf-ow-',
-    cause: 'the pod is not ready',
+    cause:
+      'the pod is not ready; kubectl describe pod says why (in force when last read, unconfirmed',
     cure: /kubectl describe pod/,
-    event: { on: 'cnf-ow-', reason: 'Unhealthy' },
+    event: { on: 'cnf-ow-', reason: 'Unhealthy', says: 'OpenWRT does not answer since' },
   },
   {
     name: 'agent-frozen',

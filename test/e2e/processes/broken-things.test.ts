@@ -30,6 +30,7 @@ const steady = (text: string, namespace: string): string =>
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>')
     .replaceAll(/\b\d\d:\d\d:\d\d UTC\b/g, '<time>')
     .replaceAll(/(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?= |$)/gm, '<age>')
+    .replaceAll(/(does not answer since <time>): .*$/gm, '$1: <why>')
     .replaceAll(/ +/g, ' ')
     .replaceAll(/ +$/gm, '');
 
@@ -41,6 +42,14 @@ const adviceFor = (printed: string): string =>
       const [, reason] = /^\|(?: |[^|]*\| )`(\w+)`/.exec(line) ?? [];
       return reason !== undefined && printed.includes(reason);
     })
+    .join('\n');
+
+/** The first line of that Event. */
+const linesOf = (events: string, event: Broken['event']): string =>
+  events
+    .split('\n')
+    .filter((line) => line.includes(` ${event?.reason} `) && line.includes(event?.says ?? ''))
+    .slice(0, 1)
     .join('\n');
 
 /** Our own words of a line, without what kubectl and the API server put before them. */
@@ -86,16 +95,15 @@ describe('a broken thing is told so that it can be mended', async () => {
   };
 
   /** What is printed once all of it is there. */
-  const told = async ({ status, cause, event }: Broken): Promise<{ get: string; events: string }> =>
+  const told = async ({ status, cause, event }: Broken): Promise<{ get: string; own: string }> =>
     lookUntil(
       { what: `${cause}, and its Event`, timeoutMs: TIMEOUT_MS - 40_000, next },
       async () => {
         const get = status ? await kubectl('get', status, '-o', 'wide') : '';
         const events = event ? await eventsOn(event.on) : '';
         const isTold = status === undefined || `${get}\n${events}`.includes(cause);
-        return isTold && (event === undefined || events.includes(` ${event.reason} `))
-          ? { get, events }
-          : undefined;
+        const own = linesOf(events, event);
+        return isTold && (event === undefined || own !== '') ? { get, own } : undefined;
       },
     );
 
@@ -103,11 +111,7 @@ describe('a broken thing is told so that it can be mended', async () => {
     '%s',
     async (name, broken) => {
       const answer = (await broken.does({ cluster, namespace })) ?? '';
-      const { get, events } = await told(broken);
-      const own = (broken.event ? events : '')
-        .split('\n')
-        .filter((line) => line.includes(` ${broken.event?.reason} `))
-        .join('\n');
+      const { get, own } = await told(broken);
       const parts = [answer, get, own].filter((part) => part.trim() !== '').map((p) => p.trim());
       const printed = parts.join('\n\n');
       const lines = printed.split('\n');
