@@ -88,7 +88,8 @@ export const bundle = async (
     // Undici's own switch, as Node builds it: without its experimental second parser of HTTP/1.
     define: { esbuildDetection: 'true' },
     plugins: [lazyBuiltins, undiciPool, clientNodeParts],
-    legalComments: 'eof',
+    // The texts of all licences are in a file beside it.
+    legalComments: 'none',
     logLevel: 'warning',
   });
   const outputs = Object.values(metafile.outputs);
