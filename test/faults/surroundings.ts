@@ -18,12 +18,11 @@ export type Surroundings = {
   stop: () => Promise<void>;
 };
 
-/** `image`: the agent runs with the flags of its image, which keep its memory small; the coordinator has its own in its Deployment. */
+/** `image`: programs run with the flags of their images, which keep their memory small. */
 export type SurroundingsOptions = { flags?: 'image' | 'none' };
 
-/** Of the agent's image, as its Dockerfile has them. */
-const imageFlags = (): string[] => {
-  const text = readFileSync(path.join(import.meta.dirname, '../../Dockerfile.agent'), 'utf8');
+const imageFlags = (side: Side): string[] => {
+  const text = readFileSync(path.join(import.meta.dirname, `../../Dockerfile.${side}`), 'utf8');
   return [...text.matchAll(/"(--[\w=-]+)"/g)].map(([, flag = '']) => flag);
 };
 
@@ -38,7 +37,6 @@ export const createSurroundings = async (
     agent: await TcpProxy.start(cluster.server),
     coordinator: await TcpProxy.start(cluster.server),
   };
-  const flagsOf = { agent: flags === 'image' ? imageFlags() : [], coordinator: [] };
   const all = images();
   const within = (image: string, side: Side): Record<string, ImageProcess> => {
     const { command, env, ...more } = all[image] ?? { command: [] };
@@ -46,7 +44,13 @@ export const createSurroundings = async (
     return {
       [image]: {
         ...more,
-        command: [node, ...flagsOf[side], '--import', LOADED_FIRST, ...rest],
+        command: [
+          node,
+          ...(flags === 'image' ? imageFlags(side) : []),
+          '--import',
+          LOADED_FIRST,
+          ...rest,
+        ],
         env: {
           ...env,
           SDEWAN_TEST_CLOCK: clockOf(side),
