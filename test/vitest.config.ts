@@ -57,8 +57,8 @@ const HARNESS_TESTS = [
   'test/integration/harness/**/*.test.ts',
   'test/kind-test-harness/src/**/*.test.ts',
 ];
-/** They take all that a tenant may use, and what the coordinator's memory comes to. */
-const LOAD_TESTS = 'test/attacks/load/*.test.ts';
+/** They take all that a tenant may use, and what the coordinator's memory comes to; or need the machine for themselves. */
+const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
 /** They start nodes of their own, and need root. */
 const NODE_TESTS = ['test/integration/node*.test.ts'];
 
@@ -99,14 +99,14 @@ export default defineConfig({
           inOneWorker(
             project('integration', ['test/{integration,attacks}/**/*.test.ts'], 60_000, {
               globalSetup: [PROGRAMS, ...globalSetup],
-              exclude: [...NODE_TESTS, ...HARNESS_TESTS, LOAD_TESTS],
+              exclude: [...NODE_TESTS, ...HARNESS_TESTS, ...LOAD_TESTS],
             }),
           ),
         ),
       ),
       // Each follows a guide in a copy of the project, with a control plane of its own.
       project('guides', ['test/guides/*.test.ts'], 60_000),
-      inOneRow(project('load', [LOAD_TESTS], 120_000, { globalSetup: [PROGRAMS, ...globalSetup] })),
+      inOneRow(project('load', LOAD_TESTS, 120_000, { globalSetup: [PROGRAMS, ...globalSetup] })),
       // Today's product and that of test/versions/baseline, on a control plane of their own.
       inOneRow(
         project('versions', ['test/versions/*.test.ts'], 240_000, { globalSetup: [PROGRAMS] }),

@@ -39,7 +39,7 @@ it('does not count, and CNFStatus names it', async () => {
   };
   await eventually(read).toMatchObject({
     pods: { total: 1 },
-    message: expect.stringContaining('bare: the pod is not counted'),
+    message: expect.stringMatching(/^the pod is not counted.* \(pod bare\)$/),
   });
   // A change for which the coordinator has to write a status, while the pod is there.
   await agent.says([rule, 'Pending', { reason: 'Applying' }]);

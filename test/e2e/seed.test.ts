@@ -65,7 +65,7 @@ describe("the seed's rules on a CNF with two replicas", async () => {
 
   it('shows purpose, applied and in sync in kubectl get', async () => {
     const { stdout } = await cluster.kubectl(['get', 'firewallzones', '-n', namespace]);
-    expect(stdout).toMatch(/NAME\s+PURPOSE\s+APPLIED\s+IN SYNC\s+AGE/);
+    expect(stdout).toMatch(/NAME\s+PURPOSE\s+APPLIED\s+IN SYNC\s+REASON\s+AGE/);
     expect(stdout).toMatch(/lan1\s+cnf-1\s+2\/2\s+true/);
   });
 

@@ -268,8 +268,8 @@ describe('the CRDs', () => {
       JSON.stringify({ status }),
     ]);
     const { stdout } = await cluster.kubectl(['-n', namespace, 'get', 'sdewan', '-o', 'wide']);
-    expect(stdout).toMatch(/NAME +PURPOSE +APPLIED +IN SYNC +AGE +MESSAGE/);
-    expect(stdout).toMatch(/columns +cnf-1 +1\/2 +false +\S+ +a pod lacks it/);
+    expect(stdout).toMatch(/NAME +PURPOSE +APPLIED +IN SYNC +REASON +AGE +MESSAGE/);
+    expect(stdout).toMatch(/columns +cnf-1 +1\/2 +false +Outdated +\S+ +a pod lacks it/);
   });
 
   it('serve /scale with a selector where a resource says where its replicas stand', async () => {

@@ -40,7 +40,7 @@ it('shows the state of the pods of a CNF, follows it, and is deleted with them',
   await setPodState(world, pod, {});
   await eventually(async () => (await read('cnf-1'))?.status).toMatchObject({
     pods: { summary: '0/1' },
-    message: 'cnf-1-a: the agent has not reported yet',
+    message: 'the agent has not reported yet (pod cnf-1-a)',
   });
 
   const agent = await createAgent(world, pod);

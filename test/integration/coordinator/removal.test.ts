@@ -77,7 +77,9 @@ describe('a rule that is being deleted', () => {
       await a.says([rule, 'Applied']);
       const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
       return stdout;
-    }).toMatch(/RemovalBlocked .*event-a: the agent is removing the rule/);
+    }).toMatch(
+      /RemovalBlocked .*the agent is removing the rule \(in force on 1 of 1 pods: event-a\)/,
+    );
     await a.says([rule, 'Removed']);
     await gone('event');
   });
