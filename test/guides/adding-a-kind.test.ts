@@ -97,6 +97,7 @@ it('is in the CRDs, the rights, admission and the page of kinds, and changes not
     'deploy/policies/coordinator.yaml',
     'deploy/rbac/agent-roles.yaml',
     'deploy/rbac/coordinator.yaml',
+    'deploy/rbac/viewer-role.yaml',
     'deploy/webhooks/validating.yaml',
     'docs/kinds.md',
     'docs/messages.md',
@@ -165,7 +166,7 @@ describe('a real API server', () => {
     expect(await kubectl('get', 'sdewan', '-A')).toMatch(/sitequota\.quota\.example\.org\/berlin/);
     expect(await kubectl('get', 'sq')).toMatch(/NAME +SITE\nberlin +berlin\n/);
     expect(await kubectl('get', 'fwset')).toMatch(
-      /NAME +PURPOSE +APPLIED +IN SYNC +AGE\nbad-guys +cnf-1/,
+      /NAME +PURPOSE +APPLIED +IN SYNC +REASON +AGE\nbad-guys +cnf-1/,
     );
     expect(await kubectl('explain', 'sitequota.spec.rules')).toContain('How many rules.');
     expect(await kubectl('explain', 'firewallset.spec.timeout')).toContain('For how many seconds');
