@@ -1,6 +1,6 @@
 /**
- * The files that the kubelet's exec probes look at: one is touched while the event loop runs, another exists while the
- * agent is ready, and the third says meanwhile what is missing. All are gone from an earlier run before this one says anything. A folder that cannot be written ends nothing: the agent
+ * The files that the kubelet's exec probes look at: one is touched while the event loop runs, another exists while the agent is ready, and
+ * the third says meanwhile what is missing. Nothing of an earlier run is left before this one says anything. A folder that cannot be written ends nothing: the agent
  * goes on to say so, until the kubelet ends it, and then says it as its last words, which the kubelet shows in the pod's status.
  */
 import { open, rm, utimes, writeFile } from 'node:fs/promises';

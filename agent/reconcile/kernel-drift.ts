@@ -11,8 +11,7 @@ import { packageOf } from './takeover.ts';
 const BACKOFF = { baseMs: 2_000, maxMs: 300_000 };
 
 export type KernelDrift = {
-  /** The packages to repair are doubtful in the state that comes back. */
-  /** `drifted`: `package.section` of what was there. */
+  /** The packages to repair are doubtful in the state that comes back. `drifted`: `package.section` of what was there. */
   found: (state: PassState) => { state: PassState; drifted: readonly string[] };
   /** What a pass has left. */
   left: (standing: Standing) => void;

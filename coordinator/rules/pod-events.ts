@@ -1,6 +1,7 @@
 /** Events on the pods of CNFs. */
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import type { Drift } from '#shared/protocol/report.ts';
+import { few } from '#shared/runtime/few.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { podResource } from '../cnf/workload.ts';
 import type { Target } from '../cnf/target.ts';
@@ -23,17 +24,13 @@ export const podNotReady = (target: Target): RecordedEvent => ({
 export const driftRepaired = (target: Target, drifts: readonly Drift[]): RecordedEvent[] =>
   [...Map.groupBy(drifts, (drift) => drift.package)].map(([name, sections]) => {
     const names = [...new Set(sections.map(({ section }) => section))].sort();
-    const more = names.length - MAX_SECTIONS;
-    const listed = names.slice(0, MAX_SECTIONS).join(', ') + (more > 0 ? ` and ${more} more` : '');
     return {
       object: podOf(target),
       type: 'Warning',
       reason: 'DriftRepaired',
-      message: `somebody else changed package ${name} on OpenWRT (${listed}); the agent has put it back`,
+      message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
     };
   });
-
-const MAX_SECTIONS = 5;
 
 export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({
   object: podOf(target),

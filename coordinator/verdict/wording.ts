@@ -1,8 +1,6 @@
 /** How statuses name pods: the cause first, since terminals cut what is behind it; the same facts always in the same words. */
+import { few } from '#shared/runtime/few.ts';
 import { wordsOfForce, type Force } from './force.ts';
-
-/** Pods named in one sentence; a status lists up to ten. */
-const MAX_NAMED = 5;
 
 type Said = { pod: string; message: string };
 
@@ -26,15 +24,9 @@ const describe = <P extends Said>(
   const sentences = [...groups.values()].flatMap((pods) => {
     const [first] = pods;
     if (first === undefined) return [];
-    return `${first.message} (${force(first)}${pods.length} of ${total} pods: ${namesOf(pods)})`;
+    return `${first.message} (${force(first)}${pods.length} of ${total} pods: ${few(pods.map(({ pod }) => pod))})`;
   });
   return truncated(sentences.join('; '), 2_048);
-};
-
-const namesOf = (pods: readonly Said[]): string => {
-  const named = pods.slice(0, MAX_NAMED).map(({ pod }) => pod);
-  const rest = pods.length - named.length;
-  return named.join(', ') + (rest > 0 ? ` and ${rest} more` : '');
 };
 
 /** Which of several problems a condition takes its reason from: what passes by itself comes last. */

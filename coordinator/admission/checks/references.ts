@@ -4,6 +4,7 @@ import { referencesOf } from '#shared/compile/check.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Reference } from '#shared/resources/kind.ts';
+import { few } from '#shared/runtime/few.ts';
 import { isKept } from '../../memory/kept-rule.ts';
 import { tiesToLookUp } from '../ties.ts';
 import type { Check, Facts, RuleChange } from './check.ts';
@@ -60,10 +61,5 @@ const isStaying = ({ metadata }: RuleObject): boolean => metadata.deletionTimest
 const keyOfRule = ({ kind, metadata }: RuleObject): string => keyOf(kind, metadata.name);
 
 /** A zone can have thousands of users; kubectl shows one line. */
-const MAX_NAMED = 5;
-
-const listOf = (rules: readonly RuleObject[]): string => {
-  const names = rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort();
-  const more = names.length - MAX_NAMED;
-  return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ');
-};
+const listOf = (rules: readonly RuleObject[]): string =>
+  few(rules.map(({ kind, metadata }) => `${kind} ${metadata.name}`).sort());

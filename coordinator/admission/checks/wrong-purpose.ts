@@ -1,4 +1,5 @@
 /** A label that no CNF has, called by its name. */
+import { few } from '#shared/runtime/few.ts';
 import type { Facts, RuleChange } from './check.ts';
 
 /** What a wrong label is called; undefined: a CNF has the purpose, or there is none at all, and any label may be meant. */
@@ -6,11 +7,6 @@ export const wrongPurpose = (
   { purpose }: Pick<RuleChange, 'purpose'>,
   { purposes }: Pick<Facts, 'purposes'>,
 ): string | undefined => {
-  const there = [...purposes].sort();
-  if (purposes.has(purpose) || there.length === 0) return undefined;
-  const named = there.slice(0, MAX_NAMED).join(', ');
-  const more = there.length > MAX_NAMED ? ` and ${there.length - MAX_NAMED} more` : '';
-  return `no CNF has purpose ${purpose} here; there is ${named}${more}`;
+  if (purposes.has(purpose) || purposes.size === 0) return undefined;
+  return `no CNF has purpose ${purpose} here; there is ${few([...purposes].sort())}`;
 };
-
-const MAX_NAMED = 5;

@@ -1,5 +1,6 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
+import { few } from '#shared/runtime/few.ts';
 import { rightsOf, type CnfObject, type ClusterFacts } from '../cluster/facts.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { cnfsIn } from '../cluster/scope.ts';
@@ -122,23 +123,19 @@ const shareText = (given: { up: number; total: number } | undefined): string =>
   given ? `${given.up}/${given.total}` : '-';
 
 /** Rules that have one cause in common are one block. */
-const MAX_NAMED = 5;
-
 const blockOf = (
   group: readonly RuleStateView[],
   { isWide, hasNamespaces, now }: Shown,
 ): string => {
   const [first] = group;
   if (!first) return '';
-  const named = group.slice(0, isWide ? group.length : MAX_NAMED);
-  const more = group.length - named.length;
-  const names = named.map(({ kind, name }) => `${kind}/${name}`).join(', ');
+  const names = group.map(({ kind, name }) => `${kind}/${name}`);
   const cnf =
     first.cnf === '' ? '' : ` of ${hasNamespaces ? `${first.namespace}/` : ''}${first.cnf}`;
   const since = group.flatMap((one) => one.since ?? []).sort()[0];
   const age = since === undefined ? '' : `, for ${ageOf(since, now)}`;
   return [
-    `${names}${more > 0 ? ` and ${more} more` : ''}${cnf}: ${STATES[first.state]}: ${first.reason}${age}`,
+    `${isWide ? names.join(', ') : few(names)}${cnf}: ${STATES[first.state]}: ${first.reason}${age}`,
     `  cause: ${printable(first.cause)}`,
     ...(first.cure === undefined ? [] : [`  cure:  ${printable(first.cure)}`]),
     '',

@@ -1,6 +1,7 @@
 /** Looks once a second: what it waits for takes seconds, and a watch of each of the kinds would cost the API server more. */
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
+import { few } from '#shared/runtime/few.ts';
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
@@ -52,9 +53,6 @@ const inSyncText = ({ cnfs, inSync }: StatusView): string => {
 };
 
 const waitingText = ({ notInSync }: StatusView): string => {
-  const named = notInSync
-    .slice(0, MAX_NAMED)
-    .map(({ kind, name, reason }) => `${kind}/${name} (${reason})`);
-  const more = notInSync.length - named.length;
-  return `waiting for ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const rules = notInSync.map(({ kind, name, reason }) => `${kind}/${name} (${reason})`);
+  return `waiting for ${few(rules, MAX_NAMED)}`;
 };

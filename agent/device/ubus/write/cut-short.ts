@@ -20,15 +20,6 @@ export const cutShort = (name: string): OpenwrtBlockedError =>
     `OpenWRT has written only a part of the file: ${NO_SPACE}`,
   );
 
-/** The same between two parts of a change. `expected`: as the first of them leaves it. */
-export const isPartCutShort = (
-  delta: UciDelta,
-  { observed, expected, base }: Omit<Cut, 'othersAreThere'>,
-): boolean => {
-  const othersAreThere = othersEqual({ inPassing: [] }, observed, expected, delta);
-  return isCutShort({ observed, expected, base, othersAreThere });
-};
-
 /**
  * libuci does not look whether it could write the file, and puts what there is of it in place of the package, without a word: an empty one
  * where no space is left (measured). Kept, others' sections would be lost for good.
@@ -45,6 +36,15 @@ export const isCutShort = ({ observed, expected, base, othersAreThere }: Cut): b
       return there !== undefined && sectionsEqual(nameless(section), nameless(there));
     })
   );
+};
+
+/** The same between two parts of a change. `expected`: as the first of them leaves it. */
+export const isPartCutShort = (
+  delta: UciDelta,
+  { observed, expected, base }: Omit<Cut, 'othersAreThere'>,
+): boolean => {
+  const othersAreThere = othersEqual({ inPassing: [] }, observed, expected, delta);
+  return isCutShort({ observed, expected, base, othersAreThere });
 };
 
 /** What OpenWRT has written does not parse. */

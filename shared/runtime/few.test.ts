@@ -1,0 +1,10 @@
+import { expect, it } from 'vitest';
+import { few } from './few.ts';
+
+it.each<[readonly string[], string]>([
+  [[], ''],
+  [['a', 'b'], 'a, b'],
+  [['a', 'b', 'c'], 'a, b and 1 more'],
+])('the first two of %j', (names, text) => {
+  expect(few(names, 2)).toBe(text);
+});
