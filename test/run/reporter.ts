@@ -1,6 +1,7 @@
 /** A reporter for vitest that leaves what the stages count in a file (tally.ts). */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import type { RunReport } from './tally.ts';
 
@@ -53,8 +54,17 @@ const testReport = (test: TestCase): RunReport['files'][number]['tests'][number]
   };
 };
 
-const textOf = ({ name, message }: SerializedError): string =>
-  name === undefined ? message : `${name}: ${message}`;
+/** Its message, and of what was compared the lines that differ. */
+const textOf = ({ name, message, diff }: SerializedError): string =>
+  [name === undefined ? message : `${name}: ${message}`, ...differing(diff)].join('\n');
+
+/** Headings of the two sides, and lines that both have, are left out. */
+const differing = (diff: unknown): string[] =>
+  typeof diff === 'string'
+    ? stripVTControlCharacters(diff)
+        .split('\n')
+        .filter((line) => /^[-+] (?!Expected|Received)/.test(line))
+    : [];
 
 const fileOf = (file: unknown): string =>
   typeof file === 'string' ? path.relative(process.cwd(), file) : 'outside of any file';

@@ -43,19 +43,23 @@ it('a red run ends with what broke, each by one line, and runs nothing twice', a
   expect(replay).toMatch(
     new RegExp(`^replay: SDEWAN_SEED=1 SDEWAN_PATH=${PATH} npx vitest run --config `),
   );
+  const property = last.find((line) => line.includes('has a property that fails: ')) ?? '';
+  expect(property).toMatch(/: Error: Property failed after 1 tests .*Counterexample: \[1000\]/);
+  expect(property).not.toContain('replay');
   expect(last.toSorted()).toEqual(
     [
       `failed: ${FILE}/tests.fixture.ts > a suite > has a test that fails: AssertionError: expected 'this' to be 'that' // Object.is equality`,
-      `failed: ${FILE}/tests.fixture.ts > a suite > has a property that fails: Error: Property failed after 1 tests`,
+      `failed: ${FILE}/tests.fixture.ts > a suite > has a test of a text that fails: AssertionError: expected 'same\\nfound\\nsame\\n' to be 'same\\nwanted\\nsame\\n' // Object.is equality - wanted + found`,
+      property,
       replay,
       `failed: ${FILE}/tests.fixture.ts > passes when it runs again: has the option \`retry\`: what fails once has failed`,
       'failed: test/run/fixtures/red/rejects.fixture.ts > leaves a rejection: nobody handled Error: nobody waits for this',
       `failed: ${FILE}/loads.fixture.ts: Error: no such thing`,
       `failed: ${FILE}/cleans.fixture.ts: Error: the hook failed`,
-      '3 passed, 6 failed',
+      '3 passed, 7 failed',
     ].toSorted(),
   );
-  expect(last.at(-1)).toBe('3 passed, 6 failed');
+  expect(last.at(-1)).toBe('3 passed, 7 failed');
   expect(before.filter((line) => /^ +\d+\.\d s  red .*fixture\.ts$/.test(line))).toHaveLength(4);
 });
 

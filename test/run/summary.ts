@@ -3,6 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Failure, Tally } from './tally.ts';
 
 const SLOWEST = 10;
+/** Characters: of a run on another machine, nothing else may be left. */
+const LONGEST_WHY = 1_000;
 
 export type Summary = { lines: string[]; exitCode: number };
 
@@ -36,13 +38,14 @@ export const summaryOf = (
 
 /** `.ci/run` finds them by how they begin. */
 const failureLines = ({ what, why, replay }: Failure): string[] => [
-  `failed: ${oneLine(what)}: ${firstLine(why)}`,
+  `failed: ${oneLine(what)}: ${oneLine(withoutReplay(why)).slice(0, LONGEST_WHY)}`,
   ...(replay === undefined ? [] : [`replay: ${replay}`]),
 ];
 
-const firstLine = (text: string): string =>
-  stripVTControlCharacters(text).trim().split('\n')[0]?.trim() ?? '';
-/** Names of tests may hold anything. */
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
+/** It has a line of its own. */
+const withoutReplay = (why: string): string =>
+  stripVTControlCharacters(why).replaceAll(/^replay: .*$/gm, '');
+/** Names of tests and what they say may hold anything. */
+const oneLine = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
 export const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;

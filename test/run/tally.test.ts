@@ -112,12 +112,17 @@ describe('the last lines', () => {
   const linesOf = (tally: Partial<Tally>, mayNotSkip = false) =>
     summaryOf({ ...NOTHING, ...tally }, { mayNotSkip, tookMs: 1_000 });
 
-  it('show the first line of the error of a failure, without colours and line breaks', () => {
-    const failures = [{ what: 'a >\n b', why: '\n\u001B[31mno\u001B[39m\nat x', replay: 'again' }];
+  it('show the error of a failure in one line, without colours', () => {
+    const failures = [{ what: 'a >\n b', why: '\n\u001B[31mno\u001B[39m\n- x', replay: 'again' }];
     expect(linesOf({ passed: 2, failures })).toEqual({
-      lines: ['took 1.0 s', 'failed: a > b: no', 'replay: again', '2 passed, 1 failed'],
+      lines: ['took 1.0 s', 'failed: a > b: no - x', 'replay: again', '2 passed, 1 failed'],
       exitCode: 1,
     });
+  });
+
+  it('show a thousand characters of an error', () => {
+    const failures = [{ what: 'a', why: `${'x'.repeat(999)}yz` }];
+    expect(linesOf({ failures }).lines).toContain(`failed: a: ${'x'.repeat(999)}y`);
   });
 
   it('name the ten slowest files, the slowest first', () => {

@@ -39,10 +39,13 @@ const rulesOnDevice = (): string[] =>
     )
     .toSorted();
 
-/** What the staged path finds staged is rolled back after a second; until then the loop may try again some times. */
-const SOON: Effort = { tries: 10, ms: 3_500 };
-/** Four waits more, each of them jittered. */
-const AFTER_FOUR_FAILURES: Effort = { tries: 15, ms: 13_000 };
+/**
+ * What the staged path finds staged is rolled back after a second; until then the loop may try again some times. Its waits are drawn, each between
+ * a tenth and the whole of twice the one before: the fifth, of up to 8 s, can begin within that second.
+ */
+const SOON: Effort = { tries: 10, ms: 10_000 };
+/** Four times that, where the waits are up to 10 s. */
+const AFTER_FOUR_FAILURES: Effort = { tries: 15, ms: 120_000 };
 
 describe.each([
   ['the fast path', 'own'],
