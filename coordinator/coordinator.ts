@@ -32,6 +32,7 @@ import {
 import { RulesController } from './rules/rules-controller.ts';
 import { UnreadPods } from './rules/unread-pods.ts';
 import { censusOf, rulesByState } from './rules/census.ts';
+import { createCatchUp } from './cnf/catch-up.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
 import { Rules, type WatchedKind } from './rules/rules.ts';
@@ -69,6 +70,8 @@ export type CoordinatorOptions = {
 /** What is watched, for other parts to look things up in. */
 export type Sources = {
   pods: Pods;
+  /** Whether they are known well enough to write of them. */
+  hasCaughtUp: () => boolean;
   rules: Rules;
 };
 
@@ -106,7 +109,6 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const allowance = new Allowance((uid) => rules.get(uid)?.rule.namespace);
   const unread = new UnreadPods(reports);
   const leads = (): boolean => leadership.term() !== undefined;
-  const podsKnown = Promise.withResolvers<void>();
 
   const onPod = (change: PodChange): void => {
     const { before, now } = change;
@@ -135,10 +137,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     clock,
     log,
     onChange: onPod,
-    onState: ({ listed }) => {
-      if (listed) podsKnown.resolve();
-    },
   });
+  const catchUp = createCatchUp(pods, leadership);
   const rules = new Rules({
     namespace,
     kinds,
@@ -157,7 +157,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     knowledgeOf(of, { pods, reports, monotonic: clock.monotonic(), silentAfterMs });
   const cnfStatuses = createCnfStatusController({
     client,
-    pods: () => (pods.state.listed ? podsKnownOf : undefined),
+    pods: () => (catchUp.isDone() ? podsKnownOf : undefined),
     classicNamespace: options.classicStatusNamespace,
     namespace,
     metrics,
@@ -176,7 +176,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     client,
     rules,
     reports,
-    facts: () => (pods.state.listed ? facts : undefined),
+    facts: () => (catchUp.isDone() ? facts : undefined),
     record,
     metrics,
     leadership,
@@ -255,14 +255,12 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
   /** In each term, from the moment at which the pods are known. A replica that did not lead may not have received all reports. */
   const awaitReports = async (signal: AbortSignal): Promise<void> => {
-    await Promise.race([podsKnown.promise, aborted(signal)]);
     const now = { monotonic: clock.monotonic(), silentAfterMs };
     const hasNotReported = ({ uid }: Target): boolean => {
       const report = reports.of(uid);
       return report === undefined || isSilent(report, now);
     };
     for (const target of pods.all()) if (lacksAgent(target)) record(agentMissing(target));
-    if (signal.aborted) return;
     awaited.begin(pods.all().filter(hasNotReported));
     // From now on, however soon this replica ends.
     if (awaited.uids.size > 0) leadership.renew();
@@ -272,7 +270,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
   return {
     fetch: intake.fetch,
-    sources: { pods, rules },
+    sources: { pods, hasCaughtUp: catchUp.isDone, rules },
     record,
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
@@ -284,7 +282,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
         rules.run(signal),
         leadership.lead((term) => recorder.run(term), signal),
         sweep(signal),
-        leadership.lead(awaitReports, signal),
+        catchUp.lead(awaitReports, signal),
         ruleStatuses.run(signal),
         cnfStatuses.run(signal),
       ]);

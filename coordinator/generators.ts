@@ -71,7 +71,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         namespacesOf: (purpose) => pods.namespacesOf(purpose),
         acceptedBy: (namespace, purpose) => pods.acceptedBy(namespace, purpose),
       },
-      isComplete: () => pods.state.listed && rules.unknown.size === 0,
+      isComplete: () => sources.hasCaughtUp() && rules.unknown.size === 0,
     });
 
   return {

@@ -76,7 +76,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
     new Set([...pods.all(), ...workloads.all()].map((one) => one.namespace));
   const bindings = createBindingsController({
     client,
-    accounts: () => (pods.state.listed && workloads.hasSynced() ? accountsOf : undefined),
+    accounts: () => (sources.hasCaughtUp() && workloads.hasSynced() ? accountsOf : undefined),
     namespaces: () => [...cnfNamespaces(), ...cache.boundTo(AGENT_ROLES)],
     caBundle: options.caBundle,
     metrics,

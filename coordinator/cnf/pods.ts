@@ -30,7 +30,6 @@ export type PodsOptions = {
   log: Logger;
   /** A pod came, went, or changed in what matters. */
   onChange: (change: PodChange) => void;
-  onState: (state: WatchState) => void;
 };
 
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
@@ -42,7 +41,7 @@ export class Pods {
   readonly #looks = new Map<string, Promise<Target[]>>();
 
   constructor(options: PodsOptions) {
-    const { client, clock, log, namespace, onChange, onState } = options;
+    const { client, clock, log, namespace, onChange } = options;
     this.#options = options;
     this.#reflector = new Reflector({
       client,
@@ -56,7 +55,6 @@ export class Pods {
         purpose: ({ target: { namespace: of, purpose } }) =>
           purpose === undefined ? [] : [purpose, `${of}/${purpose}`],
       },
-      onState,
       onEvent: ({ type, object, old }) => {
         const before = type === 'deleted' ? object.target : old?.target;
         const now = type === 'deleted' ? undefined : object.target;
@@ -73,6 +71,11 @@ export class Pods {
 
   run(signal: AbortSignal): Promise<void> {
     return this.#reflector.run(signal);
+  }
+
+  /** Resolves once all that has happened to pods until now is known, or the signal aborts. */
+  catchUp(signal: AbortSignal): Promise<void> {
+    return this.#reflector.catchUp(signal);
   }
 
   all(): Target[] {

@@ -370,6 +370,33 @@ describe('on demand', () => {
     expect(events).toEqual(['added a', 'deleted a']);
   });
 
+  it('catches up with what its watch has not told, by a list that began afterwards', async () => {
+    const reflector = start();
+    await untilSynced(reflector);
+    server.put('a', {}, { silently: true });
+    await reflector.catchUp(stop.signal);
+    expect(names(reflector)).toEqual(['a']);
+    server.refuse('list', 500, 'InternalError');
+    let isDone = false;
+    const again = reflector.catchUp(stop.signal).then(() => (isDone = true));
+    await until(() => count('GET list') >= 4);
+    expect(isDone).toBe(false);
+    server.put('b', {}, { silently: true });
+    server.allow();
+    await again;
+    expect(names(reflector)).toEqual(['a', 'b']);
+  });
+
+  it('does not catch up any more when the signal aborts', async () => {
+    server.refuse('list', 500, 'InternalError');
+    const reflector = start();
+    const over = new AbortController();
+    const caughtUp = reflector.catchUp(over.signal);
+    over.abort();
+    await caughtUp;
+    expect(reflector.hasSynced()).toBe(false);
+  });
+
   it('relists on its slow timer', async () => {
     await untilSynced(start({ timings: { relistMs: 60 } }));
     const lists = count('GET list');

@@ -4,6 +4,7 @@
  * after 5 to 10 minutes, bookmarks keep the place, and it goes on from there without a new list.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { aborted } from '../runtime/aborted.ts';
 import { createBackoff, jittered, type Backoff } from '../runtime/backoff.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
@@ -84,6 +85,8 @@ export class Reflector<T extends KubeObject = RuleObject> {
   /** Ends the running request, so that a new list is taken. */
   #cut = new AbortController();
   #cancelRelist = (): void => undefined;
+  /** Those who wait for a list that begins from now on. */
+  #waiting: (() => void)[] = [];
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -112,6 +115,13 @@ export class Reflector<T extends KubeObject = RuleObject> {
   /** Takes a complete list now, e.g. because something was found that the store does not explain. */
   relist(): void {
     this.#cut.abort();
+  }
+
+  /** The same; resolves once the store has what the API server had at this moment or later, or the signal aborts. */
+  async catchUp(signal: AbortSignal): Promise<void> {
+    const caughtUp = new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.relist();
+    await Promise.race([caughtUp, aborted(signal)]);
   }
 
   /** Runs until the signal aborts; never rejects. */
@@ -146,6 +156,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
 
   async #list(signal: AbortSignal): Promise<string> {
     const { client, selection } = this.#options;
+    const waiting = new Set(this.#waiting);
     const list = await client.list(this.resource, {
       ...selection,
       signal,
@@ -155,6 +166,8 @@ export class Reflector<T extends KubeObject = RuleObject> {
     this.#notServedSince = undefined;
     this.#emit(this.#store.replace(list.items));
     this.#setState({ ...this.#state, listed: true });
+    this.#waiting = this.#waiting.filter((resolve) => !waiting.has(resolve));
+    for (const resolve of waiting) resolve();
     this.#cancelRelist();
     const { relistMs } = this.#timings;
     if (relistMs > 0) {
