@@ -74,8 +74,12 @@ describe('a rule that is being deleted stays', () => {
   const cases: Record<string, { pod: Partial<PodFacts>; reason: string; says?: string }> = {
     'while a pod has it': {
       pod: { report: report([word()]) },
+      reason: 'NotConfirmed',
+      says: 'the agent has not reported that the rule is removed',
+    },
+    'while the agent reports that it is at work': {
+      pod: { report: report([word({ state: 'Pending', reason: 'Removing' })]) },
       reason: 'Removing',
-      says: 'the agent is removing the rule',
     },
     'while other rules use it': {
       pod: { report: report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]) },
@@ -102,7 +106,7 @@ describe('a rule that is being deleted stays', () => {
     },
     'while a terminating pod has not confirmed': {
       pod: { target: target('a', { terminating: true }), report: report([word()]) },
-      reason: 'Removing',
+      reason: 'NotConfirmed',
     },
     'while the agent that runs now has not reported': {
       pod: {
@@ -130,7 +134,7 @@ describe('a rule that is being deleted stays', () => {
         target: target('a', { agent: { state: 'never-started', scheduled: true } }),
         report: report([word()]),
       },
-      reason: 'Removing',
+      reason: 'NotConfirmed',
     },
   };
   it.each(Object.entries(cases))('%s', (_name, { pod, reason, says }) => {

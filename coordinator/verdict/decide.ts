@@ -101,7 +101,8 @@ const blockerOf = (
             : `the agent cannot watch ${rule.kind}, so it does not know of the deletion`,
         )
       : because('NotConfirmed');
-  if (word.state === 'Applied') return because('Removing');
+  // Of before the deletion: whether the agent is at work on it is not known.
+  if (word.state === 'Applied') return because('NotConfirmed');
   if (word.state === 'Removed')
     return because('NotConfirmed', 'the agent has confirmed another version of the rule');
   return because(word.reason, word.message || undefined);

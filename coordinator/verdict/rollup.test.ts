@@ -478,8 +478,9 @@ describe('a rule being deleted', () => {
       inSync: false,
       state: 'Being delete',
       pods: { live: 2, applied: 1, summary: '1/2' },
-      outOfSync: [{ pod: 'b', reason: 'Removing' }],
-      message: 'being deleted: the agent is removing the rule (in force on 1 of 2 pods: b)',
+      outOfSync: [{ pod: 'b', reason: 'NotConfirmed' }],
+      message:
+        'being deleted: the agent has not reported that the rule is removed (in force on 1 of 2 pods: b)',
     });
     expect(status.conditions?.map(({ type, status }) => [type, status])).toEqual([
       ['Ready', 'False'],
@@ -488,8 +489,9 @@ describe('a rule being deleted', () => {
   });
 
   it('shows what somebody can fix before what passes without action', () => {
-    const status = roll([{ report: applied }, { target: b, report: report([]) }], deleted);
-    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'NotConfirmed']);
+    const used = report([word({ state: 'Pending', reason: 'InUse', message: 'used by …' })]);
+    const status = roll([{ report: applied }, { target: b, report: used }], deleted);
+    expect(status.conditions?.map(({ reason }) => reason)).toEqual(['Removing', 'InUse']);
   });
 
   it('shows that no pod has it any more', () => {

@@ -10,6 +10,7 @@ it('reasons are ordered: what an agent refuses, then what somebody can fix, then
     { reason: 'AgentRestarted' },
     { reason: 'OpenwrtUnread' },
     { reason: 'Outdated' },
+    { reason: 'NotConfirmed' },
     { reason: 'Removing' },
     { reason: 'Applying' },
   ];

@@ -42,6 +42,7 @@ const passing = [
   'AgentRestarted',
   'OpenwrtUnread',
   'Outdated',
+  'NotConfirmed',
   'Removing',
   'Applying',
 ];

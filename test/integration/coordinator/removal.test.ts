@@ -78,7 +78,7 @@ describe('a rule that is being deleted', () => {
       const { stdout } = await world.cluster.kubectl(['get', 'events', '-n', world.namespace]);
       return stdout;
     }).toMatch(
-      /RemovalBlocked .*the agent is removing the rule \(in force on 1 of 1 pods: event-a\)/,
+      /RemovalBlocked .*the agent has not reported that the rule is removed \(in force on 1 of 1 pods: event-a\)/,
     );
     await a.says([rule, 'Removed']);
     await gone('event');

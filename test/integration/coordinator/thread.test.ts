@@ -35,7 +35,7 @@ it('one rule, one pod: with the finalizer, waiting, in sync, removed', async () 
   await deleteRule(world, 'reject-80');
   await eventually(() => statusOf(world, 'reject-80')).toMatchObject({
     state: 'Being delete',
-    outOfSync: [{ pod: 'cnf-1-a', reason: 'Removing' }],
+    outOfSync: [{ pod: 'cnf-1-a', reason: 'NotConfirmed' }],
   });
   const deleting = await readRule(world, 'reject-80');
   await agent.says([deleting!, 'Removed']);
