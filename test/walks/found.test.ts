@@ -67,3 +67,24 @@ it('a coordinator that comes to lead goes by what agents have last reported to i
       { does: 'delete', which: 0, how: 0, waitMs: 573 },
     ],
   }));
+
+// It led before its watch, which had ended, told it of the pod that had come while it stood still, and whose OpenWRT does not answer.
+// oxlint-disable-next-line vitest/expect-expect
+it.each([0, 2, 99])(
+  'a coordinator that has stood still and comes to lead knows of the pods that have come meanwhile: seed %i',
+  (seed) =>
+    walk({
+      seed,
+      steps: [
+        { does: 'create', which: 0, how: 0, waitMs: 2_000 },
+        { does: 'remove a pod', which: 1, how: 0, waitMs: 6_000 },
+        { does: 'update', which: 0, how: 1, waitMs: 25 },
+        { does: 'freeze a coordinator', which: 1, how: 2, waitMs: 0 },
+        { does: 'stop a coordinator', which: 0, how: 9, waitMs: 20 },
+        { does: 'watches are slow', which: 0, how: 1, waitMs: 0 },
+        { does: 'watches end', which: 0, how: 0, waitMs: 0 },
+        { does: 'add a pod', which: 1, how: 0, waitMs: 20 },
+        { does: 'OpenWRT hangs', which: 1, how: 3, waitMs: 8_000 },
+      ],
+    }),
+);
