@@ -9,8 +9,6 @@ import { createRule, firewallRules, readRule, statusOf, updateRule } from './rul
 import { eventually, pause } from './eventually.ts';
 import { createWorld, type World } from './world.ts';
 
-const SILENT_AFTER_MS = 4_000;
-
 let world: World;
 const agents: SimulatedAgent[] = [];
 
@@ -22,7 +20,7 @@ const runningAgent = async (name: string, purpose: string): Promise<SimulatedAge
 };
 
 beforeAll(async () => {
-  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+  world = await createWorld();
 });
 afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.close()));
@@ -132,38 +130,6 @@ describe('a status that is true', () => {
     const after = await readRule(world, 'steady');
     expect(after?.status).toEqual(before?.status);
     expect(after?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
-  });
-});
-
-describe('after a start of the coordinator', () => {
-  it('an agent that does not report is noticed when its time is up, not before', async () => {
-    const a = await runningAgent('away-a', 'away');
-    const rule = await createRule(world, { name: 'away', purpose: 'away' });
-    await a.says([rule, 'Applied']);
-    await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: true });
-    await world.killCoordinator();
-    await world.startCoordinator();
-    const startedAt = Date.now();
-    await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: false });
-    expect(Date.now() - startedAt).toBeGreaterThan(SILENT_AFTER_MS - 1_500);
-    expect(await statusOf(world, 'away')).toMatchObject({
-      outOfSync: [{ pod: 'away-a', reason: 'AgentStarting' }],
-    });
-  });
-});
-
-describe('an agent that becomes silent', () => {
-  it('takes the rule out of sync until it reports again', async () => {
-    const a = await runningAgent('silent-a', 'silent');
-    const rule = await createRule(world, { name: 'silent', purpose: 'silent' });
-    await a.says([rule, 'Applied']);
-    await eventually(() => statusOf(world, 'silent')).toMatchObject({ inSync: true });
-    await eventually(() => statusOf(world, 'silent')).toMatchObject({
-      inSync: false,
-      outOfSync: [{ pod: 'silent-a', reason: 'AgentSilent' }],
-    });
-    await a.beats();
-    await eventually(() => statusOf(world, 'silent')).toMatchObject({ inSync: true });
   });
 });
 

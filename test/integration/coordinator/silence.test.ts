@@ -1,0 +1,72 @@
+/** Agents that do not report: none of the tests beside it may take so long that its agents count as silent. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createAgent, type SimulatedAgent } from './agent.ts';
+import { eventually, pause } from './eventually.ts';
+import { createRunningPod } from './pods.ts';
+import { createRule, statusOf } from './rules.ts';
+import { createWorld, type World } from './world.ts';
+
+const SILENT_AFTER_MS = 4_000;
+const BEAT_MS = 200;
+
+let world: World;
+const agents: SimulatedAgent[] = [];
+
+beforeAll(async () => {
+  world = await createWorld({ silentAfterMs: SILENT_AFTER_MS });
+});
+afterAll(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  await world.close();
+});
+
+/** In sync as long as it reports, which it does until it is told to be silent. */
+const reporting = async (name: string) => {
+  const pod = await createRunningPod(world, { name, purpose: name });
+  const agent = await createAgent(world, pod, { purpose: name });
+  agents.push(agent);
+  const rule = await createRule(world, { name, purpose: name });
+  await agent.says([rule, 'Applied']);
+  const silence = new AbortController();
+  const report = async (): Promise<void> => {
+    while (!silence.signal.aborted) {
+      await agent.beats().catch(() => undefined);
+      await pause(BEAT_MS);
+    }
+  };
+  const reports = report();
+  await eventually(() => statusOf(world, name)).toMatchObject({ inSync: true });
+  return {
+    agent,
+    fallSilent: (): Promise<void> => {
+      silence.abort();
+      return reports;
+    },
+  };
+};
+
+it('an agent that becomes silent takes the rule out of sync until it reports again', async () => {
+  const { agent, fallSilent } = await reporting('silent');
+  await fallSilent();
+  await eventually(() => statusOf(world, 'silent')).toMatchObject({
+    inSync: false,
+    outOfSync: [{ pod: 'silent', reason: 'AgentSilent' }],
+  });
+  await eventually(async () => {
+    await agent.beats();
+    return statusOf(world, 'silent');
+  }).toMatchObject({ inSync: true });
+});
+
+it('after a start of the coordinator an agent that does not report is noticed when its time is up, not before', async () => {
+  const { fallSilent } = await reporting('away');
+  await world.killCoordinator();
+  await fallSilent();
+  await world.startCoordinator();
+  const startedAt = Date.now();
+  await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: false });
+  expect(Date.now() - startedAt).toBeGreaterThan(SILENT_AFTER_MS - 1_500);
+  expect(await statusOf(world, 'away')).toMatchObject({
+    outOfSync: [{ pod: 'away', reason: 'AgentStarting' }],
+  });
+});
