@@ -74,6 +74,7 @@ export default defineConfig({
               [
                 '{agent,coordinator,shared,deploy}/**/*.test.ts',
                 'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
+                'test/policy/*.test.ts',
                 'test/faults/{choice,results,slope,judge/*}.test.ts',
               ],
               30_000,

@@ -1,0 +1,71 @@
+/** IP addresses and blocks of both families, in one spelling each: two texts of one address are one member of a set, not two. */
+import { isIPv4, isIPv6 } from 'node:net';
+
+export const FAMILIES = [4, 6] as const;
+export type Family = (typeof FAMILIES)[number];
+
+export type Address = { family: Family; bits: bigint };
+/** `length`: of the prefix; the bits behind it are 0. */
+export type Block = Address & { length: number };
+
+const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
+
+/** Undefined when it is no address; one with a zone is none. */
+export const parseAddress = (text: string): Address | undefined => {
+  if (isIPv4(text)) return { family: 4, bits: joined(text.split('.').map(BigInt), 8n) };
+  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const [head = '', tail] = shortest(text).split('::');
+  const before = groupsIn(head);
+  const after = groupsIn(tail ?? '');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0n);
+  return { family: 6, bits: joined([...before, ...zeros, ...after], 16n) };
+};
+
+export const addressText = ({ family, bits }: Address): string => {
+  if (family === 4) return parts(bits, 8n, 4).join('.');
+  const groups = parts(bits, 16n, 8).map((group) => group.toString(16));
+  return shortest(groups.join(':'));
+};
+
+/** The one spelling, and the family; undefined when it is no address. */
+export const spelled = (text: string): { family: Family; address: string } | undefined => {
+  const address = parseAddress(text);
+  return address && { family: address.family, address: addressText(address) };
+};
+
+/** Bits behind the prefix count for nothing, as for the API server. Undefined when it is no block. */
+export const parseBlock = (text: string): Block | undefined => {
+  const [, base = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const address = parseAddress(base);
+  const length = Number(digits);
+  if (address === undefined || length > WIDTH[address.family]) return undefined;
+  return { ...address, bits: prefixOf(address, length), length };
+};
+
+export const blockText = (block: Block): string => `${addressText(block)}/${block.length}`;
+
+/** Whether all of `inner` is in `outer`. Of two blocks one holds the other, or they have nothing in common. */
+export const holdsBlock = (outer: Block, inner: Block): boolean =>
+  outer.family === inner.family &&
+  outer.length <= inner.length &&
+  prefixOf(inner, outer.length) === outer.bits;
+
+const prefixOf = ({ family, bits }: Address, length: number): bigint => {
+  const behind = BigInt(WIDTH[family] - length);
+  return (bits >> behind) << behind;
+};
+
+/** As RFC 5952 writes it, all in hexadecimal. */
+const shortest = (text: string): string => new URL(`http://[${text}]`).hostname.slice(1, -1);
+
+const groupsIn = (text: string): bigint[] =>
+  text === '' ? [] : text.split(':').map((group) => BigInt(`0x${group}`));
+
+const joined = (values: readonly bigint[], width: bigint): bigint =>
+  values.reduce((bits, value) => (bits << width) | value, 0n);
+
+const parts = (bits: bigint, width: bigint, count: number): bigint[] =>
+  Array.from(
+    { length: count },
+    (_, at) => (bits >> (width * BigInt(count - 1 - at))) & ((1n << width) - 1n),
+  );

@@ -1,0 +1,15 @@
+/** How much of a policy is carried. What is beyond is refused as a whole, with both numbers: a part of a policy would let through what it forbids. */
+
+/** Of one group. */
+export const MAX_GROUP_MEMBERS = 5_000;
+/** Of one policy at one place, in the kernel's words; exceptions of blocks count as well. */
+export const MAX_RULES = 1_000;
+/** Of one AddressGroup, so that a change of one pod writes little. */
+export const MAX_SLICE_MEMBERS = 250;
+
+export type TooLarge = { what: 'rules' | 'addresses'; has: number; limit: number };
+
+export const tooLargeText = ({ what, has, limit }: TooLarge): string =>
+  what === 'rules'
+    ? `the policy comes to ${has} rules and blocks at this place, and ${limit} are carried`
+    : `a selector of the policy selects ${has} addresses, and ${limit} are carried`;

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { groupId, membersOf, type Group, type PolicyPod } from './groups.ts';
+
+const pod = (name: string, more: Partial<PolicyPod> = {}): PolicyPod => ({
+  namespace: 'ns',
+  name,
+  uid: name,
+  labels: { app: name },
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: ['10.0.0.1'],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+  ...more,
+});
+
+const all: Group = { pods: {}, namespaces: { labels: {} } };
+const membersIn = (pods: readonly PolicyPod[], group = all) => membersOf(group, pods, () => ({}));
+
+describe('membersOf', () => {
+  test('pods with the addresses of their node, and those that have ended, are in no group', () => {
+    const pods = [pod('a', { isHostNetwork: true }), pod('b', { isFinished: true })];
+    expect(membersIn(pods)).toStrictEqual([]);
+  });
+
+  test('each address is there once, in its one spelling', () => {
+    expect(membersIn([pod('a', { addresses: ['FD00::0001', 'fd00::1', 'none'] })])).toStrictEqual([
+      'fd00::1',
+    ]);
+  });
+
+  test('an address that two pods have belongs to the later one', () => {
+    const older = pod('older', { labels: { app: 'mine' } });
+    const younger = pod('younger', { creationTimestamp: '2026-01-01T00:00:01Z' });
+    const mine: Group = { pods: { matchLabels: { app: 'mine' } }, namespaces: { name: 'ns' } };
+    expect(membersIn([older], mine)).toStrictEqual(['10.0.0.1']);
+    expect(membersIn([younger, older], mine)).toStrictEqual([]);
+    expect(membersIn([younger, older])).toStrictEqual(['10.0.0.1']);
+  });
+
+  test('of two pods of the same second it is the one with the greater uid', () => {
+    const mine: Group = { pods: { matchLabels: { app: 'a' } }, namespaces: { name: 'ns' } };
+    expect(membersIn([pod('a', { uid: '2' }), pod('b', { uid: '1' })], mine)).toHaveLength(1);
+    expect(membersIn([pod('a', { uid: '1' }), pod('b', { uid: '2' })], mine)).toHaveLength(0);
+  });
+
+  test('a pod that has ended takes no address away', () => {
+    const ended = pod('z', { isFinished: true, creationTimestamp: '2026-01-02T00:00:00Z' });
+    expect(membersIn([pod('a'), ended])).toStrictEqual(['10.0.0.1']);
+  });
+
+  test('a named port brings the number that it has on each pod, and counts with its protocol', () => {
+    const group: Group = { ...all, port: { name: 'dns', protocol: 'UDP' } };
+    const dns = (protocol: 'TCP' | 'UDP', port: number) => ({ name: 'dns', protocol, port });
+    const pods = [
+      pod('a', { ports: [dns('UDP', 53), dns('TCP', 54)] }),
+      pod('b', { addresses: ['10.0.0.2'], ports: [dns('UDP', 5353)] }),
+      pod('c', { addresses: ['10.0.0.3'], ports: [dns('TCP', 53)] }),
+    ];
+    expect(membersIn(pods, group)).toStrictEqual(['10.0.0.1 . 53', '10.0.0.2 . 5353']);
+  });
+});
+
+describe('groupId', () => {
+  test('says what is selected, not how it is written', () => {
+    const one: Group = { pods: { matchLabels: { a: '1', b: '2' } }, namespaces: { name: 'ns' } };
+    const same: Group = {
+      pods: { matchLabels: { b: '2', a: '1' }, matchExpressions: [] },
+      namespaces: { name: 'ns' },
+    };
+    expect(groupId(one)).toBe(groupId(same));
+  });
+
+  test('differs where anything does', () => {
+    const groups: Group[] = [
+      all,
+      { pods: {}, namespaces: { name: '' } },
+      { pods: {}, namespaces: { name: 'ns' } },
+      { pods: {}, namespaces: { labels: { matchLabels: { a: '' } } } },
+      { pods: { matchLabels: { a: '' } }, namespaces: { labels: {} } },
+      {
+        pods: { matchExpressions: [{ key: 'a', operator: 'Exists' }] },
+        namespaces: { labels: {} },
+      },
+      { ...all, port: { name: 'dns', protocol: 'UDP' } },
+      { ...all, port: { name: 'dns', protocol: 'TCP' } },
+    ];
+    expect(new Set(groups.map(groupId)).size).toBe(groups.length);
+  });
+});

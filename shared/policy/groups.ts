@@ -1,0 +1,116 @@
+/**
+ * Groups of pods: who is in one, and with which addresses. The kernel's sets are made of them, so that a pod that comes, goes or changes its
+ * labels changes members of sets, and no rule.
+ */
+import { createHash } from 'node:crypto';
+import { selects, selectorText, type Labels, type LabelSelector } from '../kube/selector.ts';
+import { spelled } from './addresses.ts';
+import type { Protocol } from './network-policy.ts';
+
+/** A selector, and where it looks: in one namespace, or in those whose labels are selected. */
+export type PodSelector = {
+  pods: LabelSelector;
+  namespaces: { name: string } | { labels: LabelSelector };
+};
+
+/** With `port`: the addresses with the number that this port has on each pod; pods that have none by that name are not in it. */
+export type Group = PodSelector & { port?: NamedPort };
+export type NamedPort = { name: string; protocol: Protocol };
+
+export type PolicyPod = {
+  namespace: string;
+  name: string;
+  uid: string;
+  labels: Labels;
+  /** RFC 3339, whole seconds. */
+  creationTimestamp: string;
+  addresses: readonly string[];
+  ports: readonly (NamedPort & { port: number })[];
+  /** Its addresses are the node's. */
+  isHostNetwork: boolean;
+  /** It keeps no address. */
+  isFinished: boolean;
+};
+
+/** The same group has the same id in every process; two that differ have the same one in 1 of 2⁶⁴ pairs. */
+export const groupId = ({ pods, namespaces, port }: Group): string => {
+  const where =
+    'name' in namespaces ? ['name', namespaces.name] : ['labels', selectorText(namespaces.labels)];
+  const text = JSON.stringify([...where, selectorText(pods), port?.name, port?.protocol]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+};
+
+/** Whether the pod's labels and namespace are those of the group, whatever addresses it has. */
+export const isSelected = (
+  { pods, namespaces }: PodSelector,
+  pod: Pick<PolicyPod, 'namespace' | 'labels'>,
+  labelsOfNamespace: Labels,
+): boolean => {
+  const isThere =
+    'name' in namespaces
+      ? namespaces.name === pod.namespace
+      : selects(namespaces.labels, labelsOfNamespace);
+  return isThere && selects(pods, pod.labels);
+};
+
+/** Pods of which packets bear addresses of their own. */
+export const hasOwnAddresses = ({ isHostNetwork, isFinished }: PolicyPod): boolean =>
+  !isHostNetwork && !isFinished;
+
+/** What the pod brings into the group: its addresses, or `address . number` for a named port. */
+export const membersFrom = (
+  group: Group,
+  pod: PolicyPod,
+  labelsOfNamespace: Labels,
+): readonly string[] => {
+  if (!hasOwnAddresses(pod) || !isSelected(group, pod, labelsOfNamespace)) return [];
+  const addresses = pod.addresses.flatMap((text) => spelled(text)?.address ?? []);
+  const { port } = group;
+  if (port === undefined) return addresses;
+  const numbers = pod.ports
+    .filter(({ name, protocol }) => name === port.name && protocol === port.protocol)
+    .map((named) => named.port);
+  return addresses.flatMap((address) => numbers.map((number) => pairText(address, number)));
+};
+
+const PAIR = ' . ';
+export const pairText = (address: string, port: number): string => `${address}${PAIR}${port}`;
+/** The address of a member, with or without a port. */
+export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ?? member;
+
+/**
+ * Of the pods that have one address at the same time, the one that it belongs to: the network gives an address to the next pod while the one
+ * before is still being stopped. By the address's one spelling.
+ */
+export const ownersOf = (pods: readonly PolicyPod[]): ReadonlyMap<string, PolicyPod> => {
+  const owners = new Map<string, PolicyPod>();
+  for (const pod of pods.filter(hasOwnAddresses)) {
+    for (const text of pod.addresses) {
+      const address = spelled(text)?.address;
+      if (address === undefined) continue;
+      const other = owners.get(address);
+      if (other === undefined || isLater(pod, other)) owners.set(address, pod);
+    }
+  }
+  return owners;
+};
+
+const isLater = (one: PolicyPod, other: PolicyPod): boolean =>
+  one.creationTimestamp === other.creationTimestamp
+    ? one.uid > other.uid
+    : one.creationTimestamp > other.creationTimestamp;
+
+/** All members, sorted; an address is a member through the pod that it belongs to, and through no other. */
+export const membersOf = (
+  group: Group,
+  pods: readonly PolicyPod[],
+  labelsOf: (namespace: string) => Labels,
+  owners: ReadonlyMap<string, PolicyPod> = ownersOf(pods),
+): readonly string[] => {
+  const members = pods.flatMap((pod) =>
+    membersFrom(group, pod, labelsOf(pod.namespace)).filter(
+      (member) => owners.get(addressOf(member)) === pod,
+    ),
+  );
+  return [...new Set(members)].sort();
+};
