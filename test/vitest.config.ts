@@ -114,6 +114,8 @@ export default defineConfig({
       ),
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
+      // Namespaces of this machine, whose kernel judges packets.
+      inOneRow(project('packets', ['test/policy/packets/*.test.ts'], 120_000)),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
       inParallel(
         project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], 180_000, {

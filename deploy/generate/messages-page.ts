@@ -68,6 +68,7 @@ const isForPrograms: readonly Holds[] = [
     'coordinator/cli/cures.ts',
     'agent/device/kernel/helper.ts',
     'shared/uci/format.ts',
+    'shared/policy/table.ts',
     'agent/device/ubus/login/acl.ts',
     'agent/device/parts/package-rights.ts',
     'agent/device/kernel/helper.ts',

@@ -1,17 +1,35 @@
-/** Whether this machine can have a real node and the images that run on it. */
-import { whyNoNode } from 'kind-test-harness';
+/** Whether this machine can have a real node, the images that run on it, and namespaces whose packets its kernel judges. */
+import { execFile } from 'node:child_process';
+import { installCommand, installPackages, mayInstall, whyNoNode } from 'kind-test-harness';
 import { whyNoImages } from '../images/build.ts';
 import type { Project, Stage } from './stages.ts';
 
 /** What only a real node can show. */
 export const NODE_ALONE = {
   harness: { name: 'node' },
+  packets: { name: 'packets' },
   endToEnd: { name: 'e2e-node*', files: ['test/e2e-node/'] },
 } satisfies Record<string, Project>;
 
 /** Undefined: it can. In CI, as root, packages that are missing are installed. */
 export const whyNoRealNode = async (): Promise<string | undefined> =>
-  (await whyNoNode()) ?? (await whyNoImages());
+  (await whyNoNode()) ?? (await whyNoImages()) ?? (await whyNoPackets());
+
+const NFT_PACKAGE = 'nftables';
+
+const whyNoPackets = async (): Promise<string | undefined> => {
+  if (await hasNft()) return undefined;
+  if (!mayInstall(process.env)) return `it needs packages: ${installCommand([NFT_PACKAGE])}`;
+  return await installPackages([NFT_PACKAGE], { env: process.env, say: console.warn }).then(
+    () => undefined,
+    (error: unknown) => `its packages cannot be had: ${String(error)}`,
+  );
+};
+
+const hasNft = (): Promise<boolean> =>
+  new Promise((resolve) => {
+    execFile('nft', ['--version'], (error) => resolve(error === null));
+  });
 
 /** These projects, one after the other; where they cannot run that is a failure: what they prove is not proven. */
 export const onRealNode = async (

@@ -27,10 +27,10 @@ const slow: Stage[] = [
 const withNode = async (): Promise<Stage[]> => {
   const because = await whyNoRealNode();
   if (because !== undefined) return [...slow, { cannotRun: 'the tests of a real node', because }];
-  const { harness, endToEnd } = NODE_ALONE;
+  const { harness, packets, endToEnd } = NODE_ALONE;
   return [
     { projects: [OUTAGES, endToEnd] },
-    { projects: [GUIDES, VERSIONS, harness] },
+    { projects: [GUIDES, VERSIONS, harness, packets] },
     { projects: [FAULTS] },
     { projects: [LOAD] },
   ];

@@ -1,0 +1,151 @@
+/**
+ * The 53 cases with real packets: the product's table in the kernel of a namespace through which the packets of nine others pass, by IPv4 and
+ * IPv6. Needs root, and the programs ip and nft.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { membersFile, removalFile, wholeFile, type PolicyTable } from '#shared/policy/table.ts';
+import {
+  ALL_PAIRS,
+  CASES,
+  PODS,
+  addressOfPod,
+  deniedPairs,
+  worldOf,
+  type Probe,
+  type Step,
+} from '../cases.ts';
+import type { World } from '../evaluator.ts';
+import { tableOf } from '../product.ts';
+import { createNetwork, type Network } from './network.ts';
+
+/** What is to be denied would arrive at once; what is to pass may take its time on a busy machine, and is sent again meanwhile. */
+const DENIED_MS = 500;
+const PASSES_MS = 20_000;
+
+let network: Network;
+beforeAll(async () => {
+  network = await createNetwork();
+});
+afterAll(() => network.close());
+
+/** Policies for blocks of either family, each of which leaves the other family to its twin: they unite. */
+const worldOfBoth = (step: Step): World => {
+  const [four, six] = [worldOf(step, 4), worldOf(step, 6)];
+  return { ...four, policies: [...four.policies, ...six.policies] };
+};
+
+let loaded: PolicyTable | undefined;
+/** As the agent does it: members alone where rules are the same. */
+const bring = async (table: PolicyTable): Promise<'members' | 'whole'> => {
+  const members = loaded && membersFile(table, loaded);
+  await network.load(members ?? wholeFile(table));
+  loaded = table;
+  return members === undefined ? 'whole' : 'members';
+};
+
+const BOTH = [4, 6] as const;
+type Tried = { pair: string; family: 4 | 6 };
+
+const tryAll = async (
+  { protocol, port }: Probe,
+  denied: ReadonlySet<string>,
+): Promise<string[]> => {
+  const all = BOTH.flatMap((family) => ALL_PAIRS.map((pair): Tried => ({ pair, family })));
+  const answers = await Promise.all(
+    all.map(({ pair, family }) => {
+      const [from = '', to = ''] = pair.split('>');
+      const waitMs = denied.has(pair) ? DENIED_MS : PASSES_MS;
+      return network.probe(from, { to: addressOfPod(to, family), protocol, port, waitMs });
+    }),
+  );
+  return all
+    .filter((_, at) => answers[at] !== true)
+    .map(({ pair, family }) => `${pair} IPv${family}`);
+};
+
+/** Each is sent again until all that must pass have; what must not has been sent as often. */
+const trySctp = async (probe: Probe, denied: ReadonlySet<string>): Promise<string[]> => {
+  const all = BOTH.flatMap((family) => ALL_PAIRS.map((pair) => `${pair} IPv${family}`));
+  const missing = new Set(all);
+  const until = Date.now() + PASSES_MS;
+  do {
+    await tryAll(probe, denied);
+    for (const to of PODS) {
+      const arrived = new Set(await network.arrivedBySctp(to));
+      const senders = BOTH.flatMap((family) =>
+        PODS.filter((from) => arrived.has(`${addressOfPod(from, family)} . ${probe.port}`)).map(
+          (from) => `${from}>${to} IPv${family}`,
+        ),
+      );
+      for (const pair of senders) missing.delete(pair);
+    }
+  } while (missing.size > 2 * denied.size && Date.now() < until);
+  return [...missing];
+};
+
+const inBoth = (pairs: ReadonlySet<string>): string[] =>
+  [...pairs].flatMap((pair) => BOTH.map((family) => `${pair} IPv${family}`)).sort();
+
+describe('the kernel says of packets what the table of cases says', () => {
+  test.each(CASES)('$number: $title', async ({ steps }) => {
+    for (const step of steps) {
+      await bring(tableOf(worldOfBoth(step)));
+      for (const probe of step.probes) {
+        const denied = deniedPairs(probe.denied);
+        const found = await (probe.protocol === 'SCTP' ? trySctp : tryAll)(probe, denied);
+        expect(found.sort()).toStrictEqual(inBoth(denied));
+      }
+    }
+  });
+});
+
+describe('what changes', () => {
+  const onlyFrom = (label: boolean): Step => ({
+    policies: () => [
+      {
+        namespace: 'x',
+        name: 'policy',
+        spec: {
+          podSelector: { matchLabels: { pod: 'a' } },
+          policyTypes: ['Ingress'],
+          ingress: [{ from: [{ podSelector: { matchLabels: { friend: 'yes' } } }] }],
+        },
+      },
+    ],
+    ...(label && { labels: { 'x/b': { friend: 'yes' } } }),
+    probes: [],
+  });
+  const to = addressOfPod('x/a', 4);
+  const isAnswered = (waitMs: number): Promise<boolean> =>
+    network.probe('x/b', { to, protocol: 'TCP', port: 80, waitMs });
+
+  test('is judged at the next connection: one that is open goes on', async () => {
+    await bring(tableOf(worldOf(onlyFrom(true), 4)));
+    expect(await network.probe('x/b', { keep: { to, port: 80 } })).toBe(true);
+    expect(await bring(tableOf(worldOf(onlyFrom(false), 4)))).toBe('members');
+    expect(await network.probe('x/b', { ask: true, waitMs: PASSES_MS })).toBe(true);
+    expect(await isAnswered(DENIED_MS)).toBe(false);
+    expect(await bring(tableOf(worldOf(onlyFrom(true), 4)))).toBe('members');
+    expect(await isAnswered(PASSES_MS)).toBe(true);
+  });
+
+  test('is refused as a whole: the table stays as it was', async () => {
+    const table = tableOf(worldOf(onlyFrom(false), 4));
+    await bring(table);
+    const wrong = wholeFile(table).replace('counter drop', 'counter drip');
+    await expect(network.load(wrong)).rejects.toThrow('drip');
+    expect(await network.inCnf('nft', 'list', 'table', 'inet', 'sdewan_policy_rev')).toContain(
+      table.hash,
+    );
+    expect(await isAnswered(DENIED_MS)).toBe(false);
+  });
+
+  test('nothing is left of tables that are removed, and everything passes', async () => {
+    await bring(tableOf(worldOf(onlyFrom(false), 4)));
+    await network.load(removalFile());
+    expect(await network.inCnf('nft', 'list', 'tables')).toBe('');
+    expect(await isAnswered(PASSES_MS)).toBe(true);
+    // As often as one likes.
+    await network.load(removalFile());
+  });
+});
