@@ -1,9 +1,10 @@
 import { RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { describe, expect, it } from 'vitest';
+import { resources } from '#shared/resources/resources.ts';
 import { objectSchema } from '#shared/kube/objects.ts';
 import * as z from 'zod';
-import { specSchemaOf } from './crd.ts';
+import { crdOf, specSchemaOf, type Schema } from './crd.ts';
 
 const kindWith = (spec: z.ZodType): KindDefinition => ({
   group: RULE_GROUP,
@@ -53,5 +54,68 @@ describe('specSchemaOf', () => {
     expect(specSchemaOf(kind)['x-kubernetes-validations']).toEqual([
       { rule: 'has(self.b)', message: 'needs b', fieldPath: '.a' },
     ]);
+  });
+});
+
+describe('kubectl explain', () => {
+  const rootOf = (resource: (typeof resources)[number]): Schema => {
+    const [version] = crdOf(resource).spec.versions;
+    return version?.schema.openAPIV3Schema ?? {};
+  };
+  const fieldsOf = (schema: Schema, path: string): [string, Schema][] => [
+    [path, schema],
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+      fieldsOf(field, `${path}.${name}`),
+    ),
+    ...(schema.items ? fieldsOf(schema.items, `${path}[]`) : []),
+  ];
+
+  it.each(resources.map((resource) => [resource.kind, resource] as const))(
+    'describes each field of the spec of %s, and its conditions',
+    (_kind, resource) => {
+      const { spec = {}, status = {} } = rootOf(resource).properties ?? {};
+      const { conditions } = status.properties ?? {};
+      const fields = [...fieldsOf(spec, 'spec'), ...(conditions ? fieldsOf(conditions, 'c') : [])];
+      const silent = fields.filter(
+        ([path, { description }]) => !path.endsWith('[]') && !description,
+      );
+      expect(silent.map(([path]) => path)).toEqual([]);
+    },
+  );
+
+  it.each(resources.map((resource) => [resource.kind, resource] as const))(
+    'says of each field of %s that is text or number what can be written, with examples',
+    (_kind, resource) => {
+      const fields = fieldsOf(rootOf(resource), '').filter(
+        ([, field]) => field['x-kubernetes-int-or-string'],
+      );
+      for (const [, { description }] of fields)
+        expect(description).toMatch(/Text or a number\. It must .+\. For example .+\.$/);
+    },
+  );
+
+  it('shows the form of ports', () => {
+    const rule = resources.find(({ kind }) => kind === 'FirewallRule');
+    const spec = rule && rootOf(rule).properties?.['spec'];
+    expect(spec?.properties?.['dest_port']?.description).toBe(
+      'Destination ports; tcp and udp only. Text or a number. It must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it. For example 443, "80 8000-8100", "!22".',
+    );
+  });
+
+  it('has examples only that the schema accepts', () => {
+    const refused = fieldsOf(
+      { properties: Object.fromEntries(resources.map((one) => [one.kind, specSchemaOf(one)])) },
+      '',
+    ).flatMap(([path, { 'x-examples': examples = [], 'x-kubernetes-validations': rules = [] }]) => {
+      const patterns = rules.flatMap(({ rule }) => /matches\('(.*)'\)$/.exec(rule)?.[1] ?? []);
+      return examples
+        .filter((example) =>
+          patterns.some(
+            (pattern) => !new RegExp(pattern.replaceAll('\\\\', '\\')).test(`${example}`),
+          ),
+        )
+        .map((example) => `${path}: ${example}`);
+    });
+    expect(refused).toEqual([]);
   });
 });

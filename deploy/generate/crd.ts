@@ -17,6 +17,8 @@ export type Schema = {
   minimum?: number;
   maximum?: number;
   'x-kubernetes-int-or-string'?: true;
+  /** Of what is text or number. */
+  'x-examples'?: readonly (string | number)[];
   'x-kubernetes-validations'?: readonly ValidationRule[];
   /** Keywords that pass through. */
   [key: string]: unknown;
@@ -70,7 +72,7 @@ export const specSchemaOf = ({ kind, spec, specRules = [] }: Resource): Schema =
 
 const rootSchema = (resource: Resource): Schema => {
   const { kind, status, nameRules = [] } = resource;
-  const spec = specSchemaOf(resource);
+  const spec = withForms(specSchemaOf(resource));
   const root: Schema = {
     type: 'object',
     description: resource.description,
@@ -78,7 +80,7 @@ const rootSchema = (resource: Resource): Schema => {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec,
+      spec: { type: 'object', description: specDescriptionOf(resource), ...spec },
       ...(status && {
         status: {
           ...schemaOf(status, `${kind}.status`),
@@ -94,6 +96,38 @@ const rootSchema = (resource: Resource): Schema => {
   );
 };
 
+const specDescriptionOf = ({ status, kind }: Resource): string =>
+  `What the ${kind} ${status ? 'is to be' : 'says'}. Blank text is the same as an absent field.`;
+
+/**
+ * `kubectl explain` shows descriptions, and no rule. What is text or number it calls an object, so that a description has to say what can be written;
+ * `x-examples` is no word of a CRD.
+ */
+const withForms = ({ 'x-examples': examples, ...schema }: Schema): Schema => {
+  const { description, properties, items } = schema;
+  const isIntOrString = schema['x-kubernetes-int-or-string'] === true;
+  const forms = (schema['x-kubernetes-validations'] ?? [])
+    .filter(({ fieldPath, message }) => fieldPath === undefined && message.startsWith('must '))
+    .map(({ message }) => `It ${message}.`);
+  const shown = examples?.map((example) => JSON.stringify(example)).join(', ');
+  const texts = [
+    description,
+    isIntOrString && 'Text or a number.',
+    ...forms,
+    shown && `For example ${shown}.`,
+  ].filter(Boolean);
+  return {
+    ...schema,
+    ...(texts.length > 0 && { description: texts.join(' ') }),
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, field]) => [name, withForms(field)]),
+      ),
+    }),
+    ...(items && { items: withForms(items) }),
+  };
+};
+
 const withRules = (schema: Schema, rules: readonly ValidationRule[]): Schema =>
   rules.length === 0 ? schema : { ...schema, 'x-kubernetes-validations': rules };
 
@@ -104,6 +138,7 @@ const schemaOf = (schema: z.ZodType, path: string): Schema =>
 const PLAIN_KEYS = new Set([
   'type',
   'description',
+  'x-examples',
   'required',
   'enum',
   'format',

@@ -93,8 +93,11 @@ const typeOf = (field: Schema): string => {
 const constraintOf = (field: Schema): string => {
   if (field.enum) return field.enum.filter((word) => word !== '').join(', ');
   const rules = field['x-kubernetes-validations'] ?? [];
-  if (rules.length > 0)
-    return rules.map(({ message }) => message.replace(/^must be /, '')).join('; ');
+  if (rules.length > 0) {
+    const examples = field['x-examples']?.map((example) => `\`${example}\``).join(', ');
+    const forms = rules.map(({ message }) => message.replace(/^must be /, '')).join('; ');
+    return examples === undefined ? forms : `${forms}; for example ${examples}`;
+  }
   if (field.minimum !== undefined || field.maximum !== undefined) {
     return `${field.minimum ?? ''} to ${field.maximum ?? ''}`;
   }

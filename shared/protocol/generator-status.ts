@@ -27,7 +27,8 @@ export const generatorStatusSchema = ruleStatusSchema.omit({ pods: true, outOfSy
       applied: z.int().describe('Those of them that are in sync.'),
       summary: z.string().max(32).describe('applied/total, for kubectl get.'),
     })
-    .optional(),
+    .optional()
+    .describe('The CRs that it makes.'),
   sip: text(ICN),
   port: text(ICN),
   dport: text(ICN),

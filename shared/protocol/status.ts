@@ -24,7 +24,7 @@ export type ConditionType = (typeof conditionTypes)[number];
 
 export const conditionSchema = z.object({
   type: z.string().max(63).describe('Ready, Stalled, Removed, KernelRead or Paused.'),
-  status: z.enum(['True', 'False', 'Unknown']),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
   reason: z.string().max(63).describe('CamelCase word for programs.'),
   message: z.string().max(MAX_CONDITION_MESSAGE).describe('Sentence for people.'),
   observedGeneration: z.int().describe('The generation that this is about.'),
@@ -133,6 +133,7 @@ export const ruleStatusSchema = z.object({
     .array(conditionSchema)
     .max(16)
     .optional()
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }),
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .describe('What is true of the rule; `kubectl wait --for=condition=Ready` looks here.'),
 });
 export type RuleStatus = z.infer<typeof ruleStatusSchema>;

@@ -121,6 +121,7 @@ export const port = () =>
     holds: isPort,
     min: 1,
     max: MAX_PORT,
+    examples: [443, '8000-8100'],
   });
 
 /** One port, which has to be there: no blank, no range. */
@@ -132,6 +133,7 @@ export const onePort = () =>
     holds: isPort,
     min: 1,
     max: MAX_PORT,
+    examples: [443],
   });
 
 /** As `port`, and may be negated. */
@@ -143,6 +145,7 @@ export const negatablePort = () =>
     holds: every(isPort),
     min: 1,
     max: MAX_PORT,
+    examples: [443, '!8000-8100'],
   });
 
 export const ports = () =>
@@ -153,6 +156,7 @@ export const ports = () =>
     holds: every(isPort),
     min: 1,
     max: MAX_PORT,
+    examples: [443, '80 8000-8100', '!22'],
   });
 
 /** As `ports`, without negation. */
@@ -164,6 +168,7 @@ export const plainPorts = () =>
     holds: every(isPort),
     min: 1,
     max: MAX_PORT,
+    examples: [443, '80 8000-8100'],
   });
 
 export const macs = () =>
@@ -184,6 +189,7 @@ export const protocols = () =>
     holds: every((item) => !/^\d+$/.test(item) || Number(item) <= 255),
     min: 0,
     max: 255,
+    examples: ['tcp udp', 47],
   });
 
 const MARK = '(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})(/(0x[0-9a-fA-F]{1,8}|[0-9]{1,10}))?';
@@ -201,6 +207,7 @@ export const markMatch = () =>
     holds: every(isMark),
     min: 0,
     max: MAX_MARK,
+    examples: ['0x10/0xff', 16],
   });
 
 /** A packet mark to set. */
@@ -212,11 +219,19 @@ export const mark = () =>
     holds: isMark,
     min: 0,
     max: MAX_MARK,
+    examples: ['0x10/0xff', 16],
   });
 
 /** A switch of UCI: 0 or 1, as number or text. */
 export const flag = () =>
-  optionalTextOrNumber({ must: 'must be 0 or 1', maxLength: 1, pattern: '[01]', min: 0, max: 1 });
+  optionalTextOrNumber({
+    must: 'must be 0 or 1',
+    maxLength: 1,
+    pattern: '[01]',
+    min: 0,
+    max: 1,
+    examples: [1],
+  });
 
 /** A whole number as digits, or as a number. */
 export const count = (min: number, max: number) =>
@@ -227,6 +242,7 @@ export const count = (min: number, max: number) =>
     holds: (value) => Number(value) >= min && Number(value) <= max,
     min,
     max,
+    examples: [Math.min(Math.max(min, 10), max)],
   });
 
 /** The name of another CR, or that name as OpenWRT holds it. */

@@ -31,7 +31,12 @@ export const optionalText = (rule: TextRule) => {
     .optional();
 };
 
-type NumberRule = TextRule & { min: number; max: number };
+type NumberRule = TextRule & {
+  min: number;
+  max: number;
+  /** `kubectl explain` calls such a field an object, so it shows some. */
+  examples: readonly (string | number)[];
+};
 
 /** As `optionalText`, and a whole number from `min` to `max` is taken as its digits. */
 export const optionalTextOrNumber = (rule: NumberRule) => {
@@ -60,9 +65,11 @@ const intOrString = (rule: NumberRule, isText: (value: string) => boolean) => {
     );
 };
 
-const intOrStringRule = ({ must, maxLength, min, max }: NumberRule, pattern: string) => ({
+const intOrStringRule = ({ must, maxLength, min, max, examples }: NumberRule, pattern: string) => ({
   'x-kubernetes-int-or-string': true,
   maxLength,
+  // Under its usual name zod leaves it out where a value is transformed.
+  'x-examples': examples,
   // Without the guard, `matches` fails at run time for every integer (measured).
   ...celRule(
     `type(self) == int ? self >= ${min} && self <= ${max} : string(self).matches(${celText(pattern)})`,

@@ -30,6 +30,7 @@ const spec = z.strictObject({
     holds: (value) => !/^\d/.test(value) || (Number(value) >= 1 && Number(value) <= MAX_U32),
     min: 1,
     max: MAX_U32,
+    examples: ['main', 100],
   }).describe('The routing table to use. Default: main.'),
 });
 

@@ -91,8 +91,12 @@ const secretReference = () =>
       must: 'must be the name of a Secret',
       maxLength: 253,
       pattern: '[a-z0-9]([a-z0-9.-]*[a-z0-9])?',
-    }),
-    key: text({ must: 'must be a key of the Secret', maxLength: 253, pattern: '[A-Za-z0-9._-]+' }),
+    }).describe('A Secret of the same namespace.'),
+    key: text({
+      must: 'must be a key of the Secret',
+      maxLength: 253,
+      pattern: '[A-Za-z0-9._-]+',
+    }).describe('Which of its keys.'),
   });
 
 export const remoteFields = <Connection extends z.ZodType>(connection: Connection) => ({

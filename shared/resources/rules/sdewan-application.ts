@@ -26,6 +26,7 @@ const unusedPort = () =>
     pattern: '[^\\x00-\\x1f\\x7f]*',
     min: 0,
     max: 65_535,
+    examples: [443],
   }).describe("Ignored, also by ICN's controller.");
 
 const spec = z.strictObject({
