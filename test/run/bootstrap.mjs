@@ -6,13 +6,15 @@
  *   node test/run/bootstrap.mjs SCRIPT [ARGUMENTS…]
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { isInstalled } from './installed.mjs';
 
 const root = path.resolve(import.meta.dirname ?? '.', '../..');
 const modules = path.join(root, 'node_modules');
-const mark = path.join(modules, '.installed-lock');
+const lock = path.join(root, 'package-lock.json');
+/** Written by npm at the end of an installation. */
+const installedLock = path.join(modules, '.package-lock.json');
 const pinnedNode = path.join(modules, '.bin', 'node');
 const OLDEST_NODE = 20;
 
@@ -21,13 +23,10 @@ const fail = (message) => {
   process.exit(1);
 };
 
-const lockDigest = () =>
-  createHash('sha256')
-    .update(readFileSync(path.join(root, 'package-lock.json')))
-    .digest('hex');
-
-const isInstalled = () =>
-  existsSync(mark) && existsSync(pinnedNode) && readFileSync(mark, 'utf8') === lockDigest();
+const isReady = () =>
+  existsSync(installedLock) &&
+  existsSync(pinnedNode) &&
+  isInstalled(readFileSync(lock, 'utf8'), readFileSync(installedLock, 'utf8'));
 
 const install = () => {
   process.stderr.write('Installing dependencies (npm ci, about 520 MB, half a minute) …\n');
@@ -44,7 +43,6 @@ const install = () => {
       'The pinned Node did not arrive: its install script was not run. Allow it (npm config set ignore-scripts false) and try again.',
     );
   }
-  writeFileSync(mark, lockDigest());
   process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s.\n`);
 };
 
@@ -53,7 +51,7 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
     `Node ${process.versions.node} is too old to begin with. Install Node.js ${OLDEST_NODE} or later with npm.`,
   );
 }
-if (!isInstalled()) install();
+if (!isReady()) install();
 
 const [script, ...args] = process.argv.slice(2);
 if (script === undefined) fail('usage: bootstrap.mjs SCRIPT [ARGUMENTS…]');

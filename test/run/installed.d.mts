@@ -1,0 +1,1 @@
+export declare const isInstalled: (wanted: string, present: string) => boolean;
