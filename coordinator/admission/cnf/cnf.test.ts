@@ -284,6 +284,25 @@ describe('the webhooks for workloads', () => {
     const own = setUp({ cnfs: [{ ...owner('Deployment', 'cnf-1') }] });
     expect((await own(request(object), signal)).allowed).toBe(true);
   });
+
+  it('warn of a second CNF whose label only its pod template has, once, and of its annotations', async () => {
+    const second = setUp({ cnfs: [owner('Deployment', 'other')] });
+    const annotations = { 'sdewan.akraino.org/agent-log-level': 'loud' };
+    const object = deployment({}, { labels, annotations });
+    expect(await second(request(object), signal)).toEqual({
+      allowed: true,
+      warnings: [
+        expect.stringContaining('will deny the pods'),
+        expect.stringContaining('Deployment other already serves purpose cnf-1'),
+      ],
+    });
+    const update = { operation: 'UPDATE' as const, oldObject: object as never };
+    expect((await second(request(object, update), signal)).warnings).toHaveLength(1);
+    expect(await second(request(deployment({}, {})), signal)).toEqual({
+      allowed: true,
+      warnings: [],
+    });
+  });
 });
 
 describe('a CNF', () => {

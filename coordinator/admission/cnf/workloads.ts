@@ -1,5 +1,5 @@
 /**
- * The webhooks for workloads that bear the purpose label. They warn at `kubectl apply` of what would otherwise only show
+ * The webhooks for workloads that bear the purpose label, or whose pod template does. They warn at `kubectl apply` of what would otherwise only show
  * when pods are made, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
  */
 import { readOptions } from '#shared/inject/annotations.ts';
@@ -48,19 +48,22 @@ export const createWorkloadWebhook =
     const { object, oldObject, namespace, operation, dryRun } = request;
     if (operation === 'DELETE' || !object) return allowed;
     const workload = workloadOf(object);
-    if (!workload.purpose || workload.deleting) return allowed;
+    const purpose = servedBy(workload);
+    if (purpose === undefined || workload.deleting) return allowed;
     if (!dryRun) announce(namespace);
     const old = workloadBefore(oldObject);
     const warnings = [
       ...warningsOf(workload, object, defaults),
       ...(await keysWarningsOf(workload, old, namespace, { ...deps, signal })),
     ];
-    if (old?.purpose === workload.purpose) return { allowed: true, warnings };
+    if (old && servedBy(old) === purpose) return { allowed: true, warnings };
     try {
       const own = await identityOf(workload, namespace, lookups, signal);
-      const others = await lookups.cnfs(namespace, workload.purpose, signal);
-      const refusal = secondCnf(workload.purpose, own, others);
-      if (refusal && !dryRun) return denied(refusal, refusal.message, warnings);
+      const others = await lookups.cnfs(namespace, purpose, signal);
+      const refusal = secondCnf(purpose, own, others);
+      // By its template alone it may wait for the other one to go: its pods are denied until then.
+      const denies = refusal && !dryRun && workload.purpose;
+      if (denies) return denied(refusal, refusal.message, warnings);
       return { allowed: true, warnings: refusal ? [...warnings, refusal.message] : warnings };
     } catch (err) {
       log.warn(
@@ -70,6 +73,10 @@ export const createWorkloadWebhook =
       return { allowed: true, warnings };
     }
   };
+
+/** What its pods serve, unless the label of the workload says what they should; undefined: nothing, so that it is no CNF. */
+const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>
+  purpose || templatePurpose || undefined;
 
 const workloadBefore = (oldObject: AdmissionRequest['oldObject']): Workload | undefined =>
   oldObject ? workloadOf(oldObject) : undefined;
@@ -114,7 +121,7 @@ const warningsOf = (
     ...('problems' in read
       ? read.problems.map((problem) => `the webhook will deny the pods: ${problem}`)
       : []),
-    ...(templatePurpose !== undefined && templatePurpose !== purpose
+    ...(purpose && templatePurpose !== undefined && templatePurpose !== purpose
       ? [
           `label ${PURPOSE_LABEL} is ${purpose} here and ${templatePurpose} in the pod template; the pod template's takes effect`,
         ]
