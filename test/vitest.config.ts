@@ -122,6 +122,12 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // What kubectl and `sdewan` print, in the same two lanes: `npm run test:people`.
+      inParallel(
+        project('people', ['test/people/*.test.ts'], 180_000, {
+          globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
+        }),
+      ),
       // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
       inOneRow(
         project(

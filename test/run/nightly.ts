@@ -34,6 +34,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   load: () => one('load'),
   harness: () => one('harness'),
   e2e: () => one('e2e'),
+  people: () => one('people'),
   'e2e-outages': () => one('e2e-outages', many),
   soak: () => one('soak'),
   faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),

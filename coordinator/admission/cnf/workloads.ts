@@ -11,6 +11,7 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { keysWarning } from '../../cnf/keys.ts';
 import { DEFAULT_SERVICE_ACCOUNT, workloadOf, type Workload } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
+import type { AdmissionRefusal } from '../refusals.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
 import { secondCnf, type CnfIdentity } from './second-cnf.ts';
@@ -44,7 +45,7 @@ export type WorkloadWebhookDeps = {
 export const createWorkloadWebhook =
   (deps: WorkloadWebhookDeps) =>
   async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
-    const { defaults, lookups, announce, log } = deps;
+    const { defaults, announce } = deps;
     const { object, oldObject, namespace, operation, dryRun } = request;
     if (operation === 'DELETE' || !object) return allowed;
     const workload = workloadOf(object);
@@ -57,22 +58,35 @@ export const createWorkloadWebhook =
       ...(await keysWarningsOf(workload, old, namespace, { ...deps, signal })),
     ];
     if (old && servedBy(old) === purpose) return { allowed: true, warnings };
-    try {
-      const own = await identityOf(workload, namespace, lookups, signal);
-      const others = await lookups.cnfs(namespace, purpose, signal);
-      const refusal = secondCnf(purpose, own, others);
-      // By its template alone it may wait for the other one to go: its pods are denied until then.
-      const denies = refusal && !dryRun && workload.purpose;
-      if (denies) return denied(refusal, refusal.message, warnings);
-      return { allowed: true, warnings: refusal ? [...warnings, refusal.message] : warnings };
-    } catch (err) {
-      log.warn(
-        { err, namespace },
-        'failed to check whether another CNF has the purpose, allowing this one',
-      );
-      return { allowed: true, warnings };
-    }
+    const second = await refuseSecond(workload, purpose, { namespace, deps, signal });
+    if (second === undefined) return { allowed: true, warnings };
+    // By its template alone it may wait for the other one to go: its pods are denied until then.
+    return dryRun || !workload.purpose
+      ? { allowed: true, warnings: [...warnings, second.message] }
+      : denied(second, second.message, warnings);
   };
+
+const refuseSecond = async (
+  workload: Workload,
+  purpose: string,
+  {
+    namespace,
+    deps: { lookups, log },
+    signal,
+  }: { namespace: string; deps: WorkloadWebhookDeps; signal: AbortSignal },
+): Promise<AdmissionRefusal | undefined> => {
+  try {
+    const own = await identityOf(workload, namespace, lookups, signal);
+    const others = await lookups.cnfs(namespace, purpose, signal);
+    return secondCnf(purpose, own, others);
+  } catch (err) {
+    log.warn(
+      { err, namespace },
+      'failed to check whether another CNF has the purpose, allowing this one',
+    );
+    return undefined;
+  }
+};
 
 /** What its pods serve, unless the label of the workload says what they should; undefined: nothing, so that it is no CNF. */
 const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>

@@ -12,7 +12,7 @@ import { apply, waitInSync } from '../stack/operator.ts';
 import { inAnyOrder, rejectRule, rule, zone } from '../stack/rules.ts';
 import { sdewan } from '../stack/sdewan.ts';
 import { kubeconfigOf } from '../stack/service-account.ts';
-import { e2eCluster } from './cluster.ts';
+import { e2eCluster } from '../e2e/cluster.ts';
 
 const PURPOSE = 'cnf-cli';
 const lan = zone('lan1', 'ovn-net1', PURPOSE);

@@ -1,19 +1,19 @@
 /**
- * What kubectl says of thirty broken things (`test/e2e/broken-things.ts`), each done to the running product. What it printed is kept in
+ * What kubectl says of thirty broken things (`test/people/broken-things.ts`), each done to the running product. What it printed is kept in
  * test/golden/broken; `UPDATE=1` writes it anew. On processes only: a real kubelet has words of its own.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createCnf } from '../../stack/cnf.ts';
-import { lookUntil } from '../../stack/observe.ts';
-import { apply, waitInSync } from '../../stack/operator.ts';
-import { zone } from '../../stack/rules.ts';
-import { brokenThings, type Broken } from '../broken-things.ts';
-import { e2eCluster } from '../cluster.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { lookUntil } from '../stack/observe.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { zone } from '../stack/rules.ts';
+import { brokenThings, type Broken } from './broken-things.ts';
+import { e2eCluster } from '../e2e/cluster.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../../..');
+const ROOT = path.resolve(import.meta.dirname, '../..');
 const GOLDEN = path.join(ROOT, 'test/golden/broken');
 const TIMEOUT_MS = 170_000;
 /** So long a status may tell of a moment that passes, as one in which the agent looks at OpenWRT anew. */

@@ -228,10 +228,7 @@ export const brokenThings: readonly Broken[] = [
   }),
   {
     name: 'second-cnf-by-template',
-    does: async (scene) => {
-      await secondDeployment(scene, 'template', false);
-      return undefined;
-    },
+    does: (scene) => secondDeployment(scene, 'template', false),
     names: 'Deployment cnf-1',
     cause: 'Deployment cnf-1 already serves',
     cure: /another value of label sdewanPurpose/,

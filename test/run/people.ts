@@ -1,0 +1,4 @@
+/** `npm run test:people`: what kubectl and `sdewan` print, on the running product. It waits for minutes, and nothing else of the product depends on it. */
+import { runStages } from './stages.ts';
+
+process.exitCode = await runStages([{ projects: [{ name: 'people' }] }]);
