@@ -1,0 +1,70 @@
+/**
+ * Random histories of a roll-out in a time of their own: a model of what Kubernetes and the agents do, in which pods crash, agents fall
+ * silent, rules and templates change, and the coordinator is cut off between any two of its calls.
+ */
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { caseCount } from '#shared/runtime/testing.ts';
+import { RollOutModel, type Step } from './testing/model.ts';
+
+const HISTORIES = Math.min(caseCount(100), 10_000);
+
+const calmSteps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('time' as const),
+      seconds: fc.integer({ min: 1, max: 20 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('look' as const),
+      calls: fc.integer({ min: 0, max: 4 }),
+    }),
+  },
+  fc.record({ do: fc.constant('template' as const), bad: fc.boolean() }),
+  fc.record({ do: fc.constant('rule' as const), rule: fc.nat(2), bad: fc.boolean() }),
+  fc.record({ do: fc.constant('agents' as const), silent: fc.boolean(), pod: fc.nat(5) }),
+);
+
+const wildSteps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: calmSteps },
+  fc.record({ do: fc.constant('crash' as const), pod: fc.nat(5) }),
+  fc.record({ do: fc.constant('delete' as const), pod: fc.nat(5) }),
+  fc.record({ do: fc.constant('coordinator' as const), runs: fc.boolean() }),
+);
+
+const histories = (steps: fc.Arbitrary<Step>) =>
+  fc.record({
+    replicas: fc.integer({ min: 1, max: 3 }),
+    steps: fc.array(steps, { minLength: 5, maxLength: 60 }),
+  });
+
+it.each([
+  ['rules, templates and agents change', calmSteps, true],
+  ['pods and coordinators end as well', wildSteps, false],
+])(
+  `in ${HISTORIES} histories in which %s, no step takes the last traffic away, and each ends right`,
+  (_, steps, isCalm) => {
+    let rolled = 0;
+    fc.assert(
+      fc.property(histories(steps), ({ replicas, steps: history }) => {
+        const model = new RollOutModel(replicas);
+        model.begin();
+        for (const step of history) {
+          model.take(step);
+          if (isCalm) model.expectNoFewerThanReplicas();
+        }
+        model.settle();
+        model.expectToHaveEnded();
+        rolled += model.rolled;
+      }),
+      { numRuns: HISTORIES },
+    );
+    // A model in which nothing is ever handed over would prove nothing.
+    expect(rolled).toBeGreaterThan(HISTORIES / 10);
+  },
+  60_000,
+);

@@ -1,0 +1,105 @@
+/** Whether a staged set may have the traffic, and whether one that has it must lose it: its pods against those of the set that serves. Pure. */
+import { few } from '#shared/runtime/few.ts';
+import type { FleetPod } from './pod.ts';
+
+export type Judgement = {
+  /** As many pods as there must be, each with its containers ready and a fresh report. */
+  connected: boolean;
+  /** And each has every rule, but for those that are excused. */
+  configured: boolean;
+  /** The pods that could have the traffic by themselves. */
+  fit: readonly FleetPod[];
+  /** In words; empty when configured. */
+  waitsFor: readonly string[];
+  /** Rules that no pod of the serving set can have either. */
+  excused: readonly string[];
+  /** What is wrong with pods that have the traffic, and is not wrong with the serving set. */
+  trouble: string | undefined;
+  /** Not enough is known of some pod to blame it. */
+  unknown: boolean;
+};
+
+/** `old`: of the set that serves, `next`: of the staged one. */
+export const judge = (
+  next: readonly FleetPod[],
+  old: readonly FleetPod[],
+  replicas: number,
+): Judgement => {
+  const excused = excusedBy(old);
+  const pods = next.toSorted(byName);
+  const late = pods.filter((pod) => !isConnected(pod));
+  const fit = pods.filter((pod) => isConnected(pod) && lacking(pod, excused).length === 0);
+  const enough = next.length >= replicas;
+  const waitsFor = [
+    ...(enough ? [] : [`${next.length} of ${replicas} pods are there`]),
+    ...late.map((pod) => `${pod.name}: ${whyLate(pod)}`),
+    ...rulesWaitedFor(pods.filter(isConnected), excused),
+  ];
+  return {
+    connected: enough && late.length === 0,
+    configured: enough && fit.length === next.length,
+    fit,
+    waitsFor,
+    excused: [...excused]
+      .filter((rule) => next.some(({ missing }) => missing.has(rule)))
+      .toSorted(),
+    trouble: troubleOf(pods.filter(hasTraffic), old),
+    unknown: [...next, ...old].some(({ link }) => link === 'Unknown'),
+  };
+};
+
+const hasTraffic = ({ gate }: FleetPod): boolean => gate === 'open';
+
+const isConnected = ({ containersReady, link }: FleetPod): boolean =>
+  containersReady && link === 'Connected';
+
+const whyLate = ({ containersReady, link }: FleetPod): string => {
+  if (!containersReady) return 'its containers are not ready';
+  return link === 'Silent' ? 'its agent does not report' : 'its agent has not reported yet';
+};
+
+/** A rule of which no agent has spoken at today's revision is excused by nobody: it is waited for. */
+const excusedBy = (old: readonly FleetPod[]): ReadonlySet<string> => {
+  const [first, ...others] = old.filter(({ link }) => link === 'Connected');
+  const refused = [...(first?.missing ?? [])].filter(
+    ([rule, { refused: is }]) => is && others.every(({ missing }) => missing.get(rule)?.refused),
+  );
+  return new Set(refused.map(([rule]) => rule));
+};
+
+/** What neither set can have now, and what the serving set cannot have while the other has not come to it, differ: the latter is waited for. */
+const lacking = ({ missing }: FleetPod, excused: ReadonlySet<string>): string[] =>
+  [...missing]
+    .filter(([rule, { refused }]) => !refused || !excused.has(rule))
+    .map(([rule]) => rule);
+
+/** By rule, since one that is wrong is wrong on each pod. */
+const rulesWaitedFor = (pods: readonly FleetPod[], excused: ReadonlySet<string>): string[] => {
+  const found = pods.flatMap((pod) =>
+    lacking(pod, excused).map((rule) => ({
+      what: `${rule}: ${pod.missing.get(rule)?.reason ?? ''}`,
+      pod: pod.name,
+    })),
+  );
+  return [...Map.groupBy(found, ({ what }) => what)]
+    .map(([what, on]) => `${what} (on ${few(on.map(({ pod }) => pod))})`)
+    .toSorted();
+};
+
+const troubleOf = (pods: readonly FleetPod[], old: readonly FleetPod[]): string | undefined => {
+  const heard = old.filter(({ link }) => link === 'Connected');
+  for (const pod of pods) {
+    if (!pod.containersReady && old.some(({ ready }) => ready))
+      return `${pod.name}: its containers are not ready`;
+    if (pod.link === 'Silent' && heard.length > 0) return `${pod.name}: its agent does not report`;
+    if (pod.link !== 'Connected') continue;
+    const rule = [...pod.missing.keys()]
+      .toSorted()
+      .find((each) => heard.some(({ missing }) => !missing.has(each)));
+    if (rule !== undefined)
+      return `${rule}: ${pod.missing.get(rule)?.reason ?? ''} (on ${pod.name})`;
+  }
+  return undefined;
+};
+
+const byName = (one: FleetPod, other: FleetPod): number => (one.name < other.name ? -1 : 1);

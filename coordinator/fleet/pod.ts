@@ -1,0 +1,22 @@
+/** A pod of a CNFDeployment as a roll-out sees it. Neither finished nor being deleted. */
+export type FleetPod = {
+  name: string;
+  /** Its `pod-template-hash`. */
+  set: string;
+  /** For Services. */
+  ready: boolean;
+  containersReady: boolean;
+  gate: 'none' | 'closed' | 'open';
+  /** Its label `active` is "true". */
+  active: boolean;
+  /** Unknown: this coordinator leads since a moment, and the agent has time left to report. */
+  link: 'Connected' | 'Unknown' | 'Silent';
+  /** Of the rules of the purpose those that the pod does not have at today's revision, by kind and name. */
+  missing: ReadonlyMap<string, MissingRule>;
+};
+
+export type MissingRule = {
+  /** The agent has said of today's revision that the pod cannot have it as things are; else it has not come to it yet. */
+  refused: boolean;
+  reason: string;
+};

@@ -1,0 +1,272 @@
+import { describe, expect, it } from 'vitest';
+import { steer, TROUBLE_MS, type Action, type RollOutFacts, type Memory } from './stage.ts';
+import type { FleetPod } from './pod.ts';
+import { facts, fleetPod, missing } from './testing/facts.ts';
+
+const OLD: Memory = { current: 'old' };
+const STAGED: Memory = { current: 'old', staged: { set: 'new', since: 0 } };
+const HANDED: Memory = { current: 'old', staged: { set: 'new', since: 0, handedOverAt: 1_000 } };
+const BAKING: Memory = {
+  current: 'old',
+  staged: { set: 'new', since: 0, handedOverAt: 1_000, readyAt: 2_000 },
+};
+
+const old = fleetPod('old-1');
+const next = fleetPod('new-1');
+const serving = fleetPod('new-1', { ready: true, gate: 'open', active: true });
+
+const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) =>
+  steer(facts(pods, changes), memory);
+const words = (actions: readonly Action[]): string[] =>
+  actions.map((one) => `${one.do} ${one.pod}`);
+
+describe('a set that is staged', () => {
+  it.each<[string, FleetPod[], string[]]>([
+    ['waits for pods that are not there', [old], ['0 of 1 pods are there']],
+    [
+      'waits for containers',
+      [old, fleetPod('new-1', { containersReady: false })],
+      ['new-1: its containers are not ready'],
+    ],
+    [
+      'waits for a report',
+      [old, fleetPod('new-1', { link: 'Unknown' })],
+      ['new-1: its agent has not reported yet'],
+    ],
+    [
+      'waits for a rule that only the old set has',
+      [old, fleetPod('new-1', { missing: missing('FirewallRule deny-ssh') })],
+      ['FirewallRule deny-ssh: WaitingForInterface (on new-1)'],
+    ],
+    [
+      'waits for a rule of which no agent has spoken yet, on either set',
+      [
+        fleetPod('old-1', { missing: missing('FirewallRule a', 'Applying', false) }),
+        fleetPod('new-1', { missing: missing('FirewallRule a', 'Applying', false) }),
+      ],
+      ['FirewallRule a: Applying (on new-1)'],
+    ],
+    [
+      'waits for its own word of a rule that the old set cannot have',
+      [
+        fleetPod('old-1', { missing: missing('FirewallRule a') }),
+        fleetPod('new-1', { missing: missing('FirewallRule a', 'Outdated', false) }),
+      ],
+      ['FirewallRule a: Outdated (on new-1)'],
+    ],
+    [
+      'waits for a rule that some pod of the old set has',
+      [
+        fleetPod('old-1', { missing: missing('FirewallRule a') }),
+        fleetPod('old-2'),
+        fleetPod('new-1', { missing: missing('FirewallRule a') }),
+      ],
+      ['FirewallRule a: WaitingForInterface (on new-1)'],
+    ],
+    [
+      'excuses nothing by agents that do not report',
+      [
+        fleetPod('old-1', { missing: missing('FirewallRule a'), link: 'Silent' }),
+        fleetPod('new-1', { missing: missing('FirewallRule a') }),
+      ],
+      ['FirewallRule a: WaitingForInterface (on new-1)'],
+    ],
+  ])('%s', (_, pods, waitsFor) => {
+    const decision = look(pods, STAGED);
+    expect(decision.waitsFor).toEqual(waitsFor);
+    expect(words(decision.actions)).toEqual([]);
+    expect(decision.memory).toEqual(STAGED);
+  });
+
+  it('begins when Kubernetes says that there is a new set', () => {
+    expect(look([old], OLD, { now: 7 }).memory.staged).toEqual({ set: 'new', since: 7 });
+  });
+
+  it('is handed over with every rule: labels first, then gates', () => {
+    const two = [old, fleetPod('old-2'), next, fleetPod('new-2')];
+    const { actions, memory, stage } = look(two, STAGED, { now: 5, replicas: 2 });
+    expect(stage).toBe('HandedOver');
+    expect(words(actions)).toEqual([
+      'activate new-1',
+      'activate new-2',
+      'open new-1',
+      'open new-2',
+    ]);
+    expect(memory.staged).toEqual({ set: 'new', since: 0, handedOverAt: 5 });
+  });
+
+  it('is handed over without a rule that neither set can have, and names it', () => {
+    const red = { missing: missing('FirewallRule a') };
+    const { stage, excused } = look([fleetPod('old-1', red), fleetPod('new-1', red)], STAGED);
+    expect({ stage, excused }).toEqual({ stage: 'HandedOver', excused: ['FirewallRule a'] });
+  });
+
+  it('waits while the roll-out is paused, beyond the deadline', () => {
+    const { stage, waitsFor, actions } = look([old, next], STAGED, { paused: true, now: 1e9 });
+    expect({ stage, waitsFor, actions }).toEqual({
+      stage: 'Connected',
+      waitsFor: ['spec.paused is true'],
+      actions: [],
+    });
+  });
+
+  it('is given up at the deadline, by the first thing that is missing', () => {
+    const late = fleetPod('new-1', { missing: missing('FirewallRule deny-ssh') });
+    expect(look([old, late], STAGED, { now: 899_999 })).toMatchObject({ lookAt: 900_000 });
+    const { stage, memory } = look([old, late], STAGED, { now: 900_000 });
+    expect(stage).toBe('Failed');
+    expect(memory.failed).toEqual({
+      set: 'new',
+      why: 'FirewallRule deny-ssh: WaitingForInterface (on new-1)',
+    });
+  });
+
+  it('is not given up before a young coordinator has heard its agents', () => {
+    const unheard = fleetPod('new-1', { link: 'Unknown' });
+    expect(look([old, unheard], STAGED, { now: 1e9 }).memory.failed).toBeUndefined();
+  });
+
+  it('has the traffic pod by pod when nobody else has it', () => {
+    const down = fleetPod('old-1', { ready: false, containersReady: false });
+    const unfit = fleetPod('new-2', { missing: missing('FirewallRule a') });
+    const { actions } = look([down, next, unfit], STAGED, { replicas: 2 });
+    expect(words(actions)).toEqual(['activate new-1', 'open new-1']);
+  });
+
+  it('is left alone after it was given up', () => {
+    const failed = { ...STAGED, failed: { set: 'new', why: 'late' } };
+    expect(look([old, next], failed)).toMatchObject({ stage: 'Failed', actions: [] });
+  });
+});
+
+describe('a set that has the traffic', () => {
+  it('is one of which a gate is open, whatever was remembered', () => {
+    expect(look([old, serving], STAGED, { now: 9 }).memory.staged).toEqual({
+      set: 'new',
+      since: 0,
+      handedOverAt: 9,
+      readyAt: 9,
+    });
+  });
+
+  it('leaves the old set its label until each of its pods is Ready', () => {
+    const opened = fleetPod('new-1', { gate: 'open', active: true });
+    expect(words(look([old, opened], HANDED).actions)).toEqual([]);
+    expect(words(look([old, serving], HANDED).actions)).toEqual(['deactivate old-1']);
+  });
+
+  it('bakes, and is proven', () => {
+    const passive = fleetPod('old-1', { active: false });
+    expect(look([passive, serving], BAKING, { now: 31_999 })).toMatchObject({
+      stage: 'Baking',
+      lookAt: 32_000,
+    });
+    expect(look([passive, serving], BAKING, { now: 32_000 })).toMatchObject({
+      stage: 'Current',
+      memory: { current: 'new' },
+      actions: [],
+    });
+  });
+
+  it('is proven when Kubernetes has taken the old set', () => {
+    expect(look([serving], BAKING, { now: 3_000 }).memory).toEqual({ current: 'new' });
+  });
+
+  it('keeps it through a short trouble, and loses it by one that lasts: the label comes back first', () => {
+    const bad = { ...serving, missing: missing('FirewallRule a', 'RefusedByOpenwrt') };
+    const passive = fleetPod('old-1', { active: false });
+    const first = look([passive, bad], BAKING, { now: 3_000 });
+    expect(first).toMatchObject({ stage: 'Baking', lookAt: 3_000 + TROUBLE_MS });
+    const then = look([passive, bad], first.memory, { now: 3_000 + TROUBLE_MS });
+    expect(then.memory.failed).toEqual({
+      set: 'new',
+      why: 'FirewallRule a: RefusedByOpenwrt (on new-1)',
+    });
+    // The label of the new set goes when the old one has it.
+    expect(words(then.actions)).toEqual(['activate old-1', 'close new-1']);
+    const after = look([old, { ...bad, gate: 'closed', ready: false }], then.memory);
+    expect(words(after.actions)).toEqual(['deactivate new-1']);
+  });
+
+  it('is not in trouble by what the old set lacks as well', () => {
+    const red = missing('FirewallRule a', 'RefusedByOpenwrt');
+    const both = [fleetPod('old-1', { active: false, missing: red }), { ...serving, missing: red }];
+    expect(look(both, BAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
+  });
+
+  it('is not in trouble by a report that is late for both sets', () => {
+    const silent = [
+      fleetPod('old-1', { link: 'Silent' }),
+      fleetPod('new-1', { ...serving, link: 'Silent' }),
+    ];
+    expect(look(silent, BAKING, { now: 3_000 }).memory.staged).not.toHaveProperty('troubledAt');
+  });
+
+  it('is not in trouble by a pod that waits behind its gate', () => {
+    const made = fleetPod('new-2', { containersReady: false });
+    const { memory } = look([old, serving, made], BAKING, { now: 3_000, replicas: 2 });
+    expect(memory.staged).toEqual({ set: 'new', since: 0, handedOverAt: 1_000 });
+  });
+
+  it('loses it before a newer template is tried', () => {
+    const { actions, memory } = look([old, serving], BAKING, { superseded: true });
+    expect(words(actions)).toEqual(['deactivate new-1', 'close new-1']);
+    expect(memory.failed).toBeUndefined();
+  });
+
+  it('keeps all that it has while no pod of the old set is Ready', () => {
+    const gone = fleetPod('old-1', { ready: false, containersReady: false });
+    const bad = { ...serving, missing: missing('FirewallRule a') };
+    const failed = { ...BAKING, failed: { set: 'new', why: 'bad' } };
+    expect(words(look([gone, bad], failed).actions)).toEqual([]);
+  });
+});
+
+describe('a set that serves', () => {
+  it('is the first one of which a pod was ready', () => {
+    expect(look([fleetPod('new-1')], {}).stage).toBe('Creating');
+    const ready = fleetPod('new-1', { ready: true, gate: 'none', active: true });
+    expect(look([ready], {})).toMatchObject({ stage: 'Current', memory: { current: 'new' } });
+  });
+
+  it('is held back by no gate', () => {
+    const lost = fleetPod('old-2', { ready: false, gate: 'closed', active: false });
+    expect(words(look([old, lost], OLD, { wanted: 'old' }).actions)).toEqual([
+      'activate old-2',
+      'open old-2',
+    ]);
+    expect(words(look([lost], {}).actions)).toEqual(['open old-2']);
+  });
+
+  it('serves alone after a roll-back, and the failure stays known', () => {
+    const failed = { current: 'old', failed: { set: 'new', why: 'late' } };
+    const decision = look([old, serving], failed, { wanted: 'old' });
+    expect(decision).toMatchObject({ stage: 'Failed', memory: failed });
+    expect(words(decision.actions)).toEqual(['deactivate new-1', 'close new-1']);
+  });
+
+  it('leaves the gates of a set that it has followed as they are', () => {
+    const before = fleetPod('older-1', { ready: true, gate: 'open', active: true });
+    expect(words(look([old, before], OLD, { wanted: 'old' }).actions)).toEqual([
+      'deactivate older-1',
+    ]);
+  });
+});
+
+describe('a set without gates', () => {
+  const bare = fleetPod('new-1', { gate: 'none', ready: true });
+
+  it('is proven with every rule, when the old set has gone', () => {
+    expect(look([old, bare], STAGED)).toMatchObject({ stage: 'Connected' });
+    expect(look([bare], STAGED).memory).toEqual({ current: 'new' });
+  });
+
+  it('is given up at the deadline', () => {
+    const red = { ...bare, missing: missing('FirewallRule a') };
+    expect(look([red], STAGED, { now: 900_000 }).stage).toBe('Failed');
+  });
+});
+
+it('no pods at all are a roll-out that is at its end', () => {
+  expect(look([], STAGED, { replicas: 0 }).memory).toEqual({ current: 'new' });
+});

@@ -1,0 +1,312 @@
+/**
+ * What a roll-out of a CNFDeployment does next, out of what is known at this moment and the little that was remembered. Kubernetes makes and
+ * removes the pods of both sets; decided here is when those of the staged set may have the traffic, and when they lose it again. Pure: the
+ * same facts give the same decision, whichever coordinator looks, and a step that was cut off is taken again by the next look.
+ */
+import { few } from '#shared/runtime/few.ts';
+import { judge, type Judgement } from './judge.ts';
+import type { FleetPod } from './pod.ts';
+
+export const STAGES = [
+  /** No set has had a pod that was ready. */
+  'Creating',
+  /** One set, which serves. */
+  'Current',
+  /** There is a new set, of which not each pod runs with an agent that reports. */
+  'Staged',
+  /** Each pod of the new set does, and not each has every rule. */
+  'Connected',
+  /** The new set has every rule and is given the traffic; not each of its pods is Ready yet. */
+  'HandedOver',
+  /** Each pod of the new set has the traffic; the old set stays for a while. */
+  'Baking',
+  /** The new set was given up. */
+  'Failed',
+] as const;
+export type Stage = (typeof STAGES)[number];
+
+export type RollOutFacts = {
+  /** Wall-clock milliseconds. */
+  now: number;
+  replicas: number;
+  /** Set of the template that the Deployment has now; undefined while Kubernetes has not said which. */
+  wanted: string | undefined;
+  /** A newer template waits until the staged set has no traffic any more. */
+  superseded: boolean;
+  bakeMs: number;
+  deadlineMs: number;
+  paused: boolean;
+  pods: readonly FleetPod[];
+};
+
+/** What the status keeps from one look to the next, and from one coordinator to the next. Times are wall-clock milliseconds. */
+export type Memory = {
+  /** The set that was proven last: it serves. */
+  current?: string;
+  staged?: StagedSet;
+  failed?: FailedSet;
+};
+
+export type StagedSet = {
+  set: string;
+  since: number;
+  handedOverAt?: number;
+  /** Since when each of its pods is Ready. */
+  readyAt?: number;
+  /** Since when something is wrong with it that is not wrong with the current set. */
+  troubledAt?: number;
+};
+
+export type FailedSet = { set: string; why: string };
+
+export type Action = { do: 'activate' | 'deactivate' | 'open' | 'close'; pod: string };
+
+export type RollOutStep = {
+  stage: Stage;
+  memory: Memory;
+  /** In this order: who is cut off in between leaves nobody without traffic. */
+  actions: readonly Action[];
+  /** What the roll-out waits for, in words; empty at rest. */
+  waitsFor: readonly string[];
+  /** Rules that neither set can have. */
+  excused: readonly string[];
+  /** When something is due even if nothing changes. */
+  lookAt: number | undefined;
+};
+
+/** What is wrong for a shorter time than that, while a set bakes, comes with any change of a rule. */
+export const TROUBLE_MS = 10_000;
+
+export const steer = (facts: RollOutFacts, before: Memory): RollOutStep => {
+  const current = before.current ?? firstToServe(facts.pods);
+  if (current === undefined) return creating(facts, before);
+  const { wanted } = facts;
+  const { failed } = before;
+  if (wanted === undefined || wanted === current)
+    return serving(facts.pods, current, { current, ...(failed && { failed }) });
+  const staged = before.staged?.set === wanted ? before.staged : { set: wanted, since: facts.now };
+  const rollOut: RollOut = {
+    facts,
+    current,
+    staged,
+    failed,
+    old: facts.pods.filter(({ set }) => set === current),
+    next: facts.pods.filter(({ set }) => set === wanted),
+    judgement: judge(
+      facts.pods.filter(({ set }) => set === wanted),
+      facts.pods.filter(({ set }) => set === current),
+      facts.replicas,
+    ),
+  };
+  return rolling(rollOut);
+};
+
+/** Of a Deployment that was adopted in the middle of a roll-out, the set with most of the traffic. */
+const firstToServe = (pods: readonly FleetPod[]): string | undefined => {
+  const ready = Map.groupBy(
+    pods.filter((pod) => pod.ready),
+    ({ set }) => set,
+  );
+  const [most] = [...ready].toSorted(
+    ([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1),
+  );
+  return most?.[0];
+};
+
+/** Nothing serves, so nothing is held back. */
+const creating = ({ pods, replicas }: RollOutFacts, memory: Memory): RollOutStep => ({
+  stage: 'Creating',
+  memory,
+  actions: opened(pods),
+  waitsFor: [`0 of ${replicas} pods are ready`],
+  excused: [],
+  lookAt: undefined,
+});
+
+const serving = (pods: readonly FleetPod[], current: string, memory: Memory): RollOutStep => {
+  const own = pods.filter(({ set }) => set === current);
+  const others = pods.filter(({ set }) => set !== current);
+  return {
+    stage: memory.failed === undefined ? 'Current' : 'Failed',
+    memory,
+    actions: [...given(own), ...takenFrom(others, own, memory.failed?.set)],
+    waitsFor: [],
+    excused: [],
+    lookAt: undefined,
+  };
+};
+
+type RollOut = {
+  facts: RollOutFacts;
+  current: string;
+  staged: StagedSet;
+  failed: FailedSet | undefined;
+  old: readonly FleetPod[];
+  next: readonly FleetPod[];
+  judgement: Judgement;
+};
+
+const rolling = (rollOut: RollOut): RollOutStep => {
+  const { facts, failed, judgement, next, old, staged } = rollOut;
+  if (failed?.set === staged.set) return givenUp(rollOut, failed);
+  const isOpen = next.some(({ gate }) => gate === 'open');
+  if (facts.superseded && old.some(({ ready }) => ready)) return takenBack(rollOut);
+  if (staged.handedOverAt !== undefined || isOpen) return handingOver(rollOut);
+  if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
+  if (judgement.configured && !facts.paused) return handingOver(rollOut);
+  return staying(rollOut);
+};
+
+const staying = (rollOut: RollOut): RollOutStep => {
+  const { facts, judgement, old } = rollOut;
+  const { waitsFor } = judgement;
+  const deadline = deadlineOf(rollOut);
+  if (isOverdue(rollOut)) return fail(rollOut, waitsFor[0] ?? 'the deadline has passed');
+  // Nobody has the traffic: who can take it does, pod by pod.
+  const alone = old.some(({ ready }) => ready) || facts.paused ? [] : judgement.fit;
+  return {
+    ...underWay(rollOut, judgement.connected ? 'Connected' : 'Staged'),
+    actions: [...given(old), ...given(alone)],
+    waitsFor: facts.paused ? ['spec.paused is true', ...waitsFor] : waitsFor,
+    lookAt: facts.paused ? undefined : deadline,
+  };
+};
+
+/** Of Recreate, and of pods that were made when nothing served: Kubernetes alone gives them the traffic. */
+const ungated = (rollOut: RollOut): RollOutStep => {
+  const { facts, judgement, next, old } = rollOut;
+  const isReady = areReady(next, facts.replicas);
+  if (isReady && judgement.configured && old.length === 0) return proven(rollOut);
+  const { waitsFor } = judgement;
+  if (isOverdue(rollOut)) return fail(rollOut, waitsFor[0] ?? unready(next, facts.replicas));
+  return {
+    ...underWay(rollOut, judgement.connected ? 'Connected' : 'Staged'),
+    actions: [...given(old), ...given(next)],
+    waitsFor: judgement.configured ? [unready(next, facts.replicas)] : waitsFor,
+    lookAt: facts.paused ? undefined : deadlineOf(rollOut),
+  };
+};
+
+const handingOver = (rollOut: RollOut): RollOutStep => {
+  const { facts, judgement, next, old } = rollOut;
+  const { trouble } = judgement;
+  const staged = timesOf(rollOut);
+  const known = { ...rollOut, staged };
+  const why = whyUndone(known);
+  if (why !== undefined) return fail(known, why);
+  const { readyAt, troubledAt = Infinity } = staged;
+  const isReady = readyAt !== undefined;
+  const dueAt = isReady ? readyAt + facts.bakeMs : deadlineOf(rollOut);
+  if (isReady && trouble === undefined && (facts.now >= dueAt || old.length === 0))
+    return proven(known);
+  const what = isReady
+    ? `both sets stay for spec.bakeSeconds, ${facts.bakeMs / 1_000} s`
+    : unready(next, facts.replicas);
+  return {
+    ...underWay(known, isReady ? 'Baking' : 'HandedOver'),
+    // Make before break.
+    actions: [...given(judgement.fit), ...(isReady ? deactivated(old) : given(old))],
+    waitsFor: trouble === undefined ? [what] : [trouble, what],
+    lookAt: Math.min(dueAt, troubledAt + TROUBLE_MS),
+  };
+};
+
+const whyUndone = (rollOut: RollOut): string | undefined => {
+  const { facts, judgement, next, staged } = rollOut;
+  const { readyAt, troubledAt = Infinity } = staged;
+  if (facts.now >= troubledAt + TROUBLE_MS) return judgement.trouble;
+  if (readyAt === undefined && isOverdue(rollOut))
+    return judgement.waitsFor[0] ?? unready(next, facts.replicas);
+  return undefined;
+};
+
+const timesOf = ({ facts: { now, replicas }, judgement, next, staged }: RollOut): StagedSet => {
+  const { set, since, handedOverAt = now, readyAt = now, troubledAt = now } = staged;
+  return {
+    set,
+    since,
+    handedOverAt,
+    ...(areReady(next, replicas) && { readyAt }),
+    ...(judgement.trouble !== undefined && { troubledAt }),
+  };
+};
+
+/** A newer template is there: the old set has all of the traffic again before it is tried. */
+const takenBack = (rollOut: RollOut): RollOutStep => {
+  const { old, next, staged } = rollOut;
+  const { set, since } = staged;
+  return {
+    ...underWay({ ...rollOut, staged: { set, since } }, 'Staged'),
+    actions: [...given(old), ...takenFrom(next, old, set)],
+    waitsFor: ['a newer template, for which the set before it loses the traffic'],
+    lookAt: undefined,
+  };
+};
+
+const proven = ({ facts, staged: { set } }: RollOut): RollOutStep =>
+  serving(facts.pods, set, { current: set });
+
+const fail = (rollOut: RollOut, why: string): RollOutStep =>
+  givenUp(rollOut, { set: rollOut.staged.set, why });
+
+const givenUp = (rollOut: RollOut, failed: FailedSet): RollOutStep => {
+  const { old, next, staged } = rollOut;
+  return {
+    ...underWay({ ...rollOut, failed }, 'Failed'),
+    actions: [...given(old), ...takenFrom(next, old, staged.set)],
+    waitsFor: [],
+    lookAt: undefined,
+  };
+};
+
+const underWay = (
+  { current, staged, failed, judgement }: RollOut,
+  stage: Stage,
+): Pick<RollOutStep, 'stage' | 'memory' | 'excused'> => ({
+  stage,
+  memory: { current, staged, ...(failed && { failed }) },
+  excused: judgement.excused,
+});
+
+const deadlineOf = ({ facts, staged }: RollOut): number => staged.since + facts.deadlineMs;
+
+/** Nobody is blamed on half of the facts. */
+const isOverdue = (rollOut: RollOut): boolean =>
+  rollOut.facts.now >= deadlineOf(rollOut) && !rollOut.facts.paused && !rollOut.judgement.unknown;
+
+const areReady = (pods: readonly FleetPod[], replicas: number): boolean =>
+  pods.length >= replicas && pods.every(({ ready }) => ready);
+
+/** The label that Services may select by comes first, then the gate. */
+const given = (pods: readonly FleetPod[]): Action[] => [
+  ...pods
+    .filter(({ active }) => !active)
+    .map(({ name }) => ({ do: 'activate', pod: name }) as const),
+  ...opened(pods),
+];
+
+const opened = (pods: readonly FleetPod[]): Action[] =>
+  pods.filter(({ gate }) => gate === 'closed').map(({ name }) => ({ do: 'open', pod: name }));
+
+const deactivated = (pods: readonly FleetPod[]): Action[] =>
+  pods.filter(({ active }) => active).map(({ name }) => ({ do: 'deactivate', pod: name }));
+
+/** Only where others have it already; `closed`: the set that may not be ready either. */
+const takenFrom = (
+  pods: readonly FleetPod[],
+  others: readonly FleetPod[],
+  closed: string | undefined,
+): Action[] => {
+  if (!others.some(({ ready }) => ready)) return [];
+  const shut = pods.filter(({ gate, set }) => gate === 'open' && set === closed);
+  return [
+    ...(others.some(({ ready, active }) => ready && active) ? deactivated(pods) : []),
+    ...shut.map(({ name }): Action => ({ do: 'close', pod: name })),
+  ];
+};
+
+const unready = (pods: readonly FleetPod[], replicas: number): string => {
+  const late = pods.filter(({ ready }) => !ready).map(({ name }) => name);
+  const share = `${pods.length - late.length} of ${replicas} pods are ready`;
+  return late.length === 0 ? share : `${share}, not ${few(late.toSorted())}`;
+};

@@ -1,0 +1,41 @@
+/** Pods of a CNFDeployment for unit tests. */
+import type { RollOutFacts } from '../stage.ts';
+import type { FleetPod } from '../pod.ts';
+
+/** One of the set `old` or `new`, as its name says: `old-1`. It has every rule; one of the new set waits behind its gate. */
+export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPod => {
+  const set = name.split('-')[0] ?? '';
+  const isOld = set === 'old';
+  return {
+    name,
+    set,
+    ready: isOld,
+    containersReady: true,
+    gate: isOld ? 'none' : 'closed',
+    active: isOld,
+    link: 'Connected',
+    missing: new Map(),
+    ...changes,
+  };
+};
+
+export const missing = (
+  rule: string,
+  reason = 'WaitingForInterface',
+  refused = true,
+): FleetPod['missing'] => new Map([[rule, { refused, reason }]]);
+
+export const facts = (
+  pods: readonly FleetPod[],
+  changes: Partial<RollOutFacts> = {},
+): RollOutFacts => ({
+  now: 0,
+  replicas: 1,
+  wanted: 'new',
+  superseded: false,
+  bakeMs: 30_000,
+  deadlineMs: 900_000,
+  paused: false,
+  pods,
+  ...changes,
+});

@@ -1,0 +1,309 @@
+/**
+ * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with maxSurge 100 %,
+ * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
+ */
+import { steer, type Action, type RollOutStep, type Memory } from '../stage.ts';
+import type { FleetPod, MissingRule } from '../pod.ts';
+
+export type Step =
+  | { do: 'time'; seconds: number }
+  /** A look of which only the first calls are made. */
+  | { do: 'look'; calls: number }
+  | { do: 'template'; bad: boolean }
+  /** Bad: for every set. */
+  | { do: 'rule'; rule: number; bad: boolean }
+  | { do: 'agents'; pod: number; silent: boolean }
+  | { do: 'crash' | 'delete'; pod: number }
+  | { do: 'coordinator'; runs: boolean };
+
+type Pod = {
+  name: string;
+  set: string;
+  runsAt: number;
+  gate: FleetPod['gate'];
+  active: boolean;
+  silent: boolean;
+  readySince: number | undefined;
+  /** By rule: the revision of which its agent has spoken. */
+  said: Map<number, { revision: number; refused: boolean }>;
+};
+
+const SECOND = 1_000;
+const START_MS = 3 * SECOND;
+const BAKE_MS = 30 * SECOND;
+const DEADLINE_MS = 120 * SECOND;
+const RULES = 3;
+
+export class RollOutModel {
+  readonly #replicas: number;
+  #now = 0;
+  #pods: Pod[] = [];
+  #made = 0;
+  #memory: Memory = {};
+  #runs = true;
+  /** What people want, and what the Deployment has. Templates whose number is in `#bad` never get rule 0. */
+  #asked = 0;
+  #has = 0;
+  readonly #bad = new Set<number>();
+  #given: number | undefined;
+  readonly #rules = Array.from({ length: RULES }, () => ({ revision: 1, bad: false }));
+  /** Something else than a template or a rule has gone wrong: a roll-out may have failed by it. */
+  #disturbed = false;
+  rolled = 0;
+
+  constructor(replicas: number) {
+    this.#replicas = replicas;
+  }
+
+  begin(): void {
+    this.#pass(30);
+  }
+
+  take(step: Step): void {
+    this.#disturbed ||= !['time', 'look', 'template', 'rule'].includes(step.do);
+    switch (step.do) {
+      case 'time':
+        return this.#pass(step.seconds);
+      case 'look':
+        return this.#look(step.calls);
+      case 'template':
+        this.#asked += 1;
+        if (step.bad) this.#bad.add(this.#asked);
+        return undefined;
+      case 'rule':
+        return this.#changeRule(step);
+      case 'agents':
+        return this.#change(step.pod, (pod) => {
+          pod.silent = step.silent;
+        });
+      case 'crash':
+        return this.#change(step.pod, (pod) => {
+          pod.runsAt = this.#now + START_MS;
+        });
+      case 'delete':
+        this.#pods = this.#pods.filter((_, index) => index !== step.pod);
+        return undefined;
+      case 'coordinator':
+        this.#runs = step.runs;
+        return undefined;
+    }
+  }
+
+  #changeRule({ rule, bad }: { rule: number; bad: boolean }): void {
+    const revision = (this.#rules[rule]?.revision ?? 0) + 1;
+    this.#rules[rule] = { revision, bad };
+  }
+
+  #change(index: number, change: (pod: Pod) => void): void {
+    const pod = this.#pods[index];
+    if (pod) change(pod);
+  }
+
+  /** Nothing fails any more, and time passes. */
+  settle(): void {
+    this.#runs = true;
+    for (const pod of this.#pods) pod.silent = false;
+    this.#pass((3 * (DEADLINE_MS + BAKE_MS)) / SECOND);
+  }
+
+  expectNoFewerThanReplicas(): void {
+    const ready = this.#pods.filter((pod) => this.#isReady(pod)).length;
+    if (ready < this.#replicas) throw new Error(`${ready} pods of ${this.#replicas} are ready`);
+  }
+
+  expectToHaveEnded(): void {
+    const { stage, memory } = this.#steer();
+    const wanted = setOf(this.#has);
+    const isDone = stage === 'Current' && this.#has === this.#asked;
+    const isBlamed = this.#disturbed || this.#bad.has(this.#asked);
+    const isBack = stage === 'Failed' && this.#given === this.#asked && isBlamed;
+    if (!isDone && !isBack) throw new Error(`it ended as ${stage}: ${JSON.stringify(memory)}`);
+    if (memory.current !== wanted) throw new Error(`${memory.current} serves instead of ${wanted}`);
+    const wrong = this.#pods.filter(
+      (pod) => pod.set !== wanted || !pod.active || !this.#isReady(pod),
+    );
+    if (wrong.length > 0 || this.#pods.length !== this.#replicas)
+      throw new Error(`at the end: ${JSON.stringify(this.#pods)}`);
+  }
+
+  #pass(seconds: number): void {
+    for (let second = 0; second < seconds; second += 1) {
+      this.#now += SECOND;
+      for (const pod of this.#pods) this.#report(pod);
+      if (this.#runs) this.#look(Infinity);
+      this.#kubernetes();
+    }
+  }
+
+  /** An agent takes each rule in turn, a second each. */
+  #report(pod: Pod): void {
+    if (pod.silent || pod.runsAt > this.#now) return;
+    const next = this.#rules.findIndex(
+      ({ revision }, index) => pod.said.get(index)?.revision !== revision,
+    );
+    const rule = this.#rules[next];
+    if (rule) pod.said.set(next, { revision: rule.revision, refused: this.#refuses(pod, next) });
+  }
+
+  #refuses(pod: Pod, index: number): boolean {
+    const isBadSet = index === 0 && [...this.#bad].some((bad) => setOf(bad) === pod.set);
+    return isBadSet || (this.#rules[index]?.bad ?? false);
+  }
+
+  #look(calls: number): void {
+    this.#forgetFailure();
+    const before = this.#memory;
+    const decision = this.#steer(this.#order());
+    const { current: was } = before;
+    if (was !== undefined && decision.memory.current !== was) this.rolled += 1;
+    for (const action of decision.actions.slice(0, calls)) this.#call(action, before);
+    // The status is written last.
+    if (calls === Infinity) this.#remember(decision.memory);
+  }
+
+  #remember(memory: Memory): void {
+    if (memory.failed !== undefined && this.#memory.failed === undefined) this.#given = this.#has;
+    this.#memory = memory;
+  }
+
+  /** What has failed is tried again when the template changes. */
+  #forgetFailure(): void {
+    if (this.#given === undefined || this.#given === this.#asked) return;
+    this.#given = undefined;
+    const { failed: _failed, ...memory } = this.#memory;
+    this.#memory = memory;
+  }
+
+  /** Writes the template that the Deployment should have; true: it has to wait for that. */
+  #order(): boolean {
+    const { current } = this.#memory;
+    const desired = this.#given === undefined ? this.#asked : numberOf(current ?? '0');
+    if (desired === this.#has) return false;
+    const has = setOf(this.#has);
+    if (has !== current && this.#pods.some(({ gate, set }) => gate === 'open' && set === has))
+      return true;
+    this.#has = desired;
+    return false;
+  }
+
+  #steer(superseded = false): RollOutStep {
+    return steer(
+      {
+        now: this.#now,
+        replicas: this.#replicas,
+        wanted: setOf(this.#has),
+        superseded,
+        bakeMs: BAKE_MS,
+        deadlineMs: DEADLINE_MS,
+        paused: false,
+        pods: this.#pods.map((pod) => this.#seen(pod)),
+      },
+      this.#memory,
+    );
+  }
+
+  #call(action: Action, { current }: Memory): void {
+    const pod = this.#pods.find(({ name }) => name === action.pod);
+    if (!pod) return;
+    const isServed = this.#pods.some((each) => this.#isReady(each));
+    const isLabelled = this.#pods.some((each) => this.#isReady(each) && each.active);
+    if (action.do === 'open') {
+      const others = this.#pods.filter(({ set }) => set === current);
+      if (pod.set !== current && others.some((each) => this.#isReady(each)))
+        this.#mustBeConfigured(pod, others);
+      pod.gate = 'open';
+    } else if (action.do === 'close') pod.gate = 'closed';
+    else pod.active = action.do === 'activate';
+    if (isServed && !this.#pods.some((each) => this.#isReady(each)))
+      throw new Error(`${action.do} ${action.pod} took the traffic from all`);
+    if (isLabelled && !this.#pods.some((each) => this.#isReady(each) && each.active))
+      throw new Error(`${action.do} ${action.pod} took the label from all that serve`);
+  }
+
+  #mustBeConfigured(pod: Pod, others: readonly Pod[]): void {
+    const heard = others.filter(({ silent, runsAt }) => !silent && runsAt <= this.#now);
+    for (const [rule, { reason }] of this.#missing(pod)) {
+      const isExcused =
+        heard.length > 0 && heard.every((other) => this.#missing(other).get(rule)?.refused);
+      if (!isExcused) throw new Error(`${pod.name} has the traffic without ${rule}: ${reason}`);
+    }
+  }
+
+  #missing(pod: Pod): Map<string, MissingRule> {
+    return new Map(
+      this.#rules.flatMap(({ revision }, index): [string, MissingRule][] => {
+        const said = pod.said.get(index);
+        const isSaid = said?.revision === revision;
+        if (isSaid && !said.refused) return [];
+        return [[`rule ${index}`, { refused: isSaid, reason: isSaid ? 'refused' : 'awaited' }]];
+      }),
+    );
+  }
+
+  #isReady({ runsAt, gate }: Pod): boolean {
+    return runsAt <= this.#now && gate !== 'closed';
+  }
+
+  #seen(pod: Pod): FleetPod {
+    const { name, set, gate, active, silent, runsAt } = pod;
+    return {
+      name,
+      set,
+      gate,
+      active,
+      ready: this.#isReady(pod),
+      containersReady: runsAt <= this.#now,
+      link: silent || runsAt > this.#now ? 'Silent' : 'Connected',
+      missing: this.#missing(pod),
+    };
+  }
+
+  /** One look of the Deployment controller and its ReplicaSets. */
+  #kubernetes(): void {
+    for (const pod of this.#pods)
+      pod.readySince = this.#isReady(pod) ? (pod.readySince ?? this.#now) : undefined;
+    const set = setOf(this.#has);
+    const old = this.#pods.filter((pod) => pod.set !== set);
+    const own = this.#pods.filter((pod) => pod.set === set);
+    const available = (pods: readonly Pod[]): Pod[] =>
+      pods.filter(
+        ({ readySince }) => readySince !== undefined && this.#now - readySince >= BAKE_MS,
+      );
+    const unavailable = own.length - available(own).length;
+    const excess = this.#pods.length - this.#replicas - unavailable;
+    if (old.length > 0 && excess > 0) {
+      const first = [
+        ...old.filter((pod) => !this.#isReady(pod)),
+        ...old.filter((pod) => this.#isReady(pod)),
+      ];
+      const spare = available(this.#pods).length - this.#replicas;
+      const going = new Set(
+        first.slice(0, excess).filter((pod, index) => !this.#isReady(pod) || index < spare),
+      );
+      this.#pods = this.#pods.filter((pod) => !going.has(pod));
+    }
+    const room = 2 * this.#replicas - this.#pods.length;
+    const lacking = this.#replicas - this.#pods.filter((pod) => pod.set === set).length;
+    for (let made = 0; made < Math.min(room, lacking); made += 1) this.#make(set);
+  }
+
+  #make(set: string): void {
+    const { current } = this.#memory;
+    const isHeldBack =
+      current !== undefined && set !== current && this.#pods.some((pod) => pod.set === current);
+    this.#made += 1;
+    this.#pods.push({
+      name: `${set}-${this.#made}`,
+      set,
+      runsAt: this.#now + START_MS,
+      gate: isHeldBack ? 'closed' : 'none',
+      active: false,
+      silent: false,
+      readySince: undefined,
+      said: new Map(),
+    });
+  }
+}
+
+const setOf = (template: number): string => String(template);
+const numberOf = (set: string): number => Number(set);
