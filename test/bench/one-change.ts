@@ -85,11 +85,13 @@ writeFileSync(passwordFile, 'sdewan', { mode: 0o600 });
 
 const watching = new AbortController();
 const watched: { lockOut?: LockOut } = {};
-const lockOutIn = async (file: string): Promise<(driver: LockOutDeps['driver']) => LockOut> => {
+const lockOutIn = async (
+  folderOfAgent: string,
+): Promise<(driver: LockOutDeps['driver']) => LockOut> => {
   const apiServer = apiServerAt(
     await loadKubeConfig(kubeconfig === undefined ? {} : { kubeconfig }),
   );
-  const record = await openRecord(file, silentLogger);
+  const record = await openRecord(path.join(folderOfAgent, 'lock-out.json'), silentLogger);
   return (driver) =>
     (watched.lockOut = createLockOut({
       file: record,
@@ -105,7 +107,7 @@ const lockOutIn = async (file: string): Promise<(driver: LockOutDeps['driver']) 
 };
 const stage = await onDevice(
   { url, user: 'sdewan', passwordFile, api: 'ubus', inside: run },
-  kubeconfig === undefined ? undefined : await lockOutIn(path.join(folder, 'lock-out.json')),
+  kubeconfig === undefined ? undefined : lockOutIn,
 );
 const watch = watched.lockOut?.run(watching.signal);
 

@@ -8,7 +8,7 @@
  *   --product          the whole product on the process kubelet, with devices as the CNF's image; needs no --url
  *   --walk N           N random changes, and nothing else
  *   --icn              by ICN's REST, as root
- *   --user, --password-file   one login; absent: those of test/openwrt-device
+ *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
  */
 import { spawnSync } from 'node:child_process';
@@ -70,7 +70,8 @@ const passwordOfDevice = (): string => {
 };
 
 const logins = (): string[] => {
-  if (values['other-url'] !== undefined || values.walk !== undefined) return ['sdewan'];
+  if (values['other-url'] !== undefined || values.walk !== undefined)
+    return [values.user ?? 'sdewan'];
   if (values.icn) return ['root'];
   return values.user === undefined ? ['sdewan', 'staged'] : [values.user];
 };

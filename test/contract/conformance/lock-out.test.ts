@@ -3,6 +3,7 @@
  * listens at the other end of net1, and connections to it are made in the device's network.
  */
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { checkSpec } from '#shared/compile/check.ts';
@@ -11,9 +12,10 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createLockOut, type LockOut } from '../../../agent/lock-out/lock-out.ts';
+import { openRecord } from '../../../agent/lock-out/record.ts';
 import { createTargets, type Target } from '../../../agent/lock-out/targets.ts';
 import type { Following } from '../agent/support/converge.ts';
-import { cr, deleted, firewallRule, zone } from '../agent/support/pass.ts';
+import { cr, deleted, firewallRule, zone, type TestPass } from '../agent/support/pass.ts';
 import { namedDevice, otherDevice } from './named-device.ts';
 import { onDevice, recordedPath, type Stage } from './stage.ts';
 import { FOR_TUNNELS } from './tunnels.ts';
@@ -28,6 +30,8 @@ const CONNECT = `timeout 1 bash -c 'exec 3<>/dev/tcp/${API_SERVER.host}/${API_SE
 const INSIDE = process.env['OPENWRT_INSIDE'] ?? '';
 const WITHIN = { timeout: 120_000, interval: 200 };
 const TIMEOUT_MS = 400_000;
+/** As by default: what a device at high load takes to reload is within it. */
+const DEADLINE_MS = 30_000;
 
 const given = namedDevice();
 const devices = given?.inside && given.peer ? [given] : [];
@@ -76,11 +80,9 @@ describe.each(devices)('connections really cut on $url', (device) => {
   let stage: Stage;
   let otherStage: Stage | undefined;
   let lockOut: LockOut;
-  let rules: readonly RuleObject[] = [];
-  let following: Following;
+  let rules: readonly RuleObject[] | undefined = [];
+  let agent: { pass: TestPass; following: Following; die: () => Promise<void> };
   let pid = '';
-  const stopping = new AbortController();
-  let ended: Promise<void>;
 
   /** Beside everything else: the agent runs in this process. */
   const isReached = (signal?: AbortSignal): Promise<boolean> =>
@@ -99,21 +101,37 @@ describe.each(devices)('connections really cut on $url', (device) => {
     },
   };
 
+  const live = (pass: TestPass): typeof agent => {
+    const stopping = new AbortController();
+    const following = pass.follow(() => rules);
+    const ended = lockOut.run(stopping.signal);
+    return {
+      pass,
+      following,
+      die: async () => {
+        stopping.abort(new Error('killed'));
+        await ended;
+        await following.stop();
+      },
+    };
+  };
+
   beforeAll(async () => {
     pid = peer(`timeout 1800 python3 -c '${LISTEN}' >/dev/null 2>&1 </dev/null & echo $!\n`).trim();
-    stage = await onDevice(device, (driver) => {
-      lockOut = createLockOut({
-        file: { found: { changes: [], before: {}, blamed: [] }, write: async () => {} },
-        targets: createTargets([apiServer], systemClock),
-        decisive: [apiServer],
-        deadlineMs: 10_000,
-        purpose: 'cnf-1',
-        driver,
-        onChange: () => following.mark(),
-        clock: systemClock,
-        log: silentLogger,
-      });
-      return lockOut;
+    stage = await onDevice(device, async (folder) => {
+      const file = await openRecord(join(folder, 'lock-out.json'), silentLogger);
+      return (driver) =>
+        (lockOut = createLockOut({
+          file,
+          targets: createTargets([apiServer], systemClock),
+          decisive: [apiServer],
+          deadlineMs: DEADLINE_MS,
+          purpose: 'cnf-1',
+          driver,
+          onChange: () => agent.following.mark(),
+          clock: systemClock,
+          log: silentLogger,
+        }));
     });
     if (other) {
       otherStage = await onDevice(other);
@@ -121,25 +139,22 @@ describe.each(devices)('connections really cut on $url', (device) => {
       other.inside?.(`ip addr replace ${API_SERVER.host}/32 dev lo\n`);
       await otherStage.pass.run([...FOR_TUNNELS, farEnd]);
     }
-    following = stage.pass.follow(() => rules);
-    ended = lockOut.run(stopping.signal);
+    agent = live(stage.pass);
   });
   const use = async (...next: RuleObject[]): Promise<void> => {
     rules = next;
-    following.mark();
+    agent.following.mark();
     await sleep(100);
   };
   afterEach(async () => {
-    await use(...rules.map(deleted));
+    await use(...(rules ?? []).map(deleted));
     await vi.waitFor(() => {
-      if (Object.values(stage.pass.states()).some((state) => state !== 'Removed'))
+      if (Object.values(agent.pass.states()).some((state) => state !== 'Removed'))
         throw new Error('a rule is left');
     }, WITHIN);
   }, TIMEOUT_MS);
   afterAll(async () => {
-    stopping.abort(new Error('the test is over'));
-    await ended;
-    await following.stop();
+    await agent.die();
     await stage.leave();
     await otherStage?.pass.run([...FOR_TUNNELS, farEnd].map(deleted));
     await otherStage?.leave();
@@ -149,28 +164,57 @@ describe.each(devices)('connections really cut on $url', (device) => {
 
   const inner = zone('inner', 'ovn-priv-net', { output: 'ACCEPT', input: 'ACCEPT' });
   const up = zone('up', 'ovn-net1', { output: 'ACCEPT', input: 'ACCEPT' });
+  const withOthers = (what: string, culprit: RuleObject): RuleObject[] => [
+    ...(what === 'zone' ? [] : [up]),
+    ...(what === 'IPsec site' ? FOR_TUNNELS : []),
+    inner,
+    firewallRule('aa', { src: 'inner' }),
+    firewallRule('zz', { src: 'inner' }),
+    culprit,
+  ];
+  const becomesReached = (reached: boolean): Promise<void> =>
+    vi.waitFor(async () => expect(await isReached()).toBe(reached), WITHIN);
+  const leftOut = (all: readonly RuleObject[]): Promise<void> =>
+    vi.waitFor(() => {
+      expect(agent.pass.states()).toEqual({
+        ...Object.fromEntries(all.map(({ metadata }) => [metadata.name, 'Applied'])),
+        culprit: 'Failed: LostConnectivity',
+      });
+    }, WITHIN);
+
   it.each(Object.entries(culprits))(
     'a %s: undone, found, left out',
     async (what, culprit) => {
-      const others = [
-        ...(what === 'zone' ? [] : [up]),
-        ...(what === 'IPsec site' ? FOR_TUNNELS : []),
-        inner,
-        firewallRule('aa', { src: 'inner' }),
-        firewallRule('zz', { src: 'inner' }),
-      ];
-      await vi.waitFor(async () => expect(await isReached()).toBe(true), WITHIN);
-      await use(...others, culprit);
-      await vi.waitFor(async () => expect(await isReached()).toBe(false), WITHIN);
+      await becomesReached(true);
+      const all = withOthers(what, culprit);
+      await use(...all);
+      await becomesReached(false);
       const cutAt = performance.now();
-      await vi.waitFor(async () => expect(await isReached()).toBe(true), WITHIN);
+      await becomesReached(true);
       console.log(`${path}, ${what}: back after ${Math.round(performance.now() - cutAt)} ms`);
-      await vi.waitFor(() => {
-        expect(stage.pass.states()).toEqual({
-          ...Object.fromEntries(others.map(({ metadata }) => [metadata.name, 'Applied'])),
-          culprit: 'Failed: LostConnectivity',
-        });
-      }, WITHIN);
+      await leftOut(all);
+      expect(await isReached()).toBe(true);
+    },
+    TIMEOUT_MS,
+  );
+
+  it.each(Object.entries(culprits))(
+    'a %s, and the agent dies while it is cut off: undone by the next one, found, left out',
+    async (what, culprit) => {
+      await becomesReached(true);
+      const all = withOthers(what, culprit);
+      await use(...all);
+      await becomesReached(false);
+      await agent.die();
+      // Without an API server nobody lists them.
+      rules = undefined;
+      agent = live(await stage.restarted());
+      const startedAt = performance.now();
+      await becomesReached(true);
+      const tookMs = Math.round(performance.now() - startedAt);
+      console.log(`${path}, ${what}: back ${tookMs} ms after the next agent's start`);
+      await use(...all);
+      await leftOut(all);
       expect(await isReached()).toBe(true);
     },
     TIMEOUT_MS,

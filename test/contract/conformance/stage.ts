@@ -40,6 +40,8 @@ export type Stage = {
   };
   /** The next agent of the OpenWRT, which has no file of the one before. */
   withoutState: () => Promise<TestPass>;
+  /** The next agent, with the files of the first. */
+  restarted: () => Promise<TestPass>;
   leave: () => Promise<void>;
 };
 
@@ -68,10 +70,10 @@ const filesIn = (output: string): string[] =>
       return linesOf(part.slice(0, end), readUci(part.slice(end + 1)));
     });
 
-/** @throws Error for a device that cannot be looked into */
+/** `lockOutIn`: commit-confirm of an agent that has this folder. @throws Error for a device that cannot be looked into */
 export const onDevice = async (
   device: NamedDevice,
-  lockOut?: (driver: Driver) => LockOut,
+  lockOutIn?: (folder: string) => Promise<(driver: Driver) => LockOut>,
 ): Promise<Stage> => {
   const { url, user, passwordFile, api, inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
@@ -92,14 +94,17 @@ export const onDevice = async (
   const target = { url, usernameFile, passwordFile };
   const icn = (): TestPass['driver'] =>
     createIcnDriver({ target, reassertMs: 0, clock: systemClock });
-  const { all, open } = passesIn(folder, (own) =>
+  const { all, open, reopen } = passesIn(folder, async (own) =>
     openPass(
       { simulator: { url }, clock: realTime, folder: own, usernameFile, passwordFile },
-      { ...(api === 'icn' && { driver: icn() }), ...(lockOut && { lockOut }) },
+      {
+        ...(api === 'icn' && { driver: icn() }),
+        ...(lockOutIn && { lockOut: await lockOutIn(own) }),
+      },
     ),
   );
   return {
-    pass: await open(),
+    pass: await reopen(),
     files: () => filesIn(inside(`${READ_FILES}\ntrue\n`)),
     kernel: () => kernelLines(inside(LOOK)),
     hands: {
@@ -107,6 +112,7 @@ export const onDevice = async (
       write: (name, text) => inside(`cat >/etc/config/${name} <<'TEXT'\n${text}TEXT\n`),
     },
     withoutState: open,
+    restarted: reopen,
     leave: async () => {
       await Promise.all(all.map(({ driver }) => driver.close()));
       if (isOwnLogin) inside(`rm -f ${KERNEL_HELPER_PATH}; mv ${RIGHTS}.before ${RIGHTS}\n`);
@@ -115,15 +121,17 @@ export const onDevice = async (
   };
 };
 
-/** Agents one after the other, each with a folder of its own in `folder`. */
+/** Agents one after the other in `folder`: `reopen` gives them the first folder, `open` one of their own. */
 const passesIn = (folder: string, openIn: (own: string) => Promise<TestPass>) => {
   const all: TestPass[] = [];
-  const open = async (): Promise<TestPass> => {
-    const pass = await openIn(mkdtempSync(join(folder, 'agent-')));
+  const newFolder = (): string => mkdtempSync(join(folder, 'agent-'));
+  const openAt = async (own: string): Promise<TestPass> => {
+    const pass = await openIn(own);
     all.push(pass);
     return pass;
   };
-  return { all, open };
+  const first = newFolder();
+  return { all, open: () => openAt(newFolder()), reopen: () => openAt(first) };
 };
 
 const started = (path: Path): Promise<TestOpenwrt> => {
@@ -133,13 +141,14 @@ const started = (path: Path): Promise<TestOpenwrt> => {
 
 export const onSimulator = async (path: Path): Promise<Stage> => {
   const openwrt = await started(path);
-  const { all, open } = passesIn(openwrt.folder, (folder) =>
+  const { all, open, reopen } = passesIn(openwrt.folder, (folder) =>
     openPass({ ...openwrt, folder }, path === 'icn' ? { driver: icnDriver(openwrt) } : {}),
   );
   return {
-    pass: await open(),
+    pass: await reopen(),
     hands: { text: openwrt.text, write: openwrt.write },
     withoutState: open,
+    restarted: reopen,
     files: () =>
       FILES.flatMap((name) => linesOf(name, readUci(openwrt.simulator.store.text(name) ?? ''))),
     leave: async () => {

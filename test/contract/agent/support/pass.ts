@@ -31,8 +31,8 @@ export type TestPass = {
   runQuietly: (rules: readonly RuleObject[]) => Promise<string>;
   /** Runs the agent's loop until a pass gets through. @throws Error when that takes more than `most` (one try when absent) */
   converge: (rules: readonly RuleObject[], most?: Effort) => Promise<Effort>;
-  /** Runs the agent's loop beside the test, for what OpenWRT does by itself. */
-  follow: (rules: () => readonly RuleObject[]) => Following;
+  /** Runs the agent's loop beside the test, for what OpenWRT does by itself. No rules: the API server has listed none yet. */
+  follow: (rules: () => readonly RuleObject[] | undefined) => Following;
   reports: () => RuleReport[];
   /** `Applied`, `Failed: NameTaken` … by name of the rule. */
   states: () => Record<string, string>;
@@ -124,14 +124,18 @@ export const openPass = async (
     clock.until(pass({ ...known, rules, quiet: false }, signal));
   const runQuietly = (rules: readonly RuleObject[]): Promise<string> =>
     clock.until(pass({ ...known, rules, quiet: true }, NEVER));
-  const loopParts = (rules: () => readonly RuleObject[]): LoopParts => ({
+  const loopParts = (rules: () => readonly RuleObject[] | undefined): LoopParts => ({
     driver,
     rescue: lockOut.rescue,
     pass,
     refusals,
     kernelDrift,
     pace,
-    source: { rules: () => [...rules()], unknownKinds: () => [], unservedKinds: () => [] },
+    source: {
+      rules: () => [...(rules() ?? [])],
+      unknownKinds: () => (rules() === undefined ? kinds.map(({ kind }) => kind) : []),
+      unservedKinds: () => [],
+    },
     secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
     networks: () => networks,
     devices: () => DEVICES,
