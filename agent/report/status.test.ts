@@ -125,6 +125,19 @@ describe('agent status', () => {
     expect(status.snapshot().openwrt.driftRepairs).toBe(1);
   });
 
+  it('tells of the last 64 drifts', () => {
+    const { clock, status } = start();
+    const at = clock.now();
+    const sections = Array.from({ length: 70 }, (_, index) => ({
+      package: 'firewall',
+      section: `sdewan_rule_${index}`,
+      uid: `uid-${index}`,
+    }));
+    for (const section of sections) status.addDrift([section]);
+    const last = sections.slice(-64).map((section) => ({ ...section, at }));
+    expect(status.snapshot().drifts).toEqual(last);
+  });
+
   it("lists what ICN's controller left beside the information about OpenWRT, within the same bounds", () => {
     const { world, status } = start();
     const name = 'x'.repeat(200);

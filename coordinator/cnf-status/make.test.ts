@@ -65,6 +65,13 @@ describe('the status of a CNF', () => {
     });
   });
 
+  it('names the problems of five pods, and how many more there are', () => {
+    const pods = Array.from({ length: 7 }, (_, at) => pod(`p${at}`, { problem: `wrong ${at}` }));
+    expect(statusOf(pods).message).toBe(
+      'wrong 0 (pod p0); wrong 1 (pod p1); wrong 2 (pod p2); wrong 3 (pod p3); wrong 4 (pod p4); and 2 more',
+    );
+  });
+
   it('names a pod that is not of the CNF, and does not count it', () => {
     const problem = 'the pod is not counted';
     const status = statusOf([pod('a'), pod('stranger', { stranger: true, problem })]);

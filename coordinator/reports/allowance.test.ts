@@ -1,12 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sentReport, target, word } from '../testing/facts.ts';
-import {
-  Allowance,
-  MOST_BEFORE_A_START,
-  MOST_OF_A_NAMESPACE,
-  MOST_OF_A_POD,
-  MOST_UNKNOWN,
-} from './allowance.ts';
+import { Allowance, MOST_OF_A_NAMESPACE, MOST_OF_A_POD, MOST_UNKNOWN } from './allowance.ts';
 
 const rules = new Map([
   ['own', 'edge'],
@@ -66,7 +60,7 @@ describe('what is kept of a report', () => {
 
   it('is little before a kubelet has started the agent', () => {
     expect(codeOf(() => take(young, { rules: words('own', 10) }))).toBe('taken');
-    const rules = words('own', Math.ceil(MOST_BEFORE_A_START / 1_000));
+    const rules = words('own', 66);
     expect(codeOf(() => take(young, { sequence: 2, rules }))).toBe('too-much');
   });
 

@@ -1,5 +1,5 @@
 import { OTHERS_HEADER } from '#shared/protocol/report.ts';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -13,6 +13,8 @@ import { Refusal } from './refusal.ts';
 
 const pod = target('cnf-1-a');
 const GOOD = tokenSaying(pod);
+/** Node takes no stream as a body without it. */
+const STREAMS = { duplex: 'half' } as const;
 const path = '/v1/namespaces/edge/pods/cnf-1-a/report';
 
 let known: Target | undefined;
@@ -64,10 +66,10 @@ const app = () => {
   };
   const intake = createIntake(deps);
   return (
-    body: string,
+    body: string | ReadableStream,
     headers: Record<string, string> = { authorization: `Bearer ${GOOD}` },
     to = path,
-  ) => intake.request(to, { method: 'POST', headers, body });
+  ) => intake.request(to, { method: 'POST', headers, body, ...STREAMS });
 };
 
 beforeEach(() => {
@@ -226,6 +228,41 @@ it('refuses the report of a pod without an agent, whatever its label', async () 
   ]);
 });
 
+describe('bodies', () => {
+  /** The largest there may be, of which nothing comes. */
+  const endless = (send: ReturnType<typeof app>): void =>
+    void send(new ReadableStream(), {
+      authorization: `Bearer ${GOOD}`,
+      'content-length': String(MAX_REPORT_BYTES),
+    });
+  /** Statuses of the answers so far. */
+  const posted = (send: ReturnType<typeof app>): number[] => {
+    const statuses: number[] = [];
+    void (async () => statuses.push((await send(JSON.stringify(report()))).status))();
+    return statuses;
+  };
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  it('of eight largest reports are in memory at a time, and the next waits for five seconds', async () => {
+    const send = app();
+    for (let count = 0; count < 8; count += 1) endless(send);
+    const next = posted(send);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(next).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(next).toEqual([503]);
+  });
+
+  it('of two hundred reports of a namespace wait, and the next is refused at once', async () => {
+    const send = app();
+    for (let count = 0; count < 208; count += 1) endless(send);
+    const next = posted(send);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(next).toEqual([503]);
+  });
+});
+
 describe('refusals', () => {
   const cases: Record<string, { body: string; status: number; says: string }> = {
     'a body that is too large': {
@@ -266,6 +303,13 @@ describe('refusals', () => {
     expect(JSON.stringify(await answer.json())).toContain(says);
     expect(told).toEqual([]);
     expect(results).toHaveLength(1);
+  });
+
+  it('the first five problems of a malformed report are named', async () => {
+    const rules = Array.from({ length: 9 }, () => ({ ...word(), uid: 1 }));
+    const answer = await app()(JSON.stringify({ ...report(), rules }));
+    const { error } = (await answer.json()) as { error: { details: string[] } };
+    expect(error.details).toHaveLength(5);
   });
 
   it.each([

@@ -121,6 +121,12 @@ describe('order', () => {
     expect(reports.of('pod-1')?.rules.size).toBe(2);
   });
 
+  it('eight earlier boots are remembered', () => {
+    for (let boot = 2; boot <= 10; boot += 1) accept(page(boot, { bootId: `boot-${boot}` }));
+    expect(accept(page(11, { bootId: 'boot-2' }))).toEqual({ outcome: 'old-boot' });
+    expect(accept(page(12)).outcome).not.toBe('old-boot');
+  });
+
   it('an earlier boot is refused once a later one has reported', () => {
     expect(accept(page(0, { bootId: 'boot-0002' }), 2_000)).toMatchObject({ whole: true });
     expect(accept(page(99, { rules: [] }))).toEqual({ outcome: 'old-boot' });

@@ -95,6 +95,16 @@ it('records no Event again for a cause that goes and comes back before the rule 
   expect(announcements(inSync, failed)).toHaveLength(1);
 });
 
+it('forgets the oldest of more than twenty causes', () => {
+  const because = (cause: number): RuleStatus =>
+    statusWith({ state: 'Failed', reason: 'NameTaken', message: `taken by ${cause}` });
+  const between = statusWith({ state: 'Pending', reason: 'Applying', message: 'on its way' });
+  for (let cause = 0; cause < 21; cause += 1)
+    expect(announcements(between, because(cause))).toHaveLength(1);
+  expect(announcements(between, because(1))).toEqual([]);
+  expect(announcements(between, because(0))).toHaveLength(1);
+});
+
 it('records no Event for what another pod says meanwhile', () => {
   const pods = [target('a'), target('b')];
   const wrong = report([word({ state: 'Failed', reason: 'NameTaken', message: 'taken' })]);

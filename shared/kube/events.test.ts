@@ -115,6 +115,24 @@ it('makes one Event of a message that is recorded once, whichever run of the pro
   expect(written()).toEqual([['pod a blocks', 1]]);
 });
 
+it('has messages of 1,024 characters at most', async () => {
+  start().record({ ...event, message: 'x'.repeat(2_000) });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([['x'.repeat(1_024), 1]]);
+});
+
+it('forgets the oldest of more than 4,096 Events', async () => {
+  const recorder = start();
+  recorder.record(event);
+  for (let at = 0; at < 4_096; at += 1) {
+    const metadata = { ...rule.metadata, name: `other-${at}`, uid: `other-${at}` };
+    recorder.record({ ...event, object: { ...rule, metadata }, message: 'of another' });
+  }
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(stored.size).toBe(4_096);
+  expect(written()).not.toContainEqual(['pod a blocks', 1]);
+});
+
 it('begins anew when the Event has expired', async () => {
   const recorder = start();
   recorder.record(event);

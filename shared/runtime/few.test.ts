@@ -8,3 +8,7 @@ it.each<[readonly string[], string]>([
 ])('the first two of %j', (names, text) => {
   expect(few(names, 2)).toBe(text);
 });
+
+it('the first five, unless it is said how many', () => {
+  expect(few(['a', 'b', 'c', 'd', 'e', 'f'])).toBe('a, b, c, d, e and 1 more');
+});

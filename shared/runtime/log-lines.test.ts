@@ -41,6 +41,20 @@ it('a long line keeps its fields, each shortened', () => {
   expect(parsed()).toMatchObject([{ code: 'bad', namespace: expect.stringMatching(/^x{512}…$/) }]);
 });
 
+it('a long line keeps sixteen items of a list, and what is four levels deep', () => {
+  const { log, parsed } = setUp();
+  const names = Array.from({ length: 20 }, (_, n) => n);
+  log.warn({ namespace: long, names, a: { b: { c: { d: { e: 1 } } } } }, 'refused');
+  expect(parsed()).toMatchObject([{ names: names.slice(0, 16), a: { b: { c: { d: '…' } } } }]);
+});
+
+it('two thousand different lines are remembered, and what comes beside them is not counted', () => {
+  const { lines, log } = setUp();
+  for (let n = 0; n < 2_000; n += 1) log.warn(`refused ${n}`);
+  for (let n = 0; n < 10; n += 1) log.warn('something else');
+  expect(lines).toHaveLength(2_010);
+});
+
 it('a line that is repeated is counted', () => {
   const { log, parsed, endWindow } = setUp();
   for (let n = 0; n < 100; n += 1) log.warn({ code: 'bad-token' }, 'refused');

@@ -8,13 +8,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { KubeObject } from 'kind-test-harness';
 import * as z from 'zod';
+import { createKubeClient } from '#shared/kube/client.ts';
+import { loadKubeConfig } from '#shared/kube/config.ts';
+import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
+import { atOnce } from '../stack/at-once.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { installProduct } from '../stack/install.ts';
 import { readJournal } from '../stack/journal.ts';
 import { observePods, until } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
 import { setup as buildPrograms } from '../stack/programs.ts';
-import { rejectRule, zone } from '../stack/rules.ts';
+import { inNamespace, rejectRule, zone } from '../stack/rules.ts';
 import { parseBackend, startStackCluster } from '../stack/start.ts';
 
 const { values } = parseArgs({
@@ -27,7 +31,7 @@ const RULES = Number(values.rules);
 const KILLS = Number(values.kills);
 const PURPOSE = 'cnf-1';
 const RELOAD_MS = 15_000;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 
 const cnfStatus = z.object({ status: z.object({ message: z.string().optional() }).optional() });
 const ruleStatus = z.object({
@@ -37,13 +41,17 @@ const ruleStatus = z.object({
 
 await buildPrograms();
 const cluster = await startStackCluster({ backend: parseBackend(), say: console.log });
+const client = createKubeClient({
+  config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
+});
 try {
   await installProduct(cluster);
   const namespace = await cluster.createNamespace('truth');
   await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1, reloadMs: RELOAD_MS });
   const lan = zone('lan1', 'ovn-net1');
   const rules = Array.from({ length: RULES }, (_, at) => rejectRule(at, 'lan1'));
-  await apply(cluster, namespace, lan, ...rules);
+  await apply(cluster, namespace, lan);
+  await atOnce(rules, (rule) => client.create(firewallRule, inNamespace(rule, namespace)));
   await waitInSync(cluster, namespace, [lan, ...rules], PATIENCE_MS);
   const pod = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
 
@@ -90,5 +98,6 @@ try {
     await waitInSync(cluster, namespace, [lan, ...rules], PATIENCE_MS);
   }
 } finally {
+  await client.close();
   await cluster.stop();
 }

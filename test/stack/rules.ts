@@ -41,6 +41,11 @@ export const rejectRule = (index: number, src: string, purpose?: string): Rule =
     purpose,
   );
 
+export const inNamespace = (each: Rule, namespace: string) => ({
+  ...each,
+  metadata: { ...each.metadata, namespace },
+});
+
 /** In any order: admission only warns about references that are not there (yet), or still there. */
 export const inAnyOrder = (each: Rule): Rule => ({
   ...each,

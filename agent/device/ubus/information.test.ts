@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_INFORMATION_BYTES, bounded, informationSchema } from '#shared/protocol/information.ts';
+import { bounded, informationSchema } from '#shared/protocol/information.ts';
 import { interfacesOf, wansOf } from './information.ts';
 
 const ok = (data: unknown) => ({ code: 0, data });
@@ -31,6 +31,15 @@ describe('information from OpenWRT', () => {
         { target: '10.0.0.0/8', interface: 'net1' },
       ],
     });
+  });
+
+  it('has sixteen addresses of an interface', () => {
+    const addresses = Array.from({ length: 20 }, (_, at) => ({
+      address: `10.0.0.${at}`,
+      mask: 24,
+    }));
+    const dump = { interface: [{ interface: 'net1', up: true, 'ipv4-address': addresses }] };
+    expect(interfacesOf(ok(dump)).interfaces[0]?.addresses).toHaveLength(16);
   });
 
   it('lists WANs sorted by name', () => {
@@ -65,7 +74,7 @@ describe('information from OpenWRT', () => {
     };
     const told = bounded(all);
     expect(informationSchema.safeParse(told).success).toBe(true);
-    expect(JSON.stringify(told).length).toBeLessThanOrEqual(MAX_INFORMATION_BYTES);
+    expect(JSON.stringify(told).length).toBeLessThanOrEqual(16_384);
     expect([told.wans.length, told.interfaces.length]).toEqual([1, 15]);
     expect(told.leftOut).toBe(1_000 - told.routes.length);
   });

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { createCnf } from '../../stack/cnf.ts';
+import { atOnce } from '../../stack/at-once.ts';
 import { installed } from '../../stack/installation.ts';
 import { until } from '../../stack/observe.ts';
 import { apply, waitGone, waitInSync } from '../../stack/operator.ts';
@@ -80,20 +81,8 @@ const manyAtOnce =
     const first = many(0, count);
     const all = [...first, ...many(count, 2 * count)];
     const kind = { plural: 'firewallrules', kind: 'FirewallRule' };
-    const eachOf = async (
-      rules: typeof all,
-      work: (name: string, at: number) => Promise<unknown>,
-    ) => {
-      const left = [...rules.entries()];
-      const worker = async (): Promise<void> => {
-        for (let next = left.shift(); next; next = left.shift())
-          await work(next[1].metadata.name, next[0]);
-      };
-      await Promise.all(Array.from({ length: 16 }, worker));
-    };
     const create = (rules: typeof all) =>
-      eachOf(rules, (name, at) => {
-        const spec = rules[at]?.spec ?? {};
+      atOnce(rules, ({ metadata: { name }, spec }) => {
         const word = { ...kind, name, package: 'firewall', variants: [] } as const;
         return client.create(
           resourceOf(kind),
@@ -103,7 +92,9 @@ const manyAtOnce =
     await create(first);
     await waitInSync(cluster, namespace, first, withinMs);
     await create(all.slice(count));
-    await eachOf(all, (name) => client.delete(resourceOf(kind), { namespace, name }));
+    await atOnce(all, ({ metadata: { name } }) =>
+      client.delete(resourceOf(kind), { namespace, name }),
+    );
     await waitGone(cluster, namespace, all, withinMs);
   };
 

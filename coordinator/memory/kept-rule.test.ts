@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { ORDER_ANNOTATION } from '#shared/names.ts';
+import { ruleObject } from '../testing/rule-object.ts';
+import { shapeOf } from './kept-rule.ts';
+
+const withOrder = (order: string) => ruleObject({ annotations: { [ORDER_ANNOTATION]: order } });
+
+it('the shape of a rule is short, or there is none', () => {
+  const [short = '', other] = ['1', '2'].map((order) => shapeOf(withOrder(order)));
+  expect(other).not.toBe(short);
+  const room = 256 - short.length;
+  expect(shapeOf(withOrder('1'.repeat(1 + room)))).toHaveLength(256);
+  expect(shapeOf(withOrder('1'.repeat(2 + room)))).toBeUndefined();
+});
