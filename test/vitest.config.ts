@@ -76,6 +76,7 @@ export default defineConfig({
                 'test/{openwrt-simulator,judge,golden,demo,images,run,fuzz,stack,mutants,walks}/**/*.test.ts',
                 'test/policy/*.test.ts',
                 'test/faults/{choice,results,slope,judge/*}.test.ts',
+                'test/trace/*.test.ts',
               ],
               30_000,
             ),
@@ -105,6 +106,8 @@ export default defineConfig({
           ),
         ),
       ),
+      // Packets really sent, where root, nft and a built device are.
+      inOneRow(project('trace', ['test/trace/kernel/*.test.ts'], 60_000)),
       // Each follows a guide in a copy of the project, with a control plane of its own.
       project('guides', ['test/guides/*.test.ts'], 60_000),
       inOneRow(project('load', LOAD_TESTS, 120_000, { globalSetup: [PROGRAMS, ...globalSetup] })),

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { ROWS_VARIABLE } from '../faults/choice.ts';
 import { onRealNode } from './real-node.ts';
 import { runStages, type Project, type Stage } from './stages.ts';
+import { traced } from './traced.ts';
 
 const LARGEST_SEED = 2 ** 31;
 const TIMES = 100;
@@ -37,6 +38,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   people: () => one('people'),
   'e2e-outages': () => one('e2e-outages', many),
   soak: () => one('soak'),
+  trace: () => traced(5_000),
   faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
   ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
   mutants: () => [{ script: 'test:mutants' }],

@@ -12,7 +12,7 @@ export type Random = {
 };
 
 /** mulberry32: small, fast and good enough to choose with. */
-const createRandom = (seed: number): Random => {
+export const createRandom = (seed: number): Random => {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d_2b_79_f5) >>> 0;

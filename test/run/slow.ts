@@ -1,12 +1,13 @@
 /**
  * `npm run test:slow`: what waits for minutes. The end-to-end tests in which programs of the product or what it stands on fail, the
  * guides for developers, followed in a copy of the project, the way to another version and back, the commit's share of the fault table, and
- * attacks by sheer size. `--node` (root on Linux): with the tests that only a real node can run.
+ * attacks by sheer size; where the kernel can judge traces, 500 packets. `--node` (root on Linux): with the tests that only a real node can run.
  */
 import { parseArgs } from 'node:util';
 import { shareOfCommit } from './fault-share.ts';
 import { NODE_ALONE, whyNoRealNode } from './real-node.ts';
 import { runStages, type Stage } from './stages.ts';
+import { traced } from './traced.ts';
 
 const OUTAGES = { name: 'e2e-outages' };
 const GUIDES = { name: 'guides' };
@@ -36,4 +37,4 @@ const withNode = async (): Promise<Stage[]> => {
   ];
 };
 
-process.exitCode = await runStages(values.node ? await withNode() : slow);
+process.exitCode = await runStages([...(values.node ? await withNode() : slow), ...traced(500)]);

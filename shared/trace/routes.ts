@@ -1,0 +1,93 @@
+/** Where a packet goes: to the CNF itself, or out by a device. */
+import { addressText } from './conditions.ts';
+import { isIn, prefixRange } from './prefixes.ts';
+import type { Travelling } from './packet.ts';
+import type { Prefix, Range, Surroundings } from './types.ts';
+import { answered, type Answers } from './walk.ts';
+
+/** `why`: in words. `to` undefined: there is no route. */
+export type Way =
+  | { to: 'cnf'; why: string }
+  | { to: 'device'; device: string; why: string }
+  | { to: undefined; why: string };
+
+type Given = { surroundings: Surroundings; out: string | undefined; answers: Answers };
+
+/** @throws Unanswered where nobody told what it takes */
+export const wayOf = (at: Travelling, given: Given): Way => {
+  const { surroundings, out, answers } = given;
+  const { family } = at.packet;
+  const text = addressText(at.destination, family);
+  if (isOwn(at, surroundings)) return { to: 'cnf', why: `${text} is an address of the CNF` };
+  if (isForGroup(at)) return { to: undefined, why: `${text} is the address of a group` };
+  if (out !== undefined) return { to: 'device', device: out, why: 'as --out says' };
+  const addresses = [...surroundings.networks.values()].flatMap((network) => network.addresses);
+  if (addresses.length === 0 && answered(`${text} is an address of the CNF itself`, answers))
+    return { to: 'cnf', why: `${text} is an address of the CNF` };
+  return routed(at, given);
+};
+
+const isOwn = ({ destination, packet: { family } }: Travelling, { networks }: Surroundings) =>
+  destination.low === destination.high &&
+  [...networks.values()].some(({ addresses }) =>
+    addresses.some((own) => own.family === family && isOwnIn(own, destination.low)),
+  );
+
+/** From here on networks are of two addresses, which have neither. */
+const POINT_TO_POINT = { 4: 31, 6: 127 } as const;
+
+/** Its own address, and what the kernel takes for itself beside it: in IPv4 the one for all, in IPv6 the one for any router. */
+const isOwnIn = (own: Prefix, address: bigint): boolean => {
+  if (own.address === address) return true;
+  const { low, high } = prefixRange(own);
+  return own.bits < POINT_TO_POINT[own.family] && address === (own.family === 4 ? high : low);
+};
+
+const isForGroup = ({ destination: { low }, packet: { family } }: Travelling): boolean =>
+  family === 4 ? low >> 28n === 0xen || low === 0xffff_ffffn : low >> 120n === 0xffn;
+
+const routed = (at: Travelling, { surroundings, answers }: Given): Way => {
+  const { networks, routes, wans } = surroundings;
+  const devices = [...new Set([...networks.values()].flatMap(({ device }) => device ?? []))];
+  const choose = (from: readonly string[], why: string): Way => {
+    const device = from.find((one) => answered(`it leaves by ${one}`, answers));
+    return device === undefined
+      ? { to: undefined, why: 'no route is known to it' }
+      : { to: 'device', device, why };
+  };
+  if (wans.length > 0 && !isLinked(at, surroundings))
+    return choose(
+      wans.flatMap((name) => networks.get(name)?.device ?? []),
+      'mwan3 chooses',
+    );
+  if (!routes) return choose(devices, 'by assumption');
+  const best = longest(at, surroundings);
+  return best === undefined
+    ? { to: undefined, why: `no route leads to ${addressText(at.destination, at.packet.family)}` }
+    : { to: 'device', device: best, why: 'by the route' };
+};
+
+/** In a network of the CNF itself, which mwan3 leaves alone. */
+const isLinked = ({ destination, packet }: Travelling, { networks }: Surroundings): boolean =>
+  [...networks.values()].some(({ addresses }) =>
+    addresses.some(
+      (one) => one.family === packet.family && isIn(destination.low, prefixRange(one)),
+    ),
+  );
+
+type Candidate = { to: Prefix; device: string; metric: number };
+
+const longest = (
+  { destination, packet: { family } }: Travelling,
+  { networks, routes = [] }: Surroundings,
+): string | undefined => {
+  const linked = [...networks.values()].flatMap(({ device, addresses }): Candidate[] =>
+    device === undefined ? [] : addresses.map((to) => ({ to, device, metric: 0 })),
+  );
+  const leads = ({ to }: Candidate, { low }: Range): boolean =>
+    to.family === family && isIn(low, prefixRange(to));
+  const [best] = [...linked, ...routes]
+    .filter((one) => leads(one, destination))
+    .sort((a, b) => b.to.bits - a.to.bits || a.metric - b.metric);
+  return best?.device;
+};

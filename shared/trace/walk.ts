@@ -1,0 +1,103 @@
+/** A packet through one chain of the kernel. */
+import { fits } from './conditions.ts';
+import { marked, type Travelling } from './packet.ts';
+import type { Action, ChainRule, Condition, Firewall, Origin } from './types.ts';
+
+/** Thrown where something would have to be known: the trace begins again with either answer. */
+export class Unanswered extends Error {
+  override name = 'Unanswered';
+  readonly words: string;
+  constructor(words: string) {
+    super(words);
+    this.words = words;
+  }
+}
+
+/** Answers that have been assumed, by their words. */
+export type Answers = ReadonlyMap<string, boolean>;
+
+/** A rule that did not fit; `condition` is the first that did not, behind so many (`depth`) that did. */
+export type PassedOver = { origin: Origin; condition: Condition; depth: number };
+
+export type Decision = {
+  rule: ChainRule;
+  action: Action;
+  /** From the base chain to the rule: those that led to it. The last is the rule itself. */
+  by: readonly ChainRule[];
+};
+
+export type Walk = {
+  decision: Decision | undefined;
+  passed: readonly PassedOver[];
+  /** Who has changed the packet, and asked the next rule all the same. */
+  done: readonly Origin[];
+};
+
+type Way = {
+  firewall: Firewall;
+  at: Travelling;
+  answers: Answers;
+  passed: PassedOver[];
+  done: Origin[];
+};
+
+/** @throws Unanswered */
+export const walk = (
+  chain: string,
+  at: Travelling,
+  { firewall, answers }: { firewall: Firewall; answers: Answers },
+): Walk => {
+  const passed: PassedOver[] = [];
+  const done: Origin[] = [];
+  const decision = into(chain, [], { firewall, at, answers, passed, done });
+  return { decision, passed, done };
+};
+
+const into = (chain: string, by: readonly ChainRule[], way: Way): Decision | undefined => {
+  for (const rule of way.firewall.chains.get(chain) ?? []) {
+    const missed = firstMisfit(rule.conditions, way);
+    if (missed) {
+      const depth = rule.conditions.indexOf(missed);
+      way.passed.push({ origin: rule.origin, condition: missed, depth });
+      continue;
+    }
+    const decision = act(rule, [...by, rule], way);
+    if (decision) return decision;
+  }
+  return undefined;
+};
+
+/** What is known is looked at first, so that nothing is asked that makes no difference. */
+const firstMisfit = (
+  conditions: readonly Condition[],
+  { at, answers }: Way,
+): Condition | undefined =>
+  conditions.find((condition) => fits(condition, at) === false) ??
+  conditions.find((condition) => !answered(fits(condition, at), answers));
+
+/** @throws Unanswered */
+export const answered = (fit: boolean | string, answers: Answers): boolean => {
+  if (typeof fit === 'boolean') return fit;
+  const answer = answers.get(fit);
+  if (answer === undefined) throw new Unanswered(fit);
+  return answer;
+};
+
+/** Whose decision it is. */
+export const deciderOf = ({ by }: Decision): Origin | undefined =>
+  by.findLast(({ origin }) => origin.of !== 'entry' && origin.of !== 'passage')?.origin;
+
+/** Undefined where the next rule is asked. */
+const act = (rule: ChainRule, by: readonly ChainRule[], way: Way): Decision | undefined => {
+  const { action } = rule;
+  if (action.do === 'jump') return into(action.chain, by, way);
+  const { at, done } = way;
+  if (action.do === 'mark') {
+    at.mark = marked(at.mark, action);
+    done.push(rule.origin);
+  } else if (action.do === 'dscp') at.dscp = action.value;
+  else if (action.do === 'notrack') at.state = 'untracked';
+  return GOES_ON.has(action.do) ? undefined : { rule, action, by };
+};
+
+const GOES_ON: ReadonlySet<Action['do']> = new Set(['mark', 'dscp', 'continue']);

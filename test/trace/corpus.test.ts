@@ -1,0 +1,109 @@
+/** The recorded judgements of the kernel, against the evaluator as it is now. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { firewallOf } from '#shared/trace/firewall.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { readCorpus, type Recorded } from './corpus.ts';
+import { agrees, judge, type Judgement } from './judgement.ts';
+import { surroundings } from './scenes.ts';
+
+let corpus: readonly Recorded[];
+let judged: readonly Compared[];
+beforeAll(() => {
+  corpus = readCorpus();
+  judged = corpus.flatMap((recorded) => compared(recorded, recorded.sections));
+});
+
+type Compared = { kernel: Judgement; own: readonly Judgement[]; isDecided: boolean; where: string };
+
+const compared = (
+  { seed, packets, judgements }: Recorded,
+  sections: readonly UciSection[],
+): Compared[] => {
+  const firewall = firewallOf(sections, surroundings.networks);
+  return packets.flatMap((packet, at) => {
+    const kernel = judgements[at];
+    if (!kernel) return [];
+    const { alternatives, isDecided } = judge(firewall, packet);
+    const where = `scene ${seed}, packet ${at}: ${JSON.stringify(packet)}`;
+    return [{ kernel, own: alternatives, isDecided, where }];
+  });
+};
+
+const isWrong = ({ kernel, own }: Compared): boolean => !own.some((one) => agrees(one, kernel));
+
+/** Enough scenes to notice. */
+const CHANGED = 60;
+
+const wrongWith = (change: (sections: readonly UciSection[]) => readonly UciSection[]): number =>
+  corpus
+    .slice(0, CHANGED)
+    .flatMap((recorded) => compared(recorded, change(recorded.sections)))
+    .filter(isWrong).length;
+
+describe('the evaluator, judged by the kernel', () => {
+  it('is never wrong', () => {
+    expect(judged.length).toBeGreaterThanOrEqual(5_000);
+    expect(judged.filter(isWrong).slice(0, 3)).toEqual([]);
+  });
+
+  it('leaves less than 5 % undecided', () => {
+    expect(judged.filter(({ isDecided }) => !isDecided).length).toBeLessThan(judged.length / 20);
+  });
+
+  it('knows which firewalls nft refuses', () => {
+    const refused = corpus.filter(({ isRefused }) => isRefused);
+    const own = corpus.filter(
+      ({ sections }) => firewallOf(sections, surroundings.networks).refused.length > 0,
+    );
+    expect(own.map(({ seed }) => seed)).toEqual(refused.map(({ seed }) => seed));
+  });
+
+  it('was asked about each stage a hundred times, and about each way to decide', () => {
+    const count = (is: (one: Judgement) => boolean): number =>
+      judged.filter(({ kernel }) => is(kernel)).length;
+    const HUNDRED = 100;
+    const stages: Readonly<Record<string, number>> = {
+      mark: count(({ marks }) => marks.length > 0),
+      dnat: count(({ dnat }) => dnat !== ''),
+      'snat by a section': count(({ snat }) => /^s\d/.test(snat)),
+      'snat by a zone': count(({ snat }) => snat.startsWith('policy')),
+      'filter by a section': count(({ filter }) => /^s\d/.test(filter)),
+      'filter by a zone': count(({ filter }) => filter.startsWith('policy')),
+      'filter by default': count(({ filter }) => filter.startsWith('default')),
+      'what was translated': count(({ filter }) => filter.startsWith('inner:dnat')),
+      accepted: count(({ verdict }) => verdict === 'accept'),
+      rejected: count(({ verdict }) => verdict === 'reject'),
+      dropped: count(({ verdict }) => verdict === 'drop'),
+    };
+    expect(Object.entries(stages).filter(([, times]) => times < HUNDRED)).toEqual([]);
+  });
+});
+
+/** What a test that could not fail would let pass. */
+describe('an evaluator that is wrong is seen', () => {
+  it('two rules swapped', () => {
+    const swapped = (sections: readonly UciSection[]): readonly UciSection[] => {
+      const rules = sections.filter(({ type }) => type === 'rule').toReversed();
+      return sections.map((one) => (one.type === 'rule' ? (rules.shift() ?? one) : one));
+    };
+    expect(wrongWith(swapped)).toBeGreaterThan(0);
+  });
+
+  it('a forwarding left out', () => {
+    const without = (sections: readonly UciSection[]): readonly UciSection[] => {
+      const at = sections.findIndex(({ type }) => type === 'forwarding');
+      return sections.filter((_, index) => index !== at);
+    };
+    expect(wrongWith(without)).toBeGreaterThan(0);
+  });
+
+  it('the policy of a zone changed', () => {
+    const changed = (sections: readonly UciSection[]): readonly UciSection[] =>
+      sections.map((one) =>
+        one.type === 'zone' && one.options.input === 'ACCEPT'
+          ? { ...one, options: { ...one.options, input: 'DROP' } }
+          : one,
+      );
+    expect(wrongWith(changed)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,51 @@
+/** Firewalls that nobody has seen before, judged by the kernel of this machine: as many packets as SDEWAN_TRACE_PACKETS says. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SEED } from '#shared/runtime/testing.ts';
+import { firewallOf } from '#shared/trace/firewall.ts';
+import { agrees, judge } from '../judgement.ts';
+import { sceneOf, surroundings } from '../scenes.ts';
+import { Kernel } from './kernel.ts';
+
+const PACKETS = Number(process.env['SDEWAN_TRACE_PACKETS'] ?? 500);
+const PER_SCENE = 40;
+/** Away from the seeds of the corpus. */
+const FIRST = SEED * 10_000;
+const MS_PER_PACKET = 1_000;
+
+let kernel: Kernel;
+beforeAll(() => {
+  kernel = new Kernel();
+});
+afterAll(() => kernel.close());
+
+it(
+  'the kernel does what the evaluator says, with packets that are really sent',
+  async () => {
+    let judged = 0;
+    let undecided = 0;
+    const wrong: string[] = [];
+    for (let seed = FIRST; judged < PACKETS; seed++) {
+      const scene = sceneOf(seed, PER_SCENE);
+      const firewall = firewallOf(scene.sections, surroundings.networks);
+      const judgements = await kernel.judge(scene);
+      const isRefused = firewall.refused.length > 0;
+      if (isRefused !== (judgements === 'refused'))
+        wrong.push(`scene ${seed}: nft ${isRefused ? 'takes' : 'refuses'} it`);
+      if (judgements === 'refused') continue;
+      for (const [at, packet] of scene.packets.entries()) {
+        const told = judgements[at];
+        if (!told) continue;
+        const { alternatives, isDecided } = judge(firewall, packet);
+        judged += 1;
+        if (!isDecided) undecided += 1;
+        if (!alternatives.some((one) => agrees(one, told)))
+          wrong.push(
+            `scene ${seed}, packet ${at}: ${JSON.stringify({ packet, told, alternatives })}`,
+          );
+      }
+    }
+    expect(wrong.slice(0, 3)).toEqual([]);
+    expect(undecided).toBeLessThan(judged / 20);
+  },
+  PACKETS * MS_PER_PACKET,
+);
