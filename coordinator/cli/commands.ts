@@ -1,9 +1,11 @@
 /** All commands, in the order in which `--help` lists them. */
+import { applyCommand, deleteCommand } from './apply/command.ts';
 import { checkCommand } from './check/command.ts';
 import type { CommandFile } from './command.ts';
 import { completionCommand } from './completion/command.ts';
 import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
+import { logsCommand } from './logs/command.ts';
 import { renderCommand } from './render/command.ts';
 import { rulesCommand } from './rules/command.ts';
 import { statusCommand } from './status/command.ts';
@@ -16,7 +18,10 @@ export const commands: readonly CommandFile[] = [
   rulesCommand,
   explainCommand,
   waitCommand,
+  logsCommand,
   renderCommand,
+  applyCommand,
+  deleteCommand,
   injectCommand,
   uninjectCommand,
   checkCommand,

@@ -2,7 +2,6 @@
 import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';
-import { messageOf } from '#shared/runtime/errors.ts';
 import { coordinatorEnvSchema, injectOptionsOf } from '../env.ts';
 import {
   EXIT,
@@ -12,9 +11,10 @@ import {
   type Given,
   type Run,
 } from './command.ts';
+import { fileProblem, isFileError } from './files.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
 import { ManifestError, NoDocumentsError, requireDocuments } from './manifest/documents.ts';
-import { isFileError, manifestProblem, nameOfFile } from './manifest/read.ts';
+import { manifestProblem, nameOfFile } from './manifest/read.ts';
 
 const optionsSchema = z.object({
   filename: z.array(z.string(), {
@@ -76,14 +76,19 @@ const onFiles = async (
 ): Promise<ExitCode> => {
   const texts: string[] = [];
   let refused = false;
-  let empty = false;
+  let misused = false;
   for (const file of files) {
     const result = await onFile(file, readText, work);
     const name = nameOfFile(file);
     if ('error' in result) {
       say(manifestProblem(file, result.error));
-      empty ||= result.error instanceof NoDocumentsError;
+      misused ||= result.error instanceof NoDocumentsError;
       refused = true;
+      continue;
+    }
+    if ('unreadable' in result) {
+      say(`${name}: ${result.unreadable}`);
+      misused = true;
       continue;
     }
     const lines = 'problems' in result ? result.problems : result.notes;
@@ -91,7 +96,7 @@ const onFiles = async (
     if ('problems' in result) refused = true;
     else texts.push(result.text);
   }
-  if (empty) return EXIT.usage;
+  if (misused) return EXIT.usage;
   if (refused) return EXIT.no;
   out(joined(texts));
   return EXIT.done;
@@ -101,14 +106,14 @@ const onFile = async (
   file: string,
   readText: CommandIo['readText'],
   work: (text: string) => ManifestResult,
-): Promise<ManifestResult | { error: ManifestError }> => {
+): Promise<ManifestResult | { error: ManifestError } | { unreadable: string }> => {
   try {
     const text = await readText(file);
     requireDocuments(text);
     return work(text);
   } catch (error) {
     if (error instanceof ManifestError) return { error };
-    if (isFileError(error)) return { problems: [messageOf(error)] };
+    if (isFileError(error)) return { unreadable: fileProblem(error) };
     throw error;
   }
 };

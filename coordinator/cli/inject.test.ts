@@ -148,7 +148,7 @@ describe('sdewan inject', () => {
 
   it('says which file cannot be read', async () => {
     const { code, said } = await run('inject', {}, '-f', 'none.yaml');
-    expect([code, said]).toEqual([EXIT.no, ['none.yaml: no such file none.yaml']]);
+    expect([code, said]).toEqual([EXIT.usage, ['none.yaml: there is no such file']]);
   });
 
   it('requires a file', async () => {

@@ -18,10 +18,18 @@ describe('a command line', () => {
     },
   );
 
-  it('with a misspelt command gets the nearest one', async () => {
-    const { code, said } = await runCli(['unistall', '--help']);
-    expect([code, said.join('\n')]).toEqual([EXIT.usage, expect.stringContaining('uninstall')]);
-  });
+  it.each([['unistall'], ['unistall', '--help'], ['help', 'unistall']])(
+    'with a misspelt command gets the nearest ones: %j %j',
+    async (...args) => {
+      const { code, out, said } = await runCli(args);
+      expect([code, out]).toEqual([EXIT.usage, '']);
+      expect(said).toEqual([
+        expect.stringMatching(
+          /^sdewan: unknown command 'unistall'; the nearest are uninstall, \w+, \w+\. Help: sdewan --help$/,
+        ),
+      ]);
+    },
+  );
 
   it('without a command gets the help, and is wrong', async () => {
     const { code, out, said } = await runCli([]);
@@ -111,7 +119,10 @@ describe('a cluster', () => {
 
   it.each([
     [['--context', 'hub'], 'no context hub; there is: edge'],
-    [['--kubeconfig', '/nonexistent'], '/nonexistent'],
+    [
+      ['--kubeconfig', '/nonexistent'],
+      'no cluster: kubeconfig /nonexistent: there is no such file',
+    ],
   ])('that cannot be found is said: %j', async (args, words) => {
     const env = { KUBECONFIG: await kubeconfig('https://127.0.0.1:1') };
     const { code, said } = await runCli(['check', ...args], { env });

@@ -10,6 +10,7 @@ import {
   type ExitCode,
 } from './command.ts';
 import { COMPLETE, completionsOf } from './completion/complete.ts';
+import { nearestOf } from './nearest.ts';
 import { VERSION } from './own-version.ts';
 
 export type ProgramDeps = {
@@ -34,7 +35,9 @@ export const runProgram = async (args: readonly string[], deps: ProgramDeps): Pr
       return code;
     }
     if (args.length === 0) program.help({ error: true });
-    await program.parseAsync(understood(args, deps.commands), { from: 'user' });
+    const unknown = unknownCommand(args, deps.commands);
+    if (unknown !== undefined) throw new UsageError(unknownWords(unknown, deps));
+    await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     // Commander has said what is wrong.
@@ -92,16 +95,23 @@ const examplesOf = (name: string, { name: command, examples }: CommandFile): str
     ]),
   ].join('\n');
 
-const HELP = new Set(['-h', '--help']);
+const NAMED = 3;
 
-/** Help of a command that is not there is an error, for which commander must not see that help is asked for. */
-const understood = (args: readonly string[], commands: readonly CommandFile[]): string[] => {
-  const [first = '', second, ...rest] = args;
-  if (first === 'help' && second !== undefined)
-    return understood([second, '--help', ...rest], commands);
+/** Commander would take a question for its help as one for that of the program. */
+const unknownCommand = (
+  [first = '', second]: readonly string[],
+  commands: readonly CommandFile[],
+): string | undefined => {
+  const asked = first === 'help' ? (second ?? '') : first;
   const isKnown =
-    first.startsWith('-') || first === 'help' || commands.some(({ name }) => name === first);
-  return isKnown ? [...args] : args.filter((arg) => !HELP.has(arg));
+    asked === '' || asked.startsWith('-') || commands.some(({ name }) => name === asked);
+  return isKnown ? undefined : asked;
+};
+
+const unknownWords = (unknown: string, { name, commands }: ProgramDeps): string => {
+  const nearest = nearestOf(unknown, commands, (one) => one.name).slice(0, NAMED);
+  const names = nearest.map((one) => one.name).join(', ');
+  return `unknown command '${unknown}'; the nearest are ${names}. Help: ${name} --help`;
 };
 
 const codeOf = (error: unknown): ExitCode => {

@@ -1,5 +1,6 @@
 /** The shapes of JSON output, by the name of their file in docs/schemas. */
 import type * as z from 'zod';
+import { checkViewSchema } from './check/view.ts';
 import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
@@ -7,6 +8,7 @@ import { statusViewSchema } from './status/view.ts';
 import { versionViewSchema } from './version/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {
+  check: checkViewSchema,
   explanation: explanationSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,

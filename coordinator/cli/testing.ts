@@ -20,7 +20,7 @@ export const runCli = async (
     readText: async (file) => {
       const text = files[file];
       if (text === undefined)
-        throw Object.assign(new Error(`no such file ${file}`), { syscall: 'open' });
+        throw Object.assign(new Error(file), { syscall: 'open', code: 'ENOENT' });
       return text;
     },
     out: (text) => (out += text),

@@ -6,11 +6,11 @@
  */
 import { rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { writeSbom } from './sbom.ts';
 
-/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.13 MB. */
-export const MAX_BUNDLE_BYTES = 1_700_000;
+/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB. */
+export const MAX_BUNDLE_BYTES = 1_850_000;
 
 /** English is zod's default. */
 const ZOD_LANGUAGES = /node_modules\/zod\/.*\/locales\/(?!en\.|index\.)/;
@@ -62,6 +62,24 @@ const lazyBuiltins: Plugin = {
   },
 };
 
+/** Of every bundle of ours. */
+export const SETTINGS = {
+  bundle: true,
+  metafile: true,
+  platform: 'node',
+  target: 'node26',
+  format: 'esm',
+  minify: true,
+  keepNames: true, // stack traces and error names are read by operators
+  banner: { js: REQUIRE },
+  // Undici's own switch, as Node builds it: without its experimental second parser of HTTP/1.
+  define: { esbuildDetection: 'true' },
+  plugins: [lazyBuiltins, undiciPool, clientNodeParts],
+  // The texts of all licences are in a file beside it.
+  legalComments: 'none',
+  logLevel: 'warning',
+} satisfies BuildOptions;
+
 /**
  * Size of all files in bytes. `others`: further programs beside `main.mjs`, by name; they share what they have in common.
  * @throws when an entry does not bundle, or to more than it should
@@ -76,21 +94,8 @@ export const bundle = async (
     entryPoints: { main: entry, ...others },
     outdir: folder,
     outExtension: { '.js': '.mjs' },
-    bundle: true,
+    ...SETTINGS,
     splitting: true,
-    metafile: true,
-    platform: 'node',
-    target: 'node26',
-    format: 'esm',
-    minify: true,
-    keepNames: true, // stack traces and error names are read by operators
-    banner: { js: REQUIRE },
-    // Undici's own switch, as Node builds it: without its experimental second parser of HTTP/1.
-    define: { esbuildDetection: 'true' },
-    plugins: [lazyBuiltins, undiciPool, clientNodeParts],
-    // The texts of all licences are in a file beside it.
-    legalComments: 'none',
-    logLevel: 'warning',
   });
   const outputs = Object.values(metafile.outputs);
   const unwanted = outputs

@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { KubeConfig } from './config.ts';
-import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
+import { objectSchema, type KubeObject, type ResourceType, type RuleObject } from './objects.ts';
 import {
   apiVersionOf,
   collectionPath,
@@ -44,6 +44,13 @@ export type WatchOptions = Selection & {
   resourceVersion: string;
   /** The server ends the watch by itself after this many seconds. */
   timeoutSeconds: number;
+  signal: AbortSignal;
+};
+export type LogOptions = {
+  container: string;
+  tailLines?: number | undefined;
+  sinceSeconds?: number | undefined;
+  follow?: boolean | undefined;
   signal: AbortSignal;
 };
 export type Patch =
@@ -97,6 +104,10 @@ export type KubeClient = {
   delete: (r: ResourceType<object>, key: ObjectKey, options?: DeleteOptions) => Promise<void>;
   /** Resolves when the server has accepted the watch. The chunks end when the server ends it. */
   watch: (r: ResourceType<object>, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
+  /** What a container has printed, as it flows; `follow`: also what it prints from now on. */
+  logs: (key: ObjectKey, options: LogOptions) => Promise<AsyncIterable<Uint8Array>>;
+  /** Of the server, such as `v1.36.0`. */
+  serverVersion: (options?: CallOptions) => Promise<string>;
   /** TCP connections that are open now. */
   connections: () => number;
   /** Cuts everything that is open. */
@@ -123,6 +134,13 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
 } as const;
+const PODS: ResourceType = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  schema: objectSchema,
+};
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 export const createKubeClient = (options: KubeClientOptions): KubeClient => {
@@ -200,6 +218,16 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
       const timeoutMs = WATCH_OPEN_TIMEOUT_MS;
       const attempted = say('watch', r, selection);
       return requestStream(deps, { attempted, method: 'GET', path, signal, timeoutMs });
+    },
+    logs: (key, { signal, ...query }) => {
+      const path = objectPath(PODS, key, 'log') + queryString(query);
+      const timeoutMs = WATCH_OPEN_TIMEOUT_MS;
+      const attempted = `${say('get', PODS, key)}/log`;
+      return requestStream(deps, { attempted, method: 'GET', path, signal, timeoutMs });
+    },
+    serverVersion: async (call) => {
+      const exchange = { attempted: 'get the version', method: 'GET', path: '/version' } as const;
+      return (await json(call, z.object({ gitVersion: z.string() }), exchange)).gitVersion;
     },
     connections: transport.connections,
     close: transport.close,

@@ -170,6 +170,65 @@ describe('the CLI', async () => {
     });
   });
 
+  it('prints what all agents of a CNF have logged, by time', async () => {
+    const { code, out, said } = await run('logs', PURPOSE);
+    expect([code, said]).toEqual([0, '']);
+    const lines = out.trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^\d{4}-\d\d-\d\d [\d:.]{12} cnf-cli-\S+ (INFO|WARN|ERROR) +\S/);
+    const moments = lines.map((line) => line.slice(0, 23));
+    expect(moments).toEqual(moments.toSorted());
+    expect(new Set(lines.map((line) => line.split(' ')[2])).size).toBe(2);
+    const raw = await run('logs', PURPOSE, '-o', 'json', '--tail', '1');
+    expect(
+      raw.out
+        .trimEnd()
+        .split('\n')
+        .map((line) => typeof JSON.parse(line)),
+    ).toEqual(['object', 'object']);
+  });
+
+  it('applies rules behind those that they refer to, and deletes them before', async () => {
+    const file = join(folder, 'rules.json');
+    const items = [rejectRule(7, 'lan7', PURPOSE), zone('lan7', 'ovn-priv-net', PURPOSE)];
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const applied = await run('apply', '-f', file);
+    expect([applied.code, applied.out]).toEqual([
+      0,
+      'FirewallZone/lan7 applied\nFirewallRule/reject-7 applied\n',
+    ]);
+    const deleted = await run('delete', '-f', file);
+    expect([deleted.code, deleted.out]).toEqual([
+      0,
+      'FirewallRule/reject-7 deleted\nFirewallZone/lan7 deleted\n',
+    ]);
+    const alone = join(folder, 'alone.json');
+    await writeFile(alone, JSON.stringify(rejectRule(8, 'lan8', PURPOSE)));
+    const refused = await run('apply', '-f', alone, '--timeout', '1');
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.said).toMatch(/FirewallRule\/reject-8 waits: .*FirewallZone lan8/);
+  });
+
+  it('checks the installation point by point', async () => {
+    const { out } = await sdewan(cluster, 'check');
+    for (const words of [
+      /^✓ API server: v1\./m,
+      /^✓ \d+ kinds$/m,
+      /^✓ ValidatingWebhookConfiguration, its CA is valid until \d{4}-/m,
+      /^✓ MutatingWebhookConfiguration, its CA is valid until \d{4}-/m,
+      /^✓ coordinator: sdewan-coordinator is ready$/m,
+      // Images of a clone are tagged dev, which tells no version.
+      /^\? versions$/m,
+      /^✓ roles: /m,
+    ])
+      expect(out).toMatch(words);
+    expect((await sdewan(cluster, 'check', '--migrate')).out).toMatch(
+      /^. .*pod templates? of CNFs|^✗ label sdewanPurpose of the pod template/m,
+    );
+    const before = await sdewan(cluster, 'check', '--pre');
+    expect(before.out).toMatch(/^✓ rights: you may create all \d+ kinds/m);
+    expect([before.code, before.out]).toEqual([3, expect.stringContaining('? already there: ')]);
+  });
+
   it('takes the credentials of a plugin, as kubectl does', async () => {
     const text: unknown = JSON.parse(await kubeconfigOf(cluster, namespace, 'viewer'));
     const { users } = text as { users: { name: string; user: { token: string } }[] };

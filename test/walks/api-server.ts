@@ -204,6 +204,9 @@ export class ApiServer {
         await call('watch', r, options, () => undefined);
         return this.#watch(r, process, options);
       },
+      // No pod of a walk prints anything.
+      logs: () => Promise.reject(refusal('get', 404, 'NotFound')),
+      serverVersion: async () => 'v0.0.0',
       connections: () => 1,
       close: async () => undefined,
     };

@@ -1,37 +1,68 @@
 import * as z from 'zod';
-import { kinds } from '#shared/resources/registry.ts';
-import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
-import { withCluster } from '../cluster/connect.ts';
-import { EXIT, type Run } from '../command.ts';
-import { lackingRoles } from './roles.ts';
+import { withCluster, type Cluster } from '../cluster/connect.ts';
+import { gather } from '../cluster/facts.ts';
+import { EXIT, UsageError, type ExitCode, type Run } from '../command.ts';
+import { API_VERSION, formatSchema, formatted } from '../output/format.ts';
+import {
+  beforeItems,
+  bucketItems,
+  installationItems,
+  kindItems,
+  migratingItems,
+  runningItems,
+  serverItems,
+  storedRuleItems,
+} from './look.ts';
+import { checkText, resultOf, type CheckView, type Item } from './view.ts';
 
-const optionsSchema = z.object({ bucketTypes: z.string() });
+const optionsSchema = formatSchema.extend({
+  bucketTypes: z.string(),
+  pre: z.boolean().default(false),
+  migrate: z.boolean().default(false),
+});
+type Options = z.infer<typeof optionsSchema>;
+
+const CODES: Readonly<Record<CheckView['result'], ExitCode>> = {
+  Good: EXIT.done,
+  Bad: EXIT.no,
+  Unknown: EXIT.unknown,
+};
 
 export const runCheck: Run = async ({ options }, io, signal) => {
-  const { bucketTypes } = optionsSchema.parse(options);
-  const { out, say } = io;
-  const { roles, clusterRoles } = rbacResources;
-  const lists = await withCluster({ options, io }, ({ client }) =>
-    Promise.all(
-      [roles, clusterRoles].map(async (resource) => {
-        const { items } = await client.list(resource, { signal });
-        return z
-          .array(roleSchema)
-          .parse(items)
-          .map((role) => ({ kind: resource.kind, role }));
-      }),
-    ),
-  );
-  const types = bucketTypes.split(',').map((type) => type.trim());
-  const lacking = lackingRoles(lists.flat(), {
-    plurals: kinds.map(({ plural }) => plural),
-    types,
-  });
-  for (const { role, rules } of lacking) out(`${role}\n${rules.join('\n')}\n`);
-  if (lacking.length === 0) say('every role that grants bucket types has the rules for it');
-  else
-    say(
-      `${lacking.length} roles grant bucket types by annotation only, and need these rules (docs/admission.md, Buckets)`,
+  const asked = optionsSchema.parse(options);
+  if (asked.pre && asked.migrate)
+    throw new UsageError(
+      '--pre and --migrate exclude each other: the one is for a cluster without the product',
     );
-  return lacking.length === 0 ? EXIT.done : EXIT.no;
+  const items = await withCluster({ options, io }, (cluster) => itemsOf(cluster, asked, signal));
+  const result = resultOf(items);
+  const data: CheckView = { apiVersion: API_VERSION, kind: 'Check', result, items };
+  io.out(formatted(asked.output, { data, table: () => checkText(items) }));
+  return CODES[result];
+};
+
+const itemsOf = async (
+  { client }: Cluster,
+  { bucketTypes, pre, migrate }: Options,
+  signal: AbortSignal,
+): Promise<Item[]> => {
+  const look = { client, signal };
+  // Whether it answers at all is told by this one, so that the others need not tell it once more each.
+  const server = await serverItems(look);
+  if (pre) return [...server, ...(await beforeItems(look))];
+  const types = bucketTypes.split(',').map((type) => type.trim());
+  const [kinds, installation, buckets, facts] = await Promise.all([
+    kindItems(look),
+    installationItems(look, Date.now()),
+    bucketItems(look, types),
+    gather(client, { namespace: undefined, withPods: true }, signal),
+  ]);
+  return [
+    ...server,
+    ...kinds,
+    ...installation,
+    ...(await runningItems(look, facts)),
+    ...buckets,
+    ...(migrate ? [...(await migratingItems(look, facts)), ...storedRuleItems(facts)] : []),
+  ];
 };

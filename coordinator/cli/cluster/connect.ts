@@ -8,6 +8,7 @@ import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
+import { fileProblem, isFileError } from '../files.ts';
 
 export type Cluster = {
   client: KubeClient;
@@ -64,7 +65,10 @@ const configOf = async (
   try {
     return await loadKubeConfig({ kubeconfig: given, context, serviceHost, servicePort });
   } catch (error) {
-    throw new CannotTellError(`no cluster: ${messageOf(error)}`, { cause: error });
+    const words = isFileError(error)
+      ? `kubeconfig ${error.path ?? given}: ${fileProblem(error)}`
+      : messageOf(error);
+    throw new CannotTellError(`no cluster: ${words}`, { cause: error });
   }
 };
 

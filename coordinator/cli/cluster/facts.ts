@@ -4,6 +4,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
+import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
 import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfStatusResource, type CnfStatus } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -25,6 +26,8 @@ export type CnfPod = {
   purpose: string;
   name: string;
   agentImage: string | undefined;
+  /** Its owner wants no agent in it. */
+  optedOut: boolean;
   /** Its annotation for Nodus. */
   networks: string | undefined;
 };
@@ -129,6 +132,7 @@ const podOf = (object: RuleObject): CnfPod => {
     purpose: purposeOf(object),
     name: metadata.name,
     agentImage: agent?.image,
+    optedOut: metadata.annotations?.[INJECT_ANNOTATION] === 'false',
     networks: metadata.annotations?.[NFN_NETWORK_ANNOTATION],
   };
 };

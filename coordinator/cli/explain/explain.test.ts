@@ -28,6 +28,7 @@ const pods = [
     purpose: 'cnf-1',
     name: 'cnf-1-a',
     agentImage: 'a',
+    optedOut: false,
     networks: annotation,
   },
 ];

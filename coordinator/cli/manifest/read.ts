@@ -1,6 +1,6 @@
 /** Manifests that commands read whole: what cannot be read is said with its place. */
-import { messageOf } from '#shared/runtime/errors.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
+import { fileProblem, isFileError } from '../files.ts';
 import { ManifestError, NoDocumentsError } from './documents.ts';
 import { locatedObjects, type Located } from './positions.ts';
 
@@ -10,10 +10,6 @@ export const nameOfFile = (file: string): string => (file === '-' ? STANDARD_INP
 /** `file:line:column: what is wrong`. */
 export const manifestProblem = (file: string, { at, message }: ManifestError): string =>
   `${at ? `${nameOfFile(file)}:${at.line}:${at.column}` : nameOfFile(file)}: ${message}`;
-
-/** From the file system. */
-export const isFileError = (error: unknown): boolean =>
-  error instanceof Error && 'syscall' in error;
 
 type Read = { sources: { file: string; objects: Located[] }[] } | { code: ExitCode };
 
@@ -29,9 +25,10 @@ export const readManifests = async (
       sources.push({ file: nameOfFile(file), objects: locatedObjects(await readText(file)) });
     } catch (error) {
       if (error instanceof ManifestError) say(manifestProblem(file, error));
-      else if (isFileError(error)) say(`${nameOfFile(file)}: ${messageOf(error)}`);
+      else if (isFileError(error)) say(`${nameOfFile(file)}: ${fileProblem(error)}`);
       else throw error;
-      code = error instanceof NoDocumentsError ? EXIT.usage : EXIT.no;
+      const isUsage = error instanceof NoDocumentsError || isFileError(error);
+      if (code !== EXIT.usage) code = isUsage ? EXIT.usage : EXIT.no;
     }
   return code === EXIT.done ? { sources } : { code };
 };

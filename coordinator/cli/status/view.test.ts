@@ -106,6 +106,7 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
           purpose: 'cnf-2',
           name: 'cnf-2-a',
           agentImage: 'agent:1',
+          optedOut: false,
           networks: undefined,
         },
         {
@@ -113,6 +114,7 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
           purpose: 'cnf-2',
           name: 'cnf-2-b',
           agentImage: 'agent:2',
+          optedOut: false,
           networks: undefined,
         },
       ],

@@ -1,0 +1,76 @@
+/** The rules in files, as the API server takes them. What is none, or not whole, is refused before anything is written. */
+import * as z from 'zod';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { apiVersionOf } from '#shared/kube/path.ts';
+import { kinds, kindOf } from '#shared/resources/registry.ts';
+import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
+import { readManifests } from '../manifest/read.ts';
+import { pathOf } from '../manifest/positions.ts';
+import { nearestOf } from '../nearest.ts';
+
+const schema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string().min(1),
+    namespace: z.string().optional(),
+    labels: z.record(z.string(), z.string()).exactOptional(),
+    annotations: z.record(z.string(), z.string()).exactOptional(),
+  }),
+});
+
+const NAMED = 3;
+
+/** `code`: of the command, which ends with it. `namespace`: of rules that name none. */
+export const rulesInFiles = async (
+  files: readonly string[],
+  io: CommandIo,
+  namespace: string,
+): Promise<{ rules: RuleObject[] } | { code: ExitCode }> => {
+  const read = await readManifests(files, io);
+  if ('code' in read) return read;
+  const problems: string[] = [];
+  const rules = read.sources.flatMap(({ file, objects }) =>
+    objects.flatMap(({ value, at }) => {
+      const problem = (field: string, words: string): [] => {
+        const { line, column } = at(pathOf(field));
+        problems.push(`${file}:${line}:${column}: ${field}: ${words}`);
+        return [];
+      };
+      const { data, error } = schema.safeParse(value);
+      if (!data) {
+        const [issue] = error.issues;
+        return problem(issue?.path.join('.') || 'kind', issue?.message ?? 'is required');
+      }
+      const kind = kindOf(data.kind);
+      if (!kind) return problem('kind', noRule(data.kind));
+      if (data.apiVersion !== apiVersionOf(kind))
+        return problem('apiVersion', `must be ${apiVersionOf(kind)}`);
+      const metadata = {
+        ...data.metadata,
+        namespace: data.metadata.namespace ?? namespace,
+        uid: '',
+        resourceVersion: '',
+        creationTimestamp: '',
+      };
+      return [{ ...data, metadata }];
+    }),
+  );
+  for (const line of problems) io.say(line);
+  return problems.length === 0 ? { rules } : { code: EXIT.no };
+};
+
+const noRule = (kind: string): string => {
+  const nearest = nearestOf(kind, kinds, (one) => one.kind).slice(0, NAMED);
+  const names = nearest.map((one) => one.kind).join(', ');
+  return `${kind} is no kind of rule; the nearest are ${names}. kubectl applies and deletes what is no rule`;
+};
+
+/** As it is sent: without what only the API server says. */
+export const bodyOf = ({ metadata, status: _status, ...rest }: RuleObject): object => {
+  const { name, namespace, labels, annotations } = metadata;
+  return {
+    ...rest,
+    metadata: { name, namespace, ...(labels && { labels }), ...(annotations && { annotations }) },
+  };
+};

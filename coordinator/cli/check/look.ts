@@ -1,0 +1,253 @@
+/** What the items of `sdewan check` are made of, read from a cluster. What the user may not see becomes an item of its own. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isForbidden } from '#shared/kube/errors.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceName } from '#shared/kube/path.ts';
+import { DEFAULT_READS_KEYS_ANNOTATION } from '#shared/names.ts';
+import { kinds, kindOf } from '#shared/resources/registry.ts';
+import { resources } from '#shared/resources/resources.ts';
+import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
+import { namespaces } from '../../admission/cnf/lookups.ts';
+import { workloadOf, workloadResources } from '../../cnf/workload.ts';
+import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
+import { VERSION } from '../own-version.ts';
+import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
+import {
+  agentsItem,
+  coordinatorItem,
+  freshItem,
+  installRightsItem,
+  kindsItem,
+  migrationItems,
+  roleItems,
+  serverItem,
+  silentItem,
+  storedItems,
+  unseenItem,
+  versionsItem,
+  webhookItems,
+} from './items.ts';
+import { lackingRoles } from './roles.ts';
+import type { Item } from './view.ts';
+
+export type Look = { client: KubeClient; signal: AbortSignal };
+
+const PAGE_SIZE = 500;
+
+const crds = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  schema: objectSchema.extend({
+    spec: z.looseObject({
+      versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
+    }),
+  }),
+} satisfies ResourceType;
+
+const deployments = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  schema: objectSchema.extend({
+    spec: z.looseObject({
+      replicas: z.int().default(1),
+      template: z.looseObject({
+        spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }),
+      }),
+    }),
+    status: z.looseObject({ readyReplicas: z.int().default(0) }).optional(),
+  }),
+} satisfies ResourceType;
+
+const webhookSchema = objectSchema.extend({
+  webhooks: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        clientConfig: z.looseObject({
+          caBundle: z.string().default(''),
+          service: z.looseObject({ path: z.string().default('') }).optional(),
+        }),
+      }),
+    )
+    .default([]),
+});
+
+/** `work`'s items, or one that says what is lacking. */
+const orUnseen = async (
+  what: string,
+  resource: ResourceType<object>,
+  work: () => Promise<Item[]>,
+): Promise<Item[]> => {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    const right = rightsOf([
+      { verb: 'list', resource: resourceName(resource), namespace: undefined },
+    ]);
+    return [unseenItem(what, right.join('; '))];
+  }
+};
+
+export const serverItems = async ({ client, signal }: Look): Promise<Item[]> => [
+  serverItem(await client.serverVersion({ signal })),
+];
+
+export const kindItems = ({ client, signal }: Look): Promise<Item[]> =>
+  orUnseen('kinds', crds, async () => {
+    const { items } = await client.list(crds, { pageSize: PAGE_SIZE, signal });
+    const found = items.map(({ metadata, spec }) => ({
+      name: metadata.name,
+      served: spec.versions.filter(({ served }) => served).map(({ name }) => name),
+    }));
+    return [kindsItem(resources, found)];
+  });
+
+export const installationItems = ({ client, signal }: Look, now: number): Promise<Item[]> => {
+  const selection = { labelSelector: PART_OF, signal };
+  const asked = webhookKinds.slice(0, 2).map((kind) => ({ ...kind, schema: webhookSchema }));
+  const [first] = asked;
+  return orUnseen('webhooks', first ?? crds, async () => {
+    const lists = await Promise.all(asked.map((kind) => client.list(kind, selection)));
+    const found = lists.flatMap(({ items }) =>
+      items.map(({ kind, webhooks: entries }) => ({
+        kind,
+        webhooks: entries.map(({ name, clientConfig: { caBundle, service } }) => ({
+          name,
+          caBundle,
+          path: service?.path ?? '',
+        })),
+      })),
+    );
+    return webhookItems(
+      found,
+      asked.map(({ kind }) => kind),
+      now,
+    );
+  });
+};
+
+/** Of the coordinator, agents and CNFs. */
+export const runningItems = async (
+  { client, signal }: Look,
+  facts: ClusterFacts,
+): Promise<Item[]> => {
+  let images: string[] = [];
+  const coordinator = await orUnseen('coordinator', deployments, async () => {
+    const { items } = await client.list(deployments, { labelSelector: PART_OF, signal });
+    images = items.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image));
+    return [
+      coordinatorItem(
+        items.map(({ metadata, spec, status }) => ({
+          name: metadata.name,
+          ready: status?.readyReplicas ?? 0,
+          wanted: spec.replicas,
+        })),
+      ),
+    ];
+  });
+  const agents = facts.pods?.flatMap(({ agentImage }) => agentImage ?? []) ?? [];
+  const [unseen] = rightsOf(facts.lacking.filter(({ resource }) => resource === 'pods'));
+  return [
+    ...coordinator,
+    versionsItem({ cli: VERSION, coordinators: images, agents, absent: facts.absent }),
+    unseen === undefined ? agentsItem(facts.pods ?? []) : unseenItem('pods of CNFs', unseen),
+    silentItem(facts.cnfs),
+  ];
+};
+
+export const bucketItems = (look: Look, bucketTypes: readonly string[]): Promise<Item[]> =>
+  orUnseen('roles', rbacResources.clusterRoles, async () => {
+    const { roles, clusterRoles } = rbacResources;
+    const lists = await Promise.all(
+      [roles, clusterRoles].map(async (resource) => {
+        const { items } = await look.client.list(resource, { signal: look.signal });
+        return z
+          .array(roleSchema)
+          .parse(items)
+          .map((role) => ({ kind: resource.kind, role }));
+      }),
+    );
+    const plurals = kinds.map(({ plural }) => plural);
+    return roleItems(lackingRoles(lists.flat(), { plurals, types: bucketTypes }));
+  });
+
+/** Before the product is installed. */
+export const beforeItems = async ({ client, signal }: Look): Promise<Item[]> => {
+  const allowed = await Promise.all(
+    INSTALLED.map(async ({ group, plural: resource }) => {
+      const resourceAttributes = { group, resource, verb: 'create' };
+      const body = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes },
+      };
+      const { status } = await client.create(accessReviews, body, { signal });
+      return status.allowed;
+    }),
+  );
+  const denied = INSTALLED.filter((_, at) => !allowed[at]).map(resourceName);
+  const present = await orUnseen('kinds', crds, async () => {
+    const { items } = await client.list(crds, { pageSize: PAGE_SIZE, signal });
+    const there = new Set(items.map(({ metadata }) => metadata.name));
+    return [
+      freshItem(
+        resources
+          .map(({ plural, group }) => `${plural}.${group}`)
+          .filter((name) => there.has(name)),
+      ),
+    ];
+  });
+  return [installRightsItem(denied, INSTALLED.length), ...present];
+};
+
+const accessReviews = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+  schema: z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
+} satisfies ResourceType<object>;
+
+/** What `kubectl apply -k deploy` creates, but for what most users may create anyway. */
+const INSTALLED: readonly ResourceType<object>[] = [
+  ...namespaceKinds,
+  ...clusterKinds,
+  ...webhookKinds.slice(0, 2),
+  crds,
+  deployments,
+];
+
+/** `rules`: all that are stored and can be seen. */
+export const storedRuleItems = ({ rules }: ClusterFacts): Item[] => storedItems(rules, kindOf);
+
+export const migratingItems = (
+  { client, signal }: Look,
+  { rules }: ClusterFacts,
+): Promise<Item[]> =>
+  orUnseen("the four points of migration from ICN's controller", deployments, async () => {
+    const lists = await Promise.all(
+      workloadResources.map((resource) => client.list(resource, { pageSize: PAGE_SIZE, signal })),
+    );
+    const workloads = lists
+      .flatMap(({ items }) => items.map(workloadOf))
+      .filter(({ purpose, templatePurpose }) => purpose || templatePurpose);
+    const places = await client.list(namespaces, { signal });
+    return migrationItems({
+      rules,
+      workloads,
+      keyKinds: new Set(kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind)),
+      defaultReadsKeys: new Set(
+        places.items
+          .filter(
+            ({ metadata }) => metadata.annotations?.[DEFAULT_READS_KEYS_ANNOTATION] === 'true',
+          )
+          .map(({ metadata }) => metadata.name),
+      ),
+    });
+  });
