@@ -5,7 +5,7 @@ import type { Word } from '../vocabulary.ts';
 import { whatIsWrong, type Cnf } from './agreement.ts';
 import { followDevices } from './devices.ts';
 import { sectionNamesOf } from './sections.ts';
-import { saidIn, violationsIn, type SaysInSync } from './violations.ts';
+import { saidIn, violationsIn, type SaysInSync, type Still } from './violations.ts';
 import { watchNamespace } from './watch.ts';
 
 export type Judge = {
@@ -18,6 +18,8 @@ export type Judge = {
    * nobody; and the watch before goes on from a version that is yet to come. So what the API server says now is where judgement begins.
    */
   beginAnew: () => Promise<void>;
+  /** The API server, or etcd, stood still, milliseconds since 1970. */
+  stoodStill: (from: number, to: number) => void;
   close: () => void;
 };
 
@@ -42,6 +44,7 @@ export const createJudge = async (
   let watch = await watchNamespace(cluster, namespace);
   let saysInSync: SaysInSync = new Map();
   let from = 0;
+  const stoodStill: Still[] = [];
 
   const look = async (): Promise<string[]> => {
     try {
@@ -56,7 +59,11 @@ export const createJudge = async (
       devices.readAll();
       const now = Date.now();
       const wordOf = (id: string): Word | undefined => words.get(id);
-      const found = violationsIn(watch.takeRules(), { watch, devices, wordOf }, saysInSync);
+      const found = violationsIn(
+        watch.takeRules(),
+        { watch, devices, wordOf, stoodStill },
+        saysInSync,
+      );
       const others = watch
         .pods()
         .flatMap(({ uid, name }) =>
@@ -83,6 +90,7 @@ export const createJudge = async (
       watch = await watchNamespace(cluster, namespace);
       saysInSync = saidIn(watch.takeRules());
     },
+    stoodStill: (since, to) => void stoodStill.push([since, to]),
     close: devices.close,
   };
 };

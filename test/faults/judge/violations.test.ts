@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Word } from '../vocabulary.ts';
 import { textsOf } from './sections.ts';
 import { createTimeline } from './timeline.ts';
-import { saidIn, violationsIn, type SaysInSync } from './violations.ts';
+import { saidIn, violationsIn, type SaysInSync, type Still } from './violations.ts';
 import type { RuleSighting, SeenPod, SeenRule } from './watch.ts';
 
 const TEXT = "config rule 'sdewan_rule_a'\n\toption target 'DROP'\n";
@@ -61,7 +61,13 @@ const judge = (
     pods = [pod()],
     runs = true,
     said = new Map(),
-  }: { pods?: readonly SeenPod[]; runs?: boolean; said?: SaysInSync } = {},
+    stoodStill = [],
+  }: {
+    pods?: readonly SeenPod[];
+    runs?: boolean;
+    said?: SaysInSync;
+    stoodStill?: readonly Still[];
+  } = {},
 ): string[] =>
   violationsIn(
     sightings,
@@ -69,6 +75,7 @@ const judge = (
       watch: { takeRules: () => [], pods: () => [...pods], specOf: () => SPEC },
       devices: { of: (uid) => (uid === 'pod' ? { timeline, ranAt: () => runs } : undefined) },
       wordOf: (id) => (id === ID ? word : undefined),
+      stoodStill,
     },
     said,
   );
@@ -132,6 +139,14 @@ describe('a status that says in sync', () => {
     const still = { ...rule(true), status: { inSync: true, observedGeneration: 1, message: 'x' } };
     expect(judge([sees(26_000, still, rule(true))], { said })).toEqual([]);
     expect(judge([sees(28_500, still, rule(true))], { said })).toHaveLength(1);
+  });
+
+  it('is judged as of when the API server stood still, if it is written as soon as that goes on', () => {
+    const written = (at: number) => [sees(at, rule(true), rule(false))];
+    const from = (since: number): readonly Still[] => [[since, 30_000]];
+    expect(judge(written(30_400), { stoodStill: from(19_000) })).toEqual([]);
+    expect(judge(written(30_400), { stoodStill: from(9_000) })).toHaveLength(1);
+    expect(judge(written(30_600), { stoodStill: from(19_000) })).toHaveLength(1);
   });
 
   it('may be about an older generation, which the device no longer has', () => {

@@ -11,6 +11,8 @@ const GRACE = {
   /** A report and a status that are under way, on a machine that does much else (409 ms were seen); test/walks gives six seconds. */
   newlyMs: 1_000,
 };
+/** A request that was sent before the API server stood still is carried out so long after it goes on. */
+const CARRIED_OUT_MS = 500;
 /** As docs/admission.md names it. */
 const FINALIZER = 'sdewan.akraino.org/agents';
 /** The coordinator may learn of a pod later than we. */
@@ -20,7 +22,11 @@ type Facts = {
   watch: Watch;
   devices: Pick<Devices, 'of'>;
   wordOf: (id: string) => Word | undefined;
+  /** From when to when the API server, or what it stands on, stood still. */
+  stoodStill?: readonly Still[];
 };
+
+export type Still = readonly [from: number, to: number];
 
 /** By rule, which generation of which object it says that it is in sync with. Kept from one judgement to the next. */
 export type SaysInSync = Map<string, string>;
@@ -81,11 +87,16 @@ const remember = ({ id, now }: RuleSighting, saysInSync: SaysInSync): void => {
   else saysInSync.set(id, said);
 };
 
+/** Nobody can take back what was sent before the API server stood still: it is judged as of that moment. */
+const sentAt = (at: number, stoodStill: readonly Still[] = []): number =>
+  stoodStill.find(([from, to]) => from <= at && at <= to + CARRIED_OUT_MS)?.[0] ?? at;
+
 const falseStatus = (
-  { at, id, before, now }: RuleSighting,
+  { at: seenAt, id, before, now }: RuleSighting,
   facts: Facts,
   saysInSync: SaysInSync,
 ): string[] => {
+  const at = sentAt(seenAt, facts.stoodStill);
   const word = facts.wordOf(id);
   const said = saidBy(now);
   const isWritten = JSON.stringify(before?.status) !== JSON.stringify(now?.status);
@@ -105,7 +116,7 @@ const falseStatus = (
     return forMs <= (newly ? GRACE.newlyMs : GRACE.staysMs)
       ? []
       : [
-          `${clock(at)} ${id} is ${newly ? 'newly' : 'still'} in sync, and ${pod.name} has lacked it for ${forMs} ms`,
+          `${clock(seenAt)} ${id} is ${newly ? 'newly' : 'still'} in sync, and ${pod.name} has lacked it for ${forMs} ms`,
         ];
   });
 };

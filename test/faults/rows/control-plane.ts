@@ -50,10 +50,12 @@ const kills =
 
 const stands =
   (program: ControlPlaneProgram, ms: number): Row['run'] =>
-  async ({ cluster }) => {
+  async ({ cluster, judge }) => {
+    const from = Date.now();
     await cluster.signalControlPlane(program, 'SIGSTOP');
     await sleep(ms);
     await cluster.signalControlPlane(program, 'SIGCONT');
+    judge.stoodStill(from, Date.now());
     await untilServing(cluster);
   };
 
