@@ -3,26 +3,11 @@
  * pods are watched for other reasons, too, and passed in.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import {
-  identityOf,
-  objectSchema,
-  type KubeObject,
-  type ResourceType,
-  type RuleObject,
-} from '#shared/kube/objects.ts';
+import type { KubeObject, ResourceType, RuleObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
-import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import {
-  bindingSchema,
-  grantsOf,
-  rbacResources,
-  roleSchema,
-  type Binding,
-  type Role,
-} from './buckets/bindings.ts';
-import { rulesOfUse } from './buckets/use.ts';
+import { grantsOf, keptRbac, type KeptBinding, type KeptRole } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
 import { tiesToLookUp } from './ties.ts';
@@ -52,32 +37,29 @@ export type CachedWorld = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-type CachedRole = KubeObject & { role: Role };
-type CachedBinding = KubeObject & { binding: Binding };
-
 export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const { client, clock, log } = deps;
-  const watchRoles = (resource: ResourceType): Reflector<CachedRole> =>
+  const watchRoles = (resource: ResourceType<KeptRole>): Reflector<KeptRole> =>
     new Reflector({
       client,
       clock,
       log,
-      resource: { ...resource, schema: cachedRoleSchema },
+      resource,
       indices: byNamespace,
     });
-  const watchBindings = (resource: ResourceType): Reflector<CachedBinding> =>
+  const watchBindings = (resource: ResourceType<KeptBinding>): Reflector<KeptBinding> =>
     new Reflector({
       client,
       clock,
       log,
-      resource: { ...resource, schema: cachedBindingSchema },
+      resource,
       indices: byNamespace,
       onEvent: ({ object }) => deps.onBinding(object.metadata),
     });
-  const roles = watchRoles(rbacResources.roles);
-  const clusterRoles = watchRoles(rbacResources.clusterRoles);
-  const roleBindings = watchBindings(rbacResources.roleBindings);
-  const clusterRoleBindings = watchBindings(rbacResources.clusterRoleBindings);
+  const roles = watchRoles(keptRbac.roles);
+  const clusterRoles = watchRoles(keptRbac.clusterRoles);
+  const roleBindings = watchBindings(keptRbac.roleBindings);
+  const clusterRoleBindings = watchBindings(keptRbac.clusterRoleBindings);
   const reflectors = [roles, clusterRoles, roleBindings, clusterRoleBindings];
 
   const world: World = {
@@ -110,23 +92,3 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
 };
 
 const byNamespace = { namespace: ({ metadata }: KubeObject) => [metadata.namespace] };
-
-/** Of a role only its name, our annotation and its rules about bucket types are kept. */
-const cachedRoleSchema = objectSchema.transform((object): CachedRole => {
-  const { name, annotations } = object.metadata;
-  const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
-  const kept = permission !== undefined && {
-    annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
-  };
-  // Of no use without the annotation.
-  const rules = permission === undefined ? [] : (roleSchema.parse(object).rules ?? []);
-  return { ...identityOf(object), role: { metadata: { name, ...kept }, rules: rulesOfUse(rules) } };
-});
-
-const cachedBindingSchema = objectSchema.transform((object): CachedBinding => {
-  const { metadata, roleRef, subjects } = bindingSchema.parse(object);
-  return {
-    ...identityOf(object),
-    binding: { metadata: { name: metadata.name }, roleRef, subjects },
-  };
-});

@@ -1,11 +1,10 @@
 /** Facts from the API server itself, as of the moment of asking. */
-import * as z from 'zod';
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
-import { NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { podResource, workloadOf, workloadResources } from '../cnf/workload.ts';
-import { bindingSchema, grantsOf, rbacResources, roleSchema } from './buckets/bindings.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { listedPods, listedWorkloads } from '../cnf/workload.ts';
+import { grantsOf, keptRbac } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
 import type { World } from './world.ts';
@@ -16,7 +15,7 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
   const list = async <T extends KubeObject>(
     resource: ResourceType<T>,
     scope: Scope,
-  ): Promise<T[]> => (await client.list(resource, scope)).items;
+  ): Promise<T[]> => (await client.list(resource, { ...scope, pageSize: PAGE_SIZE })).items;
 
   return {
     rules: async ({ change: { namespace, purpose }, kinds }, signal) => {
@@ -36,44 +35,42 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
     networks: async ({ namespace, purpose }, signal) => {
       const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
       const [pods, ...workloads] = await Promise.all([
-        list(podResource, scope),
-        ...workloadResources.map((resource) => list(resource, scope)),
+        list(listedPods, scope),
+        ...listedWorkloads.map((resource) => list(resource, scope)),
       ]);
       return networkNames([
-        ...workloads.flat().map((workload) => workloadOf(workload).networks),
-        ...pods.map(({ metadata }) => metadata.annotations?.[NFN_NETWORK_ANNOTATION]),
+        ...workloads.flat().map(({ workload }) => workload.networks),
+        ...pods.map(({ networks }) => networks),
       ]);
     },
 
     purposes: async ({ namespace }, signal) => {
       const scope = { namespace, labelSelector: PURPOSE_LABEL, signal };
       const [pods, ...workloads] = await Promise.all([
-        list(podResource, scope),
-        ...workloadResources.map((resource) => list(resource, scope)),
+        list(listedPods, scope),
+        ...listedWorkloads.map((resource) => list(resource, scope)),
       ]);
       return purposesAmong([
-        ...workloads.flat().flatMap((workload) => {
-          const { purpose, templatePurpose } = workloadOf(workload);
-          return [purpose, templatePurpose];
-        }),
-        ...pods.map(({ metadata }) => metadata.labels?.[PURPOSE_LABEL]),
+        ...workloads
+          .flat()
+          .flatMap(({ workload: { purpose, templatePurpose } }) => [purpose, templatePurpose]),
+        ...pods.map(({ purpose }) => purpose),
       ]);
     },
 
     grants: async (user, namespace, signal) => {
       const inNamespace = { namespace, signal };
-      const { roles, roleBindings, clusterRoles, clusterRoleBindings } = rbacResources;
-      const lists = await Promise.all([
-        list(roles, inNamespace),
-        list(roleBindings, inNamespace),
-        list(clusterRoles, { signal }),
-        list(clusterRoleBindings, { signal }),
+      const [roles, roleBindings, clusterRoles, clusterRoleBindings] = await Promise.all([
+        list(keptRbac.roles, inNamespace),
+        list(keptRbac.roleBindings, inNamespace),
+        list(keptRbac.clusterRoles, { signal }),
+        list(keptRbac.clusterRoleBindings, { signal }),
       ]);
       return grantsOf(user, namespace, {
-        roles: z.array(roleSchema).parse(lists[0]),
-        roleBindings: z.array(bindingSchema).parse(lists[1]),
-        clusterRoles: z.array(roleSchema).parse(lists[2]),
-        clusterRoleBindings: z.array(bindingSchema).parse(lists[3]),
+        roles: roles.map(({ role }) => role),
+        roleBindings: roleBindings.map(({ binding }) => binding),
+        clusterRoles: clusterRoles.map(({ role }) => role),
+        clusterRoleBindings: clusterRoleBindings.map(({ binding }) => binding),
       });
     },
   };

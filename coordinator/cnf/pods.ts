@@ -2,7 +2,7 @@
  * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look past the watch for the moment
  * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
  */
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
@@ -47,7 +47,7 @@ export class Pods {
       client,
       clock,
       log,
-      resource: { ...podResource, schema: cnfPodSchema },
+      resource: cnfPods,
       selection: { namespace, labelSelector: PURPOSE_LABEL },
       indices: {
         namespace: ({ target }) => [target.namespace],
@@ -146,8 +146,8 @@ export class Pods {
     if (shared) return shared;
     const look = clock.sleep(SHARE_MS).then(async () => {
       this.#looks.delete(namespace);
-      const { items } = await client.list(podResource, { namespace });
-      return items.map(targetOf);
+      const { items } = await client.list(cnfPods, { namespace, pageSize: PAGE_SIZE });
+      return items.map(({ target }) => target);
     });
     this.#looks.set(namespace, look);
     return look;
@@ -165,3 +165,5 @@ const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
   ...podFactsOf(object),
   ...podPlaceOf(object),
 }));
+
+const cnfPods = { ...podResource, schema: cnfPodSchema };

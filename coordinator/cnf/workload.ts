@@ -1,7 +1,12 @@
 /** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
 import * as z from 'zod';
 import { ACCEPTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+} from '#shared/kube/objects.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
 
@@ -93,6 +98,30 @@ export const workloadOf = (object: unknown): Workload => {
   };
 };
 
+export type KeptWorkload = KubeObject & { workload: Workload };
+
+/** For watches and lists: what else it has, such as annotations of 256 KiB, whoever may write it chooses. */
+export const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload => ({
+  ...identityOf(object),
+  workload: workloadOf(object),
+}));
+
+/** A pod as admission lists it. */
+export type ListedPod = KubeObject &
+  ControllerFacts & { purpose: string | undefined; networks: string | undefined };
+
+const listedPodSchema = objectSchema.transform((object): ListedPod => ({
+  ...identityOf(object),
+  ...controllerFactsOf(object),
+  purpose: object.metadata.labels?.[PURPOSE_LABEL],
+  networks: object.metadata.annotations?.[NFN_NETWORK_ANNOTATION],
+}));
+
+export const listedPods: ResourceType<ListedPod> = { ...podResource, schema: listedPodSchema };
+export const listedWorkloads: readonly ResourceType<KeptWorkload>[] = workloadResources.map(
+  (resource) => ({ ...resource, schema: keptWorkloadSchema }),
+);
+
 export type PodFacts = {
   /** The service account that its containers run as. */
   account: string;
@@ -128,10 +157,10 @@ export const podFactsOf = (object: unknown): PodFacts => {
 
 const ownedSchema = z.looseObject({ metadata: metadataSchema });
 
+type ControllerFacts = { controller: OwnerRef | undefined; deleting: boolean };
+
 /** Who controls the object, and whether it is being deleted. @throws ZodError when this is no Kubernetes object */
-export const controllerFactsOf = (
-  object: unknown,
-): { controller: OwnerRef | undefined; deleting: boolean } => {
+export const controllerFactsOf = (object: unknown): ControllerFacts => {
   const { metadata } = ownedSchema.parse(object);
   return {
     controller: controllerIn(metadata.ownerReferences),

@@ -1,11 +1,10 @@
 /** The Deployments, StatefulSets and DaemonSets that bear a purpose label. Only a few facts of each stay in memory. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { workloadOf, workloadResources, type Workload } from './workload.ts';
+import { listedWorkloads, type KeptWorkload, type Workload } from './workload.ts';
 
 export type WorkloadsOptions = {
   client: KubeClient;
@@ -16,19 +15,17 @@ export type WorkloadsOptions = {
   log: Logger;
 };
 
-type KeptWorkload = KubeObject & { workload: Workload };
-
 export class Workloads {
   readonly #reflectors: readonly Reflector<KeptWorkload>[];
 
   constructor({ client, namespace, onChange, clock, log }: WorkloadsOptions) {
-    this.#reflectors = workloadResources.map(
+    this.#reflectors = listedWorkloads.map(
       (resource) =>
         new Reflector({
           client,
           clock,
           log,
-          resource: { ...resource, schema: keptWorkloadSchema },
+          resource,
           selection: { namespace, labelSelector: PURPOSE_LABEL },
           indices: { namespace: ({ workload }) => [workload.namespace] },
           onEvent: ({ object }) => onChange(object.workload.namespace),
@@ -57,8 +54,3 @@ export class Workloads {
 }
 
 const staying = ({ workload }: KeptWorkload): Workload[] => (workload.deleting ? [] : [workload]);
-
-const keptWorkloadSchema = objectSchema.transform((object): KeptWorkload => ({
-  ...identityOf(object),
-  workload: workloadOf(object),
-}));

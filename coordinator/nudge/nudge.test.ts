@@ -29,18 +29,21 @@ const start = () => {
   const clock = createManualClock();
   const stop = new AbortController();
   const patched: { name: string; body: unknown }[] = [];
-  const state = { ready: true, gone: new Set<string>() };
+  const state = { ready: true, refused: new Map<string, number>(), all };
   const client = {
     list: async ({ kind, schema }: ResourceType, { labelSelector }: { labelSelector: string }) => {
       expect(labelSelector).toBe('sdewanPurpose');
-      return { items: all.filter((one) => one.kind === kind).map((one) => schema.parse(one)) };
+      return {
+        items: state.all.filter((one) => one.kind === kind).map((one) => schema.parse(one)),
+      };
     },
     patch: async (
       _resource: ResourceType,
       { name }: { name: string },
       { patch }: { patch: { body: unknown } },
     ) => {
-      if (state.gone.has(name)) throw new KubeError('patch', 'x', { status: 409, reason: 'x' });
+      const status = state.refused.get(name);
+      if (status !== undefined) throw new KubeError('patch', 'x', { status, reason: 'x' });
       patched.push({ name, body: patch.body });
     },
   } as unknown as KubeClient;
@@ -87,13 +90,32 @@ it('the patch has nothing but the annotation', async () => {
   await end();
 });
 
-it('no owner is patched before the webhooks are served, and one that is gone delays no other', async () => {
+it.each([
+  ['is gone', 409],
+  ['the API server refuses to change', 422],
+  ['a policy refuses to change', 403],
+])(
+  'no owner is patched before the webhooks are served, and one that %s delays no other',
+  async (_, status) => {
+    const { state, pass, end } = start();
+    state.ready = false;
+    await pass(2);
+    expect(await pass(60)).toEqual([]);
+    state.refused.set('empty', status);
+    state.ready = true;
+    expect((await pass(3)).slice(0, 2)).toEqual(['one-of-default', 'some']);
+    await end();
+  },
+);
+
+it('namespaces take turns, however many owners one of them has', async () => {
   const { state, pass, end } = start();
-  state.ready = false;
-  await pass(2);
-  expect(await pass(60)).toEqual([]);
-  state.gone.add('empty');
-  state.ready = true;
-  expect((await pass(3)).slice(0, 2)).toEqual(['one-of-default', 'some']);
+  const many = Array.from({ length: 50 }, (_, at) =>
+    owner('ReplicaSet', `mass-${at}`, { replicas: 1 }, {}, { namespace: 'mass' }),
+  );
+  state.all = [...many, owner('DaemonSet', 'other', {}, { desiredNumberScheduled: 1 })];
+  await pass(0);
+  const first = (await pass(1)).slice(0, 3);
+  expect(first).toContain('other');
   await end();
 });

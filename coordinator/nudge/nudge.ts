@@ -4,13 +4,19 @@
  * which the policy sdewan-coordinator-nudges lets it do and nothing else, again and again for half a minute where pods are still missing.
  */
 import * as z from 'zod';
-import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+} from '#shared/kube/objects.ts';
 import { NUDGE_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { Turns } from '#shared/runtime/turns.ts';
 
 export type NudgeDeps = {
   client: Pick<KubeClient, 'list' | 'patch'>;
@@ -37,16 +43,18 @@ const countsSchema = objectSchema.extend({
 });
 
 /** Only what is looked at stays. */
-const ownerSchema = countsSchema.transform(
-  ({ apiVersion, kind, metadata, spec, status }): Owner => {
-    const { replicas = 0, desiredNumberScheduled = 0, currentNumberScheduled = 0 } = status ?? {};
-    const missing =
-      kind === 'DaemonSet'
-        ? desiredNumberScheduled - currentNumberScheduled
-        : (spec.replicas ?? 1) - replicas;
-    return { apiVersion, kind, metadata, lacks: missing > 0 };
-  },
-);
+const ownerSchema = countsSchema.transform((object): Owner => {
+  const { kind, metadata, spec, status } = object;
+  const { replicas = 0, desiredNumberScheduled = 0, currentNumberScheduled = 0 } = status ?? {};
+  const missing =
+    kind === 'DaemonSet'
+      ? desiredNumberScheduled - currentNumberScheduled
+      : (spec.replicas ?? 1) - replicas;
+  return {
+    ...identityOf(object),
+    lacks: missing > 0 && metadata.deletionTimestamp === undefined,
+  };
+});
 
 const owners: readonly ResourceType<Owner>[] = [
   { plural: 'replicasets', kind: 'ReplicaSet' },
@@ -73,18 +81,24 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
         'asked the controller of a CNF for its missing pods',
       );
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
+      if (isConflict(error) || isNotFound(error)) return;
+      // One that the API server refuses, whatever its author did to it, keeps no other waiting.
+      if (!isForbidden(error) && !isInvalid(error)) throw error;
+      log.warn({ err: error }, 'failed to ask the controller of a CNF for its missing pods');
     }
   };
 
   const round = async (signal: AbortSignal): Promise<void> => {
-    const selection = { namespace, labelSelector: PURPOSE_LABEL, signal };
+    const selection = { namespace, labelSelector: PURPOSE_LABEL, pageSize: PAGE_SIZE, signal };
+    // Whoever may make ReplicaSets may make thousands that never get their pods.
+    const lacking = new Turns<{ resource: ResourceType<Owner>; owner: Owner }>();
     for (const resource of owners) {
       const { items } = await client.list(resource, selection);
       for (const owner of items)
-        if (owner.lacks && owner.metadata.deletionTimestamp === undefined)
-          await nudge(resource, owner, signal);
+        if (owner.lacks) lacking.add(owner.metadata.namespace, { resource, owner });
     }
+    for (let next = lacking.take(); next; next = lacking.take())
+      await nudge(next.resource, next.owner, signal);
   };
 
   const term = async (signal: AbortSignal): Promise<void> => {

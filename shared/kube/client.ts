@@ -121,6 +121,8 @@ export type KubeClientOptions = Omit<TransportOptions, 'config'> & {
   userAgent?: string;
 };
 
+/** Of lists of what tenants write: what a schema does not keep of an object is gone with its page, so that the largest permitted ones fit into a small process. */
+export const PAGE_SIZE = 200;
 const DEFAULT_TIMEOUT_MS = 15_000;
 /** The server sends a watch's headers at once; one that has none by then is given up. */
 const WATCH_OPEN_TIMEOUT_MS = 30_000;

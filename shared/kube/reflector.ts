@@ -8,7 +8,7 @@ import { aborted } from '../runtime/aborted.ts';
 import { createBackoff, jittered, type Backoff } from '../runtime/backoff.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/log.ts';
-import type { KubeClient, Selection } from './client.ts';
+import { PAGE_SIZE, type KubeClient, type Selection } from './client.ts';
 import { isGone, KubeError } from './errors.ts';
 import type { KubeObject, ResourceType, RuleObject } from './objects.ts';
 import { resourceName } from './path.ts';
@@ -63,8 +63,6 @@ export type ReflectorOptions<T extends KubeObject> = {
   random?: () => number;
 };
 
-/** What is not kept of an object is gone with its page, so that the largest permitted ones fit into a small process. */
-const PAGE_SIZE = 200;
 /** Of a page: longer than for other requests, it can be large. */
 const LIST_TIMEOUT_MS = 60_000;
 /** A watch that ends sooner counts as a failure, so that a server that ends each at once is not asked without pause. */

@@ -1,8 +1,13 @@
 /** Which Roles and ClusterRoles a user has in a namespace, as the API server's RBAC authorizer decides it. */
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+} from '#shared/kube/objects.ts';
 import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
-import { policyRuleSchema } from './use.ts';
+import { policyRuleSchema, rulesOfUse } from './use.ts';
 import type { BucketGrant, User } from '../checks/check.ts';
 
 const rbac = (plural: string, kind: string): ResourceType => ({
@@ -41,6 +46,37 @@ export const roleSchema = z.looseObject({
   rules: z.array(policyRuleSchema).nullish(),
 });
 export type Role = z.infer<typeof roleSchema>;
+
+export type KeptRole = KubeObject & { role: Role };
+export type KeptBinding = KubeObject & { binding: Binding };
+
+/** Of a role only its name, our annotation and its rules about bucket types are kept. */
+const keptRoleSchema = objectSchema.transform((object): KeptRole => {
+  const { name, annotations } = object.metadata;
+  const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
+  const kept = permission !== undefined && {
+    annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
+  };
+  // Of no use without the annotation.
+  const rules = permission === undefined ? [] : (roleSchema.parse(object).rules ?? []);
+  return { ...identityOf(object), role: { metadata: { name, ...kept }, rules: rulesOfUse(rules) } };
+});
+
+const keptBindingSchema = objectSchema.transform((object): KeptBinding => {
+  const { metadata, roleRef, subjects } = bindingSchema.parse(object);
+  return {
+    ...identityOf(object),
+    binding: { metadata: { name: metadata.name }, roleRef, subjects },
+  };
+});
+
+/** For watches and lists. */
+export const keptRbac = {
+  roles: { ...rbacResources.roles, schema: keptRoleSchema },
+  roleBindings: { ...rbacResources.roleBindings, schema: keptBindingSchema },
+  clusterRoles: { ...rbacResources.clusterRoles, schema: keptRoleSchema },
+  clusterRoleBindings: { ...rbacResources.clusterRoleBindings, schema: keptBindingSchema },
+};
 
 export type RbacObjects = {
   /** Of one namespace. */

@@ -1,14 +1,8 @@
 /** What the CNF webhooks ask the API server: CNFs are made rarely enough to look each time. */
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import {
-  controllerFactsOf,
-  podResource,
-  workloadOf,
-  workloadResources,
-  type OwnerRef,
-} from '../../cnf/workload.ts';
+import { listedPods, listedWorkloads, type ListedPod, type OwnerRef } from '../../cnf/workload.ts';
 import { createRootOwners } from './root-owner.ts';
 import { servingWorkloads, type CnfIdentity } from './second-cnf.ts';
 
@@ -32,33 +26,32 @@ export const namespaces: ResourceType = {
 export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfLookups => {
   const roots = createRootOwners(client);
 
-  const labelled = async (
-    resource: ResourceType,
+  const labelled = async <T extends KubeObject>(
+    resource: ResourceType<T>,
     namespace: string,
     purpose: string,
     signal: AbortSignal,
-  ): Promise<KubeObject[]> => {
-    const labelSelector = `${PURPOSE_LABEL}=${purpose}`;
-    return (await client.list(resource, { namespace, labelSelector, signal })).items;
+  ): Promise<T[]> => {
+    const selection = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` };
+    return (await client.list(resource, { ...selection, pageSize: PAGE_SIZE, signal })).items;
   };
 
   return {
     rootOf: async (namespace, owner, signal) => (await roots.of(namespace, owner, signal)) ?? owner,
 
     cnfs: async (namespace, purpose, signal) => {
-      const lists = await Promise.all(
-        [...workloadResources, podResource].map((resource) =>
-          labelled(resource, namespace, purpose, signal),
-        ),
-      );
-      const podList = lists.pop() ?? [];
-      const workloads = servingWorkloads(lists.flat().map(workloadOf), namespace, purpose);
+      const [pods, ...lists] = await Promise.all([
+        labelled(listedPods, namespace, purpose, signal),
+        ...listedWorkloads.map((resource) => labelled(resource, namespace, purpose, signal)),
+      ]);
+      const listed = lists.flat().map(({ workload }) => workload);
+      const workloads = servingWorkloads(listed, namespace, purpose);
       const owners = [
         ...workloads.map(
           ({ kind, name, uid, controller }) =>
             controller ?? { apiVersion: 'apps/v1', kind, name, uid },
         ),
-        ...podList.flatMap((pod) => controllerOfLive(pod)),
+        ...pods.flatMap(controllerOfLive),
       ];
       const distinct = new Map(owners.map((owner) => [owner.uid, owner]));
       const found = await Promise.all(
@@ -75,7 +68,5 @@ export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfL
 };
 
 /** Bare pods have no controller, and are nobody's CNF. */
-const controllerOfLive = (pod: KubeObject): OwnerRef[] => {
-  const { controller, deleting } = controllerFactsOf(pod);
-  return controller === undefined || deleting ? [] : [controller];
-};
+const controllerOfLive = ({ controller, deleting }: ListedPod): OwnerRef[] =>
+  controller === undefined || deleting ? [] : [controller];
