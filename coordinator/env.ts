@@ -8,7 +8,7 @@ import { envField } from '#shared/runtime/env.ts';
 import { bucketGrantModes } from './admission/checks/check.ts';
 import { referenceModes } from './admission/decide.ts';
 import type { GeneratorsOptions } from './generators.ts';
-import type { ExposeOptions } from './services/claims.ts';
+import { RESERVED_PORTS, type ExposeOptions } from './services/claims.ts';
 import type { CertificatePolicy } from './certificates/plan.ts';
 
 const DAY_MS = 86_400_000;
@@ -152,7 +152,7 @@ export const coordinatorEnvSchema = z.object({
     ),
   SDEWAN_EXPOSE_RESERVED_PORTS: envField
     .list()
-    .default(['22/tcp', '500/udp', '4500/udp'])
+    .default([...RESERVED_PORTS])
     .describe(
       'Ports of CNFs that no Service gets, separated by commas: those by which CNFs are managed, and those of IKE.',
     ),

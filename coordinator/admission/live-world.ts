@@ -4,7 +4,7 @@ import { isNotFound } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { listedPods, listedWorkloads } from '../cnf/workload.ts';
-import { grantsOf, keptRbac } from './buckets/bindings.ts';
+import { grantsOf, rbacOf } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
 import type { World } from './world.ts';
@@ -60,11 +60,12 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
 
     grants: async (user, namespace, signal) => {
       const inNamespace = { namespace, signal };
+      const rbac = rbacOf(user);
       const [roles, roleBindings, clusterRoles, clusterRoleBindings] = await Promise.all([
-        list(keptRbac.roles, inNamespace),
-        list(keptRbac.roleBindings, inNamespace),
-        list(keptRbac.clusterRoles, { signal }),
-        list(keptRbac.clusterRoleBindings, { signal }),
+        list(rbac.roles, inNamespace),
+        list(rbac.roleBindings, inNamespace),
+        list(rbac.clusterRoles, { signal }),
+        list(rbac.clusterRoleBindings, { signal }),
       ]);
       return grantsOf(user, namespace, {
         roles: roles.map(({ role }) => role),

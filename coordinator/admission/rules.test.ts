@@ -178,9 +178,21 @@ describe('the finalizer', () => {
     expect(addAgentsFinalizer(requestOf(undefined, object), kinds)).not.toHaveProperty('patch');
   });
 
-  it('is added once, and never on an update, which could be the one that removes it', () => {
+  it('is added once, and on an update only to what had it', () => {
     const held = zone('lan1', { finalizers: [AGENTS_FINALIZER] });
     expect(addAgentsFinalizer(requestOf(undefined, held), kinds)).not.toHaveProperty('patch');
-    expect(addAgentsFinalizer(requestOf(held, zone('lan1')), kinds)).not.toHaveProperty('patch');
+    expect(addAgentsFinalizer(requestOf(held, held), kinds)).not.toHaveProperty('patch');
+    const without = zone('lan1');
+    expect(addAgentsFinalizer(requestOf(without, without), kinds)).not.toHaveProperty('patch');
+    expect(addAgentsFinalizer(requestOf(held, without), kinds)).toMatchObject({
+      patch: [{ op: 'add', path: '/metadata/finalizers', value: [AGENTS_FINALIZER] }],
+    });
+  });
+
+  it('is not added to a rule that is being deleted, which the API server would refuse', () => {
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const held = zone('lan1', { finalizers: [AGENTS_FINALIZER], deletionTimestamp });
+    const released = zone('lan1', { deletionTimestamp });
+    expect(addAgentsFinalizer(requestOf(held, released), kinds)).not.toHaveProperty('patch');
   });
 });

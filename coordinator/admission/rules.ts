@@ -79,15 +79,23 @@ export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
   };
 };
 
-/** For kinds that agents apply; nobody confirms the others. */
+/**
+ * For kinds that agents apply; nobody confirms the others. On an update it is added again: the API server asks about those that lose it by
+ * somebody who may not release rules.
+ */
 export const addAgentsFinalizer = (
   request: AdmissionRequest,
   kinds: readonly KindDefinition[],
 ): ReviewVerdict => {
-  const { object, operation } = request;
+  const { object, oldObject, operation } = request;
   const kind = kindOfRequest(request, kinds);
   const finalizers = object?.metadata.finalizers ?? [];
-  if (operation !== 'CREATE' || !kind?.uci || finalizers.includes(AGENTS_FINALIZER)) return allowed;
+  if (!kind?.uci || finalizers.includes(AGENTS_FINALIZER)) return allowed;
+  const isLost =
+    operation === 'UPDATE' &&
+    object?.metadata.deletionTimestamp === undefined &&
+    oldObject?.metadata.finalizers?.includes(AGENTS_FINALIZER);
+  if (operation !== 'CREATE' && !isLost) return allowed;
   const value = [...finalizers, AGENTS_FINALIZER];
   return {
     allowed: true,

@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
+import { few } from '#shared/runtime/few.ts';
 
 export type AgentContainer =
   /** The pod was made without the agent. */
@@ -89,12 +90,17 @@ const podSchema = z.object({
 });
 type Pod = z.infer<typeof podSchema>;
 
+/** Of what the author of a pod writes into its environment no more is kept; a purpose that is cut off is none. */
+const MAX_LABEL_LENGTH = 63;
+const MAX_KINDS_LENGTH = 1_024;
+
 /** @throws ZodError when this is not a Pod as the API server writes it. */
 export const targetOf = (object: unknown): Target => {
   const pod = podSchema.parse(object);
   const agent = containersOf(pod).find((container) => container.name === AGENT_CONTAINER);
-  const envOf = (name: string) => agent?.env?.find((variable) => variable.name === name)?.value;
-  const serves = envOf(PURPOSE_ENV);
+  const envOf = (name: string, most: number) =>
+    agent?.env?.find((variable) => variable.name === name)?.value?.slice(0, most);
+  const serves = envOf(PURPOSE_ENV, MAX_LABEL_LENGTH + 1);
   const ready = conditionOf(pod, 'Ready')?.status === 'True';
   return {
     namespace: pod.metadata.namespace,
@@ -109,7 +115,7 @@ export const targetOf = (object: unknown): Target => {
     finished: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
     agent: agent ? agentContainerOf(pod) : { state: 'missing' },
     othersStartedAt: othersStartOf(pod),
-    withoutKinds: envOf(WITHOUT_KINDS_ENV)?.split(',') ?? [],
+    withoutKinds: envOf(WITHOUT_KINDS_ENV, MAX_KINDS_LENGTH)?.split(',') ?? [],
   };
 };
 
@@ -167,7 +173,7 @@ const whyNotReady = (pod: Pod): Pick<Target, 'notReady' | 'troubled'> => {
   const unready = statusesOf(pod).filter(isUnready);
   if (unready.length === 0) return { notReady: 'the pod is not ready', troubled: false };
   return {
-    notReady: unready.map(problemOf).join(', '),
+    notReady: few(unready.map(problemOf)),
     troubled: unready.some((status) => {
       const reason = lastingReasonOf(status);
       return reason !== undefined && !STARTING.has(reason);

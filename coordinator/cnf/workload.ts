@@ -80,6 +80,14 @@ const workloadSchema = z.looseObject({
 /** What a pod without a service account runs as. */
 export const DEFAULT_SERVICE_ACCOUNT = 'default';
 
+/** What is kept of a text that whoever may write the object chooses. The longest names of Kubernetes have 253 characters, kinds and versions less. */
+const MAX_NAME_LENGTH = 253;
+/** Of lists of networks and of namespaces; of a longer one nothing counts. */
+const MAX_LIST_LENGTH = 16_384;
+
+const ifShort = (text: string | undefined): string | undefined =>
+  text !== undefined && text.length > MAX_LIST_LENGTH ? undefined : text;
+
 /** @throws ZodError when this is no workload as the API server writes it */
 export const workloadOf = (object: unknown): Workload => {
   const { kind, metadata, spec } = workloadSchema.parse(object);
@@ -94,7 +102,7 @@ export const workloadOf = (object: unknown): Workload => {
     controller: controllerIn(metadata.ownerReferences),
     deleting: isSet(metadata.deletionTimestamp),
     serviceAccount: template.spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
-    networks: template.metadata?.annotations?.[NFN_NETWORK_ANNOTATION],
+    networks: ifShort(template.metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
   };
 };
 
@@ -114,7 +122,7 @@ const listedPodSchema = objectSchema.transform((object): ListedPod => ({
   ...identityOf(object),
   ...controllerFactsOf(object),
   purpose: object.metadata.labels?.[PURPOSE_LABEL],
-  networks: object.metadata.annotations?.[NFN_NETWORK_ANNOTATION],
+  networks: ifShort(object.metadata.annotations?.[NFN_NETWORK_ANNOTATION]),
 }));
 
 export const listedPods: ResourceType<ListedPod> = { ...podResource, schema: listedPodSchema };
@@ -150,8 +158,8 @@ export const podFactsOf = (object: unknown): PodFacts => {
   const { metadata, spec } = podTemplateSchema.parse(object);
   return {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
-    networks: metadata?.annotations?.[NFN_NETWORK_ANNOTATION],
-    accepts: metadata?.annotations?.[ACCEPTS_ANNOTATION],
+    networks: ifShort(metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
+    accepts: ifShort(metadata?.annotations?.[ACCEPTS_ANNOTATION]),
   };
 };
 
@@ -175,11 +183,12 @@ const controllerIn = (
   return owner && pick(owner);
 };
 
+/** The API server bounds no field of an owner reference; one that is cut off names nothing. */
 const pick = ({ apiVersion, kind, name, uid }: OwnerRef): OwnerRef => ({
-  apiVersion,
-  kind,
-  name,
-  uid,
+  apiVersion: apiVersion.slice(0, MAX_NAME_LENGTH + 1),
+  kind: kind.slice(0, MAX_NAME_LENGTH + 1),
+  name: name.slice(0, MAX_NAME_LENGTH + 1),
+  uid: uid.slice(0, MAX_NAME_LENGTH + 1),
 });
 
 const isSet = (value: string | null | undefined): boolean => value !== undefined && value !== null;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { claimsOf, type Cnfs, type ExposeOptions } from './claims.ts';
-import type { Service } from './service.ts';
+import { MAX_PORTS, type Service } from './service.ts';
 
 const service = (name: string, changes: Partial<Service> = {}): Service => ({
   namespace: 'shop',
@@ -169,6 +169,20 @@ describe('claimsOf', () => {
   ])('a Service %s needs no consent', (_what, changes, options) => {
     const { rules } = outcome([service('web', changes)], options, { accepted: new Set() });
     expect(rules).toHaveLength(1);
+  });
+
+  it('a Service with more ports than one rule each is worth gets none', () => {
+    const ports = Array.from({ length: MAX_PORTS + 1 }, (_, at) => ({
+      port: 10_000 + at,
+      protocol: 'TCP',
+    }));
+    expect(outcome([service('web', { ports })])).toMatchObject({
+      rules: [],
+      notes: [
+        'uid-web NotExposed: the Service has more than 256 ports; make several Services of it',
+      ],
+    });
+    expect(outcome([service('web', { ports: ports.slice(1) })]).rules).toHaveLength(MAX_PORTS);
   });
 
   it('a Service gets none of the reserved ports, and all its others', () => {

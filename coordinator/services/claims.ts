@@ -8,7 +8,7 @@ import { checkSpec } from '#shared/compile/check.ts';
 import { compare } from '#shared/compile/in-use.ts';
 import { ACCEPTS_ANNOTATION } from '#shared/names.ts';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
-import type { Service, ServicePort } from './service.ts';
+import { MAX_PORTS, type Service, type ServicePort } from './service.ts';
 
 export type ExposeOptions = {
   /** `namespace/purpose` or `purpose` for Services that do not say; undefined: only those that say. */
@@ -20,6 +20,9 @@ export type ExposeOptions = {
   /** Such as `22/tcp`: no Service takes them from a CNF. */
   reservedPorts: readonly string[];
 };
+
+/** SSH, and IKE. */
+export const RESERVED_PORTS: readonly string[] = ['22/tcp', '500/udp', '4500/udp'];
 
 /** A FirewallDNAT as it has to be. */
 export type WantedRule = {
@@ -182,6 +185,8 @@ const whyNotExposed = (service: Service, zone: string | undefined): string | und
   if (service.clusterIps.includes('None'))
     return 'a headless Service has no cluster IP; create another Service that has one';
   if (service.ports.length === 0) return 'the Service has no ports';
+  if (service.ports.length > MAX_PORTS)
+    return `the Service has more than ${MAX_PORTS} ports; make several Services of it`;
   if (service.clusterIps.every((address) => address === ''))
     return 'the Service has no cluster IP yet';
   if (zone === undefined)

@@ -28,6 +28,11 @@ export type Service = {
   ports: readonly ServicePort[];
 };
 
+/** Whoever may write a Service could have the coordinator keep a megabyte of it, and make a rule of each of 30,000 ports. */
+export const MAX_PORTS = 256;
+/** `namespace/purpose`, and names of zones: a longer text names none. */
+const MAX_TEXT_LENGTH = 256;
+
 const serviceSchema = z.object({
   spec: z.object({
     type: z.string().default('ClusterIP'),
@@ -46,10 +51,10 @@ export const serviceOf = (object: KubeObject): Service => {
     name,
     uid,
     createdAt: creationTimestamp,
-    expose: annotations?.[EXPOSE_ANNOTATION],
-    zone: annotations?.[EXPOSE_ZONE_ANNOTATION],
+    expose: annotations?.[EXPOSE_ANNOTATION]?.slice(0, MAX_TEXT_LENGTH),
+    zone: annotations?.[EXPOSE_ZONE_ANNOTATION]?.slice(0, MAX_TEXT_LENGTH),
     type: spec.type,
     clusterIps: spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]),
-    ports: spec.ports,
+    ports: spec.ports.slice(0, MAX_PORTS + 1),
   };
 };

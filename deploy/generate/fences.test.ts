@@ -41,7 +41,7 @@ describe('a resource of the whole cluster, in another group', () => {
   });
 
   it('needs nothing that only rules need', () => {
-    for (const block of ['rules-created', 'rules-written', 'rules-changed'])
+    for (const block of ['rules-written', 'rules-changed'])
       expect(blocks[block]).toEqual([expect.objectContaining({ apiGroups: [GROUP] })]);
     expect(blocks['ties-rules-to-a-cnf']).toEqual(blocksOf([])['ties-rules-to-a-cnf']);
   });

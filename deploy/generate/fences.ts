@@ -107,7 +107,6 @@ export const fenceBlocks = (
   resources: readonly Resource[],
   rules: readonly KindDefinition[],
 ): Blocks => ({
-  'rules-created': requests(rules, ['CREATE']),
   'rules-held': requestsAbout(
     rules.filter(({ uci }) => uci),
     ['CREATE'],

@@ -29,13 +29,18 @@ const subjectSchema = z.looseObject({
   name: z.string(),
   namespace: z.string().optional(),
 });
+type Subject = { kind: string; name: string; namespace?: string | undefined };
 
 export const bindingSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
   roleRef: z.looseObject({ kind: z.string(), name: z.string() }),
   subjects: z.array(subjectSchema).nullish(),
 });
-export type Binding = z.infer<typeof bindingSchema>;
+export type Binding = {
+  metadata: { name: string };
+  roleRef: { kind: string; name: string };
+  subjects?: readonly Subject[] | null | undefined;
+};
 
 export const roleSchema = z.looseObject({
   metadata: z.looseObject({
@@ -50,33 +55,55 @@ export type Role = z.infer<typeof roleSchema>;
 export type KeptRole = KubeObject & { role: Role };
 export type KeptBinding = KubeObject & { binding: Binding };
 
+/** A longer one grants nothing: it would be kept of each role that a tenant writes. One for all kinds and types has less than 2,000. */
+const MAX_PERMISSION_LENGTH = 16_384;
+/** A watch keeps no more of a binding. What a user is refused for want of them is looked up once more, on the API server. */
+const MAX_SUBJECTS = 64;
+
 /** Of a role only its name, our annotation and its rules about bucket types are kept. */
 const keptRoleSchema = objectSchema.transform((object): KeptRole => {
   const { name, annotations } = object.metadata;
-  const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION];
-  const kept = permission !== undefined && {
-    annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission },
-  };
+  const permission = annotations?.[BUCKET_PERMISSION_ANNOTATION] ?? '';
+  const isRead = permission !== '' && permission.length <= MAX_PERMISSION_LENGTH;
+  const kept = isRead && { annotations: { [BUCKET_PERMISSION_ANNOTATION]: permission } };
   // Of no use without the annotation.
-  const rules = permission === undefined ? [] : (roleSchema.parse(object).rules ?? []);
+  const rules = !isRead ? [] : (roleSchema.parse(object).rules ?? []);
   return { ...identityOf(object), role: { metadata: { name, ...kept }, rules: rulesOfUse(rules) } };
 });
 
-const keptBindingSchema = objectSchema.transform((object): KeptBinding => {
-  const { metadata, roleRef, subjects } = bindingSchema.parse(object);
-  return {
-    ...identityOf(object),
-    binding: { metadata: { name: metadata.name }, roleRef, subjects },
-  };
-});
+type Keep = (subjects: readonly Subject[], namespace: string) => readonly Subject[];
 
-/** For watches and lists. */
-export const keptRbac = {
-  roles: { ...rbacResources.roles, schema: keptRoleSchema },
-  roleBindings: { ...rbacResources.roleBindings, schema: keptBindingSchema },
-  clusterRoles: { ...rbacResources.clusterRoles, schema: keptRoleSchema },
-  clusterRoleBindings: { ...rbacResources.clusterRoleBindings, schema: keptBindingSchema },
+const keptBindingSchema = (keep: Keep) =>
+  objectSchema.transform((object): KeptBinding => {
+    const { metadata, roleRef, subjects } = bindingSchema.parse(object);
+    const { kind, name } = roleRef;
+    const kept = keep(subjects ?? [], object.metadata.namespace);
+    return {
+      ...identityOf(object),
+      binding: {
+        metadata: { name: metadata.name },
+        roleRef: { kind, name },
+        subjects: kept.map(({ kind, name, namespace }) => ({ kind, name, namespace })),
+      },
+    };
+  });
+
+const rbacWith = (keep: Keep) => {
+  const bindings = keptBindingSchema(keep);
+  return {
+    roles: { ...rbacResources.roles, schema: keptRoleSchema },
+    roleBindings: { ...rbacResources.roleBindings, schema: bindings },
+    clusterRoles: { ...rbacResources.clusterRoles, schema: keptRoleSchema },
+    clusterRoleBindings: { ...rbacResources.clusterRoleBindings, schema: bindings },
+  };
 };
+
+/** For watches. */
+export const keptRbac = rbacWith((subjects) => subjects.slice(0, MAX_SUBJECTS));
+
+/** For lists: of the subjects of a binding that user only. */
+export const rbacOf = (user: User) =>
+  rbacWith((subjects, namespace) => subjects.filter((subject) => isUser(subject, user, namespace)));
 
 export type RbacObjects = {
   /** Of one namespace. */
@@ -102,11 +129,7 @@ export const grantsOf = (user: User, namespace: string, rbac: RbacObjects): Buck
   ];
 };
 
-const isUser = (
-  subject: z.infer<typeof subjectSchema>,
-  user: User,
-  bindingNamespace: string,
-): boolean => {
+const isUser = (subject: Subject, user: User, bindingNamespace: string): boolean => {
   switch (subject.kind) {
     case 'User':
       return subject.name === user.username;

@@ -16,10 +16,14 @@ export type Installation = {
   systemNamespace: string;
   /** `https://127.0.0.1:port` of the coordinator. */
   url: string;
+  /** Of webhooks that fail open; undefined: as in the manifests. */
+  patienceSeconds?: number | undefined;
 };
 
 const selectorSchema = z.looseObject({ matchExpressions: z.array(z.unknown()).default([]) });
 const webhookSchema = z.looseObject({
+  failurePolicy: z.string(),
+  timeoutSeconds: z.int(),
   namespaceSelector: selectorSchema.default({ matchExpressions: [] }),
 });
 const manifestSchema = z.looseObject({
@@ -94,9 +98,11 @@ const moveBinding = (
 
 const moveWebhook = (
   { namespaceSelector, ...webhook }: z.infer<typeof webhookSchema>,
-  installation: Installation,
+  { patienceSeconds, ...installation }: Installation,
 ): object => ({
   ...webhook,
+  ...(webhook.failurePolicy === 'Ignore' &&
+    patienceSeconds !== undefined && { timeoutSeconds: patienceSeconds }),
   clientConfig: { url: installation.url },
   namespaceSelector: {
     matchExpressions: [

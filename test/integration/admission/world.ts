@@ -18,7 +18,7 @@ import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { applyCrds } from '../support/crds.ts';
 import type { ControlGroup } from '../../attacks/control-group.ts';
-import { manifestsOf, TEST_LABEL, webhookConfigurationOf } from './overlay.ts';
+import { manifestsOf, TEST_LABEL, webhookConfigurationOf, type Installation } from './overlay.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
 import { programFile } from '../../stack/programs.ts';
 import { listOf } from '../../stack/installation.ts';
@@ -65,10 +65,16 @@ export const eventually = <T>(read: () => T) => {
   return expect.poll(read, { timeout: 45_000, interval: 50 });
 };
 
-/** `group`: in which the coordinator runs. */
+/** A webhook that fails open is not asked any more, without a word, when the machine of the tests is slower than its second or two. */
+const PATIENCE_SECONDS = 10;
+
+/** `group`: in which the coordinator runs. `patienceSeconds`: of webhooks that fail open; undefined: as in the manifests. */
 export const createWorld = async (
   env: Record<string, string> = {},
   group?: ControlGroup,
+  { patienceSeconds }: Pick<Installation, 'patienceSeconds'> = {
+    patienceSeconds: PATIENCE_SECONDS,
+  },
 ): Promise<World> => {
   const cluster = await connectCluster();
   await applyCrds(cluster);
@@ -89,7 +95,7 @@ export const createWorld = async (
     return path;
   };
 
-  const objects = await manifestsOf(cluster, { systemNamespace, url });
+  const objects = await manifestsOf(cluster, { systemNamespace, url, patienceSeconds });
   await cluster.kubectl(['apply', '-f', '-'], { stdin: listOf(objects) });
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 

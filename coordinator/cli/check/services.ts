@@ -1,0 +1,52 @@
+/** Services whose ports a CNF does not open, judged as the coordinator does. Pure. */
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { EXPOSE_ANNOTATION } from '#shared/names.ts';
+import { podFactsOf } from '../../cnf/workload.ts';
+import { targetOf } from '../../cnf/target.ts';
+import { claimsOf, type Cnfs } from '../../services/claims.ts';
+import { serviceOf } from '../../services/service.ts';
+
+export type RefusedService = {
+  /** `namespace/name` */
+  service: string;
+  /** Why, and what to do. */
+  reasons: string[];
+};
+
+/** `reservedPorts`: such as `22/tcp`. Services without an annotation are exposed as the coordinator's configuration says, and need no consent. */
+export const refusedServices = (
+  services: readonly RuleObject[],
+  pods: readonly RuleObject[],
+  reservedPorts: readonly string[],
+): RefusedService[] => {
+  const asking = services.filter(
+    ({ metadata }) => metadata.annotations?.[EXPOSE_ANNOTATION] !== undefined,
+  );
+  const options = { allTo: undefined, zone: UNKNOWN_ZONE, exceptNamespaces: [], reservedPorts };
+  const { notes } = claimsOf(asking.map(serviceOf), options, cnfsOf(pods));
+  return asking.flatMap(({ metadata: { namespace, name, uid } }) => {
+    const reasons = (notes.get(uid) ?? []).map(({ message }) => message);
+    return reasons.length === 0 ? [] : [{ service: `${namespace}/${name}`, reasons }];
+  });
+};
+
+/** The coordinator's configuration may name one for Services that name none; which it is makes no difference here. */
+const UNKNOWN_ZONE = 'zone';
+
+const cnfsOf = (pods: readonly RuleObject[]): Cnfs => {
+  const cnfs = pods.flatMap((pod) => {
+    const { namespace, purpose } = targetOf(pod);
+    const { accepts = '' } = podFactsOf(pod);
+    const names = accepts.split(',').map((name) => name.trim());
+    return purpose === undefined ? [] : [{ namespace, purpose, names }];
+  });
+  return {
+    namespacesOf: (purpose) => [
+      ...new Set(cnfs.filter((cnf) => cnf.purpose === purpose).map((cnf) => cnf.namespace)),
+    ],
+    acceptedBy: (namespace, purpose) => {
+      const known = cnfs.filter((cnf) => cnf.namespace === namespace && cnf.purpose === purpose);
+      return known.length === 0 ? undefined : new Set(known.flatMap(({ names }) => names));
+    },
+  };
+};
