@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { Hono } from 'hono';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTcp } from 'node:net';
@@ -95,6 +95,25 @@ it('takes up a new certificate without a restart, and keeps the old one when the
   expect(await peerName(port)).toBe('first');
   await writePair('second');
   await vi.waitUntil(async () => (await peerName(port)) === 'second', { timeout: 5_000 });
+});
+
+it('renews its certificate though the file with the CAs of clients has become none', async () => {
+  await writePair('first');
+  const clientCaFile = join(directory, 'clients.pem');
+  await copyFile(certFile, clientCaFile);
+  const warn = vi.fn<() => void>();
+  server = await serveApp({
+    ...base,
+    tls: { certFile, keyFile, pollIntervalMs: 20 },
+    clientCaFile,
+    log: Object.assign(Object.create(silentLogger), { warn }),
+  });
+  const { port } = server;
+  await writeFile(clientCaFile, 'half a file');
+  await vi.waitUntil(() => warn.mock.calls.length > 0, { timeout: 20_000 });
+  await writePair('second');
+  await vi.waitUntil(async () => (await peerName(port)) === 'second', { timeout: 20_000 });
+  expect(await peerName(port)).toBe('second');
 });
 
 it('does not start with a certificate that cannot be used', async () => {

@@ -112,36 +112,41 @@ const createServer = async (
   const server = bounded(createHttpsServer({ ...limits, ...asked }, handle));
   let inUse: ServingPair | undefined;
   let clientCa = '';
-  const use = (given: ServingPair): void => {
+  /** `ca`: of clients; the last good one stays, so that a file that is none does not keep the server's own certificate from being renewed. */
+  const use = (given: ServingPair, ca = clientCa): void => {
     // Throws for a pair caught half-way through its replacement; the next look finds it whole. TLS itself takes an empty file
     // for no certificate at all, and would then serve nobody.
     if (given.cert === '' || given.key === '') throw new Error('certificate or key is empty');
     // Node would take its own list of public CAs instead.
-    if (clientCaFile !== undefined && !clientCa.includes('BEGIN CERTIFICATE'))
+    if (clientCaFile !== undefined && !ca.includes('BEGIN CERTIFICATE'))
       throw new Error('the file with the CAs of clients has no certificate');
-    const pair = { ...given, ...(clientCaFile !== undefined && { ca: clientCa }) };
+    const pair = { ...given, ...(clientCaFile !== undefined && { ca }) };
     createSecureContext(pair);
     server.setSecureContext(pair);
     inUse = given;
+    clientCa = ca;
   };
   const onError = (err: unknown): void =>
     log.warn({ err }, 'the new certificate is not usable, keeping the old one');
+  const { pollIntervalMs: intervalMs } = 'certFile' in tls ? tls : {};
+  const interval = intervalMs !== undefined && { intervalMs };
   if (clientCaFile !== undefined)
     [clientCa = ''] = await watchFiles({
       paths: [clientCaFile],
+      ...interval,
       signal,
       onError: (err) => log.warn({ err }, 'the CAs of clients cannot be read'),
       onChange: ([text = '']) => {
-        clientCa = text;
-        if (inUse) use(inUse);
+        if (inUse) use(inUse, text);
+        else clientCa = text;
       },
     });
   if ('certFile' in tls) {
-    const { certFile, keyFile, pollIntervalMs } = tls;
+    const { certFile, keyFile } = tls;
     const pairOf = ([cert = '', key = '']: readonly string[]): ServingPair => ({ cert, key });
     const first = await watchFiles({
       paths: [certFile, keyFile],
-      ...(pollIntervalMs !== undefined && { intervalMs: pollIntervalMs }),
+      ...interval,
       signal,
       onError,
       onChange: (contents) => {

@@ -19,7 +19,7 @@ import * as z from 'zod';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createCa, type Pair } from '../../coordinator/certificates/x509.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import { createWorld, eventually, type World } from '../integration/admission/world.ts';
 import { zoneWith } from './largest.ts';
 
 const DAY_MS = 86_400_000;
@@ -70,6 +70,7 @@ let cluster: Cluster;
 let world: World;
 let ours: Pair;
 let another: Pair;
+let anotherCa: Awaited<ReturnType<typeof createCa>>;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'client-certificates-'));
@@ -77,7 +78,8 @@ beforeAll(async () => {
   const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
   const ca = await createCa('api-servers', validity);
   ours = await issueClient(ca);
-  another = await issueClient(await createCa('api-servers', validity));
+  anotherCa = await createCa('api-servers', validity);
+  another = await issueClient(anotherCa);
   await writeFile(at('ca.pem'), ca.cert);
   await writeFile(at('client.pem'), ours.cert);
   await writeFile(at('client.key'), ours.key);
@@ -146,4 +148,17 @@ it('agents report without one', async () => {
     sent.end('{}');
   });
   expect(answer).toBe(401);
+});
+
+it('the file of CAs is read again: what is none leaves the old ones, and new ones count alone', async () => {
+  const file = join(directory, 'ca.pem');
+  const lines = world.log.length;
+  await writeFile(file, 'half a file');
+  await eventually(() => JSON.stringify(world.log.slice(lines))).toContain(
+    'the CAs of clients cannot be read',
+  );
+  expect(await post(ours)).toBe(400);
+  await writeFile(file, anotherCa.cert);
+  await eventually(() => post(another)).toBe(400);
+  expect(await post(ours)).toBe(404);
 });
