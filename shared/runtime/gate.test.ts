@@ -55,3 +55,38 @@ it('lets groups take turns, so that the first caller of a group is next', async 
   await Promise.all(entries);
   expect(order).toEqual(['a', 'b', 'a']);
 });
+
+/** Milliseconds that each of ten calls of one group waits, while another always has two hundred waiting, and each is worked on for 50 ms; undefined: refused. */
+const waitsBeside = async (flood: string, calm: string): Promise<(number | undefined)[]> => {
+  const { enter } = createGate({ most: 16, waiting: 256, timeoutMs: 1_500 });
+  const work = async (group: string): Promise<number | undefined> => {
+    const startedAt = Date.now();
+    const leave = await enter(1, group);
+    if (leave === undefined) return undefined;
+    const waited = Date.now() - startedAt;
+    setTimeout(leave, 50);
+    return waited;
+  };
+  const ending = new AbortController();
+  const again = async (): Promise<void> => {
+    while (!ending.signal.aborted) await work(flood);
+  };
+  const flooding = Array.from({ length: 200 }, again);
+  const waits: (number | undefined)[] = [];
+  for (let call = 0; call < 10; call += 1) {
+    const waiting = work(calm);
+    await vi.advanceTimersByTimeAsync(2_000);
+    waits.push(await waiting);
+  }
+  ending.abort();
+  await vi.advanceTimersByTimeAsync(10_000);
+  await Promise.all(flooding);
+  return waits;
+};
+
+it('a group waits for one piece of work of another that floods, and without groups for all of it', async () => {
+  const beside = await waitsBeside('flood', 'calm');
+  const without = await waitsBeside('', '');
+  expect(beside.filter((wait) => wait === undefined || wait > 50)).toEqual([]);
+  expect(without.filter((wait) => wait === undefined || wait > 500)).toHaveLength(10);
+});

@@ -78,7 +78,11 @@ it('what he changes of ours is repaired, his own stays, and the other CNF is as 
   expect(his.openwrt.text('firewall')).not.toContain("option input 'DROP'");
   await eventually(() => his.openwrt.text('firewall')).toContain("option input 'DROP'");
   expect(his.openwrt.text('firewall')).toContain("config zone 'mine'");
-  his.openwrt.write('firewall', mine);
+  his.openwrt.write(
+    'firewall',
+    his.openwrt.text('firewall').replace(/config zone 'sdewan_[\s\S]*?(?=\nconfig |$)/, ''),
+  );
+  expect(his.openwrt.text('firewall')).not.toContain('sdewan_');
   await eventually(() => his.openwrt.text('firewall')).toContain("option input 'DROP'");
   expect(other.openwrt.text('firewall')).toBe(before);
 });
