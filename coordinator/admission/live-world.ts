@@ -1,12 +1,14 @@
 /** Facts from the API server itself, as of the moment of asking. */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { listedPods, listedWorkloads } from '../cnf/workload.ts';
 import { grantsOf, rbacOf } from './buckets/bindings.ts';
+import { identified, type KeptRule } from '../memory/kept-rule.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
+import { tiesTo } from './ties.ts';
 import type { World } from './world.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
@@ -18,18 +20,26 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
   ): Promise<T[]> => (await client.list(resource, { ...scope, pageSize: PAGE_SIZE })).items;
 
   return {
-    rules: async ({ change: { namespace, purpose }, kinds }, signal) => {
+    rules: async ({ change, kinds }, signal) => {
+      const { namespace, purpose } = change;
       const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
+      // A spec can have half a megabyte, and a tenant a thousand of them: of each only what the change is about stays.
+      const schema = objectSchema.transform((object): KeptRule => ({
+        ...identified(object),
+        revision: '',
+        ties: tiesTo(object, change),
+        shape: undefined,
+      }));
       const lists = await Promise.all(
         kinds.map((kind) =>
-          list(kind, scope).catch((error: unknown) => {
+          list({ ...kind, schema }, scope).catch((error: unknown) => {
             // A kind whose CRD is not installed has no objects.
             if (isNotFound(error)) return [];
             throw error;
           }),
         ),
       );
-      return lists.flat();
+      return lists.flat().filter(({ ties }) => ties.length > 0);
     },
 
     networks: async ({ namespace, purpose }, signal) => {

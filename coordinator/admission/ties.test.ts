@@ -9,7 +9,7 @@ import { identified, shapeOf, type KeptRule } from '../memory/kept-rule.ts';
 import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
-import { tiesOf, tiesToLookUp } from './ties.ts';
+import { tiesOf, tiesTo, tiesToLookUp } from './ties.ts';
 
 const names = fc.constantFrom('lan1', 'a-b', 'a.b');
 const specs: Record<string, fc.Arbitrary<object>> = {
@@ -65,6 +65,12 @@ const inMemory = (one: RuleObject): KeptRule => ({
   shape: shapeOf(one),
 });
 
+/** As it is listed on the API server before a denial. */
+const asListed = (one: RuleObject, about: RuleChange): KeptRule => ({
+  ...inMemory(one),
+  ties: tiesTo(one, about),
+});
+
 const ofOneCnf = (rules: readonly RuleObject[], { namespace, purpose }: RuleChange): RuleObject[] =>
   rules.filter(
     ({ metadata }) =>
@@ -82,6 +88,8 @@ describe('the rules that are looked up for a change', () => {
           );
         expect(refusalsOn(tied)).toEqual(refusalsOn(ofOneCnf(rules, one)));
         expect(refusalsOn(tied.map(inMemory))).toEqual(refusalsOn(tied));
+        const listed = ofOneCnf(rules, one).map((rule) => asListed(rule, one));
+        expect(refusalsOn(listed.filter(({ ties }) => ties.length > 0))).toEqual(refusalsOn(tied));
       }),
       { numRuns: caseCount(1_000) },
     );

@@ -20,8 +20,16 @@ export const sectionOf = ({ uci }: KindDefinition, name: string): string | undef
 type Cnf = Pick<RuleChange, 'namespace' | 'purpose'>;
 type Target = { kind: string; name: string };
 
-/** The keys of a rule; a rule without a purpose is tied to none. */
-export const tiesOf = (rule: RuleObject): string[] => {
+/** The keys of a rule, as many as stay in memory; a rule without a purpose is tied to none. */
+export const tiesOf = (rule: RuleObject): string[] => tiesUpTo(rule, MAX_USES);
+
+/** Those of its keys that matter for the change, whatever their number. */
+export const tiesTo = (rule: RuleObject, change: RuleChange): string[] => {
+  const wanted = new Set(tiesToLookUp(change));
+  return tiesUpTo(rule, Number.POSITIVE_INFINITY).filter((tie) => wanted.has(tie));
+};
+
+const tiesUpTo = (rule: RuleObject, most: number): string[] => {
   const { labels, name, namespace } = rule.metadata;
   const purpose = labels?.[PURPOSE_LABEL] ?? '';
   const kind = kindOf(rule.kind);
@@ -30,9 +38,9 @@ export const tiesOf = (rule: RuleObject): string[] => {
   return [
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
-    ...usesOf(rule, cnf),
+    ...usesOf(rule, cnf, most),
     ...networksOfZone(rule)
-      .slice(0, MAX_USES)
+      .slice(0, most)
       .map((network) => zoneOn(cnf, network)),
   ];
 };
@@ -40,9 +48,9 @@ export const tiesOf = (rule: RuleObject): string[] => {
 /** Each tie stays in memory, and a spec can have a thousand references. */
 const MAX_USES = 32;
 
-const usesOf = (rule: RuleObject, cnf: Cnf): string[] => {
+const usesOf = (rule: RuleObject, cnf: Cnf, most: number): string[] => {
   const uses = new Set(referencesOf(rule).map((reference) => using(cnf, reference)));
-  return uses.size > MAX_USES ? [usingMany(cnf)] : [...uses];
+  return uses.size > most ? [usingMany(cnf)] : [...uses];
 };
 
 /** The keys of all rules that can matter for the change. */

@@ -6,19 +6,26 @@ import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
 import { podResource, workloadResources } from '../../../coordinator/cnf/workload.ts';
 import { serviceResource } from '../../../coordinator/services/service.ts';
 import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
 import { installedObjects } from '../../stack/installation.ts';
 import { createControlGroup, type ControlGroup } from '../control-group.ts';
-import { zoneWith } from '../largest.ts';
+import { rule } from '../../stack/rules.ts';
+import { largestSite, zoneWith } from '../largest.ts';
 import { memoryOf } from '../memory.ts';
 
 /** Of each kind. */
 const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 80);
 const AT_ONCE = 10;
+/** Of 0.4 MiB each. */
+const SITES = 60;
+/** At once. Before each the API server's own copy of the rules is asked. */
+const REFUSALS = 32;
 const LARGE = 'x'.repeat(240_000);
 
 /** As the coordinator's Deployment has them. */
@@ -128,5 +135,30 @@ describe('as large as the API server takes them', { timeout: 600_000 }, () => {
     console.log(`${COUNT} each of ${Object.keys(attacks).join(', ')}: at most ${peak} MiB`);
     expect(peak).toBeLessThan(180);
     await world.kubectl('delete', 'namespace', full, '--wait=false');
+  });
+
+  it('changes that are refused leave it small, beside the largest rules', async () => {
+    await world.stopCoordinator();
+    const namespace = await world.createNamespace();
+    await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
+    const user = rule('FirewallRule', 'uses-lan', { src: 'lan', target: 'REJECT' });
+    const metadata = { ...user.metadata, namespace, labels };
+    await world.client.create(firewallRule, { ...user, metadata });
+    for (let made = 0; made < SITES; made += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, index) =>
+          world.client.create(ipsecSite, largestSite(namespace, `site-${made + index}`)),
+        ),
+      );
+    await world.startCoordinator();
+    const refused = (): Promise<string> =>
+      world.client.delete(firewallZone, { namespace, name: 'lan' }).then(() => 'deleted', String);
+    await eventually(refused).toContain('used by FirewallRule uses-lan');
+    const answers = await Promise.all(Array.from({ length: REFUSALS }, refused));
+    expect(new Set(answers.map((answer) => answer.includes('used by')))).toContain(true);
+    const { peak } = memoryOf(world.pid());
+    console.log(`${REFUSALS} refusals beside ${SITES} IpsecSites: at most ${peak} MiB`);
+    expect(peak).toBeLessThan(250);
+    await world.kubectl('delete', 'namespace', namespace, '--wait=false');
   });
 });
