@@ -87,15 +87,10 @@ export const addAgentsFinalizer = (
   request: AdmissionRequest,
   kinds: readonly KindDefinition[],
 ): ReviewVerdict => {
-  const { object, oldObject, operation } = request;
   const kind = kindOfRequest(request, kinds);
-  const finalizers = object?.metadata.finalizers ?? [];
+  const finalizers = request.object?.metadata.finalizers ?? [];
   if (!kind?.uci || finalizers.includes(AGENTS_FINALIZER)) return allowed;
-  const isLost =
-    operation === 'UPDATE' &&
-    object?.metadata.deletionTimestamp === undefined &&
-    oldObject?.metadata.finalizers?.includes(AGENTS_FINALIZER);
-  if (operation !== 'CREATE' && !isLost) return allowed;
+  if (request.operation !== 'CREATE' && !hadFinalizer(request)) return allowed;
   const value = [...finalizers, AGENTS_FINALIZER];
   return {
     allowed: true,
@@ -103,6 +98,12 @@ export const addAgentsFinalizer = (
     patch: [{ op: 'add', path: '/metadata/finalizers', value }],
   };
 };
+
+/** Before an update of what is not being deleted. */
+const hadFinalizer = ({ object, oldObject, operation }: AdmissionRequest): boolean =>
+  operation === 'UPDATE' &&
+  object?.metadata.deletionTimestamp === undefined &&
+  (oldObject?.metadata.finalizers?.includes(AGENTS_FINALIZER) ?? false);
 
 const restsOnFacts = ({ needs }: { needs: readonly FactName[] }): boolean => needs.length > 0;
 
