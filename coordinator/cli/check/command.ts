@@ -18,7 +18,10 @@ export const checkCommand: CommandFile = {
     kubeconfigOption(),
   ],
   examples: [
-    ['', 'the installation, CNFs and agents, and roles that a later release refuses'],
+    [
+      '',
+      'the installation, CNFs and agents, roles that a later release refuses, and Services that get no ports',
+    ],
     ['--pre', 'whether the cluster and your rights suffice'],
     ['--migrate', "before ICN's controller is replaced, and after"],
   ],

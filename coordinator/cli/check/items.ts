@@ -9,6 +9,7 @@ import { few } from '#shared/runtime/few.ts';
 import { purposeOf, type CnfObject, type CnfPod } from '../cluster/facts.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';
 import type { LackingRole } from './roles.ts';
+import type { RefusedService } from './services.ts';
 import type { Item } from './view.ts';
 
 const good = (what: string): Item => ({ state: 'Good', what });
@@ -165,6 +166,17 @@ export const roleItems = (lacking: readonly LackingRole[]): Item[] =>
           role,
           'it grants bucket types by its annotation only, which a later release refuses',
           `Add to its rules (docs/admission.md, Buckets): ${rules.join(' ')}`,
+        ),
+      );
+
+export const serviceItems = (refused: readonly RefusedService[]): Item[] =>
+  refused.length === 0
+    ? [good('services: each that asks for ports of a CNF gets them')]
+    : refused.map(({ service, reasons }) =>
+        bad(
+          `Service ${service}`,
+          `it does not get all ports of a CNF that it asks for: ${few(reasons)}`,
+          'Change it, or the CNF (docs/services.md).',
         ),
       );
 

@@ -4,12 +4,14 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
-import { DEFAULT_READS_KEYS_ANNOTATION } from '#shared/names.ts';
+import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
 import { namespaces } from '../../admission/cnf/lookups.ts';
-import { workloadOf, workloadResources } from '../../cnf/workload.ts';
+import { podResource, workloadOf, workloadResources } from '../../cnf/workload.ts';
+import { RESERVED_PORTS } from '../../services/claims.ts';
+import { serviceResource } from '../../services/service.ts';
 import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
 import { VERSION } from '../own-version.ts';
 import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
@@ -22,6 +24,7 @@ import {
   migrationItems,
   roleItems,
   serverItem,
+  serviceItems,
   silentItem,
   storedItems,
   unseenItem,
@@ -29,6 +32,7 @@ import {
   webhookItems,
 } from './items.ts';
 import { lackingRoles } from './roles.ts';
+import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
 
 export type Look = { client: KubeClient; signal: AbortSignal };
@@ -175,6 +179,17 @@ export const bucketItems = (look: Look, bucketTypes: readonly string[]): Promise
     );
     const plurals = kinds.map(({ plural }) => plural);
     return roleItems(lackingRoles(lists.flat(), { plurals, types: bucketTypes }));
+  });
+
+export const exposingItems = (look: Look): Promise<Item[]> =>
+  orUnseen('services', serviceResource, async () => {
+    const { client, signal } = look;
+    const paged = { pageSize: PAGE_SIZE, signal };
+    const [services, pods] = await Promise.all([
+      client.list(serviceResource, paged),
+      client.list(podResource, { ...paged, labelSelector: PURPOSE_LABEL }),
+    ]);
+    return serviceItems(refusedServices(services.items, pods.items, RESERVED_PORTS));
   });
 
 /** Before the product is installed. */

@@ -6,6 +6,7 @@ import { API_VERSION, formatSchema, formatted } from '../output/format.ts';
 import {
   beforeItems,
   bucketItems,
+  exposingItems,
   installationItems,
   kindItems,
   migratingItems,
@@ -51,10 +52,11 @@ const itemsOf = async (
   const server = await serverItems(look);
   if (pre) return [...server, ...(await beforeItems(look))];
   const types = bucketTypes.split(',').map((type) => type.trim());
-  const [kinds, installation, buckets, facts] = await Promise.all([
+  const [kinds, installation, buckets, services, facts] = await Promise.all([
     kindItems(look),
     installationItems(look, Date.now()),
     bucketItems(look, types),
+    exposingItems(look),
     gather(client, { namespace: undefined, withPods: true }, signal),
   ]);
   return [
@@ -63,6 +65,7 @@ const itemsOf = async (
     ...installation,
     ...(await runningItems(look, facts)),
     ...buckets,
+    ...services,
     ...(migrate ? [...(await migratingItems(look, facts)), ...storedRuleItems(facts)] : []),
   ];
 };
