@@ -5,6 +5,7 @@
 import type { DriverChoice } from '#shared/inject/drivers.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { Information } from '#shared/protocol/information.ts';
+import type { PolicyTable } from '#shared/policy/table.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
@@ -89,6 +90,26 @@ export type RenameResult =
  */
 export type FirewallWays = Readonly<Record<'amended' | 'reloaded' | 'different', number>>;
 
+/** `refused`: nft's words; the kernel has what it had. `unsupported`: this OpenWRT, its API or the login there cannot have policies. */
+export type PoliciesLoaded =
+  | { outcome: 'loaded' }
+  | { outcome: 'refused' | 'unsupported'; message: string };
+
+/** The table of policies in the kernel, beside all that a driver writes. May run beside everything else. */
+export type Policies = {
+  /** That of the table that is there as a whole; '' when there is none. @throws OpenwrtError */
+  marker: (signal: AbortSignal) => Promise<{ marker: string } | { unsupported: string }>;
+  /**
+   * `after` undefined: none is to be left. `before`: what is loaded, where that is known; else the table is replaced as a whole.
+   * @throws OpenwrtError when the outcome is unknown
+   */
+  load: (
+    after: PolicyTable | undefined,
+    before: PolicyTable | undefined,
+    signal: AbortSignal,
+  ) => Promise<PoliciesLoaded>;
+};
+
 export type Driver = {
   readonly name: DriverChoice;
   /** Cheap enough for once a second. @throws OpenwrtError, of which OpenwrtUnreachableError when it is not reached */
@@ -119,6 +140,8 @@ export type Driver = {
   unansweredSince: () => number | undefined;
   /** Absent: every change is a reload. */
   firewallWays?: () => FirewallWays | undefined;
+  /** Absent or undefined: the API has nothing of the kind. */
+  policies?: () => Policies | undefined;
   /** Ends the session. Never throws. */
   close: () => Promise<void>;
 };

@@ -104,6 +104,7 @@ const createAutoDriver = ({
     information: async (signal) => chosen?.information(signal),
     unansweredSince: () => chosen?.unansweredSince(),
     firewallWays: () => chosen?.firewallWays?.(),
+    policies: () => chosen?.policies?.(),
     close: async () => {
       await Promise.all(candidates.map(({ driver }) => driver.close()));
     },

@@ -5,6 +5,7 @@ import { controlRoute } from './control/route.ts';
 import { createDevice, type DeviceOptions } from './device/device.ts';
 import type { Faults } from './faults.ts';
 import type { Kernel } from './icn/kernel/kernel.ts';
+import type { PolicyTables } from './programs/policies.ts';
 import { icnRoute } from './icn/route.ts';
 import type { JournalEntry } from './journal.ts';
 import { toBytes } from './bytes.ts';
@@ -52,6 +53,7 @@ export type Simulator = {
   /** Table fw4, and routes and rules: what others do to them by nft and ip. */
   readonly nft: Ruleset;
   readonly routing: Netifd;
+  readonly policies: PolicyTables;
   /** Calls of ICN's REST since the start, as `METHOD path`. */
   restCalls: () => readonly string[];
   /** What ICN's REST has set by iptables and ip. */
@@ -96,6 +98,7 @@ export const startSimulator = async (options: SimulatorOptions = {}): Promise<Si
     firewall: () => device.fw4.loaded,
     nft: device.fw4.nft,
     routing: device.netifd,
+    policies: device.policies,
     restCalls: () => restCalls,
     kernel: device.kernel,
     shell: (command, ...params) => {

@@ -14,18 +14,27 @@ import { checked, type UbusSession } from '../ubus/client/session.ts';
 import { executable, granted, type Grants } from '../ubus/login/grants.ts';
 import { blockCommands, readBlocks } from '../ubus/read/blocks.ts';
 import { OWNER_ONLY, PART_BYTES, writeCall, writeFile } from '../ubus/write/staging.ts';
-import { EXCERPT_FILES, KERNEL_FILE, STEPS_FILE, VERBS, type Verb } from './helper.ts';
+import {
+  EXCERPT_FILES,
+  KERNEL_FILE,
+  POLICIES_FILE,
+  POLICIES_LISTED,
+  STEPS_FILE,
+  VERBS,
+  type Verb,
+} from './helper.ts';
 
 export const KERNEL_RIGHTS: Grants = {
   read: {
     file: executable([
       ...VERBS.map((verb) => `${KERNEL_HELPER_PATH} ${verb}`),
       ...blockCommands(KERNEL_FILE),
+      ...blockCommands(POLICIES_LISTED),
     ]),
   },
   write: {
     ubus: { file: ['exec', 'write'] },
-    file: granted([...Object.values(EXCERPT_FILES), STEPS_FILE], ['write']),
+    file: granted([...Object.values(EXCERPT_FILES), STEPS_FILE, POLICIES_FILE], ['write']),
   },
 };
 
@@ -88,12 +97,17 @@ const REFUSALS: Readonly<Record<number, string>> = {
 };
 
 /** @throws OpenwrtBlockedError when somebody else has started it meanwhile, OpenwrtError */
-export const found = async (
+export const found = (session: UbusSession, md5: string, signal: AbortSignal): Promise<string> =>
+  foundIn(KERNEL_FILE, session, md5, signal);
+
+/** The same in another of its files. @throws as `found` */
+export const foundIn = async (
+  path: string,
   session: UbusSession,
   md5: string,
   signal: AbortSignal,
 ): Promise<string> => {
-  const bytes = await readBlocks(session, KERNEL_FILE, signal);
+  const bytes = await readBlocks(session, path, signal);
   if (!Buffer.isBuffer(bytes)) throw new OpenwrtBlockedError('look into the kernel', bytes.why);
   if (createHash('md5').update(bytes).digest('hex') !== md5)
     throw new OpenwrtBlockedError('look into the kernel', 'another agent looks at the same time');

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { KERNEL_HELPER_PATH } from '#shared/inject/own-login-files.ts';
 import { KERNEL_RIGHTS } from './calls.ts';
-import { HELPER_SCRIPT, KERNEL_FILE, VERBS } from './helper.ts';
+import { HELPER_SCRIPT, KERNEL_FILE, POLICIES_LISTED, VERBS } from './helper.ts';
 
 const run = (...args: string[]): void => {
   execFileSync('sh', ['-s', ...args], {
@@ -26,15 +26,15 @@ it.each([[], [''], ['guard'], ['state; id']])(
   },
 );
 
-it('may be started with each verb and nothing else, and its file be read', () => {
+it('may be started with each verb and nothing else, and what it leaves be read', () => {
   const commands = Object.keys(KERNEL_RIGHTS.read?.file ?? {});
   expect(commands.filter((command) => command.startsWith('/usr/share'))).toEqual(
     VERBS.map((verb) => `${KERNEL_HELPER_PATH} ${verb}`),
   );
   expect(commands.filter((command) => !command.startsWith('/usr/share'))).toEqual(
-    ['/bin/dd', '/usr/bin/dd'].flatMap((dd) =>
-      ['[0-9]', '[0-9][0-9]'].map(
-        (skip) => `${dd} if=${KERNEL_FILE} bs=131072 count=1 skip=${skip}`,
+    [KERNEL_FILE, POLICIES_LISTED].flatMap((file) =>
+      ['/bin/dd', '/usr/bin/dd'].flatMap((dd) =>
+        ['[0-9]', '[0-9][0-9]'].map((skip) => `${dd} if=${file} bs=131072 count=1 skip=${skip}`),
       ),
     ),
   );

@@ -16,8 +16,20 @@ export const EXCERPT_FILES = {
   after: '/tmp/sdewan-kernel/after/firewall',
 } as const;
 export const STEPS_FILE = '/tmp/sdewan-kernel/steps';
+/** The table of policies: what nft is to load, and what it lists then. No other verb uses them, so that each can run beside these. */
+export const POLICIES_FILE = '/tmp/sdewan-kernel/policies';
+export const POLICIES_LISTED = '/tmp/sdewan-kernel/policies-listed';
 
-export const VERBS = ['state', 'dump', 'restore-routes', 'render', 'amend', 'compare'] as const;
+export const VERBS = [
+  'state',
+  'dump',
+  'restore-routes',
+  'render',
+  'amend',
+  'compare',
+  'policies',
+  'load-policies',
+] as const;
 export type Verb = (typeof VERBS)[number];
 
 export const HELPER_SCRIPT = `#!/bin/sh
@@ -208,6 +220,35 @@ compare)
 	listed fw4 | in_order | sort >"$folder/held"
 	[ -s "$folder/wanted" ] || exit 4
 	sort "$folder/wanted" "$folder/held" | uniq -u | head -n 5
+	;;
+policies)
+	# Whether the table itself is there, one of its sets shows; to list all of it takes long.
+	nft list table inet sdewan_policy_rev
+	nft -t list set inet sdewan_policy isolated_in_4
+	exit 0
+	;;
+load-policies)
+	prepare
+	[ -s "$folder/policies" ] || exit 3
+	if ! nft -f "$folder/policies" 2>"$folder/policies-said"; then
+		echo '== refused'
+		head -c 1000 "$folder/policies-said"
+		exit 0
+	fi
+	{
+		nft list table inet sdewan_policy_rev
+		# nft lists one set at a time, and takes about as long for the whole table as for ten of them.
+		sets=$(awk '$1 == "flush" { print $5 }' "$folder/policies")
+		if [ -n "$sets" ] && [ $(echo "$sets" | wc -l) -le 10 ]; then
+			for set in $sets; do nft list set inet sdewan_policy "$set"; done
+		else
+			nft list table inet sdewan_policy
+		fi
+	} >"$folder/policies-listed"
+	# What is short is not worth a second call.
+	if [ $(wc -c <"$folder/policies-listed") -lt 65536 ]; then cat "$folder/policies-listed"; exit 0; fi
+	set -- $(md5sum "$folder/policies-listed")
+	echo "== left $1"
 	;;
 restore-routes)
 	. /lib/functions.sh

@@ -54,6 +54,8 @@ export type Kernel = {
    * has taken away come back. `table`: fw4's, where it has just been listed. @throws OpenwrtError
    */
   reloaded: (look: Look, packages: readonly string[], table?: string) => Promise<KernelLook>;
+  /** Why nobody looks; undefined where somebody does. */
+  whyUnread: () => string | undefined;
   /** Undefined where nobody looks. */
   table: () => LoadedTable | undefined;
   /** Free space, as of the last look. Undefined where nobody looks, or `df` does not say. */
@@ -192,6 +194,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
       await runVerb(at.session, 'restore-routes', at.signal);
       return look(at);
     },
+    whyUnread: () => unread,
     table: () => {
       const { text, rules } = thorough;
       return unread === undefined && expected ? { text, rules, expected } : undefined;

@@ -15,6 +15,7 @@ import { baseOf, type DeviceNow } from '../parts/part.ts';
 import { createAmender } from '../kernel/amender.ts';
 import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
+import { createPolicies } from '../policy/policies.ts';
 import { fastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
@@ -59,6 +60,13 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
   const kernel = createKernel(clock);
   const { table } = kernel;
   const amender = createAmender({ clock, log, table });
+  const policies = createPolicies({
+    session: sessions.peek,
+    whyNot: () =>
+      capabilities.firewall === 'fw4'
+        ? kernel.whyUnread()
+        : 'its firewall is one of iptables, and policies need nft',
+  });
   let path: WritePath = fastPath;
   let writable: ReadonlySet<string> = new Set();
   let capabilities: Capabilities = ASSUMED;
@@ -209,6 +217,8 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     },
 
     firewallWays: amender.ways,
+
+    policies: () => policies,
 
     unansweredSince: sessions.unansweredSince,
     close: sessions.close,

@@ -17,6 +17,7 @@ import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
 import { createKernelHelper, KERNEL_HELPER_PATH } from '../programs/kernel-helper.ts';
 import { Netifd } from '../programs/netifd.ts';
+import { PolicyTables } from '../programs/policies.ts';
 import { ProgramRunner, type Program } from '../programs/runner.ts';
 import { createUci } from '../programs/uci.ts';
 import { CONFIG_DIRECTORY, createDeviceRoot, type DeviceRoot } from '../root.ts';
@@ -82,6 +83,8 @@ export type Device = {
   rpcd: Rpcd;
   fw4: Fw4;
   netifd: Netifd;
+  /** Tables of nft beside fw4's. */
+  policies: PolicyTables;
   /** What ICN's REST sets by iptables and ip; fw4 does not show here. */
   kernel: Kernel;
   /** What a commit of that package through ubus sets off. */
@@ -104,6 +107,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const { reloadMsPerRule = 0, reloadMs = 0 } = options;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
   const netifd = new Netifd(store);
+  const policies = new PolicyTables();
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
   const ipsecScript = options.ipsecScript ?? 'icn';
   const scripts = Object.keys(INIT_SCRIPTS).map((name) =>
@@ -125,7 +129,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, netifd, clock, journal },
+        { root, store, writer, services, fw4, netifd, policies, clock, journal },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -177,6 +181,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     rpcd,
     fw4,
     netifd,
+    policies,
     kernel,
     configChanged,
     restart,
@@ -196,7 +201,7 @@ const openJournal = ({ clock, journalTexts }: DeviceOptions, stateDirectory: str
 const deviceProgramsOf = (
   deps: Pick<
     Device,
-    'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'clock' | 'journal'
+    'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'policies' | 'clock' | 'journal'
   >,
   scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({

@@ -11,6 +11,7 @@ import { parsePackage } from '../uci/text.ts';
 import { Ruleset, type NftStep } from './firewall/ruleset.ts';
 import type { Fw4 } from './fw4.ts';
 import type { Netifd } from './netifd.ts';
+import type { PolicyTables } from './policies.ts';
 import { complained, printed, type Program, type ProgramResult } from './runner.ts';
 
 /** Where the kubelet mounts it. */
@@ -33,10 +34,12 @@ type Deps = {
   store: UciStore;
   fw4: Fw4;
   netifd: Netifd;
+  policies: PolicyTables;
   journal: Journal;
 };
 
-export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps): Program => {
+export const createKernelHelper = (deps: Deps): Program => {
+  const { root, store, fw4, netifd, policies, journal } = deps;
   const leave = (text: string, before = ''): ProgramResult => {
     for (const view of ['before', 'after'])
       mkdirSync(`${dirname(root.path(FOUND))}/${view}`, { recursive: true });
@@ -68,6 +71,30 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
     const inItsWords = made.listed({ table: 'sdewan_after', handles: true });
     return leave(`== made\n${inItsWords}== loaded\n${fw4.nft.listed({ handles: true })}`);
   };
+  const TABLE = 'sdewan_policy';
+  const MARKER = 'sdewan_policy_rev';
+  const loadPolicies = (by: Cause): ProgramResult => {
+    mkdirSync(dirname(root.path(FOUND)), { recursive: true });
+    const text = readText('policies');
+    const refused = policies.load(text);
+    journal.add({ event: 'policies', by, ok: refused === undefined });
+    if (refused !== undefined) return printed(`== refused\n${refused}`);
+    const flushed = [...text.matchAll(/^flush set inet \w+ (\w+)$/gm)].map(([, set = '']) => set);
+    const isShort = flushed.length > 0 && flushed.length <= MOST_LISTED_SETS;
+    const listed = isShort
+      ? flushed.map((set) => policies.listedSet(TABLE, set)).join('')
+      : policies.listed(TABLE);
+    const all = `${policies.listed(MARKER)}${listed}`;
+    if (all.length < SHORT) return printed(all);
+    writeBytes(root.path(`${dirname(FOUND)}/policies-listed`), all);
+    return printed(`== left ${md5(all)}\n`);
+  };
+  const policyVerb = (verb: string, by: Cause): ProgramResult => {
+    if (verb === 'load-policies') return loadPolicies(by);
+    if (verb !== 'policies') return complained(2, '');
+    const set = policies.listedSet(TABLE, 'isolated_in_4', { terse: true });
+    return printed(`${policies.listed(MARKER)}${set}`);
+  };
   return ({ params, by }) => {
     switch (params.join(' ')) {
       case 'state': {
@@ -87,11 +114,15 @@ export const createKernelHelper = ({ root, store, fw4, netifd, journal }: Deps):
         netifd.restore();
         return printed('');
       default:
-        return complained(2, '');
+        return policyVerb(params.join(' '), by);
     }
   };
 };
 
+/** Of more the whole table is listed. */
+const MOST_LISTED_SETS = 10;
+/** What is longer is left in a file. */
+const SHORT = 65_536;
 const ROOM_KILOBYTES = 1_000_000;
 
 /** As busybox' `df -Pk` has it. */

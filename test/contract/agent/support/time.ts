@@ -29,6 +29,15 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
   apply: (deltas, signal) => until(driver.apply(deltas, signal)),
   information: (signal) => until(driver.information(signal)),
   firewallWays: () => driver.firewallWays?.(),
+  policies: () => {
+    const policies = driver.policies?.();
+    return (
+      policies && {
+        marker: (signal) => until(policies.marker(signal)),
+        load: (after, before, signal) => until(policies.load(after, before, signal)),
+      }
+    );
+  },
   unansweredSince: driver.unansweredSince,
   close: () => until(driver.close()),
 });

@@ -1,0 +1,45 @@
+/** What nft lists of the table of policies, compared with what was to be loaded. */
+import { spelled } from '#shared/policy/addresses.ts';
+import { addressOf } from '#shared/policy/groups.ts';
+import type { PolicyTable } from '#shared/policy/table.ts';
+
+const SET = /^\tset (\w+) \{\n([^]*?)^\t\}/gm;
+const ELEMENTS = /elements = \{([^}]*)\}/;
+/** Of the second table, which has nothing else. */
+const MARKER = /^\tcomment "([0-9a-f]+)"/m;
+
+export const markerIn = (text: string): string => MARKER.exec(text)?.[1] ?? '';
+
+/** By name. Addresses in their one spelling, whatever nft's is. */
+export const setsIn = (text: string): ReadonlyMap<string, ReadonlySet<string>> =>
+  new Map(
+    [...text.matchAll(SET)].map(([, name = '', inside = '']) => {
+      const elements = ELEMENTS.exec(inside)?.[1] ?? '';
+      return [name, new Set(elements.split(',').flatMap(memberOf))] as const;
+    }),
+  );
+
+/** The first of these sets that the kernel has not as it is in the table. */
+export const differingSet = (
+  listed: string,
+  { sets }: PolicyTable,
+  names: readonly string[],
+): string | undefined => {
+  const held = setsIn(listed);
+  return names.find((name) => {
+    const members = sets.get(name)?.members ?? [];
+    const there = held.get(name);
+    return (
+      there === undefined ||
+      there.size !== members.length ||
+      members.some((member) => !there.has(member))
+    );
+  });
+};
+
+const memberOf = (text: string): string[] => {
+  const member = text.trim();
+  if (member === '') return [];
+  const address = addressOf(member);
+  return [`${spelled(address)?.address ?? address}${member.slice(address.length)}`];
+};
