@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { CommandIo } from './command.ts';
 import { commands } from './commands.ts';
+import { COMPLETE } from './completion/complete.ts';
 import { runProgram } from './program.ts';
 
 const io: CommandIo = {
@@ -13,8 +14,10 @@ const io: CommandIo = {
   say: (line) => process.stderr.write(`${line}\n`),
 };
 
-/** As kubectl calls a plugin. */
-const name = basename(process.argv0).startsWith('kubectl-') ? 'kubectl sdewan' : 'sdewan';
+/** As kubectl calls a plugin, and asks it for completions; as one executable file, perhaps with an ending. */
+const called = basename(process.argv0).replace(/\.exe$/, '');
+const name = called.startsWith('kubectl-') ? 'kubectl sdewan' : 'sdewan';
+const asked = called === 'kubectl_complete-sdewan' ? [COMPLETE] : [];
 
 // The next program of a pipe, such as `head`, has read what it wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -24,7 +27,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort(new Error('interrupted')));
 process.once('SIGTERM', () => stop.abort(new Error('terminated')));
-process.exitCode = await runProgram(process.argv.slice(2), {
+process.exitCode = await runProgram([...asked, ...process.argv.slice(2)], {
   name,
   commands,
   io,

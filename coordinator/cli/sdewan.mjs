@@ -9,10 +9,9 @@ import { fileURLToPath } from 'node:url';
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const node = path.resolve(folder, '../../node_modules/.bin/node');
 const name = path.basename(process.argv[1] ?? 'sdewan');
-const asked = name === 'kubectl_complete-sdewan' ? ['__complete'] : [];
 if (existsSync(node)) {
   const program = path.join(folder, 'main.ts');
-  const args = [program, ...asked, ...process.argv.slice(2)];
+  const args = [program, ...process.argv.slice(2)];
   const { status } = spawnSync(node, args, { argv0: name, stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } else {
