@@ -1,12 +1,12 @@
 /** `sdewan explain` as a value and as text: all that is known of one rule. Pure. */
 import * as z from 'zod';
 import { referencesOf } from '#shared/compile/check.ts';
-import { parseNetworks } from '#shared/compile/networks.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
 import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
+import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
@@ -101,29 +101,6 @@ export const explanationOf = (
         : [],
   };
 };
-
-/** Undefined: no pod can be seen, or none says it in a form that can be read. */
-const networksOf = (
-  { pods }: ClusterFacts,
-  { namespace, purpose }: { namespace: string; purpose: string },
-): NetworkTable | undefined => {
-  const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);
-  try {
-    return pod && parseNetworks(pod.networks);
-  } catch {
-    return undefined;
-  }
-};
-
-const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
-  new Map(
-    rules.flatMap((rule) =>
-      usesOf(rule, (kind, spec) => kind.networks?.(spec)).map(({ network }): [string, string] => [
-        network,
-        uciName(network),
-      ]),
-    ),
-  );
 
 const uciOf = (
   rule: RuleObject,

@@ -1,0 +1,31 @@
+/** The networks of a CNF's pods. Pure. */
+import { parseNetworks } from '#shared/compile/networks.ts';
+import type { NetworkTable } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { uciName } from '#shared/uci/names.ts';
+import { usesOf } from '../render/offline.ts';
+import type { ClusterFacts } from './facts.ts';
+
+/** Undefined: no pod can be seen, or none says it in a form that can be read. */
+export const networksOf = (
+  { pods }: ClusterFacts,
+  { namespace, purpose }: { namespace: string; purpose: string },
+): NetworkTable | undefined => {
+  const pod = pods?.find((one) => one.namespace === namespace && one.purpose === purpose);
+  try {
+    return pod && parseNetworks(pod.networks);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Where no pod can be seen. */
+export const namesAsInterfaces = (rules: readonly RuleObject[]): NetworkTable =>
+  new Map(
+    rules.flatMap((rule) =>
+      usesOf(rule, (kind, spec) => kind.networks?.(spec)).map(({ network }): [string, string] => [
+        network,
+        uciName(network),
+      ]),
+    ),
+  );
