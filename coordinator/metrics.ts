@@ -1,6 +1,8 @@
-/** What the coordinator counts. Labels are bounded: kinds, results and codes, never names. */
+/** What the coordinator counts. Labels are bounded: kinds, results, codes and a number of CNFs; never names of objects. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import type { ControllerMetrics } from '#shared/kube/controller.ts';
+import type { PodLabels, RuleLabels } from './rules/census.ts';
+import { createCnfCounts } from './rules/cnf-counts.ts';
 import type { RuleMetrics } from './rules/rules-controller.ts';
 
 export type Metrics = RuleMetrics &
@@ -14,8 +16,8 @@ export type MetricsSources = {
   /** Only the leader shows the state of rules and pods; each replica counts what it does. */
   leads: () => boolean;
   /** Rules by what their status says. */
-  rules: () => Iterable<readonly [{ kind: string; state: string }, number]>;
-  pods: () => { live: number; withoutAgent: number; silent: number };
+  rules: () => Iterable<readonly [RuleLabels, number]>;
+  pods: () => Iterable<readonly [PodLabels, number]>;
   queued: () => number;
   droppedEvents: () => number;
 };
@@ -94,39 +96,42 @@ export const createReviewCounter = (registry: Registry): Counter<'webhook' | 're
 /** `expiresAt`: milliseconds since 1970, read when scraped. */
 export const exposeExpiry = (registry: Registry, expiresAt: () => number): void => {
   const expiry: Gauge = new Gauge({
-    name: 'sdewan_coordinator_certificate_expiry_seconds',
+    name: 'sdewan_coordinator_certificate_expiry_timestamp_seconds',
     help: 'Expiry of the served certificate, Unix time; absent if it is read from files.',
     registers: [registry],
     collect: () => expiry.set(expiresAt() / 1_000),
   });
 };
 
+/** A hundred CNFs with ten kinds each have 3,000; the leader has a few hundred others. */
+const MAX_RULE_SERIES = 3_600;
+const MAX_POD_SERIES = 900;
+
 /** Read when scraped. */
 export const exposeSources = (registry: Registry, sources: MetricsSources): void => {
   const registers = [registry];
-  const rules: Gauge<'kind' | 'state'> = new Gauge({
+  const ruleCounts = createCnfCounts<RuleLabels>(MAX_RULE_SERIES);
+  const rules: Gauge<keyof RuleLabels> = new Gauge({
     name: 'sdewan_coordinator_rules',
-    help: 'Rules by kind and state: in_sync, out_of_sync, removing.',
-    labelNames: ['kind', 'state'],
+    help: 'Rules by CNF, kind and state: in_sync, out_of_sync, removing. CNFs that are too many are counted together, with purpose other.',
+    labelNames: ['namespace', 'purpose', 'kind', 'state'],
     registers,
     collect: () => {
       rules.reset();
       if (!sources.leads()) return;
-      for (const [labels, count] of sources.rules()) rules.set(labels, count);
+      for (const [labels, count] of ruleCounts(sources.rules())) rules.set(labels, count);
     },
   });
-  const pods: Gauge<'state'> = new Gauge({
+  const podCounts = createCnfCounts<PodLabels>(MAX_POD_SERIES);
+  const pods: Gauge<keyof PodLabels> = new Gauge({
     name: 'sdewan_coordinator_pods',
-    help: 'CNF pods: live; of these without_agent, and silent, whose agents do not report any more.',
-    labelNames: ['state'],
+    help: 'Pods by CNF: live; of these without_agent, and silent, whose agents do not report any more. CNFs that are too many are counted together, with purpose other.',
+    labelNames: ['namespace', 'purpose', 'state'],
     registers,
     collect: () => {
       pods.reset();
       if (!sources.leads()) return;
-      const { live, withoutAgent, silent } = sources.pods();
-      pods.set({ state: 'live' }, live);
-      pods.set({ state: 'without_agent' }, withoutAgent);
-      pods.set({ state: 'silent' }, silent);
+      for (const [labels, count] of podCounts(sources.pods())) pods.set(labels, count);
     },
   });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -141,7 +146,13 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
     sources.leads() ? 1 : 0,
   );
   gauge('queued_rules', 'Rules that wait to be reconciled.', sources.queued);
-  gauge('events_dropped', 'Events that were dropped because their object had too many.', () =>
-    sources.droppedEvents(),
-  );
+  const dropped: Counter = new Counter({
+    name: 'sdewan_coordinator_events_dropped_total',
+    help: 'Events that were dropped because their object had too many.',
+    registers,
+    collect: () => {
+      dropped.reset();
+      dropped.inc(sources.droppedEvents());
+    },
+  });
 };

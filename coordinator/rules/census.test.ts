@@ -11,7 +11,9 @@ it('a pod that does not report is silent when its time is up, whether or not thi
   const awaited = new Awaited({ silentAfterMs: SILENT_AFTER });
   const pods = [target('a'), target('b'), target('c'), target('gone', { terminating: true })];
   const silentAt = (monotonic: number): number =>
-    censusOf(pods, reports, { monotonic, silentAfterMs: SILENT_AFTER, awaited }).silent;
+    censusOf(pods, reports, { monotonic, silentAfterMs: SILENT_AFTER, awaited }).find(
+      ([{ state }]) => state === 'silent',
+    )?.[1] ?? 0;
   awaited.begin(pods.slice(1));
   reports.accept('uid-a', sentReport(), { monotonic: 0, wall: NOW });
   expect(silentAt(0)).toBe(0);

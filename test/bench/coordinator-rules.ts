@@ -10,6 +10,7 @@ import { createAgent, type SimulatedAgent } from '../integration/coordinator/age
 import { createRunningPod } from '../integration/coordinator/pods.ts';
 import { createRule, firewallRules } from '../integration/coordinator/rules.ts';
 import { createWorld } from '../integration/coordinator/world.ts';
+import { readScrape, valueIn } from '../judge/prometheus.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,21 +30,22 @@ const world = await createWorld();
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 
-const metric = async (line: string): Promise<number> => {
+const metric = async (name: string, labels: Record<string, string> = {}): Promise<number> => {
   const { body } = await request(`${world.coordinator.httpUrl}/metrics`);
-  const found = (await body.text()).split('\n').find((text) => text.startsWith(`${line} `));
-  return Number(found?.slice(line.length) ?? 0);
+  return valueIn(readScrape(await body.text()), name, labels) ?? 0;
 };
 const until = async (reached: () => Promise<boolean>): Promise<void> => {
   while (!(await reached())) await sleep(POLL_MS);
 };
-const IN_SYNC = 'sdewan_coordinator_rules{kind="FirewallRule",state="in_sync"}';
-const WRITTEN = 'sdewan_coordinator_status_writes_total{result="written"}';
+const inSync = (): Promise<number> =>
+  metric('sdewan_coordinator_rules', { kind: 'FirewallRule', state: 'in_sync' });
+const written = (): Promise<number> =>
+  metric('sdewan_coordinator_status_writes_total', { result: 'written' });
 
 const say = async (what: string, since: number): Promise<void> => {
   const memory = Math.round((await metric('process_resident_memory_bytes')) / 1e6);
-  const cpu = (await metric('process_cpu_seconds')).toFixed(1);
-  const writes = await metric(WRITTEN);
+  const cpu = (await metric('process_cpu_seconds_total')).toFixed(1);
+  const writes = await written();
   console.log(
     `${what}: ${seconds(since)}, ${writes} status writes, CPU ${cpu} s, RSS ${memory} MB`,
   );
@@ -63,7 +65,7 @@ for (let index = 0; index < RULES; index += BATCH)
     ),
   );
 console.log(`${RULES} rules made in ${seconds(made)}`);
-await until(async () => (await metric(WRITTEN)) >= RULES);
+await until(async () => (await written()) >= RULES);
 await say('held, and a first status', made);
 
 const { items } = await world.client.list(firewallRules, {
@@ -74,7 +76,7 @@ await Promise.all(
   agents.map((agent) => agent.says(...items.map((rule) => [rule, 'Applied'] as const))),
 );
 console.log(`${PODS} reports taken in ${seconds(reported)}`);
-await until(async () => (await metric(IN_SYNC)) === RULES);
+await until(async () => (await inSync()) === RULES);
 await say('in sync after the reports', reported);
 
 const beats = performance.now();
@@ -85,7 +87,7 @@ await say(`${100 * PODS} heartbeats`, beats);
 await world.killCoordinator();
 const restarted = performance.now();
 await world.startCoordinator();
-await until(async () => (await metric(IN_SYNC)) === RULES);
+await until(async () => (await inSync()) === RULES);
 await Promise.all(
   agents.map((agent) => agent.says(...items.map((rule) => [rule, 'Applied'] as const))),
 );

@@ -28,19 +28,21 @@ it('a certificate that ends within three days is an alarm', async () => {
   exposeExpiry(registry, () => endsAt * 1_000);
   const scrape = readScrape(await registry.metrics());
   const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanCertificateEnds') ?? {};
-  expect(valueIn(scrape, 'sdewan_coordinator_certificate_expiry_seconds')).toBe(endsAt);
+  expect(valueIn(scrape, 'sdewan_coordinator_certificate_expiry_timestamp_seconds')).toBe(endsAt);
   expect(holds(expr, [scrape], endsAt - 3 * DAY)).toBe(false);
   expect(holds(expr, [scrape], endsAt - 3 * DAY + 1)).toBe(true);
 });
 
-it('what is counted when it is read follows its source, and a kind without rules is not shown', async () => {
+it('what is counted when it is read follows its source, and a CNF without rules is shown with zero', async () => {
   const registry = new Registry();
+  const cnf = { namespace: 'edge', purpose: 'cnf-1' };
   let left = 2;
   let leads = true;
   exposeSources(registry, {
     leads: () => leads,
-    rules: () => (left > 0 ? [[{ kind: 'FirewallRule', state: 'in_sync' }, left]] : []),
-    pods: () => ({ live: left, withoutAgent: 1, silent: 0 }),
+    rules: () =>
+      left > 0 ? [[{ ...cnf, kind: 'FirewallRule', state: 'in_sync' as const }, left]] : [],
+    pods: () => [[{ ...cnf, state: 'live' as const }, left]],
     queued: () => left + 1,
     droppedEvents: () => left + 2,
   });
@@ -53,27 +55,24 @@ it('what is counted when it is read follows its source, and a kind without rules
     ]);
   };
   expect(await values()).toEqual([
-    ['rules', 'FirewallRule', 'in_sync', 2],
-    ['pods', 'live', 2],
-    ['pods', 'without_agent', 1],
-    ['pods', 'silent', 0],
+    ['rules', 'edge', 'cnf-1', 'FirewallRule', 'in_sync', 2],
+    ['pods', 'edge', 'cnf-1', 'live', 2],
     ['leading', 1],
     ['queued_rules', 3],
-    ['events_dropped', 4],
+    ['events_dropped_total', 4],
   ]);
   left = 0;
   expect(await values()).toEqual([
-    ['pods', 'live', 0],
-    ['pods', 'without_agent', 1],
-    ['pods', 'silent', 0],
+    ['rules', 'edge', 'cnf-1', 'FirewallRule', 'in_sync', 0],
+    ['pods', 'edge', 'cnf-1', 'live', 0],
     ['leading', 1],
     ['queued_rules', 1],
-    ['events_dropped', 2],
+    ['events_dropped_total', 2],
   ]);
   leads = false;
   expect(await values()).toEqual([
     ['leading', 0],
     ['queued_rules', 1],
-    ['events_dropped', 2],
+    ['events_dropped_total', 2],
   ]);
 });

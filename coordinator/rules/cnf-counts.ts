@@ -1,0 +1,38 @@
+/**
+ * Counts by CNF for metrics. What was shown once stays, with zero, as Prometheus wants it; purposes are what tenants write, so there is a bound, behind
+ * which their counts are summed.
+ */
+
+export type CnfLabels = { namespace: string; purpose: string };
+
+/** Of CNFs that have no series of their own. A namespace cannot be called so and have this purpose by chance: there is no label without a rule or pod. */
+export const OTHER: CnfLabels = { namespace: '', purpose: 'other' };
+
+type Counted<Labels> = readonly [Labels, number];
+
+/** `most`: series. */
+export const createCnfCounts = <Labels extends CnfLabels>(
+  most: number,
+): ((counted: Iterable<Counted<Labels>>) => Iterable<Counted<Labels>>) => {
+  let known = new Map<string, Labels>();
+  return (counted) => {
+    const all = [...counted];
+    const now = new Set(all.map(([labels]) => keyOf(labels)));
+    const shown = new Map<string, Counted<Labels>>();
+    // Those that are shown already first, so that somebody's many new ones displace none.
+    const [before, fresh] = [true, false].map((isKnown) =>
+      all.filter(([labels]) => known.has(keyOf(labels)) === isKnown),
+    );
+    for (const [labels, count] of [...(before ?? []), ...(fresh ?? [])]) {
+      const own = shown.size < most ? labels : { ...labels, ...OTHER };
+      const key = keyOf(own);
+      shown.set(key, [own, (shown.get(key)?.[1] ?? 0) + count]);
+    }
+    for (const [key, labels] of known)
+      if (!now.has(key) && !shown.has(key) && shown.size < most) shown.set(key, [labels, 0]);
+    known = new Map([...shown].map(([key, [labels]]) => [key, labels]));
+    return shown.values();
+  };
+};
+
+const keyOf = (labels: CnfLabels): string => JSON.stringify(Object.values(labels));
