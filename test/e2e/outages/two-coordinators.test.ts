@@ -1,6 +1,7 @@
 /**
  * The leader of two coordinators is killed and frozen, again and again, under twenty changes a second, while CNF pods are deleted: it is replaced in
- * time, pods come back, no rule leaves early, and one that was frozen writes nothing when it goes on. Once each; at night thirty times.
+ * time, pods come back, no rule leaves early, and one that was frozen writes nothing when it goes on. Once each; at night thirty times. Both are also
+ * rolled, and drained off the only node: no change is refused meanwhile.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -11,7 +12,7 @@ import { TIMES } from '#shared/runtime/testing.ts';
 import { createCnf } from '../../stack/cnf.ts';
 import { coordinatorReady } from '../../stack/faults.ts';
 import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
-import { observePods, readCnf, until } from '../../stack/observe.ts';
+import { observePods, podOf, readCnf, until } from '../../stack/observe.ts';
 import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
 import { rule, zone } from '../../stack/rules.ts';
 import { e2eCluster } from '../cluster.ts';
@@ -26,6 +27,7 @@ const TAKEN_OVER_MS = 15_000;
 const FROZEN_MS = 14_000;
 const PODS_BACK_MS = 10_000;
 const CHANGE_EVERY_MS = 50;
+const COORDINATORS = 'app=sdewan-coordinator';
 
 const leaseSchema = objectSchema.extend({
   spec: z.object({ holderIdentity: z.string(), leaseTransitions: z.number() }),
@@ -45,6 +47,7 @@ const rules: ResourceType = {
   schema: objectSchema,
 };
 
+const podsSchema = z.object({ items: z.array(z.unknown()) });
 const lineSchema = z.object({ time: z.union([z.number(), z.string()]), msg: z.string() });
 const WRITES = /^(status of a rule changed|finalizer of a rule removed|nudged)/;
 
@@ -174,5 +177,53 @@ describe('of two coordinators, the one that leads is lost', async () => {
     expect(podsBackMs).toBeLessThan(PODS_BACK_MS);
     await waitInSync(cluster, namespace, ids(), 90_000);
     expect(await writesOf(leader, wokenAt)).toEqual([]);
+  });
+
+  /** Names of those that are there to stay. */
+  const coordinators = async (): Promise<Set<string>> => {
+    const get = ['get', 'pods', '-n', SYSTEM_NAMESPACE, '-l', COORDINATORS, '-o', 'json'];
+    const { items } = podsSchema.parse(JSON.parse((await cluster.kubectl(get)).stdout));
+    const staying = items.map(podOf).filter(({ terminating }) => !terminating);
+    return new Set(staying.map(({ name }) => name));
+  };
+
+  it.each([
+    {
+      what: 'a rolling update',
+      replace: async () => {
+        const deployment = ['deployment/sdewan-coordinator', '-n', SYSTEM_NAMESPACE];
+        await cluster.kubectl(['rollout', 'restart', ...deployment]);
+      },
+    },
+    {
+      what: 'a drain of the only node',
+      replace: async () => {
+        const node = (await cluster.kubectl(['get', 'nodes', '-o', 'name'])).stdout.trim();
+        const options = ['--ignore-daemonsets', '--delete-emptydir-data', '--force'];
+        try {
+          await cluster.kubectl(
+            ['drain', node, `--pod-selector=${COORDINATORS}`, ...options, '--timeout=120s'],
+            { timeoutMs: 130_000 },
+          );
+        } finally {
+          await cluster.kubectl(['uncordon', node]);
+        }
+      },
+    },
+  ])('$what refuses no change, and CNF pods come back', async ({ replace }) => {
+    await coordinatorReady(cluster);
+    const before = await coordinators();
+    const stop = new AbortController();
+    const changing = change(stop.signal);
+    const replacing = replace();
+    const podsBackMs = await losePod();
+    await replacing;
+    await coordinatorReady(cluster);
+    stop.abort();
+    expect(await changing).toBeGreaterThan(20);
+    expect(podsBackMs).toBeLessThan(PODS_BACK_MS);
+    const after = await coordinators();
+    expect([...before].filter((name) => after.has(name))).toEqual([]);
+    await waitInSync(cluster, namespace, ids(), 90_000);
   });
 });
