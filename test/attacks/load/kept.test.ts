@@ -1,0 +1,132 @@
+/**
+ * A tenant who may make all that a namespace has, pods and Services, workloads, Roles and RoleBindings, makes each as large as the API server takes it, with
+ * what the coordinator reads of it being the largest part.
+ */
+import { connectCluster } from 'kind-test-harness';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { NewObject } from '#shared/kube/client.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
+import { podResource, workloadResources } from '../../../coordinator/cnf/workload.ts';
+import { serviceResource } from '../../../coordinator/services/service.ts';
+import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
+import { installedObjects } from '../../stack/installation.ts';
+import { createControlGroup, type ControlGroup } from '../control-group.ts';
+import { zoneWith } from '../largest.ts';
+import { memoryOf } from '../memory.ts';
+
+/** Of each kind. */
+const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 80);
+const AT_ONCE = 10;
+const LARGE = 'x'.repeat(240_000);
+
+/** As the coordinator's Deployment has them. */
+const nodeOptions = async (): Promise<string> => {
+  const objects = await installedObjects(await connectCluster());
+  return /"NODE_OPTIONS","value":"([^"]+)"/.exec(JSON.stringify(objects))?.[1] ?? '';
+};
+
+let world: World;
+let group: ControlGroup | undefined;
+beforeAll(async () => {
+  group = await createControlGroup();
+  world = await createWorld({ NODE_OPTIONS: await nodeOptions() }, group);
+});
+afterAll(async () => {
+  await world.close();
+  await group?.end();
+});
+
+const labels = { sdewanPurpose: 'cnf-1' };
+const template = (annotation: string) => ({
+  metadata: { labels, annotations: { [annotation]: LARGE } },
+  spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+});
+
+type Attack = { resource: ResourceType<object>; object: (name: string) => NewObject };
+const attacks: Record<string, Attack> = {
+  'pods with networks': {
+    resource: podResource,
+    object: (name) => {
+      const { metadata, spec } = template('k8s.plugin.opnfv.org/nfn-network');
+      return { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name }, spec };
+    },
+  },
+  'Deployments with networks': {
+    resource: workloadResources[0] ?? podResource,
+    object: (name) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name, labels },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: template('k8s.plugin.opnfv.org/nfn-network'),
+      },
+    }),
+  },
+  'Services that ask for a CNF': {
+    resource: serviceResource,
+    object: (name) => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, annotations: { 'sdewan.akraino.org/expose': LARGE } },
+      spec: {
+        clusterIP: 'None',
+        ports: Array.from({ length: 2_000 }, (_, at) => ({ name: `p${at}`, port: at + 1 })),
+      },
+    }),
+  },
+  'Roles that list bucket types': {
+    resource: rbacResources.roles,
+    object: (name) => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'Role',
+      metadata: { name, annotations: { 'sdewan-bucket-type-permission': LARGE } },
+      rules: [],
+    }),
+  },
+  'RoleBindings of thousands': {
+    resource: rbacResources.roleBindings,
+    object: (name) => ({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'none' },
+      subjects: Array.from({ length: 5_000 }, (_, at) => ({
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'User',
+        name: `user-${at}`.padEnd(60, 'x'),
+      })),
+    }),
+  },
+};
+
+describe('as large as the API server takes them', { timeout: 600_000 }, () => {
+  it('objects of all kinds leave the coordinator small', async () => {
+    await world.stopCoordinator();
+    // Admission of this installation looks at labelled namespaces only: all of them are there when the coordinator starts.
+    const full = await world.cluster.createNamespace('kept');
+    for (const { resource, object } of Object.values(attacks))
+      for (let made = 0; made < COUNT; made += AT_ONCE)
+        await Promise.all(
+          Array.from({ length: Math.min(AT_ONCE, COUNT - made) }, (_, index) => {
+            const one = object(`large-${made + index}`);
+            const metadata = { ...one.metadata, namespace: full };
+            return world.client.create({ ...resource, schema: objectSchema }, { ...one, metadata });
+          }),
+        );
+    await world.startCoordinator();
+    const namespace = await world.createNamespace();
+    await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
+    await eventually(async () => {
+      const { status } = await world.client.get(firewallZone, { namespace, name: 'lan' });
+      return status;
+    }).toBeDefined();
+    const { peak } = memoryOf(world.pid());
+    console.log(`${COUNT} each of ${Object.keys(attacks).join(', ')}: at most ${peak} MiB`);
+    expect(peak).toBeLessThan(200);
+    await world.kubectl('delete', 'namespace', full, '--wait=false');
+  });
+});
