@@ -10,12 +10,31 @@ const MAX_CONNECTIONS = 16;
 /** The `type` that leads packets by routes into connections. */
 export const VTI_BASED = 'VTI-based';
 
+/**
+ * ICN's script begins a line of ipsec.secrets with the identities, unquoted: `include` as the first word would have strongSwan read any file there, and a colon
+ * between blanks ends the identities, so that what follows would be a secret of its own.
+ */
+const plainBut = (others: string): string => `[^\\x00-\\x20\\x7f"'\\\\#{}${others}]`;
+const PLAIN = plainBut('');
+const WORD = `(${plainBut(':')}|${PLAIN}{2,})`;
+/** RE2 has no lookaheads. */
+const wordBut = (word: string): string => {
+  const rest = (at: number): string => {
+    const letter = word[at];
+    return letter === undefined
+      ? `${PLAIN}+`
+      : `(${plainBut(letter)}${PLAIN}*|${letter}${rest(at + 1)})?`;
+  };
+  const first = word.slice(0, 1);
+  return `(${plainBut(`:${first}`)}|${plainBut(first)}${PLAIN}+|${first}${rest(1)})`;
+};
 const identifier = () =>
   optionalText({
-    must: 'must not have control characters, quotes, backslashes, # or braces',
+    must: 'must not have control characters, quotes, backslashes, # or braces, a colon between blanks, or include as its first word',
     maxLength: 255,
-    pattern: '[^\\x00-\\x1f\\x7f"\'\\\\#{}]*',
+    pattern: ` *(${wordBut('include')}( +${WORD})* *)?`,
   });
+
 const PRE_SHARED_KEY = '[A-Za-z0-9!$%&()*+,./:;<=>?@^_|~\\[\\]-]{1,256}';
 export const KEY_MUST =
   'must be 1 to 256 printable ASCII characters, without blanks, quotes, backslashes, # or braces';
@@ -111,7 +130,7 @@ export const remoteFields = <Connection extends z.ZodType>(connection: Connectio
   remote: text({
     must: 'must be an address, a host name or %any',
     maxLength: 253,
-    pattern: '%?[A-Za-z0-9_.:-]+',
+    pattern: '%?([A-Za-z0-9_.-]|[A-Za-z0-9_.:-]{2,})',
   }).describe('The other side: address, host name, or %any.'),
   authentication_method: z.enum(['psk', 'pubkey']).describe('How both sides authenticate.'),
   crypto_proposal: z

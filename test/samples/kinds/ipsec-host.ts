@@ -130,6 +130,40 @@ export const samples: Samples = {
       },
       server: 'must be 1 to 256 printable ASCII characters',
     },
+    'an identity that has strongSwan read another file as secrets': {
+      spec: {
+        remote: '%any',
+        authentication_method: 'psk',
+        pre_shared_key: 'x',
+        crypto_proposal: ['p1'],
+        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+        local_identifier: 'include /etc/shadow',
+      },
+      server:
+        'must not have control characters, quotes, backslashes, # or braces, a colon between blanks',
+    },
+    'an identity that ends with a secret of its own': {
+      spec: {
+        remote: '%any',
+        authentication_method: 'psk',
+        pre_shared_key: 'x',
+        crypto_proposal: ['p1'],
+        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+        remote_identifier: 'x : PSK known',
+      },
+      server:
+        'must not have control characters, quotes, backslashes, # or braces, a colon between blanks',
+    },
+    'a remote that is a colon': {
+      spec: {
+        remote: ':',
+        authentication_method: 'psk',
+        pre_shared_key: 'x',
+        crypto_proposal: ['p1'],
+        connections: [{ name: 'c', conn_type: 'tunnel', mode: 'start' }],
+      },
+      server: 'must be an address, a host name or %any',
+    },
     'two connections of one name': {
       spec: {
         remote: '%any',
