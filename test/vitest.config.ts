@@ -89,6 +89,7 @@ export default defineConfig({
           'device',
           [
             'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,space}.test.ts',
+            'test/attacks/agent-login.test.ts',
           ],
           60_000,
         ),

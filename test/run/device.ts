@@ -44,6 +44,10 @@ const DRIVER = `${FOLDER}/driver.test.ts`;
 /** The other end is the API server, from which the agent is cut off. */
 const LOCK_OUT = `${FOLDER}/lock-out.test.ts`;
 
+/** With certificates, which the least rights do not take. */
+const TUNNELS = `${FOLDER}/ipsec.test.ts`;
+const mayHoldCertificates = values.user === undefined || values.user === 'sdewan';
+
 /** ICN's REST has no place for a stamp. */
 const LOST_LEDGER = `${FOLDER}/lost-ledger.test.ts`;
 
@@ -53,13 +57,17 @@ const TAKEOVER = `${FOLDER}/takeover.test.ts`;
 /** ICN's firewall3 knows none. */
 const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 
+/** Of the agent's own login. */
+const ATTACKS = 'test/attacks/agent-login.test.ts';
+
 /** What can be seen with what is given. */
 const files = (): string[] => {
   const cut = inside === undefined || peer === undefined ? [] : [LOCK_OUT];
-  if (values['other-url'] !== undefined) return [`${FOLDER}/ipsec.test.ts`, ...cut];
+  if (values['other-url'] !== undefined) return [...(mayHoldCertificates ? [TUNNELS] : []), ...cut];
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
-  const [icns, others] = inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, LOST_LEDGER]];
+  const [icns, others] =
+    inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, LOST_LEDGER, ATTACKS]];
   return values.icn ? [...seen, ...icns, ...cut] : [DRIVER, ...seen, ...others, ...cut];
 };
 
