@@ -191,11 +191,15 @@ describe('the CLI', async () => {
     const file = join(folder, 'rules.json');
     const items = [rejectRule(7, 'lan7', PURPOSE), zone('lan7', 'ovn-priv-net', PURPOSE)];
     await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const before = await run('diff', '-f', file);
+    expect(before).toMatchObject({ code: 1, said: '' });
+    expect(before.out).toContain(`FirewallRule/reject-7 of ${PURPOSE}: new\n+ package firewall\n`);
     const applied = await run('apply', '-f', file);
     expect([applied.code, applied.out]).toEqual([
       0,
       'FirewallZone/lan7 applied\nFirewallRule/reject-7 applied\n',
     ]);
+    expect(await run('diff', '-f', file)).toMatchObject({ code: 0, out: '' });
     const deleted = await run('delete', '-f', file);
     expect([deleted.code, deleted.out]).toEqual([
       0,
