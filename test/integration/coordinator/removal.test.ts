@@ -32,9 +32,16 @@ const runningAgent = async (name: string, purpose: string): Promise<SimulatedAge
 const appliedRule = async (name: string, by: readonly SimulatedAgent[]): Promise<RuleObject> => {
   const rule = await createRule(world, { name, purpose: name });
   for (const agent of by) await agent.says([rule, 'Applied']);
-  await eventually(() => statusOf(world, name)).toMatchObject({ inSync: true });
+  await whileReporting(by, name).toMatchObject({ inSync: true });
   return rule;
 };
+
+/** The status of a rule, while these agents do not fall silent, however long it takes. */
+const whileReporting = (by: readonly SimulatedAgent[], name: string) =>
+  eventually(async () => {
+    for (const agent of by) await agent.beats();
+    return statusOf(world, name);
+  });
 
 const gone = (name: string) => eventually(() => readRule(world, name)).toBeUndefined();
 
@@ -62,7 +69,7 @@ describe('a rule that is being deleted', () => {
     await a.beats();
     b.boots();
     await b.says([rule, 'Applied']);
-    await eventually(() => statusOf(world, 'away')).toMatchObject({
+    await whileReporting([b], 'away').toMatchObject({
       outOfSync: [{ pod: 'away-b', reason: expect.not.stringContaining('AgentSilent') }],
     });
     await b.says([rule, 'Removed']);
