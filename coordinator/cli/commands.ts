@@ -10,6 +10,7 @@ import { logsCommand } from './logs/command.ts';
 import { renderCommand } from './render/command.ts';
 import { rulesCommand } from './rules/command.ts';
 import { statusCommand } from './status/command.ts';
+import { traceCommand } from './trace/command.ts';
 import { uninstallCommand } from './uninstall/command.ts';
 import { versionCommand } from './version/command.ts';
 import { waitCommand } from './wait/command.ts';
@@ -24,6 +25,7 @@ export const commands: readonly CommandFile[] = [
   diffCommand,
   applyCommand,
   deleteCommand,
+  traceCommand,
   injectCommand,
   uninjectCommand,
   checkCommand,

@@ -6,6 +6,7 @@ import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
+import { traceViewSchema } from './trace/view.ts';
 import { versionViewSchema } from './version/view.ts';
 
 export const schemas: Readonly<Record<string, z.ZodType>> = {
@@ -15,5 +16,6 @@ export const schemas: Readonly<Record<string, z.ZodType>> = {
   rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,
+  trace: traceViewSchema,
   version: versionViewSchema,
 };

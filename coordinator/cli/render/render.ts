@@ -64,23 +64,62 @@ export const render = (
   sources: readonly Source[],
   networks: NetworkTable | undefined,
 ): Rendering => {
-  const problems: Remark[] = [];
-  const notes: Remark[] = [];
+  const remarks: Remarks = { problems: [], notes: [] };
+  const cnfs = groupsIn(sources, networks, remarks).map(({ namespace, cnf, placed, table }) => ({
+    namespace,
+    cnf,
+    packages: compiled(placed, table, remarks),
+  }));
+  return { apiVersion: API_VERSION, kind: 'Rendering', cnfs, ...remarks };
+};
+
+export type CnfRules = {
+  /** Empty where the rules name none. */
+  namespace: string;
+  cnf: string;
+  rules: readonly RuleObject[];
+  networks: NetworkTable | undefined;
+};
+
+/** What is in the files of each CNF, with the rules that the coordinator would make of others; `render` says what is wrong with them. */
+export const rulesIn = (
+  sources: readonly Source[],
+  networks: NetworkTable | undefined,
+): readonly CnfRules[] => {
+  const remarks: Remarks = { problems: [], notes: [] };
+  return groupsIn(sources, networks, remarks).map(({ namespace, cnf, placed, table }) => ({
+    namespace,
+    cnf,
+    rules: placed.flatMap((one) => [one.rule, ...childrenOf(one, remarks)]),
+    networks: table,
+  }));
+};
+
+type Group = {
+  namespace: string;
+  cnf: string;
+  placed: readonly Placed[];
+  table: NetworkTable | undefined;
+};
+
+const groupsIn = (
+  sources: readonly Source[],
+  networks: NetworkTable | undefined,
+  { problems }: Remarks,
+): Group[] => {
   const all = sources.flatMap(({ file, objects }) => objects.map((one) => ({ ...one, file })));
   const tables = networksIn(all, problems);
-  const placed = all.flatMap((source) => ruleIn(source, problems) ?? []);
-  const groups = Map.groupBy(unique(placed, problems), ({ rule: { metadata } }) =>
+  const rules = all.flatMap((source) => ruleIn(source, problems) ?? []);
+  const groups = Map.groupBy(unique(rules, problems), ({ rule: { metadata } }) =>
     JSON.stringify([metadata.namespace, metadata.labels?.[PURPOSE_LABEL]]),
   );
-  const cnfs = [...groups.values()].flatMap((group) => {
-    const [first] = group;
+  return [...groups.values()].flatMap((placed) => {
+    const [first] = placed;
     const cnf = first?.rule.metadata.labels?.[PURPOSE_LABEL];
     if (!first || cnf === undefined) return [];
     const { namespace } = first.rule.metadata;
-    const table = networks ?? tables.get(cnf);
-    return [{ namespace, cnf, packages: compiled(group, table, { problems, notes }) }];
+    return [{ namespace, cnf, placed, table: networks ?? tables.get(cnf) }];
   });
-  return { apiVersion: API_VERSION, kind: 'Rendering', cnfs, problems, notes };
 };
 
 /** As `uci export` writes it, CNFs one after the other. */

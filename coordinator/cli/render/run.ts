@@ -14,24 +14,24 @@ const optionsSchema = formatSchema.extend({
 export const runRender: Run = async ({ options }, io) => {
   const { data, error } = optionsSchema.safeParse(options);
   if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
-  const networks = networksOf(data.networks);
+  const networks = networksGiven(data.networks);
   const read = await readManifests(data.filename, io);
   if ('code' in read) return read.code;
   const view = render(read.sources, networks);
   const table = (): string => renderingText(view);
   io.out(formatted(data.output, { data: view, table }));
-  for (const problem of view.problems) io.say(lineOf(problem));
-  for (const note of view.notes) io.say(`${lineOf(note)} (only the cluster can tell)`);
+  for (const problem of view.problems) io.say(remarkLine(problem));
+  for (const note of view.notes) io.say(`${remarkLine(note)} (only the cluster can tell)`);
   return view.problems.length === 0 ? EXIT.done : EXIT.no;
 };
 
-const lineOf = ({ file, line, column, field, message }: Remark): string =>
+export const remarkLine = ({ file, line, column, field, message }: Remark): string =>
   `${file}:${line}:${column}: ${printable(`${field}: ${message}`)}`;
 
 const PAIR = /^([^=]+)=(\w+)$/;
 
 /** @throws UsageError */
-const networksOf = (given: readonly string[] | undefined): NetworkTable | undefined =>
+export const networksGiven = (given: readonly string[] | undefined): NetworkTable | undefined =>
   given &&
   new Map(
     given

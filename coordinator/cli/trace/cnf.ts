@@ -1,0 +1,94 @@
+/** A CNF as a trace needs it: its firewall, and what is around it. Pure. */
+import { familyOf, numberOf } from '#shared/runtime/addresses.ts';
+import type { NetworkTable } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { PodStatus } from '#shared/resources/cnf-status.ts';
+import { firewallOf } from '#shared/trace/firewall.ts';
+import { sizeOf } from '#shared/trace/prefixes.ts';
+import type { World } from '#shared/trace/trace.ts';
+import type { NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import { compileOffline } from '../render/offline.ts';
+
+/** `nameOf`: whose section it is. */
+export type TracedCnf = {
+  world: Omit<World, 'out'>;
+  nameOf: (section: UciSection) => string;
+};
+
+type Given = {
+  rules: readonly RuleObject[];
+  networks: NetworkTable;
+  surroundings: Surroundings;
+  /** Of somebody else; undefined: not known. */
+  others: readonly UciSection[] | undefined;
+};
+
+const PACKAGE = 'firewall';
+
+export const tracedCnf = ({ rules, networks, surroundings, others }: Given): TracedCnf => {
+  const { desired, verdicts } = compileOffline(rules, networks);
+  const names = new Map(
+    verdicts.flatMap(({ rule, sections }) =>
+      sections
+        .filter((one) => one.package === PACKAGE)
+        .map((one): [string, string] => [one.name, `${rule.kind}/${rule.metadata.name}`]),
+    ),
+  );
+  const sections = [
+    ...(others ?? []).filter(({ name }) => !names.has(name)),
+    ...(desired.get(PACKAGE) ?? []),
+  ];
+  return {
+    world: {
+      firewall: firewallOf(sections, surroundings.networks),
+      surroundings,
+      isWhole: others !== undefined,
+    },
+    nameOf: ({ name, anonymous, type, options }) =>
+      names.get(name) ??
+      `administrator's section ${anonymous ? `of type ${type}${typeof options.name === 'string' ? ` (${options.name})` : ''}` : name}`,
+  };
+};
+
+/** Where nobody tells more: interfaces are devices, and have no addresses. */
+export const bareSurroundings = (networks: NetworkTable): Surroundings => ({
+  networks: new Map(
+    [...networks.values()].map((name): [string, NetworkState] => [
+      name,
+      { device: name, addresses: [] },
+    ]),
+  ),
+  routes: undefined,
+  wans: [],
+});
+
+/** As the agent of a pod has reported. */
+export const surroundingsOf = ({
+  interfaces = [],
+  routes = [],
+  wans = [],
+}: PodStatus): Surroundings => {
+  const networks = new Map(
+    interfaces.map(({ name, device, addresses }): [string, NetworkState] => [
+      name,
+      { device: device ?? name, addresses: addresses.flatMap((text) => prefixOf(text) ?? []) },
+    ]),
+  );
+  return {
+    networks,
+    routes: routes.flatMap((one): Route[] => {
+      const to = prefixOf(one.target);
+      const device = networks.get(one.interface)?.device ?? one.interface;
+      return to ? [{ to, device, metric: one.metric ?? 0 }] : [];
+    }),
+    wans: wans.map((one) => one.interface),
+  };
+};
+
+/** `default` is that of IPv4. */
+const prefixOf = (text: string): Prefix | undefined => {
+  const [address = '', length] = (text === 'default' ? '0.0.0.0/0' : text).split('/');
+  const family = familyOf(address);
+  return family && { family, address: numberOf(address), bits: Number(length ?? sizeOf(family)) };
+};
