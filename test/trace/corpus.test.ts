@@ -1,6 +1,7 @@
 /** The recorded judgements of the kernel, against the evaluator as it is now. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firewallOf } from '#shared/trace/firewall.ts';
+import { hiddenRules } from '#shared/trace/hidden.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { readCorpus, type Recorded } from './corpus.ts';
 import { agrees, judge, type Judgement } from './judgement.ts';
@@ -76,6 +77,21 @@ describe('the evaluator, judged by the kernel', () => {
       dropped: count(({ verdict }) => verdict === 'drop'),
     };
     expect(Object.entries(stages).filter(([, times]) => times < HUNDRED)).toEqual([]);
+  });
+});
+
+describe('a rule that is called hidden', () => {
+  it('has decided for no packet', () => {
+    let count = 0;
+    const deciding = corpus.flatMap(({ seed, sections, judgements }) => {
+      const hidden = hiddenRules(firewallOf(sections, surroundings.networks));
+      const names = new Set(hidden.map(({ section }) => section.name));
+      count += names.size;
+      const deciders = judgements.flatMap((one) => (one ? [one.filter, one.dnat, one.snat] : []));
+      return deciders.filter((name) => names.has(name)).map((name) => `scene ${seed}: ${name}`);
+    });
+    expect(deciding).toEqual([]);
+    expect(count).toBeGreaterThan(100);
   });
 });
 

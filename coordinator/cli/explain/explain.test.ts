@@ -98,6 +98,15 @@ LAST   COUNT   TYPE      REASON        MESSAGE
     expect(view.notes).toEqual([expect.stringContaining('no pod of the CNF can be seen')]);
   });
 
+  it('is who decides before it for all packets', () => {
+    const all = ruleOf('FirewallRule', 'all', { src: 'lan-1', proto: 'tcp', target: 'DROP' });
+    const hidden = factsOf({ rules: [zone, all, rule], pods });
+    expect(explanationOf(rule, hidden, []).notes).toEqual([
+      'no packet comes to it: FirewallRule/all decides before it for all that it matches',
+    ]);
+    expect(explanationOf(all, hidden, []).notes).toEqual([]);
+  });
+
   it('is why there is no UCI', () => {
     const orphan = ruleOf('FirewallRule', 'r', { ...spec, src: 'wan9' });
     const view = explanationOf(orphan, factsOf({ rules: [orphan], cnfs: [cnf('cnf-1')] }), []);

@@ -5,7 +5,7 @@ import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
+import { purposeOf, type ClusterFacts, type CnfObject } from '../cluster/facts.ts';
 import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
@@ -14,6 +14,8 @@ import { printable, table } from '../output/table.ts';
 import { compileOffline, usesOf } from '../render/offline.ts';
 import { packageSchema, packagesText, plain } from '../render/render.ts';
 import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
+import { bareSurroundings, surroundingsOf, tracedCnf } from '../trace/cnf.ts';
+import { whyHidden } from '../trace/hidden.ts';
 
 const relatedSchema = z.object({
   path: z.string().describe('The field of the rule that refers.'),
@@ -95,11 +97,25 @@ export const explanationOf = (
     ),
     conditions: conditionsIn(rule),
     events: [...events],
-    notes:
-      known === undefined && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
+    notes: [
+      ...(known === undefined && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
         ? ['no pod of the CNF can be seen, so networks stand for their interfaces']
-        : [],
+        : []),
+      ...hiddenNotes(rule, ofCnf, { networks, status: cnf?.status }),
+    ],
   };
+};
+
+const hiddenNotes = (
+  rule: RuleObject,
+  rules: readonly RuleObject[],
+  { networks, status }: { networks: NetworkTable; status: CnfObject['status'] },
+): string[] => {
+  if (kindOf(rule.kind)?.uci?.package !== 'firewall') return [];
+  const pod = status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
+  const surroundings = pod ? surroundingsOf(pod) : bareSurroundings(networks);
+  const why = whyHidden(rule, tracedCnf({ rules, networks, surroundings, others: undefined }));
+  return why === undefined ? [] : [why];
 };
 
 const uciOf = (

@@ -128,7 +128,7 @@ const endText = (
 ): string =>
   `${address ? addressText(address, family) : `the address of ${device ?? 'the device'}`}${ports ? ` port ${portsText(ports)}` : ''}`;
 
-const originText = (origin: Origin, nameOf: NameOf): string => {
+export const originText = (origin: Origin, nameOf: NameOf): string => {
   if (origin.of === 'section') return nameOf(origin.section);
   if (origin.of === 'zone')
     return `${origin.option.startsWith('masq') ? 'masquerading' : `policy ${origin.option}`} of zone ${origin.zone} (${nameOf(origin.section)})`;

@@ -1,0 +1,132 @@
+/**
+ * Rules to which no packet comes, because others decide for all that they match. A rule is called hidden only when that is certain: what
+ * cannot be told beforehand hides nothing, and where sets of packets become too many pieces, too much counts as left.
+ */
+import { both, Space, without, type Box } from './boxes.ts';
+import type { ChainRule, Family, Firewall, Origin } from './types.ts';
+import type { UciSection } from '../uci/model.ts';
+
+/** `by`: in their order, those that decide before it; none where nothing can match it at all. */
+export type Hidden = { section: UciSection; by: readonly Origin[] };
+
+const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat'] as const;
+const MAX_BOXES = 300;
+
+export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
+  const decided = new Set<UciSection>();
+  const hiders = new Map<UciSection, Set<Origin>>();
+  for (const family of [4, 6] as const)
+    for (const chain of BASE) {
+      const flow = new Flow(firewall, family);
+      flow.through(chain);
+      for (const section of flow.decided) decided.add(section);
+      for (const [section, origins] of flow.hiders) {
+        const all = hiders.get(section) ?? new Set();
+        for (const origin of origins) all.add(origin);
+        hiders.set(section, all);
+      }
+    }
+  return [...hiders]
+    .filter(([section]) => !decided.has(section))
+    .map(([section, by]) => ({ section, by: [...by] }));
+};
+
+/** `decider`: whose rule has led to a chain; `box`: packets that its conditions let through. */
+type Way = { decider: Origin | undefined; box: Box };
+
+/** Packets of one version of IP on their way through one base chain. */
+class Flow {
+  /** Sections that decide for some packet, or could. */
+  readonly decided = new Set<UciSection>();
+  readonly hiders = new Map<UciSection, Set<Origin>>();
+  readonly #firewall: Firewall;
+  readonly #space: Space;
+  readonly #known = new Map<ChainRule, ReturnType<Space['of']>>();
+  /** What each has decided, in the order of the kernel. */
+  readonly #taken: { origin: Origin; box: Box }[] = [];
+
+  constructor(firewall: Firewall, family: Family) {
+    this.#firewall = firewall;
+    this.#space = new Space(family, [...firewall.chains.values()].flat());
+  }
+
+  through(chain: (typeof BASE)[number]): void {
+    const all = this.#space.all();
+    const box =
+      chain === 'input'
+        ? this.#space.without(all, 'out')
+        : chain === 'output'
+          ? this.#space.without(all, 'in')
+          : all;
+    this.#walk(chain, [box], { decider: undefined, box });
+  }
+
+  /** @returns what is left of them behind the chain */
+  #walk(chain: string, packets: readonly Box[], way: Way): readonly Box[] {
+    let left = packets;
+    for (const rule of this.#firewall.chains.get(chain) ?? [])
+      if (isDeciding(rule)) left = this.#ask(rule, left, way);
+    return left;
+  }
+
+  #ask(rule: ChainRule, packets: readonly Box[], way: Way): readonly Box[] {
+    const { origin } = rule;
+    const fitting = this.#fitting(rule);
+    const box = fitting && both(fitting.box, way.box);
+    if (origin.of === 'section') this.#note(origin, box);
+    const asked = box ? inBoth(packets, box) : [];
+    if (!fitting || !box) return packets;
+    const next = { box, decider: PASSING.has(origin.of) ? way.decider : origin };
+    const back = this.#act(rule, asked, { ...next, isExact: fitting.isExact });
+    if (asked.length === 0 || !fitting.isExact) return packets;
+    const rest = [...packets.flatMap((one) => without(one, fitting.box)), ...back];
+    return rest.length > MAX_BOXES ? packets : rest;
+  }
+
+  /** @returns what comes back from the chain that it leads to */
+  #act(
+    { origin, action }: ChainRule,
+    asked: readonly Box[],
+    { decider, box, isExact }: Way & { isExact: boolean },
+  ): readonly Box[] {
+    // What is in a zone's chain is noted, also where nothing comes to it.
+    if (action.do === 'jump')
+      return asked.length > 0 || origin.of === 'entry'
+        ? this.#walk(action.chain, asked, { decider, box })
+        : [];
+    if (decider && asked.length > 0) this.#decide(decider, asked, isExact);
+    return [];
+  }
+
+  #fitting(rule: ChainRule): ReturnType<Space['of']> {
+    if (!this.#known.has(rule)) this.#known.set(rule, this.#space.of(rule.conditions));
+    return this.#known.get(rule);
+  }
+
+  #decide(origin: Origin, boxes: readonly Box[], isExact: boolean): void {
+    if (origin.of === 'section') this.decided.add(origin.section);
+    if (isExact) for (const box of boxes) this.#taken.push({ origin, box });
+  }
+
+  /** Who has decided before for something that the rule matches. */
+  #note({ section }: Origin & { of: 'section' }, box: Box | undefined): void {
+    const all = this.hiders.get(section) ?? new Set();
+    for (const taken of this.#taken) if (box && both(taken.box, box)) all.add(taken.origin);
+    this.hiders.set(section, all);
+  }
+}
+
+const inBoth = (packets: readonly Box[], other: Box): Box[] => {
+  const found: Box[] = [];
+  for (const one of packets) {
+    const box = both(one, other);
+    if (box) found.push(box);
+  }
+  return found;
+};
+
+/** They do what another rule has decided. */
+const PASSING: ReadonlySet<Origin['of']> = new Set(['entry', 'passage']);
+
+const GOES_ON: ReadonlySet<string> = new Set(['mark', 'dscp', 'continue', 'notrack']);
+const isDeciding = ({ action }: ChainRule): boolean => !GOES_ON.has(action.do);
