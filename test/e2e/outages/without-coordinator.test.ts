@@ -108,8 +108,10 @@ describe('without a coordinator, a CNF that was injected by hand', async () => {
     await waitInSync(cluster, namespace, [...rules, later]);
     expect(await observePods(cluster, namespace, PURPOSE)).toEqual(before);
     expect(await kubectl('get', 'events')).not.toContain('AgentMissing');
-    const status = JSON.stringify(await cluster.api.find(cnfStatusPath(namespace)));
-    expect(status).toContain(`"summary":"${REPLICAS}/${REPLICAS}"`);
+    const status = await until('CNFStatus counts both pods', WAIT_MS, async () => {
+      const said = JSON.stringify(await cluster.api.find(cnfStatusPath(namespace)));
+      return said.includes(`"summary":"${REPLICAS}/${REPLICAS}"`) ? said : undefined;
+    });
     expect(status).not.toContain('not counted');
     const generation = () =>
       kubectl('get', `deployment/${PURPOSE}`, '-o', 'jsonpath={.metadata.generation}');
