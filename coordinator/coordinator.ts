@@ -13,6 +13,7 @@ import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { standingOf, type Standing } from './fleet/standing.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
 import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
 import { Allowance } from './reports/allowance.ts';
@@ -56,6 +57,8 @@ export type CoordinatorOptions = {
   classicStatusNamespace: string | undefined;
   /** Called for every CNF pod that is added, changed or deleted, for the parts that keep objects in its namespace. */
   onPod: (change: PodChange) => void;
+  /** Called when the agent of a pod has said something new of rules or OpenWRT. */
+  onReport: (target: Target) => void;
   /** Called with the uid of every rule that was added, changed or deleted. */
   onRule: (uid: string) => void;
   registry: Registry;
@@ -73,6 +76,8 @@ export type Sources = {
   /** Whether they are known well enough to write of them. */
   hasCaughtUp: () => boolean;
   rules: Rules;
+  /** What agents have said of the rules of their pods; undefined until pods and rules are known. */
+  standings: () => ((target: Target) => Standing) | undefined;
 };
 
 export type Coordinator = {
@@ -184,6 +189,19 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     log,
   });
 
+  const standing = (target: Target): Standing => {
+    const uids = rules.uidsOfPurpose(target.namespace, target.purpose ?? '');
+    const known = [...uids].flatMap((uid) => rules.get(uid)?.rule ?? []);
+    return standingOf(known, target, reports.of(target.uid), {
+      now: clock.now(),
+      monotonic: clock.monotonic(),
+      silentAfterMs,
+      awaited: awaited.uids,
+    });
+  };
+  const standings: Sources['standings'] = () =>
+    pods.state.listed && rules.unknown.size === 0 ? standing : undefined;
+
   const reviewer = createTokenReviewer({
     client,
     clock,
@@ -205,6 +223,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       const news = newsOf(acceptance, unread.note(target));
       if (news.of === 'nothing') return;
       awaited.settle(target.uid);
+      options.onReport(target);
       ruleStatuses.markRules(news.rules);
       if (news.of === 'rules') return;
       ruleStatuses.markPod(target);
@@ -243,6 +262,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
         if (target) {
           ruleStatuses.markPod(target);
           markStatus(target);
+          options.onReport(target);
         }
         // Without a label the watch does not tell when it goes.
         else {
@@ -270,7 +290,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
   return {
     fetch: intake.fetch,
-    sources: { pods, hasCaughtUp: catchUp.isDone, rules },
+    sources: { pods, hasCaughtUp: catchUp.isDone, rules, standings },
     record,
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),

@@ -1,6 +1,6 @@
 /**
  * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the children of CRs that make others, and
- * FirewallDNATs of Services. Assembled here, notified by the sources.
+ * FirewallDNATs of Services, Deployments of CNFDeployments. Assembled here, notified by the sources.
  */
 import { Resolver } from 'node:dns/promises';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -13,6 +13,8 @@ import { AddressBook } from './children/address-book.ts';
 import { createChildrenController } from './children/children-controller.ts';
 import { createLookup } from './children/lookup.ts';
 import { readResolvConf } from './children/resolv-conf.ts';
+import { createFleetController } from './fleet/fleet-controller.ts';
+import type { Target } from './cnf/target.ts';
 import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
 import { createServicesController } from './services/services-controller.ts';
@@ -41,6 +43,8 @@ export type Generators = {
   /** A rule that agents apply came, went or changed. */
   onRule: (uid: string) => void;
   onPod: (change: PodChange) => void;
+  /** The agent of a pod has said something new. */
+  onReport: (target: Target) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
@@ -74,18 +78,30 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       isComplete: () => sources.hasCaughtUp() && rules.unknown.size === 0,
     });
 
+  const fleet = createFleetController({ ...common, standings: sources.standings });
+
   return {
+    onReport: ({ namespace }) => fleet.mark(namespace),
     onRule: (uid) => {
+      const namespace = rules.get(uid)?.rule.namespace;
+      if (namespace !== undefined) fleet.mark(namespace);
       followedPods.onRule(uid);
       children.onRule(uid);
       services?.onRule(uid);
     },
     onPod: ({ before, now, hasNewConsent }) => {
+      const namespace = (now ?? before)?.namespace;
+      if (namespace !== undefined) fleet.mark(namespace);
       if (before?.purpose !== now?.purpose || hasNewConsent) services?.mark();
     },
     run: async (signal) => {
       signal.addEventListener('abort', () => resolver.cancel(), { once: true });
-      await Promise.all([followedPods.run(signal), children.run(signal), services?.run(signal)]);
+      await Promise.all([
+        followedPods.run(signal),
+        children.run(signal),
+        services?.run(signal),
+        fleet.run(signal),
+      ]);
     },
   };
 };

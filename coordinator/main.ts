@@ -79,6 +79,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
       webhooks.onPod(change);
       generators.onPod(change);
     },
+    onReport: (target) => generators.onReport(target),
     onRule: (uid) => generators.onRule(uid),
     // One that looks after one namespace does not know all CNFs.
     classicStatusNamespace: env.SDEWAN_WATCH_NAMESPACE === undefined ? ownNamespace : undefined,

@@ -15,6 +15,7 @@ import { createAdmissionApp } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
 import type { BucketGrantMode } from './admission/checks/check.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
+import { createGates } from './admission/cnf/gate.ts';
 import { createCnfLookups } from './admission/cnf/lookups.ts';
 import { createPodWebhook, createSecondCnfWebhook } from './admission/cnf/pods.ts';
 import { createWorkloadWebhook, labelTemplate } from './admission/cnf/workloads.ts';
@@ -118,6 +119,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   });
   const live = createLiveWorld(client);
   const lookups = createCnfLookups(client);
+  const gates = createGates({ client, lookups, log });
   const { announce } = bindings;
   const rulesBy = (
     checks: readonly ListedCheck[],
@@ -139,7 +141,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       rules: rulesBy(ruleChecks, options.resources),
       buckets: rulesBy(bucketChecks, kinds),
       'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
-      pods: createPodWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
+      pods: createPodWebhook({ defaults: inject, keyKinds, lookups, gates, announce, log }),
       'second-cnfs': createSecondCnfWebhook({ lookups, log }),
       workloads: createWorkloadWebhook({ defaults: inject, keyKinds, lookups, announce, log }),
       'workload-labels': labelTemplate,

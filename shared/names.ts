@@ -6,6 +6,13 @@
 export const RULE_GROUP = 'batch.sdewan.akraino.org';
 export const RULE_VERSION = 'v1alpha1';
 
+/** Of the kinds that make and replace the pods of CNFs; also the prefix of their annotations. */
+export const FLEET_GROUP = 'fleet.sdewan.akraino.org';
+/** Readiness gate of pods of a staged set: True when they have the traffic. */
+export const HANDED_OVER_GATE = `${FLEET_GROUP}/handed-over`;
+/** On a CNFDeployment: any value that it did not have makes a new set of pods. */
+export const ROLL_SET_ANNOTATION = `${FLEET_GROUP}/roll-set`;
+
 /** Ties a rule CR to a CNF: same value on the CR and on the CNF's pods. */
 export const PURPOSE_LABEL = 'sdewanPurpose';
 /** Groups rule CRs for permissions: `basic`, `app-intent`, `k8s-service`. */
@@ -20,6 +27,16 @@ export const NFN_NETWORK_ANNOTATION = 'k8s.plugin.opnfv.org/nfn-network';
 
 /** Of our own labels, annotations and finalizers. */
 export const PREFIX = 'sdewan.akraino.org';
+/** `"true"` on pods of a CNFDeployment: the set that has the traffic, for Services to select by. */
+export const ACTIVE_LABEL = `${PREFIX}/active`;
+/** ClusterRole that lets the coordinator roll CNFDeployments, in the namespaces where it is bound. */
+export const FLEET_ROLE = 'sdewan-fleet';
+/** How people and tools recognise what the coordinator keeps in other namespaces. */
+export const MANAGED_BY = { 'app.kubernetes.io/managed-by': 'sdewan-coordinator' };
+/** Selects it. */
+export const KEPT_SELECTOR = Object.entries(MANAGED_BY)
+  .map((pair) => pair.join('='))
+  .join(',');
 /** Integer, default 0: rules with a lower order come first in OpenWRT's configuration. */
 export const ORDER_ANNOTATION = `${PREFIX}/order`;
 /** On owners of CNF pods: when the coordinator made them try again. */

@@ -146,6 +146,12 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // What is measured is what is lost: `npm run test:fleet`.
+      inOneRow(
+        project('fleet', ['test/fleet/*.test.ts'], 240_000, {
+          globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
+        }),
+      ),
       // A world of its own: `npm run test:faults`.
       inOneRow(
         project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),

@@ -2,8 +2,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { dataObjectSchema } from '#shared/kube/objects.ts';
 import { find, keep, type WriteOutcome } from '#shared/kube/owned.ts';
-import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
-import { MANAGED_BY } from './managed-by.ts';
+import { COORDINATOR_CA_CONFIG_MAP, MANAGED_BY } from '#shared/names.ts';
 
 const configMaps = {
   group: '',

@@ -4,10 +4,10 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema } from '#shared/kube/objects.ts';
 import { find, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
+import { MANAGED_BY } from '#shared/names.ts';
 import { rbacResources } from '../admission/buckets/bindings.ts';
 import type { DesiredBinding } from './desired.ts';
 import { bindingFields } from './fields.ts';
-import { MANAGED_BY } from './managed-by.ts';
 
 const roleBindings = {
   ...rbacResources.roleBindings,

@@ -15,14 +15,13 @@ import {
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { find, isOvertaken, keep } from '#shared/kube/owned.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
+import { MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
 import {
   CLASSIC_NAME,
   cnfStatusResource,
   type CnfStatus,
   type CnfStatusObject,
 } from '#shared/resources/cnf-status.ts';
-import { MANAGED_BY } from '../bindings/managed-by.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
 
 type Cnf = { namespace: string; purpose: string };

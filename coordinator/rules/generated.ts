@@ -1,7 +1,6 @@
 /** What every rule has that the coordinator makes: it is known by its labels, and has our finalizer from its first moment. */
 import type { Desired } from '#shared/kube/owned.ts';
-import { AGENTS_FINALIZER, BUCKET_TYPE_LABEL, PURPOSE_LABEL } from '#shared/names.ts';
-import { MANAGED_BY } from '../bindings/managed-by.ts';
+import { AGENTS_FINALIZER, BUCKET_TYPE_LABEL, MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type GeneratedRule = {
   namespace: string;

@@ -5,13 +5,13 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { find, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
 import {
   BUCKET_TYPE_LABEL,
+  MANAGED_BY,
   PURPOSE_LABEL,
   SERVICE_BUCKET,
-  SERVICE_NAME_LABEL,
   SERVICE_NAMESPACE_LABEL,
+  SERVICE_NAME_LABEL,
   SERVICE_UID_LABEL,
 } from '#shared/names.ts';
-import { MANAGED_BY } from '../bindings/managed-by.ts';
 import { generatedMetadata } from '../rules/generated.ts';
 import type { WantedRule } from './claims.ts';
 

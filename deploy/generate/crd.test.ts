@@ -42,10 +42,28 @@ describe('specSchemaOf', () => {
 
   it.each<[string, z.ZodType]>([
     ['a union', z.strictObject({ field: z.union([z.string(), z.boolean()]) })],
-    ['a default, which would become required', z.strictObject({ field: z.string().default('x') })],
     ['unknown keys', z.strictObject({ field: z.record(z.string(), z.string()) })],
   ])('refuses %s, naming the place', (_what, spec) => {
     expect(() => specSchemaOf(kindWith(spec))).toThrow('Example.spec.field: a CRD cannot say');
+  });
+
+  it('says a default, of a field that need not be given', () => {
+    expect(specSchemaOf(kindWith(z.strictObject({ field: z.string().default('x') })))).toEqual({
+      type: 'object',
+      properties: { field: { type: 'string', default: 'x' } },
+    });
+  });
+
+  it('keeps what is unknown of an object where it is told to, beside the fields that it knows', () => {
+    const kept = z
+      .looseObject({ a: z.string() })
+      .meta({ 'x-kubernetes-preserve-unknown-fields': true });
+    expect(specSchemaOf(kindWith(z.strictObject({ kept }))).properties?.['kept']).toEqual({
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+      properties: { a: { type: 'string' } },
+      required: ['a'],
+    });
   });
 
   it('puts rules about several fields at the fields that they concern', () => {

@@ -71,7 +71,7 @@ export const specSchemaOf = ({ kind, spec, specRules = [] }: Resource): Schema =
   );
 
 const rootSchema = (resource: Resource): Schema => {
-  const { kind, status, nameRules = [] } = resource;
+  const { kind, status, nameRules = [], changeRules = [] } = resource;
   const spec = withForms(specSchemaOf(resource));
   const root: Schema = {
     type: 'object',
@@ -90,10 +90,14 @@ const rootSchema = (resource: Resource): Schema => {
     },
     ...(spec.required ? { required: ['spec'] } : {}),
   };
-  return withRules(
-    root,
-    nameRules.map(({ cel, message }) => ({ rule: cel, message })),
-  );
+  return withRules(root, [
+    ...nameRules.map(({ cel, message }) => ({ rule: cel, message })),
+    ...changeRules.map(({ cel, message, path }) => ({
+      rule: cel,
+      message,
+      fieldPath: `.${path}`,
+    })),
+  ]);
 };
 
 const specDescriptionOf = ({ status, kind }: Resource): string =>
@@ -137,6 +141,7 @@ const schemaOf = (schema: z.ZodType, path: string): Schema =>
 /** Taken over as they are. */
 const PLAIN_KEYS = new Set([
   'type',
+  'default',
   'description',
   'x-examples',
   'required',
@@ -201,10 +206,11 @@ const isMapValue = (schema: object, key: string, value: unknown): value is objec
   key === 'additionalProperties' && 'maxProperties' in schema && typeof value === 'object';
 
 /**
- * The API server prunes unknown fields by itself, and refuses `additionalProperties: false`. What the keys of a map may be, a
- * rule has to say.
+ * The API server prunes unknown fields by itself, and refuses `additionalProperties: false`; beside fields that are kept although they are
+ * unknown it takes none. What the keys of a map may be, a rule has to say.
  */
 const isDropped = (schema: object, key: string, value: unknown): boolean =>
   key === '$schema' ||
   (key === 'additionalProperties' && value === false) ||
+  (key === 'additionalProperties' && 'x-kubernetes-preserve-unknown-fields' in schema) ||
   (key === 'propertyNames' && 'maxProperties' in schema);

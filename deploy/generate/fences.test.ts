@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { objectSchema } from '#shared/kube/objects.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
+import { FLEET_GROUP } from '#shared/names.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { fenceBlocks } from './fences.ts';
@@ -35,7 +36,7 @@ describe('a resource of the whole cluster, in another group', () => {
       operations: ['CREATE', 'UPDATE', 'DELETE'],
     };
     expect(blocks['resources-changed']).toEqual([
-      { ...any, apiGroups: [GROUP], scope: 'Namespaced' },
+      { ...any, apiGroups: [GROUP, FLEET_GROUP], scope: 'Namespaced' },
       { ...any, apiGroups: ['example.org'], scope: 'Cluster' },
     ]);
   });
@@ -49,8 +50,8 @@ describe('a resource of the whole cluster, in another group', () => {
   it('is read by the coordinator, which creates and deletes only what it makes itself', () => {
     expect(blocks['rights-on-resources']).toContainEqual({
       apiGroups: ['example.org'],
-      resources: ['*'],
-      verbs: ['get', 'list', 'watch', 'patch'],
+      resources: ['examples'],
+      verbs: ['get', 'list', 'watch'],
     });
     const creating = (given: typeof blocks) =>
       given['rights-on-resources']?.filter((right) => JSON.stringify(right).includes('"create"'));

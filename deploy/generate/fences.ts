@@ -2,6 +2,8 @@
  * The parts of the manifests of admission and rights that are about our resources: which requests webhooks and policies are asked about, and what the
  * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
  */
+import { HANDED_OVER_GATE } from '#shared/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import type { Blocks } from './blocks.ts';
@@ -46,12 +48,20 @@ const rightsOn = (
     verbs,
   }));
 
+/** Those of groups that no rule is of. */
+const outside = (resources: readonly Resource[], rules: readonly KindDefinition[]): Resource[] => {
+  const groups = groupsOf(rules);
+  return resources.filter(({ group }) => !groups.includes(group));
+};
+
 const coordinatorRights = (
   resources: readonly Resource[],
   rules: readonly KindDefinition[],
 ): object[] => [
-  ...rightsOn(resources, ['get', 'list', 'watch', 'patch'], () => '*'),
-  ...rightsOn(resources, ['update'], () => '*/status'),
+  ...rightsOn(rules, ['get', 'list', 'watch', 'patch'], () => '*'),
+  ...rightsOn(outside(resources, rules), ['get', 'list', 'watch']),
+  ...rightsOn(rules, ['update'], () => '*/status'),
+  ...rightsOn(outside(resources, rules), ['update'], ({ plural }) => `${plural}/status`),
   ...rightsOn(
     resources.filter(({ isMadeByCoordinator }) => isMadeByCoordinator),
     ['create', 'delete'],
@@ -82,6 +92,12 @@ const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
   const expression = `request.resource.resource in [${names}]`;
   return [{ name: 'isOfAKindThatItMakes', expression }];
 };
+
+const namesOfTheFleet: readonly object[] = [
+  { name: 'fleetGroup', expression: `'${cnfDeploymentResource.group}'` },
+  { name: 'fleetKind', expression: `'${cnfDeploymentResource.kind}'` },
+  { name: 'gate', expression: `'${HANDED_OVER_GATE}'` },
+];
 
 /** What kubectl keeps of an object that it applies is escaped: it is up to twice as long. */
 const ESCAPED = 2;
@@ -121,6 +137,7 @@ export const fenceBlocks = (
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
+  'names-of-the-fleet': namesOfTheFleet,
   'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });

@@ -54,6 +54,8 @@ export type Resource<Spec = unknown> = ResourceType & {
   spec: z.ZodType<Spec>;
   specRules?: readonly SpecRule<Spec>[];
   nameRules?: readonly NameRule[];
+  /** On changes: CEL over `self` and `oldSelf`, which are the object. Only the API server can check them. */
+  changeRules?: readonly { cel: string; message: string; path: string }[];
   /** What the coordinator writes; may have fields of this resource alone. Absent: an input, which nobody reports on or confirms. */
   status?: z.ZodType;
   columns?: readonly Column[];

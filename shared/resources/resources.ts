@@ -4,6 +4,7 @@
  */
 import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
+import { cnfDeploymentKind } from './cnf-deployment.ts';
 import { cnfStatusResource } from './cnf-status.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import type { KindDefinition } from './kind.ts';
@@ -25,6 +26,6 @@ export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
 });
 
 /** Those that are no rules: they have nothing of what only rules have. */
-const others: readonly KindDefinition[] = [cnfStatusResource];
+const others: readonly KindDefinition[] = [cnfStatusResource, cnfDeploymentKind];
 
 export const resources: readonly KindDefinition[] = [...kinds.map(resourceOfRule), ...others];

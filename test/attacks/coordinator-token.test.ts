@@ -199,6 +199,41 @@ const rights: readonly Right[] = [
     },
   },
   {
+    of: ['', '/status'].map((of) => `cnfdeployments.fleet.sdewan.akraino.org${of}`),
+    can: {
+      'read all CNFDeployments': () => ['get', 'cnfdeployments', '-A'],
+    },
+    cannot: {
+      'have a CNFDeployment roll': () => [
+        'auth',
+        'can-i',
+        'patch',
+        'cnfdeployments.fleet.sdewan.akraino.org',
+        '-A',
+        '--quiet',
+      ],
+      'make a Deployment where no operator lets it': () => [
+        'auth',
+        'can-i',
+        'create',
+        'deployments.apps',
+        '-n',
+        edge,
+        '--quiet',
+      ],
+      'hand over the traffic there': () => [
+        'auth',
+        'can-i',
+        'patch',
+        'pods',
+        '--subresource=status',
+        '-n',
+        edge,
+        '--quiet',
+      ],
+    },
+  },
+  {
     of: ['events'],
     can: {
       'write any text in Events': () => ({

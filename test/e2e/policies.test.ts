@@ -19,6 +19,7 @@ import {
   OF_THE_TEST,
   SILENT,
   SILENT_STATUS,
+  STRANGER,
   SYSTEM,
   tenantsRights,
   type Attempt,
@@ -88,7 +89,16 @@ describe('the installed policies', async () => {
     await cluster.kubectl(['delete', 'clusterrolebinding,clusterrole', OF_THE_TEST], {
       allowFailure: true,
     });
-    await cluster.kubectl(['delete', 'pod', SILENT, '-n', closed, '--grace-period=0', '--force']);
+    await cluster.kubectl([
+      'delete',
+      'pod',
+      SILENT,
+      STRANGER,
+      '-n',
+      closed,
+      '--grace-period=0',
+      '--force',
+    ]);
     const finalizers = ['--type=merge', '-p', '{"metadata": {"finalizers": null}}'];
     await cluster.kubectl(['patch', 'firewallzone', 'ending', '-n', closed, ...finalizers]);
     await rm(folder, { recursive: true });

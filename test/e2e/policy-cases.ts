@@ -2,7 +2,7 @@
  * What the installed policies deny, and what stands right beside it and is allowed: a case for each validation, in their order. The
  * message is the one that kubectl shows; `denied` and `allowed` are what `who` tries.
  */
-import { NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
+import { HANDED_OVER_GATE, NUDGE_ANNOTATION, ORDER_ANNOTATION } from '#shared/names.ts';
 import { rule } from '../stack/rules.ts';
 import {
   account,
@@ -23,8 +23,10 @@ import {
   remove,
   replace,
   role,
+  ROLLED,
   secret,
   SILENT,
+  STRANGER,
   SYSTEM,
   withMetadata,
   zone,
@@ -742,6 +744,159 @@ const pods = ({ closed }: Places): Case[] => {
   ];
 };
 
+const deployments = ({ closed }: Places): Case[] => {
+  const common = { policy: 'sdewan-coordinator-deployments', who: 'coordinator' } as const;
+  const change = (name: string, body: object, ...more: string[]): Attempt =>
+    patch(['deployment', name, '-n', closed, ...more], body);
+  const owner = (name: string) => ({
+    ...OWNER,
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    name,
+    controller: true,
+  });
+  const made = (metadata: object): object => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'made', namespace: closed, ...metadata },
+    spec: {
+      selector: { matchLabels: { app: 'made' } },
+      template: {
+        metadata: { labels: { app: 'made' } },
+        spec: { containers: [{ name: 'openwrt', image: 'none' }] },
+      },
+    },
+  });
+  return [
+    {
+      ...common,
+      message: 'the coordinator may delete and scale no Deployments, and write no status of them',
+      denied: {
+        'delete a Deployment of a CNFDeployment': remove('deployment', ROLLED, '-n', closed),
+        'scale it by its subresource': change(
+          ROLLED,
+          { spec: { replicas: 1 } },
+          '--subresource=scale',
+        ),
+      },
+      allowed: {},
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may write no Deployments except those that a CNFDeployment of their name controls',
+      denied: {
+        'create a Deployment of nobody': create(made({})),
+        'create one for a CNFDeployment of another name': create(
+          made({ ownerReferences: [owner('another')] }),
+        ),
+        'create one of which a CNFDeployment is no controller': create(
+          made({ ownerReferences: [{ ...owner('made'), controller: false }] }),
+        ),
+        'create one that a kind of its own controls': create(
+          made({ ownerReferences: [{ ...owner('made'), apiVersion: 'example.org/v1' }] }),
+        ),
+        'change a Deployment of others': change('cnf', { spec: { minReadySeconds: 5 } }),
+        'give away a Deployment': change(ROLLED, { metadata: { ownerReferences: null } }),
+      },
+      allowed: {
+        'create a Deployment that a CNFDeployment of its name controls': create(
+          made({ ownerReferences: [owner('made')] }),
+        ),
+      },
+    },
+    {
+      ...common,
+      message: 'the coordinator may not take over Deployments that no CNFDeployment controls',
+      denied: {
+        'take over a Deployment': change('cnf', { metadata: { ownerReferences: [owner('cnf')] } }),
+      },
+      allowed: {
+        'change a Deployment of a CNFDeployment': change(ROLLED, { spec: { minReadySeconds: 5 } }),
+      },
+    },
+  ];
+};
+
+const rolledPods = ({ closed }: Places): Case[] => {
+  const common = { policy: 'sdewan-coordinator-pods', who: 'coordinator' } as const;
+  const change = (body: object, name: string = SILENT): Attempt =>
+    patch(['pod', name, '-n', closed], body);
+  const ofStatus = (status: object): Attempt =>
+    patch(['pod', SILENT, '-n', closed, '--subresource=status'], { status });
+  const condition = (type: string): Attempt => ofStatus({ conditions: [{ type, status: 'True' }] });
+  const active = { metadata: { labels: { 'sdewan.akraino.org/active': 'true' } } };
+  const image = [{ op: 'replace', path: '/spec/containers/0/image', value: 'another' }];
+  return [
+    {
+      ...common,
+      message:
+        'the coordinator may change pods of CNFs only, by their label sdewanPurpose, and make and delete none',
+      denied: {
+        'activate a pod of no CNF': change(active, STRANGER),
+        'make a pod': create(barePod(closed, 'bare', { labels: {} })),
+        'delete a pod of no CNF': remove('pod', STRANGER, '-n', closed),
+      },
+      allowed: { 'activate a pod of a CNF': change(active) },
+    },
+    {
+      ...common,
+      message: 'the coordinator may not change spec, owners and finalizers of pods',
+      denied: {
+        'end a pod at a time': change({ spec: { activeDeadlineSeconds: 60 } }),
+        'give a pod another image': {
+          args: ['patch', 'pod', SILENT, '-n', closed, '--type=json', '-p', JSON.stringify(image)],
+        },
+        'hold a pod up': change({ metadata: { finalizers: ['example.org/a'] } }),
+        'give a pod an owner that does not control it': change({
+          metadata: { ownerReferences: [OWNER] },
+        }),
+      },
+      allowed: {
+        'take the label from a pod': change({
+          metadata: { labels: { 'sdewan.akraino.org/active': null } },
+        }),
+      },
+    },
+    {
+      ...common,
+      message: 'the coordinator may change no label of pods except sdewan.akraino.org/active',
+      denied: {
+        'give a pod a label': change({ metadata: { labels: { more: 'x' } } }),
+        'take the purpose from a pod': change({ metadata: { labels: { sdewanPurpose: null } } }),
+      },
+      allowed: {},
+    },
+    {
+      ...common,
+      message: 'the coordinator may change no annotation of pods',
+      denied: { 'annotate a pod': change({ metadata: { annotations: { more: 'x' } } }) },
+      allowed: {},
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may write no condition of pods except the one that hands the traffic over',
+      denied: { 'forge a pod that is ready': condition('Ready') },
+      allowed: { 'hand the traffic over to a pod': condition(HANDED_OVER_GATE) },
+    },
+    {
+      ...common,
+      message: 'the coordinator may write nothing of the status of pods except conditions',
+      denied: {
+        'forge the phase of a pod': ofStatus({ phase: 'Failed' }),
+        'forge the address of a pod': ofStatus({ podIP: '10.9.9.9', podIPs: [{ ip: '10.9.9.9' }] }),
+        'forge what runs in a pod': ofStatus({
+          containerStatuses: [
+            { name: 'openwrt', image: 'none', imageID: '', ready: true, restartCount: 0 },
+          ],
+        }),
+      },
+      allowed: {},
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...sizes(places),
@@ -754,4 +909,6 @@ export const casesOf = (places: Places): Case[] => [
   ...webhooks(),
   ...nudges(places),
   ...pods(places),
+  ...deployments(places),
+  ...rolledPods(places),
 ];

@@ -89,6 +89,10 @@ export const OWNER = {
 };
 
 export const CA = { data: { 'ca.crt': 'x' } };
+/** A CNFDeployment, its purpose and its Deployment. */
+export const ROLLED = 'rolled';
+/** A pod of no CNF. */
+export const STRANGER = 'stranger';
 export const OF_THE_TEST = 'policies-of-the-test';
 
 /** A CNF without pods: for it the coordinator keeps what it keeps in the namespaces of CNFs. */
@@ -142,8 +146,27 @@ const daemonSet = (namespace: string, name: string, labels: object): object => (
   },
 });
 
+/** Of it the coordinator makes a Deployment without pods. */
+const rolled = (namespace: string): object => {
+  const labels = { sdewanPurpose: ROLLED };
+  return {
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    metadata: { name: ROLLED, namespace },
+    spec: {
+      replicas: 0,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'none' }] },
+      },
+    },
+  };
+};
+
 /** What the coordinator makes for it. */
 export const KEPT = [
+  `deployment/${ROLLED}`,
   'rolebinding/sdewan-agent',
   'rolebinding/sdewan-agent-keys',
   'configmap/sdewan-coordinator-ca',
@@ -203,5 +226,7 @@ export const given = ({ closed }: Places): object[] => [
     annotations: { 'sdewan.akraino.org/references': 'off' },
   }),
   barePod(closed, SILENT),
+  barePod(closed, STRANGER, { labels: {} }),
+  rolled(closed),
   zone(closed, 'held', { labels: { sdewanPurpose: SILENT } }),
 ];

@@ -83,7 +83,7 @@ const app = createAdmissionApp({
     rules: rulesBy(ruleChecks),
     buckets: rulesBy(bucketChecks),
     'rule-finalizers': (request) => addAgentsFinalizer(request, kinds),
-    pods: createPodWebhook({ ...common, keyKinds: ['IpsecSite'] }),
+    pods: createPodWebhook({ ...common, keyKinds: ['IpsecSite'], gates: async () => true }),
     'second-cnfs': createSecondCnfWebhook(common),
     workloads: createWorkloadWebhook({ ...common, keyKinds: ['IpsecSite'] }),
     'workload-labels': labelTemplate,

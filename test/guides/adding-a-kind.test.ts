@@ -80,7 +80,7 @@ beforeAll(async () => {
   edit(registry, '  firewallZone,\n', '  firewallZone,\n  firewallSet,\n');
   const resources = 'shared/resources/resources.ts';
   edit(resources, '\nimport {', "\nimport { siteQuota } from './site-quota.ts';\nimport {");
-  edit(resources, '[cnfStatusResource]', '[cnfStatusResource, siteQuota]');
+  edit(resources, '[cnfStatusResource,', '[cnfStatusResource, siteQuota,');
 
   const told = await run('deploy/generate/main.ts', '--check').catch(String);
   changed = /npm run generate: (.*)/.exec(told)?.[1]?.split(', ').sort() ?? [];
@@ -222,7 +222,7 @@ describe('a real API server', () => {
     await expect(create(again, ...as)).rejects.toThrow('forbidden');
     const patch = ['--type=merge', '-p', '{"spec":{"rules":6}}'];
     await expect(kubectl('patch', 'sq', 'berlin', ...patch, ...as)).rejects.toThrow(
-      'the coordinator may change the spec of no rules except those with its label',
+      'cannot patch resource "sitequotas"',
     );
   });
 

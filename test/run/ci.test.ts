@@ -9,6 +9,7 @@ const ciRun = path.resolve(import.meta.dirname, '../../.ci/run');
 const DEMO = 'run demo -- --once';
 const HARNESS = 'run test:harness -- --if-changed';
 const PEOPLE = 'run test:people';
+const FLEET = 'run test:fleet';
 const SLOW = 'run test:slow';
 const SLOW_WITH_NODE = 'run test:slow -- --node';
 
@@ -19,6 +20,7 @@ const GREEN: Commands = {
   [HARNESS]: { prints: '0 passed, 0 failed' },
   test: { prints: 'took 5 s\n20 passed, 0 failed' },
   [PEOPLE]: { prints: '3 passed, 0 failed' },
+  [FLEET]: { prints: '3 passed, 0 failed' },
   [SLOW]: { prints: '1 passed, 0 failed' },
   [SLOW_WITH_NODE]: { prints: '4 passed, 0 failed' },
 };
@@ -55,8 +57,10 @@ const run = (changed: Commands, uid = 0) => {
 it('runs each command once, and adds up the totals', () => {
   expect(run({})).toMatchObject({
     status: 0,
-    last: ['28 passed, 0 failed'],
-    calls: [DEMO, HARNESS, 'test', PEOPLE, SLOW_WITH_NODE].map((command) => `true ${command}`),
+    last: ['31 passed, 0 failed'],
+    calls: [DEMO, HARNESS, 'test', FLEET, PEOPLE, SLOW_WITH_NODE].map(
+      (command) => `true ${command}`,
+    ),
   });
 });
 
@@ -68,26 +72,26 @@ it('is red with a command that is red, whatever the ones after it are, and says 
     'failed: unit a > b: no',
     'replay: SDEWAN_SEED=1 npx',
     'failed: npm test (exit code 1)',
-    '27 passed, 1 failed',
+    '30 passed, 1 failed',
   ]);
-  expect(calls).toHaveLength(5);
+  expect(calls).toHaveLength(6);
 });
 
 it.each<[string, Commands, string[]]>([
   [
     'a demo that fails',
     { [DEMO]: { code: 3 } },
-    [`failed: npm ${DEMO} (exit code 3)`, '27 passed, 1 failed'],
+    [`failed: npm ${DEMO} (exit code 3)`, '30 passed, 1 failed'],
   ],
   [
     'a command that fails after green totals',
     { test: { prints: '20 passed, 0 failed', code: 1 } },
-    ['failed: npm test (exit code 1)', '28 passed, 1 failed'],
+    ['failed: npm test (exit code 1)', '31 passed, 1 failed'],
   ],
   [
     'a command with red totals that exits as if it were green',
     { test: { prints: '19 passed, 1 failed' } },
-    ['27 passed, 1 failed'],
+    ['30 passed, 1 failed'],
   ],
 ])('is red with %s', (_, commands, last) => {
   expect(run(commands)).toMatchObject({ status: 1, last });

@@ -48,6 +48,7 @@ export const startCoordinator = (
     instance: name,
     classicStatusNamespace: undefined,
     onPod: () => undefined,
+    onReport: () => undefined,
     onRule: () => undefined,
     registry,
     metrics: createMetrics(registry),

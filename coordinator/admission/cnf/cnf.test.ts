@@ -42,7 +42,12 @@ const request = (object: object, some: Partial<AdmissionRequest> = {}): Admissio
   }) as AdmissionRequest;
 
 const lookups = (
-  some: { cnfs?: CnfIdentity[]; readsKeys?: boolean; fails?: boolean } = {},
+  some: {
+    cnfs?: CnfIdentity[];
+    readsKeys?: boolean;
+    fails?: boolean;
+    waits?: boolean;
+  } = {},
 ): CnfLookups => ({
   cnfs: async () => {
     if (some.fails) throw new KubeError('list', 'down', { status: 0, reason: 'Unreachable' });
@@ -65,6 +70,7 @@ describe('the webhook for pods', () => {
       defaults,
       keyKinds: ['IpsecSite'],
       lookups: lookups(some),
+      gates: async () => some.waits ?? false,
       announce: (namespace) => announced.push(namespace),
       log: silentLogger,
     });
@@ -80,6 +86,21 @@ describe('the webhook for pods', () => {
       ...metadata,
     },
     spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'o' }], ...spec },
+  });
+
+  it('adds the gate of roll-outs behind those of the pod, where it has to wait', async () => {
+    const theirs = { conditionType: 'example.org/theirs' };
+    const gatesIn = async (some: Parameters<typeof lookups>[0], spec?: object) => {
+      const { webhook } = setUp(some);
+      const verdict = await webhook(request(pod({}, spec)), signal);
+      if (!verdict.allowed) throw new Error('denied');
+      const gates = verdict.patch?.find(({ path }) => path === '/spec/readinessGates');
+      return gates && 'value' in gates ? gates.value : undefined;
+    };
+    const ours = { conditionType: 'fleet.sdewan.akraino.org/handed-over' };
+    expect(await gatesIn({})).toBeUndefined();
+    expect(await gatesIn({ waits: true })).toEqual([ours]);
+    expect(await gatesIn({ waits: true }, { readinessGates: [theirs] })).toEqual([theirs, ours]);
   });
 
   it('injects the agent and leaves fields alone that do not change', async () => {

@@ -1,5 +1,5 @@
 /**
- * The webhook that puts the agent into CNF pods when they are created. It fails closed behind a selector on the purpose label:
+ * The webhook that puts the agent into CNF pods when they are created, and the gate of roll-outs into those of a staged set. It fails closed behind a selector on the purpose label:
  * no CNF starts without its agent, and the API server asks about no other pod.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -8,7 +8,7 @@ import { injectAnnotated, isInjected } from '#shared/inject/inject.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { pausedWarning } from '#shared/inject/paused.ts';
 import type { PodTemplate } from '#shared/inject/pod.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
+import { HANDED_OVER_GATE, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { keysWarning, runsAsDefault } from '../../cnf/keys.ts';
 import { controllerFactsOf } from '../../cnf/workload.ts';
@@ -20,6 +20,7 @@ import {
   type JsonPatchOperation,
   type ReviewVerdict,
 } from '../review.ts';
+import type { Gates } from './gate.ts';
 import type { CnfLookups } from './lookups.ts';
 import { secondCnf, type CnfIdentity } from './second-cnf.ts';
 import { templateOf } from './template.ts';
@@ -29,6 +30,7 @@ export type PodWebhookDeps = {
   /** Kinds that hold keys: not for service account `default`, which every pod of a namespace can run as. */
   keyKinds: readonly string[];
   lookups: CnfLookups;
+  gates: Gates;
   /** Called with each namespace in which a CNF is about to appear, so that what it needs there is created at once. */
   announce: (namespace: string) => void;
   log: Logger;
@@ -49,8 +51,11 @@ export const createPodWebhook =
     if (refusal) return refuse(refusal, dryRun);
     // Injected by the CLI, with options that the manifest's author chose, or by us in an earlier round.
     if (optsOut || isInjected(pod)) return allowed;
-    const options = await optionsFor(deps, namespace, pod, signal);
-    return injectPod(pod, options, dryRun);
+    const [options, waits] = await Promise.all([
+      optionsFor(deps, namespace, pod, signal),
+      deps.gates(request, signal),
+    ]);
+    return injectPod(pod, { options, waits }, dryRun);
   };
 
 /**
@@ -68,7 +73,7 @@ export const createSecondCnfWebhook =
 
 const injectPod = (
   pod: PodTemplate,
-  options: InjectOptions,
+  { options, waits }: { options: InjectOptions; waits: boolean },
   dryRun: boolean | null | undefined,
 ): ReviewVerdict => {
   if (!pod.metadata?.labels?.[PURPOSE_LABEL]) {
@@ -84,8 +89,18 @@ const injectPod = (
     ...(withoutKinds.length > 0 ? [keysWarning(withoutKinds)] : []),
     ...(paused === undefined ? [] : [paused]),
   ];
-  return { allowed: true, warnings, patch: patchBetween(pod, result.injected) };
+  const patch = [...patchBetween(pod, result.injected), ...(waits ? [gatePatch(pod)] : [])];
+  return { allowed: true, warnings, patch };
 };
+
+const gatePatch = ({ spec: { readinessGates } }: PodTemplate): JsonPatchOperation => ({
+  op: 'add',
+  path: '/spec/readinessGates',
+  value: [
+    ...(Array.isArray(readinessGates) ? readinessGates : []),
+    { conditionType: HANDED_OVER_GATE },
+  ],
+});
 
 const refuse = (refusal: AdmissionRefusal, dryRun: boolean | null | undefined): ReviewVerdict =>
   dryRun ? { allowed: true, warnings: [refusal.message] } : denied(refusal, refusal.message);

@@ -2,9 +2,9 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
-import { MANAGED_BY } from '../../bindings/managed-by.ts';
 import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
@@ -34,6 +34,7 @@ export const webhookKinds = [
 export const deploymentKinds = [resource('apps', 'deployments', 'Deployment')];
 export const keptKinds = [roleBindings, configMaps];
 export const statusKinds: ResourceType[] = [{ ...cnfStatusResource, schema: objectSchema }];
+export const cnfDeployments: ResourceType = { ...cnfDeploymentResource, schema: objectSchema };
 export const clusterKinds = [
   admission('validatingadmissionpolicybindings', 'ValidatingAdmissionPolicyBinding'),
   admission('validatingadmissionpolicies', 'ValidatingAdmissionPolicy'),
@@ -57,9 +58,6 @@ const crds = [
 
 /** Of everything in deploy/. */
 export const PART_OF = 'app.kubernetes.io/part-of=sdewan';
-export const KEPT_BY_COORDINATOR = Object.entries(MANAGED_BY)
-  .map((pair) => pair.join('='))
-  .join(',');
 
 export const labelled =
   ({ client, signal }: Finder, kinds: readonly ResourceType[], labelSelector: string) =>

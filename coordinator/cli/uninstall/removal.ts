@@ -58,14 +58,17 @@ export type Clearing = {
   what: string;
   find: () => Promise<Found[]>;
   timeoutMs: number;
+  /** What they own stays. Default: it goes with them. */
+  leavesDependents?: true;
   signal: AbortSignal;
 };
 
 /** Resolves when `find` finds nothing more, or with what is left after `timeoutMs`. @throws KubeError, or the signal's reason */
 export const clear = async (
   { client, clock, say }: RemovalDeps,
-  { what, find, timeoutMs, signal }: Clearing,
+  { what, find, timeoutMs, leavesDependents, signal }: Clearing,
 ): Promise<Found[]> => {
+  const propagationPolicy = leavesDependents ? 'Orphan' : 'Foreground';
   const begun = clock.monotonic();
   let toldAt = begun;
   for (let first = true; ; first = false) {
@@ -80,37 +83,35 @@ export const clear = async (
       say(`${what}: ${found.length} remaining`);
       toldAt = now;
     }
-    await removeEach(client, found, signal);
+    await removeEach(client, found, { propagationPolicy, signal });
     await clock.sleep(LOOK_INTERVAL_MS, signal);
   }
 };
 
+type RemoveOptions = { propagationPolicy: 'Orphan' | 'Foreground'; signal: AbortSignal };
+
 const removeEach = async (
   client: Pick<KubeClient, 'delete'>,
   found: readonly Found[],
-  signal: AbortSignal,
+  options: RemoveOptions,
 ): Promise<void> => {
   const waiting = found.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
   const work = async (): Promise<void> => {
     for (let next = waiting.pop(); next; next = waiting.pop())
-      await removeOne(client, next, signal);
+      await removeOne(client, next, options);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
 };
 
-/** Only what was seen: another object of that name is found by the next look. With its dependents, so that no pod outlives it. */
+/** Only what was seen: another object of that name is found by the next look. Foreground: with its dependents, so that no pod outlives it. */
 const removeOne = async (
   client: Pick<KubeClient, 'delete'>,
   { resource, object: { metadata } }: Found,
-  signal: AbortSignal,
+  options: RemoveOptions,
 ): Promise<void> => {
   const { namespace, name, uid } = metadata;
   await client
-    .delete(
-      resource,
-      { namespace, name },
-      { preconditions: { uid }, propagationPolicy: 'Foreground', signal },
-    )
+    .delete(resource, { namespace, name }, { ...options, preconditions: { uid } })
     .catch((error: unknown) => {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });

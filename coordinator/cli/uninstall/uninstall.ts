@@ -7,7 +7,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { AGENTS_FINALIZER, ICN_FINALIZERS } from '#shared/names.ts';
+import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
 import { ruleStatusSchema } from '#shared/protocol/status.ts';
 import {
   coordinatorIsThere,
@@ -15,20 +15,20 @@ import {
   findRules,
   hasFailed,
   isDeleting,
-  KEPT_BY_COORDINATOR,
   keptKinds,
   labelled,
   leaseAndSecret,
   nameOf,
   namespaceKinds,
   clusterKinds,
+  cnfDeployments,
   coordinatorKinds,
   ownCrds,
   PART_OF,
   statusKinds,
   webhookKinds,
 } from './found.ts';
-import { clear, deletionProblemsOf, type Found, type RemovalDeps } from './removal.ts';
+import { clear, deletionProblemsOf, findAll, type Found, type RemovalDeps } from './removal.ts';
 
 export type UninstallOptions = RemovalDeps & {
   client: KubeClient;
@@ -66,14 +66,24 @@ const webhooksGone = (options: UninstallOptions): Step =>
 const coordinatorGone = (options: UninstallOptions): Step =>
   cleared(options, 'coordinator', labelled(options, deploymentKinds, PART_OF));
 const namespacesCleared = (options: UninstallOptions): Step => {
-  const kept = labelled(options, keptKinds, KEPT_BY_COORDINATOR);
+  const kept = labelled(options, keptKinds, KEPT_SELECTOR);
   return cleared(options, 'rights and CAs in namespaces', kept);
 };
 const policiesGone = (options: UninstallOptions): Step =>
   cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
+/** Their Deployments stay, and serve on as those of people. */
+const fleetsReleased =
+  (options: UninstallOptions): Step =>
+  async () => {
+    const find = () => findAll(options.client, [cnfDeployments], { signal: options.signal });
+    const clearing = { ...options, what: 'CNFDeployments', find, leavesDependents: true } as const;
+    return (await clear(options, clearing)).length === 0;
+  };
+
 const everything = (options: UninstallOptions): Step[] => [
   webhooksGone(options),
+  fleetsReleased(options),
   () => removeRules(options, 'rules', () => findRules(options)),
   coordinatorGone(options),
   namespacesCleared(options),
@@ -87,7 +97,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   () => removeRules(options, 'rules being deleted', () => rulesBeingDeleted(options)),
   coordinatorGone(options),
   namespacesCleared(options),
-  cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_BY_COORDINATOR)),
+  cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_SELECTOR)),
   // Before the finalizers: a policy lets nobody but the coordinator and administrators of the cluster take them off.
   policiesGone(options),
   () => takeFinalizersOff(options),

@@ -10,13 +10,24 @@ const GOLDEN = join(import.meta.dirname, '../../golden/rights');
 
 let world: World;
 let namespace: string;
+/** A namespace in which the coordinator may roll CNFs. */
+let rolling: string;
 let stolen: string;
 beforeAll(async () => {
   world = await createWorld();
   namespace = await world.createNamespace();
+  rolling = await world.createNamespace();
   stolen = await world.kubeconfigOf(world.systemNamespace, 'sdewan-coordinator');
   await world.apply([
     pod('by-default', 'default'),
+    binding({
+      name: 'sdewan-fleet',
+      namespace: rolling,
+      role: { name: `sdewan-fleet-${world.systemNamespace}` },
+      subjects: [
+        { kind: 'ServiceAccount', name: 'sdewan-coordinator', namespace: world.systemNamespace },
+      ],
+    }),
     account('cnf'),
     pod('by-cnf', 'cnf'),
     binding({
@@ -72,6 +83,7 @@ describe('rights', () => {
   it.each([
     ['coordinator', 'in its own namespace', 'coordinator-own-namespace'],
     ['coordinator', 'elsewhere', 'coordinator'],
+    ['coordinator', 'where an operator lets it roll CNFs', 'coordinator-fleet'],
     ['cnf', 'of an agent', 'agent'],
     ['default', 'of an agent that runs as service account default', 'agent-as-default'],
     ['viewer', 'of somebody who looks', 'viewer'],
@@ -79,7 +91,8 @@ describe('rights', () => {
   ])('%s %s', async (who, _where, file) => {
     const [owner, name] =
       who === 'coordinator' ? [world.systemNamespace, 'sdewan-coordinator'] : [namespace, who];
-    const where = file === 'coordinator-own-namespace' ? owner : namespace;
+    const where =
+      { 'coordinator-own-namespace': owner, 'coordinator-fleet': rolling }[file] ?? namespace;
     await eventually(
       async () => (await world.kubectl('get', 'rolebinding', '-n', namespace, '-o', 'json')).stdout,
     ).toMatch(/"name": "cnf"[\s\S]*"name": "default"/);

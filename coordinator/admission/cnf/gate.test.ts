@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import type { AdmissionRequest } from '../review.ts';
+import { createGates } from './gate.ts';
+
+type World = {
+  rootKind?: string;
+  strategy?: string;
+  uid?: string;
+  current?: string | undefined;
+  live?: object[];
+  fails?: boolean;
+};
+
+const labels = { sdewanPurpose: 'cnf-1' };
+const live = { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: {}, status: {} };
+const ended = { ...live, status: { phase: 'Failed' } };
+const going = { ...live, metadata: { deletionTimestamp: 'now' } };
+
+const gateFor = (
+  world: World,
+  hash: string | undefined,
+  owner = 'ReplicaSet',
+): Promise<boolean> => {
+  const { rootKind = 'CNFDeployment', strategy = 'RollingUpdate', uid = 'uid-1' } = world;
+  const current = 'current' in world ? world.current : 'old';
+  const client = {
+    get: async () => {
+      if (world.fails) throw new KubeError('get', 'down', { status: 0, reason: 'Unreachable' });
+      return { metadata: { uid }, spec: { strategy }, status: { currentRevision: current } };
+    },
+    list: async (_: unknown, { labelSelector }: { labelSelector: string }) => {
+      expect(labelSelector).toBe(`pod-template-hash=${current}`);
+      return { items: world.live ?? [live], resourceVersion: '1' };
+    },
+  } as unknown as KubeClient;
+  const lookups = { rootOf: async () => ({ kind: rootKind, name: 'cnf-1', uid: 'uid-1' }) };
+  const controller = { apiVersion: 'apps/v1', kind: owner, name: 'x', uid: 'u', controller: true };
+  const object = {
+    metadata: {
+      labels: { ...labels, ...(hash !== undefined && { 'pod-template-hash': hash }) },
+      ownerReferences: [controller],
+    },
+  };
+  const request = { namespace: 'edge', object } as unknown as AdmissionRequest;
+  return createGates({ client, lookups, log: silentLogger })(request, AbortSignal.timeout(1_000));
+};
+
+it('a pod of a new set waits while another set has a pod', async () => {
+  expect(await gateFor({}, 'new')).toBe(true);
+});
+
+it.each<[string, World, string | undefined]>([
+  ['of the set that serves', {}, 'old'],
+  ['of the first set', { current: undefined }, 'new'],
+  ['when no pod of the set that serves is left', { live: [ended, going] }, 'new'],
+  ['of a CNF that is made anew', { strategy: 'Recreate' }, 'new'],
+  ['of a Deployment of people', { rootKind: 'Deployment' }, 'new'],
+  ['of a CNFDeployment of that name that is gone', { uid: 'uid-2' }, 'new'],
+  ['without a set', {}, undefined],
+  ['when nothing is known, for want of an answer', { fails: true }, 'new'],
+])('a pod does not wait: %s', async (_, world, hash) => {
+  expect(await gateFor(world, hash)).toBe(false);
+});
+
+it('a pod of a DaemonSet does not wait', async () => {
+  expect(await gateFor({}, 'new', 'DaemonSet')).toBe(false);
+});

@@ -1,0 +1,50 @@
+/**
+ * Whether a pod that is about to be made waits behind the gate of roll-outs: only one of a CNFDeployment's new set does, while another set of it
+ * serves. First pods, and those in the place of lost ones, wait for no coordinator. In doubt there is no gate.
+ */
+import type { KubeClient } from '#shared/kube/client.ts';
+import { find } from '#shared/kube/owned.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { controllerFactsOf, type OwnerRef } from '../../cnf/workload.ts';
+import { fleetPods, HASH_LABEL, isLive, setOf } from '../../fleet/apps.ts';
+import type { AdmissionRequest } from '../review.ts';
+import type { CnfLookups } from './lookups.ts';
+
+export type GateDeps = {
+  client: Pick<KubeClient, 'get' | 'list'>;
+  lookups: Pick<CnfLookups, 'rootOf'>;
+  log: Logger;
+};
+
+/** True: the pod of the request waits. Each answer is read from the API server. */
+export type Gates = (request: AdmissionRequest, signal: AbortSignal) => Promise<boolean>;
+
+export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
+  const waits = async (
+    { namespace, set, owner }: { namespace: string; set: string; owner: OwnerRef },
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    const root = await lookups.rootOf(namespace, owner, signal);
+    if (root.kind !== cnfDeploymentResource.kind) return false;
+    const place = { namespace, name: root.name };
+    const cnf = await find(client, cnfDeploymentResource, place, { signal });
+    if (cnf?.metadata.uid !== root.uid || cnf?.spec.strategy !== 'RollingUpdate') return false;
+    const current = cnf.status?.currentRevision;
+    if (current === undefined || current === set) return false;
+    const labelSelector = `${HASH_LABEL}=${current}`;
+    const { items } = await client.list(fleetPods, { namespace, labelSelector, signal });
+    return items.some(isLive);
+  };
+  return async ({ namespace, object }, signal) => {
+    const { controller: owner } = controllerFactsOf(object);
+    const set = object ? setOf(object) : '';
+    if (owner?.kind !== 'ReplicaSet' || set === '') return false;
+    try {
+      return await waits({ namespace, set, owner }, signal);
+    } catch (err) {
+      log.warn({ err, namespace }, 'failed to read of which set a pod is, giving it no gate');
+      return false;
+    }
+  };
+};

@@ -1,0 +1,130 @@
+/** Deployments, ReplicaSets and pods as roll-outs see them. */
+import * as z from 'zod';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { ACTIVE_LABEL, HANDED_OVER_GATE } from '#shared/names.ts';
+import type { FleetPod } from './pod.ts';
+
+/** What tells the pods of one ReplicaSet from those of another. */
+export const HASH_LABEL = 'pod-template-hash';
+const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
+/** Of `kubectl rollout restart`. */
+export const RESTARTED_ANNOTATION = 'kubectl.kubernetes.io/restartedAt';
+
+const texts = z.record(z.string(), z.string());
+const templateSchema = z.looseObject({
+  metadata: z.looseObject({ labels: texts.optional(), annotations: texts.optional() }).optional(),
+  spec: z.looseObject({}).optional(),
+});
+export type PodTemplateText = z.infer<typeof templateSchema>;
+
+const conditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+const deploymentSchema = objectSchema.extend({
+  spec: z.looseObject({ template: templateSchema }),
+  status: z
+    .looseObject({
+      observedGeneration: z.int().optional(),
+      conditions: z.array(conditionSchema).optional(),
+    })
+    .optional(),
+});
+export type FleetDeployment = z.infer<typeof deploymentSchema>;
+
+export const fleetDeployments: ResourceType<FleetDeployment> = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'deployments',
+  kind: 'Deployment',
+  schema: deploymentSchema,
+};
+
+const replicaSetSchema = objectSchema.extend({
+  spec: z.looseObject({ template: templateSchema }),
+});
+export type FleetReplicaSet = z.infer<typeof replicaSetSchema>;
+
+export const fleetReplicaSets: ResourceType<FleetReplicaSet> = {
+  group: 'apps',
+  version: 'v1',
+  plural: 'replicasets',
+  kind: 'ReplicaSet',
+  schema: replicaSetSchema,
+};
+
+const podSchema = objectSchema.extend({
+  spec: z.looseObject({
+    readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
+  }),
+  status: z
+    .looseObject({
+      phase: z.string().optional(),
+      conditions: z.array(conditionSchema).optional(),
+    })
+    .optional(),
+});
+export type FleetPodObject = z.infer<typeof podSchema>;
+
+export const fleetPods: ResourceType<FleetPodObject> = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  schema: podSchema,
+};
+
+type Labelled = { metadata: { labels?: Record<string, string> | undefined } };
+
+export const setOf = ({ metadata }: Labelled): string => metadata.labels?.[HASH_LABEL] ?? '';
+
+export const isLive = ({ metadata, status }: FleetPodObject): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  status?.phase !== 'Succeeded' &&
+  status?.phase !== 'Failed';
+
+/** `standing`: what its agent has reported. */
+export const fleetPodOf = (
+  pod: FleetPodObject,
+  standing: Pick<FleetPod, 'link' | 'missing'>,
+): FleetPod => ({
+  name: pod.metadata.name,
+  set: setOf(pod),
+  ready: isTrue(pod, 'Ready'),
+  containersReady: isTrue(pod, 'ContainersReady'),
+  gate: gateOf(pod),
+  active: pod.metadata.labels?.[ACTIVE_LABEL] === 'true',
+  ...standing,
+});
+
+const isTrue = ({ status }: FleetPodObject, type: string): boolean =>
+  status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;
+
+const gateOf = (pod: FleetPodObject): FleetPod['gate'] => {
+  const isGated = pod.spec.readinessGates?.some(
+    ({ conditionType }) => conditionType === HANDED_OVER_GATE,
+  );
+  if (!isGated) return 'none';
+  return isTrue(pod, HANDED_OVER_GATE) ? 'open' : 'closed';
+};
+
+/** The set of the template that the Deployment has; undefined while its controller has not come to it. */
+export const newestSet = (
+  { metadata, status }: FleetDeployment,
+  sets: readonly FleetReplicaSet[],
+): string | undefined => {
+  if ((status?.observedGeneration ?? 0) < (metadata.generation ?? 0)) return undefined;
+  const revision = metadata.annotations?.[REVISION_ANNOTATION];
+  const newest = sets.find(
+    (set) => revision !== undefined && set.metadata.annotations?.[REVISION_ANNOTATION] === revision,
+  );
+  return newest && setOf(newest);
+};
+
+/** What Kubernetes says of pods that it cannot make: quota, a webhook that denies. */
+export const replicaFailure = ({ status }: FleetDeployment): string | undefined =>
+  status?.conditions?.find(({ type, status: is }) => type === 'ReplicaFailure' && is === 'True')
+    ?.message;

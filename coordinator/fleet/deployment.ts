@@ -1,0 +1,111 @@
+/** The Deployment that a CNFDeployment asks for. Pure. */
+import { createHash } from 'node:crypto';
+import { apiVersionOf } from '#shared/kube/path.ts';
+import { MANAGED_BY, PURPOSE_LABEL, ROLL_SET_ANNOTATION } from '#shared/names.ts';
+import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import {
+  HASH_LABEL,
+  RESTARTED_ANNOTATION,
+  type FleetDeployment,
+  type FleetReplicaSet,
+  type PodTemplateText,
+} from './apps.ts';
+import { durationMs } from './duration.ts';
+
+/** Sets that are kept, with no pods, to go back to. */
+const HISTORY = 10;
+/** Of Kubernetes' own deadline, which only tells; it must be longer than minReadySeconds. */
+const SPARE_SECONDS = 600;
+
+/** The template of the spec with what makes a new set of the same: ours, and that of `kubectl rollout restart` on the Deployment. */
+export const askedTemplate = (
+  { metadata, spec }: CnfDeployment,
+  present: FleetDeployment | undefined,
+): PodTemplateText => {
+  const { template } = spec;
+  const { annotations, ...rest } = template.metadata;
+  const restarted = present?.spec.template.metadata?.annotations?.[RESTARTED_ANNOTATION];
+  const rollSet = metadata.annotations?.[ROLL_SET_ANNOTATION];
+  const marks = {
+    ...(typeof annotations === 'object' ? annotations : {}),
+    ...(restarted !== undefined && { [RESTARTED_ANNOTATION]: restarted }),
+    ...(rollSet !== undefined && { [ROLL_SET_ANNOTATION]: rollSet }),
+  };
+  const metadataOf = Object.keys(marks).length > 0 ? { ...rest, annotations: marks } : rest;
+  return { ...template, metadata: metadataOf };
+};
+
+/** That of a set which was made before: the same hash, so the same ReplicaSet and pods. */
+export const templateOfSet = ({ spec }: FleetReplicaSet): PodTemplateText => {
+  const { metadata = {}, ...rest } = spec.template;
+  const { [HASH_LABEL]: _hash, ...labels } = metadata.labels ?? {};
+  return { ...rest, metadata: { ...metadata, labels } };
+};
+
+export const templateHash = (template: PodTemplateText): string => hashOf(template);
+
+/** The whole of what is ours in the Deployment. */
+export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): object => ({
+  replicas: spec.replicas,
+  selector: spec.selector,
+  template,
+  strategy:
+    spec.strategy === 'Recreate'
+      ? { type: 'Recreate' }
+      : { type: 'RollingUpdate', rollingUpdate: { maxSurge: '100%', maxUnavailable: 0 } },
+  minReadySeconds: spec.strategy === 'Recreate' ? 0 : spec.bakeSeconds,
+  progressDeadlineSeconds:
+    durationMs(spec.progressDeadline) / 1_000 + spec.bakeSeconds + SPARE_SECONDS,
+  revisionHistoryLimit: HISTORY,
+  paused: spec.paused,
+});
+
+/** To be put in the place of `present`, or created: labels and annotations of others stay, and its fence is that version. */
+export const deploymentBody = (
+  cnf: CnfDeployment,
+  spec: object,
+  present: FleetDeployment | undefined,
+) => {
+  const { name, namespace, uid } = cnf.metadata;
+  const owner = {
+    apiVersion: apiVersionOf(cnfDeploymentResource),
+    kind: cnfDeploymentResource.kind,
+    name,
+    uid,
+    controller: true,
+  };
+  const others = (present?.metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: {
+      ...(present && {
+        uid: present.metadata.uid,
+        resourceVersion: present.metadata.resourceVersion,
+        annotations: present.metadata.annotations,
+        finalizers: present.metadata.finalizers,
+      }),
+      name,
+      namespace,
+      labels: {
+        ...present?.metadata.labels,
+        ...MANAGED_BY,
+        [PURPOSE_LABEL]: cnf.spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
+      },
+      ownerReferences: [...others, owner],
+    },
+    spec,
+  };
+};
+
+export const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+
+/** Its controller is that CNFDeployment. */
+export const isControlledBy = (
+  { metadata }: Pick<FleetDeployment, 'metadata'>,
+  cnf: CnfDeployment,
+): boolean =>
+  metadata.ownerReferences?.some(
+    ({ uid, controller }) => controller === true && uid === cnf.metadata.uid,
+  ) ?? false;

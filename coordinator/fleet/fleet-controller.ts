@@ -1,0 +1,387 @@
+/**
+ * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the gate and the label of its pods, and its status.
+ * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import { identityOf, type KubeObject } from '#shared/kube/objects.ts';
+import { find } from '#shared/kube/owned.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import { FLEET_ROLE, KEPT_SELECTOR } from '#shared/names.ts';
+import { few } from '#shared/runtime/few.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeployment,
+  type CnfDeploymentStatus,
+} from '#shared/resources/cnf-deployment.ts';
+import { targetOf, type Target } from '../cnf/target.ts';
+import {
+  fleetDeployments,
+  fleetPodOf,
+  fleetPods,
+  fleetReplicaSets,
+  isLive,
+  newestSet,
+  replicaFailure,
+  setOf,
+  type FleetDeployment,
+  type FleetPodObject,
+  type FleetReplicaSet,
+} from './apps.ts';
+import { carryOutActions } from './calls.ts';
+import {
+  askedTemplate,
+  deploymentBody,
+  hashOf,
+  isControlledBy,
+  templateHash,
+  templateOfSet,
+  wantedSpec,
+} from './deployment.ts';
+import { durationMs } from './duration.ts';
+import { memoryOf } from './memory.ts';
+import type { FleetPod } from './pod.ts';
+import type { Standing } from './standing.ts';
+import { steer, type Memory, type RollOutFacts, type RollOutStep, type Stage } from './stage.ts';
+import { brokenStatus, fleetStatus } from './status.ts';
+
+export type FleetDeps = ControllerDeps & {
+  client: KubeClient;
+  /** The only one to look after; undefined: all. */
+  namespace: string | undefined;
+  /** What agents have said of the rules; undefined until pods and rules are known. */
+  standings: () => ((target: Target) => Standing) | undefined;
+  record: (event: RecordedEvent) => void;
+};
+
+export type FleetController = {
+  /** Something that a roll-out waits for has changed in the namespace. */
+  mark: (namespace: string) => void;
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+type StandingOf = (target: Target) => Standing;
+type Placed = KubeObject;
+
+/** What changes together, as the pods of a set do, is one look. */
+const COALESCE_MS = 200;
+/** Between looks while something is waited for: reports and rules mark, too. */
+const ROLLING_MS = 500;
+/** Until the controller of Deployments has come to what was written. */
+const WRITTEN_MS = 100;
+/** Between looks for rights or a name that only people can give. */
+const BROKEN_MS = 15_000;
+/** Between two writes of a status in which only words and counts differ. */
+const WORDS_MS = 2_000;
+const CONCURRENCY = 4;
+
+export const createFleetController = (deps: FleetDeps): FleetController => {
+  const { client, clock, log, namespace, record } = deps;
+  const saidAt = new Map<string, number>();
+
+  const reflect = (resource: typeof placedDeployments, labelSelector?: string): Reflector<Placed> =>
+    new Reflector({
+      client,
+      clock,
+      log,
+      resource,
+      selection: { namespace, ...(labelSelector !== undefined && { labelSelector }) },
+      indices: { namespace: ({ metadata }) => [metadata.namespace] },
+      onEvent: ({ object: { metadata } }) =>
+        controller.mark(`${metadata.namespace}/${metadata.name}`),
+    });
+  const cnfs = reflect(placedCnfs);
+  const deployments = reflect(placedDeployments, KEPT_SELECTOR);
+
+  const reconcile = async (
+    key: string,
+    standing: StandingOf,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const place = placeOf(key);
+    if (cnfs.store.byName(place.namespace, place.name) === undefined) {
+      saidAt.delete(key);
+      return 'done';
+    }
+    const cnf = await find(client, cnfDeploymentResource, place, { signal });
+    if (!cnf || cnf.metadata.deletionTimestamp !== undefined) return 'done';
+    try {
+      return await roll(cnf, standing, signal);
+    } catch (error) {
+      const broken = brokenBy(error, place.namespace);
+      if (broken === undefined) throw error;
+      await say(cnf, brokenStatus(cnf, { ...broken, now: clock.now() }), signal);
+      record({ object: cnf, type: 'Warning', ...broken, once: true });
+      return { failed: broken.reason, againInMs: BROKEN_MS };
+    }
+  };
+
+  const roll = async (
+    cnf: CnfDeployment,
+    standing: StandingOf,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const found = await look(cnf, signal);
+    const { present, sets, live } = found;
+    const template = askedTemplate(cnf, present);
+    const asked = templateHash(template);
+    const memory = memoryOf(cnf, asked);
+    const seen = live.map((pod) => fleetPodOf(pod, standing(targetOf(pod))));
+    const order = orderOf(cnf, { template, memory, sets, present });
+    const superseded = order.isDue && mustGiveBack(seen, memory);
+    if (order.isDue && !superseded) {
+      const deployment = await write(cnf, order.spec, { present, signal });
+      const mark = markOf(deployment, order.written);
+      await say(cnf, { ...cnf.status, deployment: mark }, signal);
+      return { againInMs: WRITTEN_MS };
+    }
+    const wanted = present && newestSet(present, sets);
+    if (!present || wanted === undefined) return { againInMs: WRITTEN_MS };
+    const step = steer({ ...factsOf(cnf, seen), now: clock.now(), wanted, superseded }, memory);
+    await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
+    const isSaid = await say(
+      cnf,
+      fleetStatus(cnf, {
+        now: clock.now(),
+        pods: seen,
+        step,
+        asked,
+        deployment: cnf.status?.deployment,
+        failure: replicaFailure(present),
+      }),
+      signal,
+    );
+    for (const event of eventsOf(cnf, step, memory)) record({ object: cnf, ...event });
+    if (!isSaid) return { againInMs: WORDS_MS };
+    return step.stage === 'Current' ? 'done' : { againInMs: waitOf(step, clock.now()) };
+  };
+
+  /** From the API server. @throws NameTakenError */
+  const look = async (cnf: CnfDeployment, signal: AbortSignal): Promise<Found> => {
+    const { namespace: where, name } = cnf.metadata;
+    const present = await find(client, fleetDeployments, { namespace: where, name }, { signal });
+    if (present && !isControlledBy(present, cnf)) throw new NameTakenError(name);
+    const selection = { namespace: where, labelSelector: selectorOf(cnf), signal };
+    const [sets, pods] = await Promise.all([
+      client.list(fleetReplicaSets, selection),
+      client.list(fleetPods, selection),
+    ]);
+    const own = sets.items.filter((set) => present && isOwnedBy(set, present));
+    const isOurs = (pod: FleetPodObject): boolean => own.some((set) => isOwnedBy(pod, set));
+    return { present, sets: own, live: pods.items.filter((pod) => isLive(pod) && isOurs(pod)) };
+  };
+
+  const write = async (
+    cnf: CnfDeployment,
+    spec: object,
+    { present, signal }: { present: FleetDeployment | undefined; signal: AbortSignal },
+  ): Promise<FleetDeployment> => {
+    const body = deploymentBody(cnf, spec, present);
+    if (!present) return client.create(fleetDeployments, body, { signal });
+    const after = await client.replace(fleetDeployments, body, { signal });
+    const { generation } = present.metadata;
+    const known = cnf.status?.deployment;
+    const isSame = known?.uid === present.metadata.uid && known.written === hashOf(spec);
+    if (isSame && known.generation !== generation && after.metadata.generation !== generation)
+      record({
+        object: cnf,
+        type: 'Warning',
+        reason: 'DeploymentReverted',
+        message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
+      });
+    return after;
+  };
+
+  /** False: it waits, since only words and counts have changed. */
+  const say = async (
+    cnf: CnfDeployment,
+    status: CnfDeploymentStatus,
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    if (isDeepStrictEqual(status, cnf.status)) return true;
+    const key = `${cnf.metadata.namespace}/${cnf.metadata.name}`;
+    const last = saidAt.get(key) ?? -Infinity;
+    const isWords = isDeepStrictEqual(withoutWords(status), withoutWords(cnf.status ?? {}));
+    if (isWords && clock.monotonic() - last < WORDS_MS) return false;
+    await replaceStatus({ client, resource: cnfDeploymentResource, object: cnf }, status, {
+      signal,
+    });
+    saidAt.set(key, clock.monotonic());
+    return true;
+  };
+
+  const markAll = (where?: string): void => {
+    const known = where === undefined ? cnfs.store.list() : cnfs.store.by('namespace', where);
+    for (const { metadata } of known) controller.mark(`${metadata.namespace}/${metadata.name}`);
+  };
+
+  const controller = createController({
+    ...deps,
+    name: 'fleet',
+    sources: [cnfs, deployments],
+    world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
+    markAll: () => markAll(),
+    reconcile,
+    coalesceMs: COALESCE_MS,
+    groupOf: (key) => placeOf(key).namespace,
+    concurrency: CONCURRENCY,
+    fieldsOf: (key) => ({ cnfDeployment: key }),
+  });
+
+  return { mark: markAll, run: controller.run };
+};
+
+/** A watch tells only that something has changed: what, is read. */
+const placed = fleetDeployments.schema.transform((object): Placed => identityOf(object));
+const placedDeployments = { ...fleetDeployments, schema: placed };
+const placedCnfs = {
+  ...cnfDeploymentResource,
+  schema: cnfDeploymentResource.schema.transform((object): Placed => identityOf(object)),
+};
+
+class NameTakenError extends Error {
+  constructor(name: string) {
+    super(`there is a Deployment ${name} that belongs to somebody else: rename one of them`);
+  }
+}
+
+const brokenBy = (
+  error: unknown,
+  namespace: string,
+): { reason: string; message: string } | undefined => {
+  if (error instanceof NameTakenError) return { reason: 'NameTaken', message: error.message };
+  if (!(error instanceof KubeError)) return undefined;
+  const { status, message } = error;
+  if (status === FORBIDDEN)
+    return {
+      reason: 'Forbidden',
+      message: `the coordinator may not roll CNFs in namespace ${namespace}: bind ClusterRole ${FLEET_ROLE} there to its service account; ${message}`,
+    };
+  return status === INVALID || status === BAD_REQUEST ? { reason: 'Refused', message } : undefined;
+};
+
+const FORBIDDEN = 403;
+const INVALID = 422;
+const BAD_REQUEST = 400;
+
+type Found = {
+  present: FleetDeployment | undefined;
+  /** Of that Deployment. */
+  sets: readonly FleetReplicaSet[];
+  live: readonly FleetPodObject[];
+};
+
+/** Pods of the staged set have the traffic, and the set before it can take it back. */
+const mustGiveBack = (pods: readonly FleetPod[], { current, staged }: Memory): boolean =>
+  pods.some(({ set, gate }) => gate === 'open' && set === staged?.set) &&
+  pods.some(({ set, ready }) => ready && set === current);
+
+const factsOf = (
+  { spec }: CnfDeployment,
+  pods: readonly FleetPod[],
+): Omit<RollOutFacts, 'now' | 'wanted' | 'superseded'> => ({
+  replicas: spec.replicas,
+  bakeMs: spec.bakeSeconds * 1_000,
+  deadlineMs: durationMs(spec.progressDeadline),
+  paused: spec.paused,
+  pods,
+});
+
+type Order = { spec: object; written: string; isDue: boolean };
+
+/** What the Deployment should be, and whether it has to be written. */
+const orderOf = (
+  cnf: CnfDeployment,
+  {
+    template,
+    memory,
+    sets,
+    present,
+  }: {
+    template: ReturnType<typeof askedTemplate>;
+    memory: Memory;
+    sets: readonly FleetReplicaSet[];
+    present: FleetDeployment | undefined;
+  },
+): Order => {
+  const proven = sets.find((set) => setOf(set) === memory.current);
+  const goesBack = memory.failed !== undefined && cnf.spec.onFailure === 'Rollback';
+  const spec = wantedSpec(cnf, goesBack && proven ? templateOfSet(proven) : template);
+  const written = hashOf(spec);
+  const known = cnf.status?.deployment;
+  const isDue =
+    known?.uid !== present?.metadata.uid ||
+    known?.generation !== present?.metadata.generation ||
+    known?.written !== written;
+  return { spec, written, isDue };
+};
+
+const markOf = (
+  { metadata: { uid, generation = 0 } }: FleetDeployment,
+  written: string,
+): CnfDeploymentStatus['deployment'] => ({ uid, generation, written });
+
+const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeObject): boolean =>
+  metadata.ownerReferences?.some(
+    ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
+  ) ?? false;
+
+const selectorOf = ({ spec }: CnfDeployment): string =>
+  Object.entries(spec.selector.matchLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+
+const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
+  if (stage === 'Failed') return BROKEN_MS;
+  return Math.max(0, Math.min(ROLLING_MS, (lookAt ?? Infinity) - now));
+};
+
+const withoutWords = (status: CnfDeploymentStatus): CnfDeploymentStatus => {
+  const { waitsFor: _waits, message: _message, inSyncReplicas: _inSync, ...rest } = status;
+  return {
+    ...rest,
+    conditions: (rest.conditions ?? []).map((one) => ({ ...one, message: '' })),
+  };
+};
+
+/** One for each change of stage. */
+const eventsOf = (
+  { status }: CnfDeployment,
+  { stage, memory, excused }: RollOutStep,
+  before: Memory,
+): Omit<RecordedEvent, 'object'>[] => {
+  if (stage === status?.stage) return [];
+  const { current = '', staged, failed } = memory;
+  if (stage === 'Failed')
+    return failed === undefined || before.failed !== undefined
+      ? []
+      : [
+          {
+            type: 'Warning',
+            reason: 'RollOutFailed',
+            message: `revision ${failed.set} has failed: ${failed.why}`,
+          },
+        ];
+  const without =
+    excused.length === 0 ? '' : `, without rules that are on neither set: ${few(excused)}`;
+  const message = `${SAID[stage]}: revision ${staged?.set ?? current}${without}`;
+  return [{ type: 'Normal', reason: stage, message }];
+};
+
+const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
+  Creating: 'the first pods are made',
+  Current: 'it serves, and no other set does',
+  Staged: 'new pods are made, which have no traffic',
+  Connected: 'each new pod runs, and waits for its rules',
+  HandedOver: 'each new pod has every rule and is given the traffic',
+  Baking: 'the new pods have the traffic, and the old ones stay for a while',
+};
+
+const placeOf = (key: string): { namespace: string; name: string } => {
+  const at = key.indexOf('/');
+  return { namespace: key.slice(0, at), name: key.slice(at + 1) };
+};

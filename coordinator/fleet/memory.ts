@@ -1,0 +1,56 @@
+/** What a roll-out remembers, as the status of its CNFDeployment keeps it. Pure. */
+import type { CnfDeployment, CnfDeploymentStatus } from '#shared/resources/cnf-deployment.ts';
+import type { Memory } from './stage.ts';
+
+type Kept = Pick<
+  CnfDeploymentStatus,
+  'currentRevision' | 'stagedRevision' | 'failedRevision' | 'staged' | 'failed'
+>;
+
+/** Without what failed, when another template than that is asked for. */
+export const memoryOf = ({ status = {} }: CnfDeployment, asked: string): Memory => {
+  const { currentRevision: current, stagedRevision, failedRevision, staged, failed } = status;
+  return {
+    ...(current !== undefined && { current }),
+    ...(stagedRevision !== undefined &&
+      staged !== undefined && {
+        staged: {
+          set: stagedRevision,
+          since: Date.parse(staged.since),
+          ...timeOf('handedOverAt', staged.handedOverTime),
+          ...timeOf('readyAt', staged.readyTime),
+          ...timeOf('troubledAt', staged.troubledTime),
+        },
+      }),
+    ...(failedRevision !== undefined &&
+      failed?.template === asked && { failed: { set: failedRevision, why: failed.message } }),
+  };
+};
+
+/** `asked`: hash of the template that the staged set has. */
+export const keptOf = ({ current, staged, failed }: Memory, asked: string): Kept => ({
+  ...(current !== undefined && { currentRevision: current }),
+  ...(staged && {
+    stagedRevision: staged.set,
+    staged: {
+      since: momentOf(staged.since),
+      ...momentIf('handedOverTime', staged.handedOverAt),
+      ...momentIf('readyTime', staged.readyAt),
+      ...momentIf('troubledTime', staged.troubledAt),
+    },
+  }),
+  ...(failed && {
+    failedRevision: failed.set,
+    failed: { template: asked, message: failed.why.slice(0, MAX_MESSAGE) },
+  }),
+});
+
+const MAX_MESSAGE = 2_048;
+
+const momentOf = (wallMs: number): string => new Date(wallMs).toISOString();
+
+const momentIf = (name: string, wallMs: number | undefined): Record<string, string> =>
+  wallMs === undefined ? {} : { [name]: momentOf(wallMs) };
+
+const timeOf = (name: string, moment: string | undefined): Record<string, number> =>
+  moment === undefined ? {} : { [name]: Date.parse(moment) };

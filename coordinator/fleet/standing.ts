@@ -1,0 +1,38 @@
+/** What the agent of a pod has reported of the rules of its CNF, as a roll-out judges it. Pure. */
+import type { Target } from '../cnf/target.ts';
+import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
+import { podSync } from '../verdict/pod-sync.ts';
+import type { PodReport } from '../verdict/pod-report.ts';
+import type { Rule } from '../verdict/rule.ts';
+import { isOfRule } from '../verdict/wording.ts';
+import type { FleetPod } from './pod.ts';
+
+export type Standing = Pick<FleetPod, 'link' | 'missing'>;
+
+/** `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own question: behind its gate no pod is. */
+export const standingOf = (
+  rules: Iterable<Rule>,
+  target: Target,
+  report: PodReport | undefined,
+  context: RollupContext,
+): Standing => {
+  const { problems } = podSync(rules, { ...target, ready: true }, report, context);
+  return {
+    link: linkOf(target, report, context),
+    missing: new Map(
+      problems.map(({ rule, reason, failed }) => [
+        `${rule.kind} ${rule.name}`,
+        { refused: failed || isOfRule(reason), reason },
+      ]),
+    ),
+  };
+};
+
+const linkOf = (
+  { uid }: Target,
+  report: PodReport | undefined,
+  context: RollupContext,
+): FleetPod['link'] => {
+  if (report !== undefined && !isSilent(report, context)) return 'Connected';
+  return context.awaited.has(uid) ? 'Unknown' : 'Silent';
+};

@@ -1,0 +1,134 @@
+/** The status of a CNFDeployment out of what a look has found. Pure. */
+import { few } from '#shared/runtime/few.ts';
+import {
+  MAX_WAITS,
+  type CnfDeployment,
+  type CnfDeploymentStatus,
+  type FleetCondition,
+} from '#shared/resources/cnf-deployment.ts';
+import { timestamp, truncated } from '../verdict/wording.ts';
+import { keptOf } from './memory.ts';
+import type { FleetPod } from './pod.ts';
+import type { RollOutStep } from './stage.ts';
+
+export type RollOutView = {
+  now: number;
+  pods: readonly FleetPod[];
+  step: RollOutStep;
+  /** Hash of the template that is asked for. */
+  asked: string;
+  deployment: CnfDeploymentStatus['deployment'];
+  /** What Kubernetes says of pods that it cannot make. */
+  failure: string | undefined;
+};
+
+const MAX_TEXT = 1_024;
+
+export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymentStatus => {
+  const { step, pods, failure, deployment } = view;
+  const ready = pods.filter(({ ready: is }) => is).length;
+  const waitsFor = [...(failure === undefined ? [] : [failure]), ...step.waitsFor];
+  const { failed } = step.memory;
+  const message = failed ? failureOf(failed) : waitsFor[0];
+  return {
+    ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
+    replicas: pods.length,
+    readyReplicas: ready,
+    inSyncReplicas: pods.filter(isInSync).length,
+    selector: Object.entries(cnf.spec.selector.matchLabels)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(','),
+    stage: step.stage,
+    ...keptOf(step.memory, view.asked),
+    ...listed('waitsFor', waitsFor),
+    ...listed('excused', step.excused),
+    ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),
+    ...(deployment && { deployment }),
+    conditions: conditionsFor(cnf, view, waitsFor),
+  };
+};
+
+/** Before anything can be looked at. */
+export const brokenStatus = (
+  cnf: CnfDeployment,
+  { reason, message, now }: { reason: string; message: string; now: number },
+): CnfDeploymentStatus => ({
+  ...cnf.status,
+  ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
+  message: truncated(message, MAX_TEXT),
+  conditions: [
+    ...(cnf.status?.conditions ?? []).filter(({ type }) => type === 'Available'),
+    ...[
+      { type: 'Progressing', status: 'False' as const },
+      { type: 'Degraded', status: 'True' as const },
+    ].map((one) => conditionOf(cnf, now, { ...one, reason, message })),
+  ],
+});
+
+const isInSync = ({ link, missing }: FleetPod): boolean =>
+  link === 'Connected' && missing.size === 0;
+
+const failureOf = ({ set, why }: { set: string; why: string }): string =>
+  `revision ${set} has failed: ${why}`;
+
+const listed = (name: string, texts: readonly string[]): Record<string, string[]> =>
+  texts.length === 0
+    ? {}
+    : {
+        [name]: texts
+          .slice(0, MAX_WAITS)
+          .map((text) => truncated(text, name === 'excused' ? 512 : MAX_TEXT)),
+      };
+
+const conditionsFor = (
+  cnf: CnfDeployment,
+  { now, pods, step }: RollOutView,
+  waitsFor: readonly string[],
+): FleetCondition[] => {
+  const { replicas } = cnf.spec;
+  const { failed } = step.memory;
+  const ready = pods.filter(({ ready: is }) => is).length;
+  const share = `${ready} of ${replicas} pods are ready`;
+  const isRolling = step.stage !== 'Current';
+  const waits = few(waitsFor, 3);
+  const excused =
+    step.excused.length === 0 ? '' : `in force on neither set: ${few(step.excused)}; `;
+  const progressing = failed
+    ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed) }
+    : {
+        status: 'True' as const,
+        reason: step.stage,
+        message: isRolling ? `${excused}waits for ${waits || 'nothing'}` : 'one set of pods serves',
+      };
+  return [
+    {
+      type: 'Available',
+      status: ready >= replicas ? ('True' as const) : ('False' as const),
+      reason: ready >= replicas ? 'PodsReady' : 'PodsNotReady',
+      message: share,
+    },
+    { type: 'Progressing', ...progressing },
+    {
+      type: 'Degraded',
+      status: failed ? ('True' as const) : ('False' as const),
+      reason: failed ? 'RollOutFailed' : 'AsExpected',
+      message: failed ? failureOf(failed) : '',
+    },
+  ].map((one) => conditionOf(cnf, now, one));
+};
+
+/** Its time is that of the last change of its status. */
+const conditionOf = (
+  { metadata, status }: CnfDeployment,
+  now: number,
+  condition: Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'>,
+): FleetCondition => {
+  const before = status?.conditions?.find(({ type }) => type === condition.type);
+  return {
+    ...condition,
+    message: truncated(condition.message, 2_048),
+    ...(metadata.generation !== undefined && { observedGeneration: metadata.generation }),
+    lastTransitionTime:
+      before?.status === condition.status ? before.lastTransitionTime : timestamp(now),
+  };
+};

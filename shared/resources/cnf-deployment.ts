@@ -1,0 +1,225 @@
+/**
+ * CNFDeployment: a CNF whose roll-outs wait for configured pods. Beneath it is an apps/v1 Deployment of its name, which makes and removes
+ * the pods; the coordinator decides when a new set of them has the traffic.
+ */
+import * as z from 'zod';
+import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
+import { MESSAGE_COLUMN } from './columns.ts';
+import { defineKind } from './kind.ts';
+import type { Resource } from './resource.ts';
+
+const MAX_REPLICAS = 4;
+const MAX_BAKE_SECONDS = 3_600;
+const MAX_LABELS = 32;
+const MAX_GATES = 16;
+/** Of what is listed in the status; the others are counted in words. */
+export const MAX_WAITS = 8;
+
+const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
+const text = (max: number) => z.string().max(max);
+const moment = () => text(64).meta({ format: 'date-time' });
+const labels = () => z.record(z.string(), text(63)).meta({ maxProperties: MAX_LABELS });
+
+const templateSchema = z
+  .looseObject({
+    metadata: z
+      .looseObject({
+        labels: labels().describe(`Those of the pods; ${PURPOSE_LABEL} is the purpose of the CNF.`),
+      })
+      .describe('Of the pods.')
+      .meta(KEPT),
+    spec: z
+      .looseObject({
+        readinessGates: z
+          .array(z.looseObject({ conditionType: text(316).describe('Of the pod.') }).meta(KEPT))
+          .max(MAX_GATES)
+          .optional()
+          .describe('Conditions that a pod needs to be ready.'),
+      })
+      .describe('A pod spec.')
+      .meta(KEPT),
+  })
+  .describe('A pod template, as a Deployment has it.')
+  .meta(KEPT);
+export type FleetTemplate = z.infer<typeof templateSchema>;
+
+const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
+
+const specSchema = z.object({
+  replicas: z.int().min(0).max(MAX_REPLICAS).default(1).describe('How many pods serve.'),
+  strategy: z
+    .enum(['RollingUpdate', 'Recreate'])
+    .default('RollingUpdate')
+    .describe(
+      'RollingUpdate: the old pods stay until the new ones have every rule and the traffic; needs room for both. Recreate: the old pods go first.',
+    ),
+  selector: z
+    .object({ matchLabels: labels().describe('Labels with these values.') })
+    .describe('Labels of the pods; cannot change.'),
+  template: templateSchema,
+  bakeSeconds: z
+    .int()
+    .min(0)
+    .max(MAX_BAKE_SECONDS)
+    .default(30)
+    .describe('For how long the old pods stay after the new ones have the traffic.'),
+  progressDeadline: z
+    .string()
+    .min(2)
+    .max(16)
+    .regex(DURATION)
+    .default('15m')
+    .describe('Within which a new set of pods must have every rule, such as 15m or 1h30m.'),
+  onFailure: z
+    .enum(['Rollback', 'Pause'])
+    .default('Rollback')
+    .describe(
+      'What becomes of a set that fails: Rollback takes it away again, Pause leaves it without traffic.',
+    ),
+  paused: z.boolean().default(false).describe('Nothing new is rolled out or handed over.'),
+});
+export type CnfDeploymentSpec = z.infer<typeof specSchema>;
+
+const conditionSchema = z.object({
+  type: text(64).describe('Available, Progressing or Degraded.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
+  reason: text(64).describe('Why, in one word.'),
+  message: text(2_048).describe('Why, in words.'),
+  observedGeneration: z.int().optional().describe('Of the CNFDeployment that was looked at.'),
+  lastTransitionTime: moment().describe('When status last changed.'),
+});
+
+const statusSchema = z.object({
+  observedGeneration: z.int().optional(),
+  replicas: z.int().optional().describe('Pods of all sets.'),
+  readyReplicas: z.int().optional().describe('Pods that are ready, of all sets.'),
+  inSyncReplicas: z
+    .int()
+    .optional()
+    .describe('Pods that have every rule at the revision of today, of all sets.'),
+  selector: text(4_096).optional().describe('Of the pods, for autoscalers.'),
+  stage: text(32).optional().describe('Of the roll-out; Current: there is none.'),
+  currentRevision: text(63)
+    .optional()
+    .describe('Label pod-template-hash of the set that was proven last: it serves.'),
+  stagedRevision: text(63).optional().describe('The same of the set that is to follow.'),
+  failedRevision: text(63).optional().describe('The same of the set that failed last.'),
+  waitsFor: z.array(text(1_024)).max(MAX_WAITS).optional().describe('What the roll-out waits for.'),
+  excused: z
+    .array(text(512))
+    .max(MAX_WAITS)
+    .optional()
+    .describe('Rules that are in force on neither set, for which it does not wait.'),
+  message: text(2_048).optional(),
+  staged: z
+    .object({
+      since: moment(),
+      handedOverTime: moment().optional(),
+      readyTime: moment().optional(),
+      troubledTime: moment().optional(),
+    })
+    .optional()
+    .describe('When the set that is staged came to where it is.'),
+  failed: z
+    .object({ template: text(64), message: text(2_048) })
+    .optional()
+    .describe(
+      'Which template failed, by its hash, and why. It is not tried again before it changes.',
+    ),
+  deployment: z
+    .object({ uid: text(64), generation: z.int(), written: text(64) })
+    .optional()
+    .describe('The Deployment as the coordinator wrote it last.'),
+  conditions: z
+    .array(conditionSchema)
+    .max(8)
+    .optional()
+    .describe('How the CNF is, and how its roll-out goes on.'),
+});
+export type CnfDeploymentStatus = z.infer<typeof statusSchema>;
+export type FleetCondition = z.infer<typeof conditionSchema>;
+
+const cnfDeploymentSchema = objectSchema.extend({
+  spec: specSchema,
+  /** One that is not ours, or of an older form, counts as none. */
+  status: statusSchema.optional().catch(undefined),
+});
+export type CnfDeployment = z.infer<typeof cnfDeploymentSchema>;
+
+const LABELS = 'self.template.metadata.labels';
+
+export const cnfDeploymentResource = {
+  group: FLEET_GROUP,
+  version: 'v1alpha1',
+  scope: 'Namespaced',
+  kind: 'CNFDeployment',
+  plural: 'cnfdeployments',
+  singular: 'cnfdeployment',
+  shortNames: ['cnfdeploy'],
+  description:
+    'A CNF whose roll-outs wait until the new pods have every rule, and go back by themselves when they do not get there.',
+  spec: specSchema,
+  specRules: [
+    {
+      cel: `'${PURPOSE_LABEL}' in ${LABELS} && ${LABELS}['${PURPOSE_LABEL}'] != ''`,
+      message: `metadata.labels must have ${PURPOSE_LABEL}, which names the purpose of the CNF`,
+      path: 'spec.template',
+      holds: ({ template }) => (template.metadata.labels[PURPOSE_LABEL] ?? '') !== '',
+    },
+    {
+      cel: `self.selector.matchLabels.size() > 0 && self.selector.matchLabels.all(key, key in ${LABELS} && ${LABELS}[key] == self.selector.matchLabels[key])`,
+      message:
+        'matchLabels must name labels of spec.template.metadata.labels, with the same values',
+      path: 'spec.selector',
+      holds: ({ selector, template }) => {
+        const wanted = Object.entries(selector.matchLabels);
+        return (
+          wanted.length > 0 &&
+          wanted.every(([key, value]) => template.metadata.labels[key] === value)
+        );
+      },
+    },
+    {
+      cel: `!has(self.template.spec.readinessGates) || self.template.spec.readinessGates.all(gate, gate.conditionType != '${HANDED_OVER_GATE}')`,
+      message: `spec.readinessGates must not have ${HANDED_OVER_GATE}: the coordinator gives it to the pods that need it`,
+      path: 'spec.template',
+      holds: ({ template }) =>
+        (template.spec.readinessGates ?? []).every(
+          ({ conditionType }) => conditionType !== HANDED_OVER_GATE,
+        ),
+    },
+  ],
+  changeRules: [
+    {
+      cel: 'self.spec.selector == oldSelf.spec.selector',
+      message: 'cannot change: make another CNFDeployment',
+      path: 'spec.selector',
+    },
+    {
+      cel: 'self.spec.strategy == oldSelf.spec.strategy || !has(oldSelf.status) || !has(oldSelf.status.stagedRevision)',
+      message:
+        'cannot change while a new set of pods is staged: wait for its end, or set the template back',
+      path: 'spec.strategy',
+    },
+  ],
+  status: statusSchema,
+  columns: [
+    { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas' },
+    { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
+    { name: 'In Sync', type: 'integer', jsonPath: '.status.inSyncReplicas' },
+    { name: 'Stage', type: 'string', jsonPath: '.status.stage' },
+    { name: 'Revision', type: 'string', jsonPath: '.status.currentRevision' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+    MESSAGE_COLUMN,
+  ],
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  },
+  schema: cnfDeploymentSchema,
+} satisfies Resource<CnfDeploymentSpec> & ResourceType<CnfDeployment>;
+
+/** As the list of all resources holds it. */
+export const cnfDeploymentKind = defineKind<CnfDeploymentSpec>(cnfDeploymentResource);

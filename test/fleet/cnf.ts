@@ -1,0 +1,234 @@
+/** A CNFDeployment of the seed's CNF with traffic, as an operator applies it; what people see of it; and clients that count what is lost. */
+import { get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import type { Cluster } from 'kind-test-harness';
+import { cnfObjects } from '../stack/cnf.ts';
+import { apply } from '../stack/operator.ts';
+import { until } from '../stack/observe.ts';
+import { rejectRule, rule, zone, type Rule } from '../stack/rules.ts';
+
+export const TRAFFIC_IMAGE = 'traffic:dev';
+export const PURPOSE = 'cnf-1';
+export const RULES = 200;
+const PORT = 9_000;
+
+/** What `traffic-server.ts` looks for: the firewall of all rules, and a policy that waits for its interface. */
+export const trafficRules = (): Rule[] => [
+  zone('lan1', 'ovn-net1'),
+  ...Array.from({ length: RULES }, (_, index) => rejectRule(index, 'lan1')),
+  policyOn('late', 'ovn-net3'),
+];
+
+/** Applied where mwan3 has the interface of that network. */
+export const policyOn = (name: string, network: string): Rule =>
+  rule('Mwan3Policy', name, { members: [{ network, metric: 1, weight: 1 }] });
+
+const deploymentSchema = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({
+    selector: z.looseObject({}),
+    template: z.looseObject({
+      metadata: z.looseObject({ annotations: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({ containers: z.array(z.looseObject({})) }),
+    }),
+  }),
+});
+
+export type FleetCnf = {
+  namespace: string;
+  replicas: number;
+  /** Of the template: another one is another set. */
+  version: string;
+  /** When the interface comes after the first pass, milliseconds; below zero: never. */
+  lateMs: number;
+  /** More of the spec of the CNFDeployment. */
+  spec?: object;
+};
+
+const MORE_NETWORKS = ['net3', 'net4']
+  .map((name) => `, { "defaultGateway": "false", "interface": "${name}", "name": "ovn-${name}" }`)
+  .join('');
+
+type Workload = { others: object[]; deployment: z.infer<typeof deploymentSchema> };
+
+const workload = async ({ namespace, replicas, version, lateMs }: FleetCnf): Promise<Workload> => {
+  const objects = await cnfObjects({ namespace, purpose: PURPOSE, replicas });
+  const deployment = deploymentSchema.parse(objects.at(-1));
+  const { template } = deployment.spec;
+  const { annotations } = template.metadata;
+  const networks = 'k8s.plugin.opnfv.org/nfn-network';
+  annotations[networks] = (annotations[networks] ?? '').replace(
+    /(\}) \] \}$/,
+    `$1${MORE_NETWORKS} ] }`,
+  );
+  annotations['version'] = version;
+  const variables = { TRAFFIC_RULES: RULES, TRAFFIC_LATE_MS: lateMs };
+  template.spec.containers.push({
+    name: 'traffic',
+    image: TRAFFIC_IMAGE,
+    ports: [{ containerPort: PORT }],
+    env: Object.entries(variables).map(([name, value]) => ({ name, value: String(value) })),
+  });
+  return { others: objects.slice(0, -1), deployment };
+};
+
+/** The right to roll CNFs in the namespace, as an operator gives it. */
+const mayRoll = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: { name: 'sdewan-fleet' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sdewan-fleet' },
+  subjects: [{ kind: 'ServiceAccount', name: 'sdewan-coordinator', namespace: 'sdewan-system' }],
+};
+
+const service = (selector: object) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'traffic' },
+  spec: { selector, ports: [{ port: PORT, targetPort: PORT }] },
+});
+
+export const applyFleet = async (
+  cluster: Cluster,
+  cnf: FleetCnf,
+  selector: object = { sdewanPurpose: PURPOSE },
+): Promise<void> => {
+  const { others, deployment } = await workload(cnf);
+  const { template, selector: pods } = deployment.spec;
+  await apply(cluster, cnf.namespace, ...others, mayRoll, service(selector), {
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    metadata: { name: PURPOSE },
+    spec: { replicas: cnf.replicas, selector: pods, template, bakeSeconds: 3, ...cnf.spec },
+  });
+};
+
+/** The same CNF as a Deployment of people, with the same strategy and no gate. */
+export const applyPlain = async (cluster: Cluster, cnf: FleetCnf): Promise<void> => {
+  const { others, deployment } = await workload(cnf);
+  const strategy = {
+    type: 'RollingUpdate',
+    rollingUpdate: { maxSurge: '100%', maxUnavailable: 0 },
+  };
+  const spec = { ...deployment.spec, strategy, minReadySeconds: 3 };
+  await apply(cluster, cnf.namespace, ...others, mayRoll, service({ sdewanPurpose: PURPOSE }), {
+    ...deployment,
+    spec,
+  });
+};
+
+const seenSchema = z.object({
+  metadata: z.object({ generation: z.number() }),
+  status: z
+    .object({
+      observedGeneration: z.number().optional(),
+      stage: z.string().optional(),
+      inSyncReplicas: z.number().optional(),
+      readyReplicas: z.number().optional(),
+      currentRevision: z.string().optional(),
+      stagedRevision: z.string().optional(),
+      failedRevision: z.string().optional(),
+      waitsFor: z.array(z.string()).optional(),
+      excused: z.array(z.string()).optional(),
+      message: z.string().optional(),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), message: z.string() }))
+        .optional(),
+    })
+    .default({}),
+});
+export type SeenFleet = z.infer<typeof seenSchema>['status'];
+
+export const seenFleet = async ({ api }: Cluster, namespace: string): Promise<SeenFleet> => {
+  const path = `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/cnfdeployments/${PURPOSE}`;
+  const { metadata, status } = seenSchema.parse(await api.find(path));
+  return status.observedGeneration === metadata.generation ? status : {};
+};
+
+export const waitForFleet = async (
+  cluster: Cluster,
+  namespace: string,
+  what: string,
+  holds: (seen: SeenFleet) => boolean,
+): Promise<SeenFleet> => {
+  let last: SeenFleet = {};
+  try {
+    return await until(what, 150_000, async () => {
+      last = await seenFleet(cluster, namespace);
+      return holds(last) ? last : undefined;
+    });
+  } catch (error) {
+    throw new Error(`${what}; last seen: ${JSON.stringify(last)}`, { cause: error });
+  }
+};
+
+/** One set serves, and each of its pods has every rule. */
+export const serves =
+  (replicas: number, before?: string) =>
+  ({ stage, inSyncReplicas, currentRevision }: SeenFleet): boolean =>
+    stage === 'Current' && inSyncReplicas === replicas && currentRevision !== before;
+
+export type Traffic = {
+  /** Ends the clients: how many requests were made, and what became of those that were lost. */
+  stop: () => Promise<{ requests: number; lost: string[] }>;
+};
+
+const EVERY_MS = 5;
+const IN_FLIGHT = 32;
+
+/** 200 requests a second through the Service, each on a connection of its own, as far as the machine can. */
+export const startTraffic = async (cluster: Cluster, namespace: string): Promise<Traffic> => {
+  const name = ['get', 'service', 'traffic', '-n', namespace, '-o', 'jsonpath={.spec.clusterIP}'];
+  const { stdout: host } = await cluster.kubectl(name);
+  const lost: string[] = [];
+  const flying = new Set<Promise<void>>();
+  let requests = 0;
+  const over = new AbortController();
+  const request = (): Promise<void> =>
+    new Promise((resolve) => {
+      const sent = get({ host, port: PORT, agent: false, timeout: 10_000 }, (response) => {
+        response.resume();
+        response.on('end', () => {
+          if (response.statusCode !== 200) lost.push(String(response.statusCode));
+          resolve();
+        });
+        response.on('error', fail);
+      });
+      const fail = (error: Error): void => {
+        lost.push(error.message);
+        resolve();
+      };
+      sent.on('error', fail);
+      sent.on('timeout', () => sent.destroy(new Error('timeout')));
+    });
+  const run = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      if (flying.size < IN_FLIGHT) {
+        requests += 1;
+        const one = request().finally(() => flying.delete(one));
+        flying.add(one);
+      }
+      await sleep(EVERY_MS);
+    }
+    await Promise.all(flying);
+  };
+  const running = run();
+  return {
+    stop: async () => {
+      over.abort();
+      await running;
+      return { requests, lost };
+    },
+  };
+};
+
+/** The Service answers 200, ten times in a row. */
+export const untilTraffic = async (cluster: Cluster, namespace: string): Promise<void> => {
+  await until('requests pass', 60_000, async () => {
+    const traffic = await startTraffic(cluster, namespace);
+    await sleep(100);
+    const { lost } = await traffic.stop();
+    return lost.length === 0 ? true : undefined;
+  });
+};

@@ -1,0 +1,55 @@
+/**
+ * A container beside OpenWRT that stands for what a CNF forwards: it answers 200 while OpenWRT has what it must have in force, and 503 else. It
+ * is also the administrator of its OpenWRT, who brings an interface some time after the first pass, so that a rule is Pending when the pod could be ready.
+ */
+import { createServer, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const ip = process.env['KTH_POD_IP'] ?? '127.0.0.1';
+const rules = Number(process.env['TRAFFIC_RULES'] ?? 0);
+/** Below zero: never. */
+const lateMs = Number(process.env['TRAFFIC_LATE_MS'] ?? 0);
+/** No port of `fetch`, which blocks it. */
+const OPENWRT_PORT = 10_080;
+const LOOK_MS = 50;
+/** A pod that is asked to end serves those on who do not know it yet. */
+const DRAIN_MS = 3_000;
+
+const interfaces = ["config interface 'net3'", "\toption enabled '1'", "\toption family 'ipv4'"];
+
+let isConfigured = false;
+let applied: number | undefined;
+let isBrought = false;
+
+const ask = (method: 'GET' | 'PUT', path: string, body = ''): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const options = { host: ip, port: OPENWRT_PORT, path: `/_simulator${path}`, timeout: 2_000 };
+    const sent = request({ ...options, method }, (response) => {
+      text(response).then(resolve, reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('timeout')));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+
+const look = async (): Promise<void> => {
+  const [state, mwan3] = await Promise.all([ask('GET', '/state'), ask('GET', '/config/mwan3')]);
+  const inForce = new Set(state.match(/sdewan_rule_reject_\d+/g) ?? []).size;
+  isConfigured = inForce >= rules && mwan3.includes("config policy 'late'");
+  if (inForce >= rules) applied ??= Date.now();
+  if (applied === undefined || isBrought || lateMs < 0 || Date.now() < applied + lateMs) return;
+  await ask('PUT', '/config/mwan3', `${mwan3}\n${interfaces.join('\n')}\n`);
+  isBrought = true;
+};
+
+createServer((_, response) => {
+  response.writeHead(isConfigured ? 200 : 503, { connection: 'close' }).end();
+}).listen(9_000, ip);
+
+process.on('SIGTERM', () => setTimeout(() => process.exit(0), DRAIN_MS));
+for (;;) {
+  // OpenWRT starts later, and ends sooner: what was known stays.
+  await look().catch(() => undefined);
+  await sleep(LOOK_MS);
+}
