@@ -20,6 +20,12 @@ export const portConditions = (
 export const familyCondition = (family: FamilyOrBoth): Condition[] =>
   family === 4 || family === 6 ? [{ on: 'family', is: family, option: 'family' }] : [];
 
+/** firewall4's own default: both that have ports. */
+export const protocolsOf = (options: Options): readonly { name: string | undefined }[] =>
+  options.has('proto')
+    ? options.list('proto', values.protocol).flat()
+    : [{ name: 'tcp' }, { name: 'udp' }];
+
 /** `name` undefined: any. "icmp" is that of the version of IP, where it is known. */
 export const protocolCondition = (name: string | undefined, family: FamilyOrBoth): Condition[] => {
   if (name === undefined) return [];

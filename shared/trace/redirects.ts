@@ -2,7 +2,13 @@
 import type { UciSection } from '../uci/model.ts';
 import { byFamily, familyIn, has, isEmpty, type ByFamily } from './addresses.ts';
 import { inferFamily, zoneOf, type Building, type FamilyOrBoth } from './building.ts';
-import { helperCondition, laterConditions, macConditions, setCondition } from './matching.ts';
+import {
+  helperCondition,
+  laterConditions,
+  macConditions,
+  protocolsOf,
+  setCondition,
+} from './matching.ts';
 import { isIn } from './prefixes.ts';
 import { addReflections, type Reflected } from './reflection.ts';
 import { Options, SkippedSection } from './sections.ts';
@@ -29,10 +35,7 @@ export const readRedirect = (section: UciSection, firewall: Building): void => {
   const read = options.one('target', values.target) === 'snat' ? readSnat : readDnat;
   const redirect = read(section, options, { firewall, set: set.conditions });
   if (options.one('enabled', values.bool) === false) throw new SkippedSection('it is disabled');
-  const protocols = options.has('proto')
-    ? options.list('proto', values.protocol).flat()
-    : [{ name: 'tcp' }, { name: 'udp' }];
-  for (const { name } of protocols)
+  for (const { name } of protocolsOf(options))
     firewall.attempt(section, () => {
       const { asked, src, dest, to } = redirect;
       const own = inferFamily(name === 'ipv6-icmp' ? 6 : family, [

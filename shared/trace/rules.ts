@@ -11,6 +11,7 @@ import {
   type ZoneReference,
 } from './building.ts';
 import {
+  type Ports,
   familyCondition,
   helperCondition,
   icmpConditions,
@@ -18,8 +19,8 @@ import {
   macConditions,
   portConditions,
   protocolCondition,
+  protocolsOf,
   setCondition,
-  type Ports,
 } from './matching.ts';
 import type { IcmpType } from './protocols.ts';
 import { Options, SkippedSection } from './sections.ts';
@@ -87,10 +88,7 @@ export const readRule = (section: UciSection, firewall: Building): void => {
     ...set.conditions,
   ];
   if (options.one('enabled', values.bool) === false) throw new SkippedSection('it is disabled');
-  const protocols = options.has('proto')
-    ? options.list('proto', values.protocol).flat()
-    : [{ name: 'tcp' }, { name: 'udp' }];
-  for (const { name } of protocols)
+  for (const { name } of protocolsOf(options))
     firewall.attempt(section, () => {
       const given = name === 'ipv6-icmp' ? 6 : family;
       const own = inferFamily(given, [

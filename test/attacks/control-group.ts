@@ -45,6 +45,12 @@ const limitOfManifest = async (): Promise<number> => {
   return Number(mebibytes) * 1_048_576;
 };
 
+/** What the coordinator's Deployment tells Node of memory. */
+export const nodeOptions = async (): Promise<string> => {
+  const objects = await installedObjects(await connectCluster());
+  return /"NODE_OPTIONS","value":"([^"]+)"/.exec(JSON.stringify(objects))?.[1] ?? '';
+};
+
 /** Undefined where there is none, which the output says. `bytes`: by default the coordinator's limit. */
 export const createControlGroup = async (bytes?: number): Promise<ControlGroup | undefined> => {
   const limit = bytes ?? (await limitOfManifest());

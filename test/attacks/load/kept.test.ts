@@ -2,7 +2,6 @@
  * A tenant who may make all that a namespace has, pods and Services, workloads, Roles and RoleBindings, makes each as large as the API server takes it, with
  * what the coordinator reads of it being the largest part.
  */
-import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
@@ -11,8 +10,7 @@ import { rbacResources } from '../../../coordinator/admission/buckets/bindings.t
 import { podResource, workloadResources } from '../../../coordinator/cnf/workload.ts';
 import { serviceResource } from '../../../coordinator/services/service.ts';
 import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
-import { installedObjects } from '../../stack/installation.ts';
-import { createControlGroup, type ControlGroup } from '../control-group.ts';
+import { createControlGroup, nodeOptions, type ControlGroup } from '../control-group.ts';
 import { zoneWith } from '../largest.ts';
 import { memoryOf } from '../memory.ts';
 
@@ -20,12 +18,6 @@ import { memoryOf } from '../memory.ts';
 const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 80);
 const AT_ONCE = 10;
 const LARGE = 'x'.repeat(240_000);
-
-/** As the coordinator's Deployment has them. */
-const nodeOptions = async (): Promise<string> => {
-  const objects = await installedObjects(await connectCluster());
-  return /"NODE_OPTIONS","value":"([^"]+)"/.exec(JSON.stringify(objects))?.[1] ?? '';
-};
 
 let world: World;
 let group: ControlGroup | undefined;

@@ -2,7 +2,6 @@
  * A tenant with `create` in one namespace makes many rules with large annotations, as many as once took the coordinator over its limit of 512 MiB
  * at each start. The first half is of rules that were there before the policies; the second tries to make them now.
  */
-import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
@@ -10,8 +9,7 @@ import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
-import { installedObjects } from '../../stack/installation.ts';
-import { createControlGroup, type ControlGroup } from '../control-group.ts';
+import { createControlGroup, nodeOptions, type ControlGroup } from '../control-group.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { memoryOf } from '../memory.ts';
 
@@ -23,12 +21,6 @@ const LARGEST = RULES < 1_000 ? 100 : 10_000;
 const SITES = 100;
 /** As tenants do, and few enough for the API server. */
 const AT_ONCE = 10;
-
-/** As the coordinator's Deployment has them. */
-const nodeOptions = async (): Promise<string> => {
-  const objects = await installedObjects(await connectCluster());
-  return /"NODE_OPTIONS","value":"([^"]+)"/.exec(JSON.stringify(objects))?.[1] ?? '';
-};
 
 let world: World;
 let group: ControlGroup | undefined;
