@@ -2,6 +2,7 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
+import { own } from '#shared/runtime/own.ts';
 
 export type ConnectTo = {
   /** `https`: up to the end of the handshake, with a certificate that is right, so that nobody else answers for it. */
@@ -16,7 +17,7 @@ export const connectOnce = ({ url, tls }: ConnectTo, signal: AbortSignal): Promi
   new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    const port = Number(url.port) || DEFAULT_PORTS[url.protocol];
+    const port = Number(url.port) || own(DEFAULT_PORTS, url.protocol);
     if (port === undefined) throw new Error(`no port in ${url.href}`);
     const isTls = url.protocol === 'https:';
     const socket: Socket = isTls

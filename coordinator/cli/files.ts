@@ -1,5 +1,6 @@
 /** Files that a person has named, and that cannot be read: in words instead of the system's. */
 import { messageOf } from '#shared/runtime/errors.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** From the file system. */
 export const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
@@ -7,7 +8,7 @@ export const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
 
 /** Behind the name of the file. */
 export const fileProblem = (error: NodeJS.ErrnoException): string =>
-  WORDS[error.code ?? ''] ?? messageOf(error);
+  own(WORDS, error.code ?? '') ?? messageOf(error);
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',

@@ -23,6 +23,7 @@ import {
   type CnfStatusObject,
 } from '#shared/resources/cnf-status.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
+import { own } from '#shared/runtime/own.ts';
 
 type Cnf = { namespace: string; purpose: string };
 
@@ -187,7 +188,7 @@ export const objectNameOf = (purpose: string): string => {
 };
 
 const isOurs = ({ metadata }: KubeObject): boolean =>
-  Object.entries(MANAGED_BY).every(([key, value]) => metadata.labels?.[key] === value);
+  Object.entries(MANAGED_BY).every(([key, value]) => own(metadata.labels ?? {}, key) === value);
 
 const withoutTime = (status: CnfStatus | undefined): CnfStatus => {
   const { appliedTime: _time, appliedGeneration: _generation, ...rest } = status ?? {};

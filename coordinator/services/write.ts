@@ -14,13 +14,14 @@ import {
 } from '#shared/names.ts';
 import { generatedMetadata } from '../rules/generated.ts';
 import type { WantedRule } from './claims.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** Whether it was made here, for whichever Service. */
 export const isServiceRule = ({ kind, metadata }: RuleObject): boolean =>
   kind === firewallDnat.kind &&
   metadata.labels?.[BUCKET_TYPE_LABEL] === SERVICE_BUCKET &&
   metadata.labels[SERVICE_UID_LABEL] !== undefined &&
-  Object.entries(MANAGED_BY).every(([label, value]) => metadata.labels?.[label] === value);
+  Object.entries(MANAGED_BY).every(([label, value]) => own(metadata.labels ?? {}, label) === value);
 
 /** `taken`: the name belongs to a rule that was not made here. @throws KubeError */
 export const bringRule = async (

@@ -174,7 +174,7 @@ const agentAnnotations = (annotations: Record<string, string>): [string, string]
 
 const labelProblems = (labels: Record<string, string>): string[] =>
   [CNF_ACCOUNT_LABEL, CNF_CA_LABEL].flatMap((label) => {
-    const value = labels[label];
+    const value = own(labels, label);
     return value === undefined || objectName.safeParse(value).success
       ? []
       : [problemWith(`label ${label}`, value, secret)];

@@ -75,7 +75,7 @@ const isInTheWay = (
   if (at === path) return true;
   if (!path.startsWith(`${at}/`)) return false;
   const source = volumes.find((volume) => volume.name === name) ?? {};
-  return readOnly === true || READ_ONLY_SOURCES.some((kind) => kind in source);
+  return readOnly === true || READ_ONLY_SOURCES.some((kind) => Object.hasOwn(source, kind));
 };
 
 const READ_ONLY_SOURCES = ['configMap', 'secret', 'projected', 'downwardAPI', 'image'];

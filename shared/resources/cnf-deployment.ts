@@ -8,6 +8,7 @@ import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
 import { defineKind } from './kind.ts';
 import type { Resource } from './resource.ts';
+import { own } from '../runtime/own.ts';
 
 const MAX_REPLICAS = 4;
 const MAX_BAKE_SECONDS = 3_600;
@@ -176,7 +177,7 @@ export const cnfDeploymentResource = {
         const wanted = Object.entries(selector.matchLabels);
         return (
           wanted.length > 0 &&
-          wanted.every(([key, value]) => template.metadata.labels[key] === value)
+          wanted.every(([key, value]) => own(template.metadata.labels, key) === value)
         );
       },
     },

@@ -5,6 +5,7 @@
 import type { UciSection, UciValue } from '../uci/model.ts';
 import type { Lack, RenderContext, UciRendering } from './kind.ts';
 import { section } from './render.ts';
+import { own } from '../runtime/own.ts';
 
 /** Why the API cannot hold the value, as the end of "ICN's REST API …"; undefined when it can. */
 export type Limit = (value: string) => string | undefined;
@@ -76,7 +77,7 @@ const limitLacks = (
     const values = Array.isArray(given) ? given : [given];
     const why = values
       .filter((value) => typeof value === 'string')
-      .map((value) => limits[field]?.(value))
+      .map((value) => own(limits, field)?.(value))
       .find((words) => words !== undefined);
     return why === undefined ? [] : [unsupported(`spec.${field}`, why)];
   });

@@ -3,6 +3,7 @@
  * the table in the docs. Values are never repeated in an error: they may be secrets.
  */
 import * as z from 'zod';
+import { own } from './own.ts';
 
 /** Wrong or missing variables, all of them. Programs exit with `EXIT_CODE_USAGE` on it. */
 export class EnvError extends Error {
@@ -45,7 +46,7 @@ export const readEnv = <Shape extends z.ZodRawShape>(
 ): z.infer<z.ZodObject<Shape>> => {
   const given = Object.fromEntries(
     Object.keys(schema.shape)
-      .map((name) => [name, source[name]] as const)
+      .map((name) => [name, own(source, name)] as const)
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const result = schema.safeParse(given);
@@ -54,7 +55,9 @@ export const readEnv = <Shape extends z.ZodRawShape>(
     result.error.issues.map((issue) => {
       const name = String(issue.path[0] ?? '');
       if (name === '') return issue.message;
-      return name in given ? `${name}: ${issue.message}` : `${name}: required but not set`;
+      return Object.hasOwn(given, name)
+        ? `${name}: ${issue.message}`
+        : `${name}: required but not set`;
     }),
   );
 };

@@ -20,7 +20,7 @@ export const protocolNumber = (name: string): number | undefined =>
   /^\d+$/.test(name) ? Number(name) : own(PROTOCOLS, name);
 
 export const protocolName = (number: number): string =>
-  Object.keys(PROTOCOLS).find((name) => PROTOCOLS[name] === number) ?? String(number);
+  Object.keys(PROTOCOLS).find((name) => own(PROTOCOLS, name) === number) ?? String(number);
 
 /** `code` undefined: all of them. */
 export type IcmpType = { type: number; code: number | undefined };

@@ -1,5 +1,6 @@
 /** Options of one section as firewall4 takes them: an option that it does not understand costs the whole section. */
 import type { UciSection } from '../uci/model.ts';
+import { own } from '../runtime/own.ts';
 
 /** Why firewall4 leaves a section out. */
 export class SkippedSection extends Error {
@@ -17,7 +18,7 @@ export class Options {
 
   /** @throws SkippedSection when it is a list, or says nothing that firewall4 knows */
   one<T>(option: string, read: Reader<T>): T | undefined {
-    const value = this.#section.options[option];
+    const value = own(this.#section.options, option);
     if (value === undefined) return undefined;
     if (typeof value !== 'string') throw new SkippedSection(`${option} must not be a list`);
     return this.#read(option, value, read);
@@ -32,14 +33,14 @@ export class Options {
 
   /** A list, or words separated by blanks. */
   list<T>(option: string, read: Reader<T>): readonly T[] {
-    const value = this.#section.options[option] ?? [];
+    const value = own(this.#section.options, option) ?? [];
     const items =
       typeof value === 'string' ? value.split(/[ \t]+/).filter((item) => item !== '') : value;
     return items.map((item) => this.#read(option, item, read));
   }
 
   has(option: string): boolean {
-    return this.#section.options[option] !== undefined;
+    return own(this.#section.options, option) !== undefined;
   }
 
   #read<T>(option: string, value: string, read: Reader<T>): T {

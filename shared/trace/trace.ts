@@ -14,6 +14,7 @@ import {
   type PassedOver,
   type Walk,
 } from './walk.ts';
+import { own } from '../runtime/own.ts';
 
 export type World = {
   firewall: Firewall;
@@ -262,7 +263,7 @@ class Journey {
 
 /** A zone that says nothing has the policy of the section `defaults`. */
 const isOfDefaults = (by: Origin | undefined): boolean =>
-  by?.of === 'default' || (by?.of === 'zone' && by.section.options[by.option] === undefined);
+  by?.of === 'default' || (by?.of === 'zone' && own(by.section.options, by.option) === undefined);
 
 type Translating = Extract<Action, { do: 'dnat' | 'snat' }>;
 const ACCEPT: Action = { do: 'accept' };

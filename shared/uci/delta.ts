@@ -3,6 +3,7 @@
  * their type, and each of those stays as it is. Pure; equal packages give an empty delta.
  */
 import type { UciDelta, UciPackage, UciReplacement, UciSection, UciValue } from './model.ts';
+import { own } from '../runtime/own.ts';
 
 export type DeltaInput = {
   /** The package as OpenWRT has it now. */
@@ -76,7 +77,7 @@ export const sectionsEqual = (a: UciSection, b: UciSection): boolean => {
   const other = Object.values(b.options).filter((value) => value.length > 0);
   return (
     stored.length === other.length &&
-    stored.every(([option, value]) => valuesEqual(value, b.options[option]))
+    stored.every(([option, value]) => valuesEqual(value, own(b.options, option)))
   );
 };
 

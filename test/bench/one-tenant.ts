@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { connectCluster, startCluster } from 'kind-test-harness';
+import { startCluster } from 'kind-test-harness';
 import { request } from 'undici';
 import type { NewObject } from '#shared/kube/client.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
@@ -15,10 +15,10 @@ import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../attacks/largest.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { createLimitedWorld } from '../attacks/limited-world.ts';
 import { memoryOf } from '../attacks/memory.ts';
-import { createWorld, type World } from '../integration/admission/world.ts';
+import type { World } from '../integration/admission/world.ts';
 import { podResource } from '../integration/coordinator/pods.ts';
-import { installedObjects } from '../stack/installation.ts';
 
 const attacks = {
   largest: { resource: firewallRule, object: largestFirewallRule, permitted: true },
@@ -168,10 +168,7 @@ const remove = async (world: World, namespace: string): Promise<void> => {
 
 const cluster = await startCluster();
 Object.assign(process.env, cluster.env);
-const options = /"NODE_OPTIONS","value":"([^"]+)"/.exec(
-  JSON.stringify(await installedObjects(await connectCluster())),
-)?.[1];
-const world = await createWorld({ NODE_OPTIONS: options ?? '' });
+const world = await createLimitedWorld();
 try {
   const other = await world.createNamespace();
   await waitsOf(world, other);

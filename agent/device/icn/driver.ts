@@ -17,6 +17,7 @@ import { createObjectNames } from './names.ts';
 import { isNotInForce } from './objects.ts';
 import { createIcnState } from './state.ts';
 import { carryOut, servicesOf, writesOf, type Write } from './writes.ts';
+import { own } from '#shared/runtime/own.ts';
 
 export type IcnDriverOptions = {
   target: OpenwrtTarget;
@@ -146,7 +147,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
       if (lost) return rejected({ ...lost, left: [] }, deltas, observed);
       // The firewall's reload puts rules of iptables in front of its own, in the order in which they are: so it comes last.
       for (const service of servicesOf(deltas.map((delta) => delta.package))) {
-        await act(service, ACTIONS[service] ?? 'restart', signal);
+        await act(service, own(ACTIONS, service) ?? 'restart', signal);
       }
       for (const { package: name, append } of deltas) if (append.length > 0) state.watch(name);
       return {

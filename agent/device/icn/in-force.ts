@@ -6,13 +6,14 @@ import * as z from 'zod';
 import type { UciSection, UciValue } from '#shared/uci/model.ts';
 import { routesOf, statusOf } from './information.ts';
 import { rangeOf } from './overlap.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** `answer`: what the module of v1/status said that shows the collection; undefined when it failed. */
 export const inForceBy = (
   packageName: string,
   answer: unknown,
 ): ((section: UciSection) => boolean) => {
-  const isInKernel = CHECKS[packageName]?.(statusOf(answer)) ?? (() => true);
+  const isInKernel = own(CHECKS, packageName)?.(statusOf(answer)) ?? (() => true);
   return (section) => !isShown(section) || isInKernel(section);
 };
 

@@ -5,6 +5,7 @@
  */
 import { sectionsEqual } from '#shared/uci/delta.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { own } from '#shared/runtime/own.ts';
 
 export type Excerpt = {
   /** Names of the sections that are added, changed or removed. */
@@ -128,4 +129,4 @@ const neighboursIn = (
   });
 
 const isEqual = (one: UciSection, other: UciSection, option: string): boolean =>
-  one.options[option] === other.options[option];
+  own(one.options, option) === own(other.options, option);

@@ -3,9 +3,10 @@
  * makes a rule for each protocol, that chains and jumps exist only where some rule asks for them.
  */
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { own } from '#shared/runtime/own.ts';
 
 const textOf = (section: UciSection, option: string): string | undefined => {
-  const value = section.options[option];
+  const value = own(section.options, option);
   return typeof value === 'string' ? value : undefined;
 };
 

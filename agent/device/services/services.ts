@@ -6,6 +6,7 @@ import { blindness, readReload, SILENT, type ReloadVerdict } from './fw4.ts';
 import { refusedConnections } from './ipsec-messages.ts';
 import { ACCESS_DENIED, REQUEST_TIMED_OUT, UBUS_STATUS, UbusError } from '../ubus/client/rpc.ts';
 import { checked, type UbusSession } from '../ubus/client/session.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** fw4 takes 6.2 s for 10,000 named rules (measured); what is known of a device beyond that comes with the call. */
 const RELOAD_TIMEOUT_MS = 120_000;
@@ -22,7 +23,7 @@ const TOO_SLOW =
 
 /** Programs that reload the service behind a package when called with `reload`. */
 export const reloadersOf = (name: string): readonly string[] =>
-  RELOADS[name] ?? [`/etc/init.d/${name}`];
+  own(RELOADS, name) ?? [`/etc/init.d/${name}`];
 
 const FW4 = new Set(['/sbin/fw4', '/usr/sbin/fw4']);
 /** What fw4 prints, with code 1, when it is stopped: `reload` does not start it (measured). */

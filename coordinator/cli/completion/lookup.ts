@@ -4,6 +4,7 @@ import { gather } from '../cluster/facts.ts';
 import { cnfsIn, namespaceOf } from '../cluster/scope.ts';
 import type { CommandIo } from '../command.ts';
 import type { NameLookup } from './complete.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** Somebody has pressed a key. */
 const TIMEOUT_MS = 2_000;
@@ -15,7 +16,7 @@ export const clusterLookup =
       return await withCluster({ options, io, timeoutMs: TIMEOUT_MS }, async (cluster) => {
         const namespace = namespaceOf(options, cluster.namespace);
         const facts = await gather(cluster.client, { namespace }, signal);
-        return NAMES[argument]?.(facts) ?? [];
+        return own(NAMES, argument)?.(facts) ?? [];
       });
     } catch {
       return [];

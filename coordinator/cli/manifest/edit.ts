@@ -35,7 +35,7 @@ export const edited = <T extends Node | null>(
 };
 
 const editMap = (map: YAMLMap, before: Fields, after: Fields, options: YamlOptions): void => {
-  for (const key of Object.keys(before)) if (!(key in after)) map.delete(key);
+  for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) map.delete(key);
   for (const [key, value] of Object.entries(after)) {
     if (isDeepStrictEqual(before[key], value)) continue;
     const node = map.get(key, true);

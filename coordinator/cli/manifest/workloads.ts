@@ -1,5 +1,6 @@
 /** Where pod templates are in a manifest: Pods, Deployments, StatefulSets, DaemonSets, and any of them in a List. */
 import * as z from 'zod';
+import { own } from '#shared/runtime/own.ts';
 
 /** `path`: from the document to the object that holds the pod's `metadata` and `spec`. */
 export type Place = {
@@ -39,7 +40,7 @@ export const workloadPlaces = (value: unknown): Place[] => {
     return items.flatMap((item, index) =>
       workloadPlaces(item).map((place) => ({ ...place, path: ['items', index, ...place.path] })),
     );
-  const path = PATHS[`${apiVersion} ${kind}`];
+  const path = own(PATHS, `${apiVersion} ${kind}`);
   if (!path) return [];
   const { name, generateName, namespace } = metadata ?? {};
   return [{ path, kind, name: name ?? generateName ?? '', namespace: namespace || undefined }];

@@ -10,6 +10,7 @@ import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
+import { own } from '#shared/runtime/own.ts';
 
 /** `rules`: of one CNF. */
 export const compileOffline = (
@@ -57,7 +58,7 @@ const assumed = (
     ipsec: [named('ipsec', 'ipsec', { rtinstall_enabled: '0' })],
   };
   const names = new Set(kinds.flatMap(({ uci }) => uci?.package ?? []));
-  return new Map([...names].map((name) => [name, { name, sections: sections[name] ?? [] }]));
+  return new Map([...names].map((name) => [name, { name, sections: own(sections, name) ?? [] }]));
 };
 
 const named = (type: string, name: string, options: UciSection['options'] = {}): UciSection => ({

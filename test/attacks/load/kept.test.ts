@@ -9,9 +9,9 @@ import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { rbacResources } from '../../../coordinator/admission/buckets/bindings.ts';
 import { podResource, workloadResources } from '../../../coordinator/cnf/workload.ts';
 import { serviceResource } from '../../../coordinator/services/service.ts';
-import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
-import { createControlGroup, nodeOptions, type ControlGroup } from '../control-group.ts';
+import { eventually, type World } from '../../integration/admission/world.ts';
 import { zoneWith } from '../largest.ts';
+import { createLimitedWorld } from '../limited-world.ts';
 import { memoryOf } from '../memory.ts';
 
 /** Of each kind. */
@@ -20,15 +20,10 @@ const AT_ONCE = 10;
 const LARGE = 'x'.repeat(240_000);
 
 let world: World;
-let group: ControlGroup | undefined;
 beforeAll(async () => {
-  group = await createControlGroup();
-  world = await createWorld({ NODE_OPTIONS: await nodeOptions() }, group);
+  world = await createLimitedWorld();
 });
-afterAll(async () => {
-  await world.close();
-  await group?.end();
-});
+afterAll(() => world.close());
 
 const labels = { sdewanPurpose: 'cnf-1' };
 const template = (annotation: string) => ({

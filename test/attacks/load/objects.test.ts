@@ -8,9 +8,9 @@ import type { ResourceType } from '#shared/kube/objects.ts';
 import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
-import { createWorld, eventually, type World } from '../../integration/admission/world.ts';
-import { createControlGroup, nodeOptions, type ControlGroup } from '../control-group.ts';
+import { eventually, type World } from '../../integration/admission/world.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
+import { createLimitedWorld } from '../limited-world.ts';
 import { memoryOf } from '../memory.ts';
 
 /** `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made; with 10,000 of the largest a start takes longer than the test waits. */
@@ -23,15 +23,10 @@ const SITES = 100;
 const AT_ONCE = 10;
 
 let world: World;
-let group: ControlGroup | undefined;
 beforeAll(async () => {
-  group = await createControlGroup();
-  world = await createWorld({ NODE_OPTIONS: await nodeOptions() }, group);
+  world = await createLimitedWorld();
 });
-afterAll(async () => {
-  await world.close();
-  await group?.end();
-});
+afterAll(() => world.close());
 
 const createMany = async (
   resource: ResourceType,
