@@ -5,6 +5,9 @@
 
 export const RULE_GROUP = 'batch.sdewan.akraino.org';
 export const RULE_VERSION = 'v1alpha1';
+/** Of what the coordinator makes of NetworkPolicies. */
+export const NETWORK_GROUP = 'network.sdewan.akraino.org';
+export const NETWORK_VERSION = 'v1alpha1';
 
 /** Of the kinds that make and replace the pods of CNFs; also the prefix of their annotations. */
 export const FLEET_GROUP = 'fleet.sdewan.akraino.org';
@@ -65,6 +68,13 @@ export const ACCEPTS_ANNOTATION = `${PREFIX}/accepts-services-from`;
 export const SERVICE_NAMESPACE_LABEL = `${PREFIX}/service-namespace`;
 export const SERVICE_NAME_LABEL = `${PREFIX}/service-name`;
 export const SERVICE_UID_LABEL = `${PREFIX}/service-uid`;
+/** On PolicyEnforcements: the NetworkPolicy that they are made of. */
+export const POLICY_UID_LABEL = `${PREFIX}/policy-uid`;
+/**
+ * On the pod template of a CNF: of which networks it is the gateway, so that it enforces policies between their pods. `cluster`: pods' own
+ * addresses.
+ */
+export const POLICY_NETWORKS_ANNOTATION = `${PREFIX}/policy-networks`;
 /** Bucket type of what is made for Services. */
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */

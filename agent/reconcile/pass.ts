@@ -36,7 +36,6 @@ import {
   type PassState,
 } from './pass-state.ts';
 import type { Plan } from './plan.ts';
-import { createReadBacks, type ReadBacks } from './read-back.ts';
 import type { Refusals, Refused } from './refusals.ts';
 import { createSearch, type Search } from './search.ts';
 import { isInForce, type Standing } from './standing.ts';
@@ -141,7 +140,6 @@ const planNow = (
 
 const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promise<Look> => {
   const search = createSearch();
-  const readBacks = createReadBacks();
   let { state, plan } = first;
   for (let tries = 1; ; tries += 1) {
     if (plan.deltas.length === 0) {
@@ -153,7 +151,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
           'the search continues with the next pass',
         );
       }
-      state = await carryOut(deps, { state, plan }, { search, readBacks }, signal);
+      state = await carryOut(deps, { state, plan }, search, signal);
     }
     plan = planNow(deps, state, search);
   }
@@ -163,7 +161,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
 const carryOut = async (
   deps: Within,
   { state, plan }: Look,
-  { search, readBacks }: { search: Search; readBacks: ReadBacks },
+  search: Search,
   signal: AbortSignal,
 ): Promise<PassState> => {
   const { clock, driver, ledger, lockOut, lastGood, pace, view } = deps;
@@ -182,12 +180,8 @@ const carryOut = async (
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);
   deps.onTransaction(result.outcome);
-  if (isDone) {
-    refuseWarned(deps, standingIn(next, plan, deps.authors));
-    return next;
-  }
-  const toBlame = readBacks.toBlame(result);
-  if (toBlame !== undefined) await blame(deps, { search, plan }, toBlame);
+  if (isDone) refuseWarned(deps, standingIn(next, plan, deps.authors));
+  else await blame(deps, { search, plan }, result);
   return next;
 };
 

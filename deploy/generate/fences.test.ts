@@ -36,7 +36,11 @@ describe('a resource of the whole cluster, in another group', () => {
       operations: ['CREATE', 'UPDATE', 'DELETE'],
     };
     expect(blocks['resources-changed']).toEqual([
-      { ...any, apiGroups: [GROUP, FLEET_GROUP], scope: 'Namespaced' },
+      {
+        ...any,
+        apiGroups: [GROUP, FLEET_GROUP, 'network.sdewan.akraino.org'],
+        scope: 'Namespaced',
+      },
       { ...any, apiGroups: ['example.org'], scope: 'Cluster' },
     ]);
   });

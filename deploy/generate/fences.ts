@@ -60,8 +60,16 @@ const coordinatorRights = (
 ): object[] => [
   ...rightsOn(rules, ['get', 'list', 'watch', 'patch'], () => '*'),
   ...rightsOn(outside(resources, rules), ['get', 'list', 'watch']),
+  ...rightsOn(
+    outside(resources, rules).filter(({ isMadeByCoordinator }) => isMadeByCoordinator),
+    ['patch'],
+  ),
   ...rightsOn(rules, ['update'], () => '*/status'),
-  ...rightsOn(outside(resources, rules), ['update'], ({ plural }) => `${plural}/status`),
+  ...rightsOn(
+    outside(resources, rules).filter(({ status }) => status),
+    ['update'],
+    ({ plural }) => `${plural}/status`,
+  ),
   ...rightsOn(
     resources.filter(({ isMadeByCoordinator }) => isMadeByCoordinator),
     ['create', 'delete'],
@@ -138,6 +146,10 @@ export const fenceBlocks = (
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
   'names-of-the-fleet': namesOfTheFleet,
+  'made-of-policies': requestsAbout(
+    resources.filter(({ isCoordinatorsAlone }) => isCoordinatorsAlone),
+    ['CREATE', 'UPDATE', 'DELETE'],
+  ),
   'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });

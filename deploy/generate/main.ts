@@ -44,7 +44,10 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
       }),
     ],
     ...manifestsWithBlocks(),
-    [join(root, 'deploy/rbac/agent-roles.yaml'), yaml(...agentRoles(agentKinds))],
+    [
+      join(root, 'deploy/rbac/agent-roles.yaml'),
+      yaml(...agentRoles([...agentKinds, ...resources.filter((one) => one.isReadByAgents)])),
+    ],
     [join(root, 'deploy/rbac/viewer-role.yaml'), yaml(viewerRole(kinds))],
     ...outputSchemas().map(([name, text]): [string, string] => [
       join(root, 'docs/schemas', name),

@@ -5,6 +5,7 @@
 import { VIEWER_ROLE } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 
 export const viewerRole = (kinds: readonly KindDefinition[]): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
@@ -17,6 +18,11 @@ export const viewerRole = (kinds: readonly KindDefinition[]): object => ({
         ...kinds.filter(({ holdsKeys }) => !holdsKeys).map(({ plural }) => plural),
         cnfStatusResource.plural,
       ],
+      verbs: READ,
+    },
+    {
+      apiGroups: [policyEnforcementResource.group],
+      resources: [policyEnforcementResource.plural],
       verbs: READ,
     },
     { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: READ },

@@ -131,6 +131,6 @@ const sizeOf = ({ ingress = [], egress = [] }: Enforcement): number =>
   [...ingress, ...egress]
     .map(({ peers, ports }) => {
       const blocks = (peers ?? []).flatMap((peer) => ('except' in peer ? peer.except : []));
-      return (peers?.length ?? 1) * (ports?.length ?? 1) + blocks.length;
+      return ((peers?.length ?? 1) + blocks.length) * (ports?.length ?? 1);
     })
     .reduce((sum, size) => sum + size, 0);

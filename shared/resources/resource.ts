@@ -65,4 +65,8 @@ export type Resource<Spec = unknown> = ResourceType & {
   coalesceMs?: number;
   /** The coordinator itself creates and deletes objects of it. */
   isMadeByCoordinator?: true;
+  /** Nobody else writes it, whatever RBAC says: the API server refuses it. */
+  isCoordinatorsAlone?: true;
+  /** Agents watch it, although it is no rule. */
+  isReadByAgents?: true;
 };

@@ -4,10 +4,12 @@
  */
 import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
+import { addressGroupResource } from './address-group.ts';
 import { cnfDeploymentKind } from './cnf-deployment.ts';
 import { cnfStatusResource } from './cnf-status.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
 import type { KindDefinition } from './kind.ts';
+import { policyEnforcementResource } from './policy-enforcement.ts';
 import { kinds } from './registry.ts';
 
 /** A rule as it is installed. */
@@ -26,6 +28,11 @@ export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
 });
 
 /** Those that are no rules: they have nothing of what only rules have. */
-const others: readonly KindDefinition[] = [cnfStatusResource, cnfDeploymentKind];
+const others: readonly KindDefinition[] = [
+  cnfStatusResource,
+  cnfDeploymentKind,
+  addressGroupResource,
+  policyEnforcementResource,
+];
 
 export const resources: readonly KindDefinition[] = [...kinds.map(resourceOfRule), ...others];

@@ -41,6 +41,11 @@ it('can read all rules of its namespace, of other CNFs too, with the keys that I
 it.each<[string, () => string[]]>([
   ['read rules of another namespace', () => ['get', 'firewallrules', '-n', other]],
   ['read rules of all namespaces', () => ['get', 'firewallrules', '-A']],
+  [
+    'let packets through that a NetworkPolicy forbids',
+    () => ['patch', 'policyenforcement', 'x', '-n', edge, ...patch],
+  ],
+  ['delete what is enforced', () => ['delete', 'policyenforcement', 'x', '-n', edge]],
   ['read the CNFStatus of other CNFs', () => ['get', 'cnfstatuses', '-n', edge]],
   ['change a rule', () => ['patch', 'firewallrule', 'x', '-n', edge, ...patch]],
   [

@@ -75,6 +75,12 @@ const configMap = (name: string, namespace: string): object => ({
   metadata: { name, namespace },
   data: { 'ca.crt': 'x' },
 });
+const group = (metadata: Fields): object => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'AddressGroup',
+  metadata: { name: 'mine', namespace: edge, ...metadata },
+  spec: { group: '0'.repeat(16), slice: 0, members: ['10.0.0.1'] },
+});
 const DNAT = { src: 'wan', proto: 'tcp', src_dport: '8080', dest_ip: '10.0.0.1' };
 
 type Attempt = readonly string[] | { create: object };
@@ -87,6 +93,7 @@ type Right = {
 };
 
 const batch = (plural: string): string => `${plural}.batch.sdewan.akraino.org`;
+const network = (plural: string): string => `${plural}.network.sdewan.akraino.org`;
 const rbac = (plural: string): string => `${plural}.rbac.authorization.k8s.io`;
 const hooks = (kind: string): string => `${kind}webhookconfigurations.admissionregistration.k8s.io`;
 const merge = (body: object): string[] => ['--type=merge', '-p', JSON.stringify(body), DRY];
@@ -133,6 +140,43 @@ const rights: readonly Right[] = [
       'make rules of another kind': () => ({
         create: inEdge('FirewallZone', 'mine', { network: ['net0'] }, MARK),
       }),
+    },
+  },
+  {
+    of: [
+      ...['addressgroups', 'policyenforcements'].map(network),
+      'networkpolicies.networking.k8s.io',
+    ],
+    can: {
+      'have CNFs let through what a NetworkPolicy forbids': () => ({ create: group(MARK) }),
+      'read all NetworkPolicies': () => ['get', 'networkpolicies', '-A'],
+      'read the addresses that they are about': () => ['get', 'addressgroups', '-A'],
+    },
+    cannot: {
+      'make what CNFs enforce without its label': () => ({ create: group({}) }),
+      'change a NetworkPolicy': () => [
+        'auth',
+        'can-i',
+        'patch',
+        'networkpolicies.networking.k8s.io',
+        '-A',
+        '--quiet',
+      ],
+    },
+  },
+  {
+    of: [`${network('policyenforcements')}/status`],
+    can: {
+      'report a policy as enforced': () => [
+        'auth',
+        'can-i',
+        'update',
+        network('policyenforcements'),
+        '--subresource=status',
+        '-n',
+        edge,
+        '--quiet',
+      ],
     },
   },
   {

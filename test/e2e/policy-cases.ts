@@ -897,6 +897,43 @@ const rolledPods = ({ closed }: Places): Case[] => {
   ];
 };
 
+const NETWORK = 'network.sdewan.akraino.org/v1alpha1';
+
+const enforcements = ({ closed }: Places): Case[] => {
+  const object = (kind: string, spec: object): object => ({
+    apiVersion: NETWORK,
+    kind,
+    metadata: { name: 'forged', namespace: closed, labels: { sdewanPurpose: 'cnf-1', ...MARK } },
+    spec,
+  });
+  const group = '0'.repeat(16);
+  const policy = { namespace: 'apps', name: 'web', uid: 'uid', generation: 1 };
+  const made = {
+    'create an AddressGroup': create(
+      object('AddressGroup', { group, slice: 0, members: ['10.0.0.1'] }),
+    ),
+    'create a PolicyEnforcement': create(
+      object('PolicyEnforcement', {
+        policy,
+        place: 'cluster',
+        pods: group,
+        isolates: [],
+        lines: [],
+        exceptions: [],
+      }),
+    ),
+  };
+  return [
+    {
+      policy: 'sdewan-enforcements',
+      message: 'the coordinator alone writes ',
+      who: 'operator',
+      denied: made,
+      allowed: {},
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...sizes(places),
@@ -911,4 +948,5 @@ export const casesOf = (places: Places): Case[] => [
   ...pods(places),
   ...deployments(places),
   ...rolledPods(places),
+  ...enforcements(places),
 ];

@@ -80,7 +80,7 @@ beforeAll(async () => {
   edit(registry, '  firewallZone,\n', '  firewallZone,\n  firewallSet,\n');
   const resources = 'shared/resources/resources.ts';
   edit(resources, '\nimport {', "\nimport { siteQuota } from './site-quota.ts';\nimport {");
-  edit(resources, '[cnfStatusResource,', '[cnfStatusResource, siteQuota,');
+  edit(resources, '  cnfStatusResource,\n', '  cnfStatusResource,\n  siteQuota,\n');
 
   const told = await run('deploy/generate/main.ts', '--check').catch(String);
   changed = /npm run generate: (.*)/.exec(told)?.[1]?.split(', ').sort() ?? [];

@@ -1,0 +1,131 @@
+/**
+ * PolicyEnforcement: one NetworkPolicy at one CNF. Its selectors have become AddressGroups; what may pass stands as in the policy. The
+ * coordinator alone writes it; people look at its status, since a NetworkPolicy has none.
+ */
+import * as z from 'zod';
+import { objectSchema, type ResourceType } from '../kube/objects.ts';
+import { NETWORK_GROUP, NETWORK_VERSION } from '../names.ts';
+import { MAX_RULES } from '../policy/bounds.ts';
+import { PROTOCOLS } from '../policy/network-policy.ts';
+import { ruleStatusSchema } from '../protocol/status.ts';
+import { groupIdSchema } from './address-group.ts';
+import { PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
+import type { Resource } from './resource.ts';
+
+const number = () => z.int().min(1).max(65_535);
+const block = () =>
+  z
+    .string()
+    .regex(/^[0-9a-f:.]+\/\d{1,3}$/)
+    .max(64);
+
+const DIRECTIONS = ['ingress', 'egress'] as const;
+
+const line = z.strictObject({
+  direction: z.enum(DIRECTIONS).describe('To the pods, or from them.'),
+  group: groupIdSchema.optional().describe('Only from or to pods of this group.'),
+  cidr: block().optional().describe('Only from or to addresses of this block.'),
+  protocol: z.enum(PROTOCOLS).optional().describe('Absent: all protocols.'),
+  port: number().optional().describe('Absent: all ports of the protocol.'),
+  endPort: number().optional().describe('The last one of a range.'),
+  named: groupIdSchema.optional().describe('The ports that a name stands for, pod by pod.'),
+});
+
+const exception = z.strictObject({
+  line: z.int().min(0).max(MAX_RULES).describe('Of which line, counted from 0.'),
+  cidr: block().describe('Addresses that its block does not mean.'),
+});
+
+/** The only place so far: where a CNF routes packets between the pods' own addresses. */
+export const CLUSTER_PLACE = 'cluster';
+
+export const policyEnforcementSpec = z.strictObject({
+  policy: z
+    .strictObject({
+      namespace: z
+        .string()
+        .regex(/^[a-z0-9-]+$/)
+        .max(63)
+        .describe('Of the NetworkPolicy.'),
+      name: z
+        .string()
+        .regex(/^[a-z0-9.-]+$/)
+        .max(253)
+        .describe('Of the NetworkPolicy.'),
+      uid: z.string().max(64).describe('One that is made anew under the same name is another.'),
+      generation: z.int().min(0).describe('The generation of the policy that this is made of.'),
+    })
+    .describe('The NetworkPolicy: whoever wants another rule changes that.'),
+  place: z
+    .enum([CLUSTER_PLACE])
+    .describe("Whose addresses are meant: cluster, the pods' own ones."),
+  pods: groupIdSchema.describe('The group of the pods that the policy selects.'),
+  isolates: z
+    .array(z.enum(DIRECTIONS))
+    .max(DIRECTIONS.length)
+    .describe('In which directions nothing passes but what a line lets pass.'),
+  lines: z.array(line).max(MAX_RULES).describe('Each lets some packets pass.'),
+  exceptions: z.array(exception).max(MAX_RULES).describe('What the blocks of lines do not mean.'),
+});
+export type PolicyEnforcementSpec = z.infer<typeof policyEnforcementSpec>;
+
+const text = (max: number) => z.string().max(max);
+
+/** What the roll-up of the agents' reports knows nothing of. */
+export const enforcedPodsSchema = z.object({
+  selected: z
+    .int()
+    .describe('Pods that the policy selects, host-network and finished ones among them.'),
+  enforced: z.int().describe('Those whose packets through this CNF are judged by the policy.'),
+  summary: text(32).describe('enforced/selected, for kubectl get.'),
+});
+
+export const notEnforcedSchema = z.object({
+  reason: text(64).describe('CamelCase word for programs.'),
+  pods: z.int().describe('How many of the selected pods.'),
+  examples: z.array(text(320)).max(5).describe('namespace/name of some of them.'),
+});
+
+export const policyEnforcementStatusSchema = ruleStatusSchema.extend({
+  selectedPods: enforcedPodsSchema.optional(),
+  notEnforced: z
+    .array(notEnforcedSchema)
+    .max(16)
+    .optional()
+    .describe('Pods that the policy selects and that it does not protect here, and why.'),
+  scope: text(512).optional().describe('Which packets the policy judges here.'),
+});
+
+const policyEnforcementSchema = objectSchema.extend({
+  spec: policyEnforcementSpec,
+  status: policyEnforcementStatusSchema.optional().catch(undefined),
+});
+export type PolicyEnforcement = z.infer<typeof policyEnforcementSchema>;
+
+export const policyEnforcementResource = {
+  group: NETWORK_GROUP,
+  version: NETWORK_VERSION,
+  scope: 'Namespaced',
+  kind: 'PolicyEnforcement',
+  plural: 'policyenforcements',
+  singular: 'policyenforcement',
+  shortNames: ['pe'],
+  description:
+    'A NetworkPolicy at one CNF, and how far it is enforced there. Written by the coordinator alone.',
+  spec: policyEnforcementSpec,
+  status: policyEnforcementStatusSchema,
+  columns: [
+    { name: 'Policy', type: 'string', jsonPath: '.spec.policy.name' },
+    PURPOSE_COLUMN,
+    { name: 'Place', type: 'string', jsonPath: '.spec.place' },
+    shareColumn('Pods', '.status.selectedPods'),
+    shareColumn('Applied', '.status.pods'),
+    { name: 'In Sync', type: 'boolean', jsonPath: '.status.inSync' },
+    REASON_COLUMN,
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  isMadeByCoordinator: true,
+  isCoordinatorsAlone: true,
+  isReadByAgents: true,
+  schema: policyEnforcementSchema,
+} satisfies Resource & ResourceType<PolicyEnforcement>;
