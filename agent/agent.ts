@@ -4,6 +4,7 @@ import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
+import { createClientCounter } from '#shared/kube/figures.ts';
 import type { ReflectorTimings } from '#shared/kube/reflector.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -57,7 +58,7 @@ const REPORTED_FILE = 'told.json';
 
 /** Runs until the signal aborts and every part has ended. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
-  const { env, kube, driver, clock, log } = options;
+  const { env, driver, clock, log } = options;
   const startedAt = clock.now();
   const inStateDir = (file: string): string => join(env.SDEWAN_STATE_DIR, file);
   const probeFiles = await createProbeFiles({ directory: env.SDEWAN_STATE_DIR, clock, log });
@@ -67,6 +68,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const reported = await openReported(inStateDir(REPORTED_FILE), log);
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();
+  const kube = createClientCounter(registry)(options.kube);
 
   const source = createRuleSource({
     client: kube,
@@ -140,7 +142,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         isOrder,
         onCommentsReported: (packages) =>
           (reporting = reporting.catch(() => undefined).then(() => reported.add(packages))),
-        onSent: (outcome) => metrics.reports.inc({ outcome }),
+        onSent: (outcome) => {
+          metrics.reports.inc({ outcome });
+          if (outcome !== 'failed') metrics.lastReport.set(clock.now() / 1_000);
+        },
         log: publisherLog,
       }),
     clock,
@@ -219,6 +224,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onAttempt: (attempt, begun) => {
       const { outcome } = attempt;
       if (!isLook(outcome)) metrics.passes.inc({ outcome });
+      if (outcome === 'passed') metrics.lastPass.set(clock.now() / 1_000);
       status.addAttempt(attempt, begun);
     },
     timings: {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import { driverChoices, drivers, driversFor, loginNeededBy } from '#shared/inject/drivers.ts';
+import { METRICS_PORT } from '#shared/inject/environment.ts';
 import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
@@ -103,7 +104,10 @@ export const agentEnvSchema = z.object({
     .text()
     .default('127.0.0.1')
     .describe('Address of `/healthz`, `/readyz` and `/metrics`.'),
-  SDEWAN_HTTP_PORT: envField.port().default(9_464).describe('Its port; 0 selects a free one.'),
+  SDEWAN_HTTP_PORT: envField
+    .port()
+    .default(METRICS_PORT)
+    .describe('Its port; 0 selects a free one.'),
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
   SDEWAN_PROBE_INTERVAL_MS: envField
     .int(100, 60_000)

@@ -10,6 +10,9 @@ export type AgentMetrics = {
   transactions: Counter<'outcome'>;
   drift: Counter<'package'>;
   reports: Counter<'outcome'>;
+  /** Unix times. */
+  lastPass: Gauge;
+  lastReport: Gauge;
 };
 
 /** From a read that finds nothing to do to a reload of 10,000 rules. */
@@ -100,5 +103,15 @@ export const createAgentMetrics = (
       'Reports to the coordinator: full, heartbeat, failed.',
       'outcome',
     ),
+    lastPass: new Gauge({
+      name: 'sdewan_agent_last_pass_timestamp_seconds',
+      help: 'When a full pass last ended: all of OpenWRT read, and what differed put right. Unix time; 0: never.',
+      registers,
+    }),
+    lastReport: new Gauge({
+      name: 'sdewan_agent_last_report_timestamp_seconds',
+      help: 'When the coordinator last took a report. Unix time; 0: never.',
+      registers,
+    }),
   };
 };

@@ -9,6 +9,7 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Drift } from '#shared/protocol/report.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -20,7 +21,8 @@ import { Allowance } from './reports/allowance.ts';
 import { createIntake } from './reports/intake.ts';
 import { newsOf } from './reports/news.ts';
 import { createTokenReviewer } from './reports/token-reviewer.ts';
-import { exposeSources, type Metrics } from './metrics.ts';
+import { exposeSources } from './exposed.ts';
+import type { Metrics } from './metrics.ts';
 import type { Awaited } from './rules/awaited.ts';
 import { RuleFacts } from './rules/facts.ts';
 import {
@@ -32,7 +34,7 @@ import {
 } from './rules/pod-events.ts';
 import { RulesController } from './rules/rules-controller.ts';
 import { UnreadPods } from './rules/unread-pods.ts';
-import { censusOf, rulesByState } from './rules/census.ts';
+import { agesOf, censusOf, rulesByState, stalledRules } from './rules/census.ts';
 import { createCatchUp } from './cnf/catch-up.ts';
 import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
@@ -207,6 +209,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     clock,
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
+  const tellDrift = (target: Target, drifts: readonly Drift[]): void => {
+    const { namespace: of, purpose = '' } = target;
+    if (drifts.length > 0) metrics.drifted({ namespace: of, purpose }, drifts.length);
+    for (const event of driftRepaired(target, drifts)) record(event);
+  };
   const intake = createIntake({
     reviewer,
     pods,
@@ -218,8 +225,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     term: leadership.term,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
-      if (acceptance.outcome === 'news')
-        for (const event of driftRepaired(target, acceptance.drifts)) record(event);
+      if (acceptance.outcome === 'news') tellDrift(target, acceptance.drifts);
       const news = newsOf(acceptance, unread.note(target));
       if (news.of === 'nothing') return;
       awaited.settle(target.uid);
@@ -242,6 +248,9 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   exposeSources(registry, {
     leads,
     rules: () => rulesByState(rules),
+    stalled: () => stalledRules(rules),
+    ages: () =>
+      agesOf(rules, pods.all(), reports, { now: clock.now(), monotonic: clock.monotonic() }),
     pods: () =>
       censusOf(pods.all(), reports, { monotonic: clock.monotonic(), silentAfterMs, awaited }),
     queued: () => ruleStatuses.queued,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { configSourceOf } from '#shared/kube/env.ts';
+import { createClientCounter } from '#shared/kube/figures.ts';
 import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership.ts';
 import { createLease } from '#shared/kube/lease.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
@@ -40,7 +41,9 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const env = readEnv(coordinatorEnvSchema, process.env);
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
   const config = await loadKubeConfig(configSourceOf(env));
-  const client = createKubeClient({ config, userAgent: 'sdewan-coordinator' });
+  const registry = createMetricsRegistry();
+  const counted = createClientCounter(registry);
+  const client = counted(createKubeClient({ config, userAgent: 'sdewan-coordinator' }));
   const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
   const election = createElection({
@@ -55,7 +58,6 @@ const main = async (signal: AbortSignal): Promise<void> => {
     clock: systemClock,
     log,
   });
-  const registry = createMetricsRegistry();
   const metrics = createMetrics(registry);
   const common = {
     client: leadersClient(client, election),

@@ -1,8 +1,7 @@
 /** What the coordinator counts. Labels are bounded: kinds, results, codes and a number of CNFs; never names of objects. */
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import type { ControllerMetrics } from '#shared/kube/controller.ts';
-import type { PodLabels, RuleLabels } from './rules/census.ts';
-import { createCnfCounts } from './rules/cnf-counts.ts';
+import { boundedCnfs, MAX_CNFS, type CnfLabels } from './rules/cnf-counts.ts';
 import type { RuleMetrics } from './rules/rules-controller.ts';
 
 export type Metrics = RuleMetrics &
@@ -10,17 +9,9 @@ export type Metrics = RuleMetrics &
     /** `result`: what came of a report, or why it was refused. */
     reports: Counter<'result'>;
     tokenReviews: Counter<'result'>;
+    /** Sections that agents of the CNF have put back. */
+    drifted: (cnf: CnfLabels, sections: number) => void;
   };
-
-export type MetricsSources = {
-  /** Only the leader shows the state of rules and pods; each replica counts what it does. */
-  leads: () => boolean;
-  /** Rules by what their status says. */
-  rules: () => Iterable<readonly [RuleLabels, number]>;
-  pods: () => Iterable<readonly [PodLabels, number]>;
-  queued: () => number;
-  droppedEvents: () => number;
-};
 
 export const createMetrics = (registry: Registry): Metrics => {
   const registers = [registry];
@@ -50,12 +41,30 @@ export const createMetrics = (registry: Registry): Metrics => {
       buckets: [0.5, 1, 2, 5, 10, 30, 60, 300, 3_600],
       registers,
     }),
+    syncSeconds: new Histogram({
+      name: 'sdewan_coordinator_sync_seconds',
+      help: 'Time from when the coordinator saw a new or changed rule until its status said that all pods of the CNF have it.',
+      buckets: [0.5, 1, 2, 5, 10, 30, 60, 300, 3_600],
+      registers,
+    }),
+    drifted: createDriftCounter(registry),
   };
+};
+
+const createDriftCounter = (registry: Registry): Metrics['drifted'] => {
+  const drifts = new Counter({
+    name: 'sdewan_coordinator_drift_repairs_total',
+    help: 'Sections of rules that somebody else changed on OpenWRT and agents have put back, by CNF. CNFs that are too many are counted together, with purpose other.',
+    labelNames: ['namespace', 'purpose'],
+    registers: [registry],
+  });
+  const labelsOf = boundedCnfs(MAX_CNFS);
+  return (cnf, sections) => drifts.inc(labelsOf(cnf), sections);
 };
 
 const controllerMetrics = (registry: Registry): ControllerMetrics => {
   const registers = [registry];
-  const queues = new Map<string, () => number>();
+  const queues = new Map<string, { size: () => number; waitedMs: () => number }>();
   const reconciles = new Counter({
     name: 'sdewan_coordinator_controller_reconciles_total',
     help: 'Objects that a controller has looked at, by result: done, again (at a set time), conflict (tried again), error, or why it is not as it should be.',
@@ -74,24 +83,48 @@ const controllerMetrics = (registry: Registry): ControllerMetrics => {
     help: 'Objects that a controller will look at, now or at a set time.',
     labelNames: ['controller'],
     registers,
-    collect: () => queues.forEach((size, controller) => queue.set({ controller }, size())),
+    collect: () => queues.forEach(({ size }, controller) => queue.set({ controller }, size())),
+  });
+  const waited: Gauge<'controller'> = new Gauge({
+    name: 'sdewan_coordinator_controller_queue_oldest_seconds',
+    help: 'For how long the object that has waited longest could have been looked at; 0 when none waits.',
+    labelNames: ['controller'],
+    registers,
+    collect: () =>
+      queues.forEach(({ waitedMs }, controller) => waited.set({ controller }, waitedMs() / 1_000)),
   });
   return {
     reconciled: (controller, result, seconds) => {
       reconciles.inc({ controller, result });
       duration.observe({ controller }, seconds);
     },
-    exposeQueue: (controller, size) => queues.set(controller, size),
+    exposeQueue: (controller, size, waitedMs) => queues.set(controller, { size, waitedMs }),
   };
 };
 
-export const createReviewCounter = (registry: Registry): Counter<'webhook' | 'result'> =>
-  new Counter({
+/** Of admission: what came of a review, and the seconds that it took. */
+export type ReviewMetrics = (webhook: string, result: string, seconds: number) => void;
+
+export const createReviewMetrics = (registry: Registry): ReviewMetrics => {
+  const registers = [registry];
+  const reviews = new Counter({
     name: 'sdewan_coordinator_admission_reviews_total',
     help: 'Admission reviews, by webhook: allowed, warned, denied, malformed, failed.',
     labelNames: ['webhook', 'result'],
-    registers: [registry],
+    registers,
   });
+  const duration = new Histogram({
+    name: 'sdewan_coordinator_admission_seconds',
+    help: 'Time from an admission review to its answer, by webhook.',
+    labelNames: ['webhook'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 5],
+    registers,
+  });
+  return (webhook, result, seconds) => {
+    reviews.inc({ webhook, result });
+    duration.observe({ webhook }, seconds);
+  };
+};
 
 /** `expiresAt`: milliseconds since 1970, read when scraped. */
 export const exposeExpiry = (registry: Registry, expiresAt: () => number): void => {
@@ -100,59 +133,5 @@ export const exposeExpiry = (registry: Registry, expiresAt: () => number): void 
     help: 'Expiry of the served certificate, Unix time; absent if it is read from files.',
     registers: [registry],
     collect: () => expiry.set(expiresAt() / 1_000),
-  });
-};
-
-/** A hundred CNFs with ten kinds each have 3,000; the leader has a few hundred others. */
-const MAX_RULE_SERIES = 3_600;
-const MAX_POD_SERIES = 900;
-
-/** Read when scraped. */
-export const exposeSources = (registry: Registry, sources: MetricsSources): void => {
-  const registers = [registry];
-  const ruleCounts = createCnfCounts<RuleLabels>(MAX_RULE_SERIES);
-  const rules: Gauge<keyof RuleLabels> = new Gauge({
-    name: 'sdewan_coordinator_rules',
-    help: 'Rules by CNF, kind and state: in_sync, out_of_sync, removing. CNFs that are too many are counted together, with purpose other.',
-    labelNames: ['namespace', 'purpose', 'kind', 'state'],
-    registers,
-    collect: () => {
-      rules.reset();
-      if (!sources.leads()) return;
-      for (const [labels, count] of ruleCounts(sources.rules())) rules.set(labels, count);
-    },
-  });
-  const podCounts = createCnfCounts<PodLabels>(MAX_POD_SERIES);
-  const pods: Gauge<keyof PodLabels> = new Gauge({
-    name: 'sdewan_coordinator_pods',
-    help: 'Pods by CNF: live; of these without_agent, and silent, whose agents do not report any more. CNFs that are too many are counted together, with purpose other.',
-    labelNames: ['namespace', 'purpose', 'state'],
-    registers,
-    collect: () => {
-      pods.reset();
-      if (!sources.leads()) return;
-      for (const [labels, count] of podCounts(sources.pods())) pods.set(labels, count);
-    },
-  });
-  const gauge = (name: string, help: string, read: () => number): void => {
-    const created: Gauge = new Gauge({
-      name: `sdewan_coordinator_${name}`,
-      help,
-      registers,
-      collect: () => created.set(read()),
-    });
-  };
-  gauge('leading', '1 on the replica that writes, 0 on the others.', () =>
-    sources.leads() ? 1 : 0,
-  );
-  gauge('queued_rules', 'Rules that wait to be reconciled.', sources.queued);
-  const dropped: Counter = new Counter({
-    name: 'sdewan_coordinator_events_dropped_total',
-    help: 'Events that were dropped because their object had too many.',
-    registers,
-    collect: () => {
-      dropped.reset();
-      dropped.inc(sources.droppedEvents());
-    },
   });
 };

@@ -24,7 +24,7 @@ import { createLiveWorld } from './admission/live-world.ts';
 import { addAgentsFinalizer, createRuleWebhook, type RuleWebhook } from './admission/rules.ts';
 import { createBindingsController } from './bindings/bindings-controller.ts';
 import type { Sources } from './coordinator.ts';
-import { createReviewCounter, type Metrics } from './metrics.ts';
+import { createReviewMetrics, type Metrics } from './metrics.ts';
 import type { PodChange } from './cnf/pods.ts';
 import { Workloads } from './cnf/workloads.ts';
 
@@ -135,7 +135,6 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       live,
     });
 
-  const reviews = createReviewCounter(options.registry);
   const app = createAdmissionApp({
     webhooks: {
       rules: rulesBy(ruleChecks, options.resources),
@@ -147,7 +146,8 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       'workload-labels': labelTemplate,
     },
     isGoodToken: options.isGoodToken,
-    onResult: (webhook, result) => reviews.inc({ webhook, result }),
+    onResult: createReviewMetrics(options.registry),
+    clock,
     log,
   });
 

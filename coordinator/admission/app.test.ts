@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import { createAdmissionApp, type Webhook } from './app.ts';
@@ -14,6 +15,7 @@ const setUp = (webhook: Webhook) => {
   const app = createAdmissionApp({
     webhooks: { rules: webhook },
     isGoodToken: (token) => token === TOKEN,
+    clock: systemClock,
     onResult: (name, result) => results.push(`${name} ${result}`),
     log: silentLogger,
   });

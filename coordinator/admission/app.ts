@@ -8,6 +8,7 @@ import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/runtime/gate.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
 import { ADMISSION_PATH } from '../certificates/webhook-configurations.ts';
@@ -28,8 +29,9 @@ export type AdmissionAppDeps = {
   /** By path below `/admission/`, without the token behind it. */
   webhooks: Readonly<Record<string, Webhook>>;
   isGoodToken: (token: string) => boolean;
-  /** `result`: allowed, warned, denied, malformed or failed. */
-  onResult: (webhook: string, result: string) => void;
+  /** `result`: allowed, warned, denied, malformed or failed. `seconds`: from the review to its answer. */
+  onResult: (webhook: string, result: string, seconds: number) => void;
+  clock: Pick<Clock, 'monotonic'>;
   log: Logger;
 };
 
@@ -114,17 +116,20 @@ type OneWebhook = AdmissionAppDeps & {
 
 const answer = async (
   context: Context,
-  { name, webhook, work, onResult, log }: OneWebhook,
+  { name, webhook, work, clock, log, ...deps }: OneWebhook,
 ): Promise<Response> => {
+  const startedAt = clock.monotonic();
+  const count = (result: string): void =>
+    deps.onResult(name, result, (clock.monotonic() - startedAt) / 1_000);
   const review = admissionReviewSchema.safeParse(await context.req.json().catch(() => undefined));
   if (!review.success) {
-    onResult(name, 'malformed');
+    count('malformed');
     return context.text('the body is not an AdmissionReview of admission.k8s.io/v1\n', 400);
   }
   const { request } = review.data;
   const leave = await work.enter(1, request.namespace);
   if (leave === undefined) {
-    onResult(name, 'failed');
+    count('failed');
     return context.text('too many reviews of this namespace at once\n', 503);
   }
   try {
@@ -132,7 +137,7 @@ const answer = async (
       { timeoutMs: TIMEOUT_MS, signal: context.req.raw.signal },
       (signal) => judge(webhook, request, signal),
     );
-    onResult(name, resultOf(verdict));
+    count(resultOf(verdict));
     if (!verdict.allowed)
       log.info(
         { ...subjectOf(request, name), reason: verdict.message },
@@ -140,7 +145,7 @@ const answer = async (
       );
     return context.json(answerOf(request.uid, verdict));
   } catch (err) {
-    onResult(name, 'failed');
+    count('failed');
     log.error({ ...subjectOf(request, name), err }, 'failed to answer an admission review');
     return context.text(`${messageOf(err)}\n`, 500);
   } finally {

@@ -11,7 +11,7 @@ import {
 } from './command.ts';
 import { COMPLETE, completionsOf } from './completion/complete.ts';
 import { nearestOf } from './nearest.ts';
-import { VERSION } from './own-version.ts';
+import { VERSION } from '#shared/own-version.ts';
 
 export type ProgramDeps = {
   /** As people call it: `sdewan` or `kubectl sdewan`. */

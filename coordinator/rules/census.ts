@@ -1,5 +1,6 @@
 /** Counts for metrics, taken when somebody scrapes them. */
 import type { CnfLabels } from './cnf-counts.ts';
+import type { Condition, ConditionType } from '#shared/protocol/status.ts';
 import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
@@ -14,9 +15,7 @@ export type RuleLabels = CnfLabels & { kind: string; state: State };
 /** All states of each CNF and kind of which there is a rule. */
 export const rulesByState = (rules: Rules): (readonly [RuleLabels, number])[] => {
   const counts = new Map<string, { of: CnfLabels & { kind: string }; by: Map<State, number> }>();
-  for (const uid of rules.uids()) {
-    const rule = rules.get(uid)?.rule;
-    if (!rule) continue;
+  for (const rule of rulesOf(rules)) {
     const { namespace, purpose = '', kind } = rule;
     const key = JSON.stringify([namespace, purpose, kind]);
     const counted = counts.get(key) ?? { of: { namespace, purpose, kind }, by: new Map() };
@@ -29,12 +28,80 @@ export const rulesByState = (rules: Rules): (readonly [RuleLabels, number])[] =>
   );
 };
 
+export type StallLabels = CnfLabels & { reason: string };
+
+/** Rules that somebody has to change something for, by the word of their condition. */
+export const stalledRules = (rules: Rules): (readonly [StallLabels, number])[] => {
+  const counts = new Map<string, [StallLabels, number]>();
+  for (const { namespace, purpose = '', status } of rulesOf(rules)) {
+    const reason = conditionOf(status, 'Stalled')?.reason;
+    if (reason === undefined) continue;
+    const key = JSON.stringify([namespace, purpose, reason]);
+    const counted = counts.get(key) ?? [{ namespace, purpose, reason }, 0];
+    counted[1] += 1;
+    counts.set(key, counted);
+  }
+  return [...counts.values()];
+};
+
+/** Seconds. */
+export type CnfAges = {
+  /** Of the rule that has been out of sync longest. */
+  outOfSync: number;
+  /** Since the deletion of the rule that has waited longest to go. */
+  removal: number;
+  /** Since the last report of the live pod that has not reported for longest; a pod that never has is none (`silent` counts it). */
+  report: number;
+};
+
+/** All CNFs that have a rule or a pod. */
+export const agesOf = (
+  rules: Rules,
+  pods: readonly Target[],
+  reports: Reports,
+  { now, monotonic }: Pick<RollupContext, 'now' | 'monotonic'>,
+): (readonly [CnfLabels, CnfAges])[] => {
+  const ages = new Map<string, readonly [CnfLabels, CnfAges]>();
+  const raise = (
+    { namespace, purpose = '' }: { namespace: string; purpose?: string | undefined },
+    age: keyof CnfAges,
+    ms: number,
+  ): void => {
+    const key = JSON.stringify([namespace, purpose]);
+    const [cnf, known] = ages.get(key) ?? [
+      { namespace, purpose },
+      { outOfSync: 0, removal: 0, report: 0 },
+    ];
+    known[age] = Math.max(known[age], ms / 1_000);
+    ages.set(key, [cnf, known]);
+  };
+  for (const rule of rulesOf(rules)) {
+    const ready = conditionOf(rule.status, 'Ready');
+    const isOut = rule.deletedAt === undefined && ready !== undefined && ready.status !== 'True';
+    raise(rule, 'outOfSync', isOut ? now - Date.parse(ready.lastTransitionTime) : 0);
+    raise(rule, 'removal', rule.deletedAt === undefined ? 0 : now - rule.deletedAt);
+  }
+  for (const pod of pods.filter(isLive)) {
+    const at = reports.of(pod.uid)?.receivedAt.monotonic;
+    raise(pod, 'report', at === undefined ? 0 : monotonic - at);
+  }
+  return [...ages.values()];
+};
+
+const rulesOf = (rules: Rules): Rule[] =>
+  [...rules.uids()].flatMap((uid) => rules.get(uid)?.rule ?? []);
+
+const conditionOf = (status: Rule['status'], type: ConditionType): Condition | undefined =>
+  status?.conditions?.find((condition) => condition.type === type);
+
+const isLive = ({ finished, terminating }: Target): boolean => !finished && !terminating;
+
 const stateOf = ({ deletedAt, status }: Rule): State => {
   if (deletedAt !== undefined) return 'removing';
   return status?.inSync ? 'in_sync' : 'out_of_sync';
 };
 
-export type PodLabels = CnfLabels & { state: 'live' | 'without_agent' | 'silent' };
+export type PodLabels = CnfLabels & { state: 'live' | 'without_agent' | 'silent' | 'unreachable' };
 
 export const censusOf = (
   pods: readonly Target[],
@@ -47,7 +114,7 @@ export const censusOf = (
     const report = reports.of(uid);
     return report ? isSilent(report, context) : context.awaited.isOverdue(uid);
   };
-  const live = pods.filter(({ finished, terminating }) => !finished && !terminating);
+  const live = pods.filter(isLive);
   const groups = Map.groupBy(live, ({ namespace, purpose }) =>
     JSON.stringify([namespace, purpose]),
   );
@@ -62,6 +129,10 @@ export const censusOf = (
         group.filter(({ agent }) => agent.state === 'missing'),
       ),
       count('silent', group.filter(isSilentNow)),
+      count(
+        'unreachable',
+        group.filter(({ uid }) => reports.of(uid)?.openwrt.reachable === false),
+      ),
     ];
   });
 };

@@ -8,11 +8,27 @@ export type CnfLabels = { namespace: string; purpose: string };
 /** Of CNFs that have no series of their own. A namespace cannot be called so and have this purpose by chance: there is no label without a rule or pod. */
 export const OTHER: CnfLabels = { namespace: '', purpose: 'other' };
 
-type Counted<Labels> = readonly [Labels, number];
+export type Counted<Labels> = readonly [Labels, number];
 
-/** `most`: series. */
+/** With series of their own; a hundred CNFs, and some that come and go. */
+export const MAX_CNFS = 120;
+
+/** Of counters, whose series never go: the first CNFs have one each. */
+export const boundedCnfs = (most: number): ((cnf: CnfLabels) => CnfLabels) => {
+  const known = new Set<string>();
+  return ({ namespace, purpose }) => {
+    const cnf = { namespace, purpose };
+    const key = keyOf(cnf);
+    if (!known.has(key) && known.size >= most) return OTHER;
+    known.add(key);
+    return cnf;
+  };
+};
+
+/** `most`: series. `combine`: of those beyond it; default: the sum. */
 export const createCnfCounts = <Labels extends CnfLabels>(
   most: number,
+  combine: (one: number, other: number) => number = (one, other) => one + other,
 ): ((counted: Iterable<Counted<Labels>>) => Iterable<Counted<Labels>>) => {
   let known = new Map<string, Labels>();
   return (counted) => {
@@ -26,7 +42,7 @@ export const createCnfCounts = <Labels extends CnfLabels>(
     for (const [labels, count] of [...(before ?? []), ...(fresh ?? [])]) {
       const own = shown.size < most ? labels : { ...labels, ...OTHER };
       const key = keyOf(own);
-      shown.set(key, [own, (shown.get(key)?.[1] ?? 0) + count]);
+      shown.set(key, [own, combine(shown.get(key)?.[1] ?? 0, count)]);
     }
     for (const [key, labels] of known)
       if (!now.has(key) && !shown.has(key) && shown.size < most) shown.set(key, [labels, 0]);

@@ -27,6 +27,7 @@ import { ownFieldsOf } from './own-fields.ts';
 import { Progress } from './progress.ts';
 import { isOfRule } from '../verdict/wording.ts';
 import { Waiting } from './waiting.ts';
+import { SyncTimes } from './sync-times.ts';
 import { StatusPace } from './status-pace.ts';
 import type { RuleFacts } from './facts.ts';
 
@@ -35,6 +36,8 @@ export type RuleMetrics = {
   finalizersRemoved: Counter;
   /** Time from the deletion of a rule to the removal of the finalizer. */
   removalSeconds: Histogram;
+  /** Time from a change of a rule to in sync. */
+  syncSeconds: Histogram;
 };
 
 export type RulesControllerDeps = Omit<ControllerDeps, 'metrics'> & {
@@ -67,6 +70,7 @@ export class RulesController {
   readonly #pace = new StatusPace();
   readonly #announcer = new Announcer();
   readonly #waiting = new Waiting();
+  readonly #syncTimes = new SyncTimes();
 
   constructor(deps: RulesControllerDeps) {
     const { clock, facts, leadership, log, metrics, rules } = deps;
@@ -100,6 +104,7 @@ export class RulesController {
 
   markRule(uid: string): void {
     const version = this.#deps.rules.get(uid);
+    this.#syncTimes.see(uid, version?.rule, this.#deps.clock.monotonic());
     // Until it has our finalizer, a rule can disappear while pods have it.
     const urgent = version !== undefined && needsFinalizer(version.rule);
     this.#controller.mark(uid, urgent ? 0 : (version?.resource.coalesceMs ?? COALESCE_MS));
@@ -241,6 +246,8 @@ export class RulesController {
     }
     this.#pace.written(rule.uid, clock.monotonic());
     metrics.statusWrites.inc({ result: 'written' });
+    const tookMs = this.#syncTimes.settle(rule, status, clock.monotonic());
+    if (tookMs !== undefined) metrics.syncSeconds.observe(tookMs / 1_000);
     this.#announce(version, status);
     return undefined;
   }

@@ -6,6 +6,10 @@ import type { EnvVar } from './pod.ts';
 import { STATE_DIRECTORY, STATE_DIRECTORY_ENV } from './state-directory.ts';
 import { MOUNTS } from './volumes.ts';
 
+/** Where the agent listens unless it is told otherwise, and what its port is called in the pod. */
+export const METRICS_PORT = 9_464;
+export const METRICS_PORT_NAME = 'metrics';
+
 /** Kinds that the agent must not wait for, separated by commas. */
 export const WITHOUT_KINDS_ENV = 'SDEWAN_WITHOUT_KINDS';
 

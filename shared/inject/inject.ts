@@ -4,7 +4,7 @@
  */
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '../names.ts';
 import { readOptions } from './annotations.ts';
-import { environmentOf } from './environment.ts';
+import { environmentOf, METRICS_PORT, METRICS_PORT_NAME } from './environment.ts';
 import type { InjectOptions } from './options.ts';
 import { mountOwnLogin, ownLoginProblems, unmountOwnLogin } from './own-login.ts';
 import type { Container, PodTemplate } from './pod.ts';
@@ -70,6 +70,8 @@ const agentContainer = (purpose: string, options: InjectOptions): Container => (
   restartPolicy: 'Always',
   // Why an agent ended is in the pod's status, also when its log is gone.
   terminationMessagePolicy: 'FallbackToLogsOnError',
+  // By this name a PodMonitor finds it.
+  ports: [{ name: METRICS_PORT_NAME, containerPort: METRICS_PORT, protocol: 'TCP' }],
   env: environmentOf(purpose, options),
   startupProbe: startupProbeOf(options),
   livenessProbe,

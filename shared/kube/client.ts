@@ -16,6 +16,7 @@ import {
 } from './path.ts';
 import { requestJson, requestStream, type Exchange } from './request.ts';
 import { createTransport, type TransportOptions } from './transport.ts';
+import type { WatchPhase } from './watch-state.ts';
 
 export type CallOptions = { signal?: AbortSignal | undefined; timeoutMs?: number | undefined };
 export type WriteOptions = CallOptions & {
@@ -106,6 +107,8 @@ export type KubeClient = {
   watch: (r: ResourceType<object>, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
   /** What a container has printed, as it flows; `follow`: also what it prints from now on. */
   logs: (key: ObjectKey, options: LogOptions) => Promise<AsyncIterable<Uint8Array>>;
+  /** Called by each watch that goes on for ever, when its state changes; undefined: it has ended. */
+  onWatchState?: (watch: object, resource: string, phase: WatchPhase | undefined) => void;
   /** Of the server, such as `v1.36.0`. */
   serverVersion: (options?: CallOptions) => Promise<string>;
   /** TCP connections that are open now. */

@@ -31,8 +31,8 @@ export const againIn = (ms: number | undefined): Outcome =>
 export type ControllerMetrics = {
   /** `result`: `done`, `again`, `conflict`, `error`, or the reason of a failure. */
   reconciled: (controller: string, result: string, seconds: number) => void;
-  /** `size` is called whenever somebody reads the figure. */
-  exposeQueue: (controller: string, size: () => number) => void;
+  /** Both are called whenever somebody reads the figures. `waitedMs`: for how long the key that has waited longest could have been reconciled. */
+  exposeQueue: (controller: string, size: () => number, waitedMs: () => number) => void;
 };
 
 export type ControllerDeps = {
@@ -110,7 +110,11 @@ export const createController = <World>(options: ControllerOptions<World>): Cont
         'reconciliation failed, retrying',
       ),
   });
-  metrics.exposeQueue(name, () => queue.size);
+  metrics.exposeQueue(
+    name,
+    () => queue.size,
+    () => queue.waitedMs,
+  );
 
   /** One look for all keys, while none of them can be reconciled. */
   const untilKnown = async (signal: AbortSignal): Promise<void> => {

@@ -138,6 +138,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
       if (this.#cut.signal.aborted) this.#resourceVersion = undefined;
     }
     this.#cancelRelist();
+    this.#options.client.onWatchState?.(this, resourceName(this.resource), undefined);
   }
 
   async #listAndWatch(signal: AbortSignal): Promise<void> {
@@ -240,6 +241,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
       const level = state.phase === 'Synced' ? 'info' : 'warn';
       const fields = { resource: resourceName(this.resource), phase: state.phase };
       this.#options.log[level]({ ...fields, reason: state.message }, 'watch state changed');
+      this.#options.client.onWatchState?.(this, fields.resource, state.phase);
     }
     this.#options.onState?.(state);
   }

@@ -204,3 +204,17 @@ it('lets groups take turns, whatever one of them has waiting', async () => {
   await vi.advanceTimersByTimeAsync(10);
   expect(worked).toEqual(['a-0', 'a-1', 'a-2', 'b-0', 'c-0', 'a-3', 'b-1', 'a-4']);
 });
+
+it('tells for how long the key has waited that could have been worked first, and nothing of those that are not due', async () => {
+  const finish: (() => void)[] = [];
+  const queue = start({ work: () => new Promise((resolve) => finish.push(resolve)) });
+  queue.add('first');
+  queue.add('second');
+  queue.add('later', 60_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(queue.waitedMs).toBe(1_000);
+  finish.shift()?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(queue.waitedMs).toBe(0);
+  for (const end of finish) end();
+});

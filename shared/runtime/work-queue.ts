@@ -27,7 +27,8 @@ export type WorkQueueOptions<K> = {
 type Entry = {
   /** Set while the key waits for its time; undefined while it is ready or worked. */
   waiting: { dueAt: number; cancel: () => void } | undefined;
-  ready: boolean;
+  /** Since when it could be worked; undefined: it is not ready. */
+  readySince: number | undefined;
   running: boolean;
   /** Added while it was running: the earliest time at which it has to run again. */
   againAt: number | undefined;
@@ -61,6 +62,15 @@ export class WorkQueue<K> {
     return this.#entries.size;
   }
 
+  /** For how long the key that has waited longest could have been worked, milliseconds; 0 when none has to wait. */
+  get waitedMs(): number {
+    const now = this.#clock.monotonic();
+    let longest = 0;
+    for (const { readySince = now } of this.#entries.values())
+      longest = Math.max(longest, now - readySince);
+    return longest;
+  }
+
   /** Works keys until the signal aborts and the work in hand has ended. Keys added before it was called are kept. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
@@ -79,20 +89,26 @@ export class WorkQueue<K> {
     let entry = this.#entries.get(key);
     if (!entry) {
       const backoff = createBackoff(this.#options.backoff ?? { baseMs: 200, maxMs: 30_000 });
-      entry = { waiting: undefined, ready: false, running: false, againAt: undefined, backoff };
+      entry = {
+        waiting: undefined,
+        readySince: undefined,
+        running: false,
+        againAt: undefined,
+        backoff,
+      };
       this.#entries.set(key, entry);
     }
     return entry;
   }
 
   #schedule(key: K, entry: Entry, dueAt: number): void {
-    if (entry.ready || (entry.waiting && entry.waiting.dueAt <= dueAt)) return;
+    if (entry.readySince !== undefined || (entry.waiting && entry.waiting.dueAt <= dueAt)) return;
     entry.waiting?.cancel();
     entry.waiting = undefined;
     const delayMs = dueAt - this.#clock.monotonic();
     const becomeReady = (): void => {
       entry.waiting = undefined;
-      entry.ready = true;
+      entry.readySince = this.#clock.monotonic();
       this.#ready.add(this.#options.groupOf?.(key) ?? '', key);
       this.#pump();
     };
@@ -107,7 +123,7 @@ export class WorkQueue<K> {
       const key = this.#ready.take();
       if (key === undefined) return;
       const entry = this.#entry(key);
-      entry.ready = false;
+      entry.readySince = undefined;
       entry.running = true;
       const task = this.#work(key, entry, signal).finally(() => {
         this.#running.delete(task);

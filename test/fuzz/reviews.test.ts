@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { kinds } from '#shared/resources/registry.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAdmissionApp } from '../../coordinator/admission/app.ts';
 import {
@@ -89,6 +90,7 @@ const app = createAdmissionApp({
     'workload-labels': labelTemplate,
   },
   isGoodToken: (token) => token === 'token',
+  clock: systemClock,
   onResult: (webhook, result) => count(counts, `webhook ${webhook}: ${result}`),
   log: silentLogger,
 });

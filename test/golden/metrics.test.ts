@@ -1,7 +1,8 @@
 /** Metrics and alarms as far as no program has to run; the others are in test/integration/coordinator/metrics.test.ts and test/contract/agent. */
 import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/runtime/prometheus.ts';
-import { exposeExpiry, exposeSources } from '../../coordinator/metrics.ts';
+import { exposeSources } from '../../coordinator/exposed.ts';
+import { exposeExpiry } from '../../coordinator/metrics.ts';
 import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics-page.ts';
 import { holds, NOTHING_SCRAPED, readScrape, valueIn } from '../judge/prometheus.ts';
 
@@ -42,7 +43,9 @@ it('what is counted when it is read follows its source, and a CNF without rules 
     leads: () => leads,
     rules: () =>
       left > 0 ? [[{ ...cnf, kind: 'FirewallRule', state: 'in_sync' as const }, left]] : [],
+    stalled: () => (left > 0 ? [[{ ...cnf, reason: 'InvalidSpec' }, left]] : []),
     pods: () => [[{ ...cnf, state: 'live' as const }, left]],
+    ages: () => [[cnf, { outOfSync: left, removal: 2 * left, report: 3 * left }]],
     queued: () => left + 1,
     droppedEvents: () => left + 2,
   });
@@ -56,7 +59,11 @@ it('what is counted when it is read follows its source, and a CNF without rules 
   };
   expect(await values()).toEqual([
     ['rules', 'edge', 'cnf-1', 'FirewallRule', 'in_sync', 2],
+    ['stalled_rules', 'edge', 'cnf-1', 'InvalidSpec', 2],
     ['pods', 'edge', 'cnf-1', 'live', 2],
+    ['oldest_out_of_sync_seconds', 'edge', 'cnf-1', 2],
+    ['oldest_removal_seconds', 'edge', 'cnf-1', 4],
+    ['oldest_report_seconds', 'edge', 'cnf-1', 6],
     ['leading', 1],
     ['queued_rules', 3],
     ['events_dropped_total', 4],
@@ -64,7 +71,11 @@ it('what is counted when it is read follows its source, and a CNF without rules 
   left = 0;
   expect(await values()).toEqual([
     ['rules', 'edge', 'cnf-1', 'FirewallRule', 'in_sync', 0],
+    ['stalled_rules', 'edge', 'cnf-1', 'InvalidSpec', 0],
     ['pods', 'edge', 'cnf-1', 'live', 0],
+    ['oldest_out_of_sync_seconds', 'edge', 'cnf-1', 0],
+    ['oldest_removal_seconds', 'edge', 'cnf-1', 0],
+    ['oldest_report_seconds', 'edge', 'cnf-1', 0],
     ['leading', 1],
     ['queued_rules', 1],
     ['events_dropped_total', 2],

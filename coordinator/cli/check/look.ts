@@ -13,7 +13,7 @@ import { podResource, workloadOf, workloadResources } from '../../cnf/workload.t
 import { RESERVED_PORTS } from '../../services/claims.ts';
 import { serviceResource } from '../../services/service.ts';
 import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
-import { VERSION } from '../own-version.ts';
+import { VERSION } from '#shared/own-version.ts';
 import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
 import {
   agentsItem,

@@ -6,7 +6,7 @@ import { gather, rightsOf, type Lacking } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { formatSchema, formatted } from '../output/format.ts';
-import { VERSION } from '../own-version.ts';
+import { VERSION } from '#shared/own-version.ts';
 import { CODES } from '../status/answer.ts';
 import { PART_OF } from '../uninstall/found.ts';
 import { versionText, versionViewOf, type Sides } from './view.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../command.ts';
-import { VERSION } from '../own-version.ts';
+import { VERSION } from '#shared/own-version.ts';
 import { runCli } from '../testing.ts';
 import { versionText, versionViewOf, versionViewSchema } from './view.ts';
 
