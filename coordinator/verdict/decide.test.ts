@@ -26,7 +26,7 @@ const decideFor = (pods: readonly Partial<PodFacts>[], subject = deleted): Decis
   const facts = factsOf(
     pods.map((pod) => ({ target: target('a'), report: undefined, awaited: false, ...pod })),
   );
-  return decide(subject, facts.targets, facts.reports, context());
+  return decide(subject, facts.targets, facts.reports, context({ awaited: facts.awaited }));
 };
 
 describe('a rule that is being deleted goes', () => {
@@ -151,11 +151,24 @@ describe('a rule that is being deleted stays', () => {
       target: target('a', { agent: { state: 'never-started', scheduled: true } }),
     };
     const justDeleted = rule({ deletedAt: NOW - 4_000 });
-    expect(decideFor([starting], justDeleted)).toMatchObject({ remove: false, recheckInMs: 6_000 });
+    expect(decideFor([starting], justDeleted)).toMatchObject({
+      remove: false,
+      recheckInMs: STARTED_UNSEEN_MS - 4_000,
+    });
     const unscheduled = {
       target: target('a', { agent: { state: 'never-started', scheduled: false } }),
     };
     expect(decideFor([unscheduled], justDeleted)).toMatchObject({ remove: true });
+  });
+
+  it('however long ago, while a coordinator that has just begun to lead may not have received a report of its agent', () => {
+    const agent = { state: 'never-started', scheduled: true } as const;
+    const starting = { target: target('a', { ready: false, agent }), awaited: true };
+    expect(decideFor([starting])).toMatchObject({
+      remove: false,
+      blockers: [{ pod: 'a', reason: 'AgentStarting' }],
+    });
+    expect(decideFor([{ ...starting, awaited: false }])).toMatchObject({ remove: true });
   });
 });
 
@@ -171,7 +184,12 @@ describe('time alone may change the decision', () => {
   };
   const started = { target: target('b'), report: report([word()]) };
   it.each<[string, Partial<PodFacts>[], number, number | undefined]>([
-    ['once kubelets must have reported the agents', [starting, started], 4_000, 6_000],
+    [
+      'once kubelets must have reported the agents',
+      [starting, started],
+      4_000,
+      STARTED_UNSEEN_MS - 4_000,
+    ],
     ['not where all agents have started', [started], 4_000, undefined],
     ['not when that time is over', [starting], STARTED_UNSEEN_MS, undefined],
     ['not long after', [starting], 60_000, undefined],
@@ -196,8 +214,10 @@ describe('whatever is known', () => {
     said?.rules.get(deleted.uid)?.state === 'Removed' &&
     said.rules.get(deleted.uid)?.revision === deleted.revision &&
     !isOfEarlierRun(said, pod.agent);
-  const harmless = ({ target: pod, report: said }: PodFacts): boolean =>
-    pod.finished || pod.agent.state === 'missing' || (pod.agent.state === 'never-started' && !said);
+  const hasNeverStarted = ({ target: { agent }, report: said, awaited }: PodFacts): boolean =>
+    agent.state === 'never-started' && !said && !(agent.scheduled && awaited);
+  const harmless = (facts: PodFacts): boolean =>
+    facts.target.finished || facts.target.agent.state === 'missing' || hasNeverStarted(facts);
 
   it('the rule goes exactly when every pod that may have it has confirmed by its current boot', () => {
     check((pods) => {

@@ -24,13 +24,14 @@ export type Decision = {
   recheckInMs: number | undefined;
 };
 
-export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAfterMs'>;
+export type DecideContext = Pick<RollupContext, 'now' | 'monotonic' | 'silentAfterMs' | 'awaited'>;
 
 /**
- * A kubelet posts within this time that a container started (its status loop is 10 s). An agent that starts after the deletion
- * sees the rule as being deleted and never applies it, so a pod whose agent had not started by then never will have held it.
+ * An agent that starts after the deletion sees the rule as being deleted and never applies it. One that had started by then says so in two ways: the
+ * kubelet posts that the container runs (its status loop is 10 s; more than that was measured on a machine with a load of 30), and the agent reports.
+ * So a pod that was silent in both for this time never will have held the rule, provided that some coordinator was there to be reported to.
  */
-export const STARTED_UNSEEN_MS = 10_000;
+export const STARTED_UNSEEN_MS = 20_000;
 
 /** `targets`: every pod that may hold the rule, terminating ones too. Reports are by pod uid. */
 export const decide = (
@@ -42,10 +43,11 @@ export const decide = (
   if (rule.deletedAt === undefined)
     return { remove: false, blockers: [], candidates: 0, recheckInMs: undefined };
   const settlesInMs = rule.deletedAt + STARTED_UNSEEN_MS - context.now;
+  const isUnsettled = ({ uid }: Target): boolean => settlesInMs > 0 || context.awaited.has(uid);
   const strangers = strangersAmong(targets);
   const candidates = targets
     .filter((target) => !strangers.has(target))
-    .filter((target) => canHold(target, reports.get(target.uid), settlesInMs))
+    .filter((target) => canHold(target, reports.get(target.uid), isUnsettled(target)))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const blockers = candidates
     .map((target) => blockerOf(rule, target, reports.get(target.uid), context))
@@ -68,11 +70,11 @@ export const confirms = (
 const canHold = (
   { finished, agent }: Target,
   report: PodReport | undefined,
-  settlesInMs: number,
+  isUnsettled: boolean,
 ): boolean => {
   if (finished || agent.state === 'missing') return false;
   if (agent.state === 'started' || report) return true;
-  return agent.scheduled && settlesInMs > 0;
+  return agent.scheduled && isUnsettled;
 };
 
 const blockerOf = (
