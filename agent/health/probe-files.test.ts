@@ -147,6 +147,22 @@ describe('the file of the readiness probe', () => {
   });
 
   it.each([
+    ['comes back', NOTHING],
+    ['stays away', A_PART],
+  ])(
+    '%s, as was said last, when a second agent in the pod has removed it',
+    async (what, missing) => {
+      const { files } = await run();
+      await files.setMissing(NOTHING);
+      await files.setMissing(missing);
+      rmSync(pathOf('ready'), { force: true });
+      await clock.step();
+      await clock.awaited();
+      expect(isThere('ready')).toBe(what === 'comes back');
+    },
+  );
+
+  it.each([
     ['ready', [A_PART, NOTHING], true],
     ['not ready', [NOTHING, A_PART], false],
     ['ready after all', [NOTHING, A_PART, NOTHING], true],

@@ -62,6 +62,9 @@ export const createProbeFiles = async (deps: ProbeFilesDeps): Promise<ProbeFiles
       try {
         while (!signal.aborted) {
           await orSay(alive, touch);
+          // A second agent in the pod takes both away at its start, and at its end.
+          writing = writing.then(() => (isReady ? orSay(ready, touch) : undefined));
+          await writing;
           await clock.sleep(ALIVE_INTERVAL_MS, signal);
         }
       } catch (error) {
