@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect as connectTcp } from 'node:net';
+import { connect as connectTcp, Server } from 'node:net';
 import { connect } from 'node:tls';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { serveApp, type RunningServer } from './http-server.ts';
@@ -73,6 +73,18 @@ it('cuts a request that outlasts the grace period', async () => {
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(await answer).toBe('cut');
 });
+
+it.each(['http', 'https'])(
+  'over %s has room for some thousand connections, not for any number',
+  async (way) => {
+    await writePair('server');
+    const listen = vi.spyOn(Server.prototype, 'listen');
+    server = await serveApp({ ...base, ...(way === 'https' && { tls: { certFile, keyFile } }) });
+    const [listening] = listen.mock.contexts;
+    listen.mockRestore();
+    expect(listening).toMatchObject({ maxConnections: 4_096 });
+  },
+);
 
 it('rejects when the port is taken', async () => {
   server = await serveApp(base);

@@ -228,7 +228,7 @@ const parseJson = (text: string): unknown => {
 const MAX_MESSAGE = 300;
 
 /** Messages are not escaped, so they may be no JSON; Lua's and LuCI's own errors never are. */
-const messageIn = (text: string): string => {
+export const messageIn = (text: string): string => {
   const message = /^\s*\{\s*"message"\s*:\s*"([\s\S]*)"\s*\}\s*$/.exec(text)?.[1] ?? text;
   const [line = ''] = message
     .replaceAll(/<[^>]*>/g, ' ')

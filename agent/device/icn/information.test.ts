@@ -1,6 +1,6 @@
 /** What the real API answered (test/contract/recordings/icn-rest-more), and how it is reported. */
 import { describe, expect, it } from 'vitest';
-import type { Information } from '#shared/protocol/information.ts';
+import { interfaceSchema, type Information } from '#shared/protocol/information.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { interfacesOf, readIcnInformation, routesOf, tunnelsOf } from './information.ts';
 
@@ -31,6 +31,13 @@ describe("information from ICN's REST", () => {
     };
     const addresses = ['192.168.1.1', 'fe80::d891:37ff:fe89:2831/64'];
     expect(interfacesOf([eth0])).toEqual([{ name: 'eth0', device: 'eth0', up: true, addresses }]);
+  });
+
+  it('of devices with any number of addresses, of any length, is what a report may hold', () => {
+    const addresses = Array.from({ length: 100 }, (_, at) => `fe80::${at}`.padEnd(200, '0'));
+    const [device] = interfacesOf([{ name: 'n', ip_address: addresses, ip6_address: addresses }]);
+    expect(device?.addresses).toHaveLength(16);
+    expect(interfaceSchema.safeParse(device).error).toBeUndefined();
   });
 
   it('lists the routes of table main, without lines that are no routes', () => {

@@ -49,6 +49,16 @@ describe("fw4's output of a reload", () => {
     expect(readReload(recorded.address, sections).wider.size).toBe(0);
   });
 
+  it('tells the beginning of words of any length', () => {
+    const words = `specifies invalid value '${'1'.repeat(5_000)}'`;
+    const line = `[!] Section sdewan_bad (bad) option 'src_ip' ${words}\n`;
+    const [warning = ''] = readReload(line + line, sections).warnings.values();
+    expect(warning).toMatch(/^option 'src_ip' specifies invalid value '1+…$/);
+    expect(warning).toHaveLength(401);
+    const refused = readReload(`Error: ${words}\n`, sections).refusal;
+    expect(refused?.message).toHaveLength(401);
+  });
+
   it('a redirect whose destination fw4 works out is no problem', () => {
     const line = "[!] Section sdewan_dnat_d (d) does not specify a destination, assuming 'lan'\n";
     expect(readReload(line, sections)).toEqual(SILENT);
