@@ -214,6 +214,42 @@ describe('drift', () => {
     expect(rulesThere()).toEqual(['a', 'b']);
   });
 
+  describe('on an OpenWRT that has restarted', () => {
+    const restartWith = (...kept: string[]): void => {
+      openwrt.reading = { incarnation: 'two' };
+      const sections = openwrt.sections('firewall');
+      put('firewall', ...sections.filter((one) => !isRule(one) || kept.includes(one.name)));
+    };
+
+    it('is told once for a package of which nothing of ours is left, and of no rule', async () => {
+      await agent.run([...rules, policy('p')]);
+      restartWith();
+      await agent.run([...rules, policy('p')]);
+      expect(agent.drifts).toEqual([['firewall']]);
+      expect(agent.driftedSections).toEqual([{ package: 'firewall', section: '*', whole: true }]);
+      expect(rulesThere()).toEqual(['a', 'b']);
+    });
+
+    it('is told of each rule where some are as they were', async () => {
+      await agent.run(rules);
+      restartWith('sdewan_rule_a');
+      await agent.run(rules);
+      expect(agent.driftedSections).toEqual([
+        { package: 'firewall', section: 'sdewan_rule_b', uid: rules[1]?.metadata.uid },
+      ]);
+    });
+  });
+
+  it('is told of each rule when somebody removes all of them by hand', async () => {
+    await agent.run(rules);
+    put('firewall', ...openwrt.sections('firewall').filter((section) => !isRule(section)));
+    await agent.run(rules);
+    expect(agent.driftedSections.map(({ section }) => section)).toEqual([
+      'sdewan_rule_a',
+      'sdewan_rule_b',
+    ]);
+  });
+
   it.each<[string, RuleObject[]]>([
     ['one rule more', [...rules, drop('c')]],
     ['one rule less', [drop('a')]],

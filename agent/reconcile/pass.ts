@@ -3,12 +3,9 @@
  * of an earlier pass is trusted but the ledger, the last good specs and the refusals.
  */
 import type { LastGood } from '#shared/compile/types.ts';
-import { ledgerKey } from '#shared/compile/ownership.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
-import { sectionsEqual } from '#shared/uci/delta.ts';
-import type { UciSection } from '#shared/uci/model.ts';
 import {
   OpenwrtBlockedError,
   type ApplyResult,
@@ -20,6 +17,7 @@ import { blame, refuseWarned } from './blame.ts';
 import { changesIn } from '../lock-out/changes.ts';
 import type { LockOut } from '../lock-out/lock-out.ts';
 import type { View } from '../lock-out/view.ts';
+import { driftOf, type DriftedSection, type Reached } from './drift.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { LastGoodStore } from './last-good.ts';
 import { createPatience, takeOver } from './naming.ts';
@@ -39,7 +37,6 @@ import type { Plan } from './plan.ts';
 import type { Refusals, Refused } from './refusals.ts';
 import { createSearch, type Search } from './search.ts';
 import { isInForce, type Standing } from './standing.ts';
-import { packageOf } from './takeover.ts';
 
 export type PassDeps = {
   kinds: readonly KindDefinition[];
@@ -58,9 +55,6 @@ export type PassDeps = {
   onTransaction: (outcome: ApplyResult['outcome']) => void;
 };
 
-/** `uid`: of the rule that has it. */
-export type DriftedSection = { package: string; section: string; uid?: string };
-
 /** The pass gives the fingerprint of what it left. @throws OpenwrtError; then the next pass finds out what is there. */
 export type Pass = (input: PassInput, signal: AbortSignal) => Promise<Fingerprint>;
 
@@ -69,8 +63,8 @@ const MAX_TRIES = 40;
 
 export const createPass = (deps: PassDeps): Pass => {
   const { driver, ledger, lastGood, refusals, kernelDrift } = deps;
-  /** What each package was brought to by this process. */
-  let reached: ReadonlyMap<string, readonly UciSection[]> = new Map();
+  /** What each package was brought to by this process, and on which OpenWRT. */
+  let reached: Reached = { sections: new Map(), incarnation: '' };
   const patience = createPatience(deps.clock);
   const authors = createAuthors();
   const tell = (standing: Standing): void => {
@@ -92,20 +86,15 @@ export const createPass = (deps: PassDeps): Pass => {
     const looked = kernelDrift.found(patience(found));
     const state = await takeOver(deps, looked.state, signal);
     const plan = planNow(within, state);
-    const inFiles = driftIn(plan, reached);
-    const drifted = [...new Set([...inFiles, ...looked.drifted.map(packageOf)])];
-    if (drifted.length > 0)
-      deps.onDrift(
-        drifted,
-        sectionsOf([...differingIn(inFiles, plan, state), ...looked.drifted], plan),
-      );
+    const drift = driftOf({ plan, state, reached, inKernel: looked.drifted });
+    if (drift.packages.length > 0) deps.onDrift(drift.packages, drift.sections);
     if (plan.deltas.length > 0) tell(standingIn(state, plan, authors));
 
     const end = await bringAbout(within, { state, plan }, signal);
 
     const standing = standingIn(end.state, end.plan, authors);
     await lastGood.replace(nextLastGood(view.lastGood(lastGood.current()), standing));
-    reached = end.plan.desired;
+    reached = { sections: end.plan.desired, incarnation: read.incarnation };
     kernelDrift.left(standing);
     tell(standing);
     deps.lockOut.passed(view);
@@ -184,61 +173,6 @@ const carryOut = async (
   else await blame(deps, { search, plan }, result);
   return next;
 };
-
-const driftIn = (
-  { differing, desired }: Plan,
-  reached: ReadonlyMap<string, readonly UciSection[]>,
-): readonly string[] =>
-  [...differing].filter((name) => areSame(reached.get(name), desired.get(name)));
-
-/** `package.section` of what is wanted in these packages, and is another or missing. */
-const differingIn = (
-  packages: readonly string[],
-  { desired }: Plan,
-  state: PassState,
-): readonly string[] =>
-  packages.flatMap((name) => {
-    const sections = state.packages.get(name)?.sections ?? [];
-    const there = new Map(sections.map((section) => [section.name, section]));
-    return (desired.get(name) ?? [])
-      .filter((section) => {
-        const found = there.get(section.name);
-        return found === undefined || !sectionsEqual(found, section);
-      })
-      .map((section) => ledgerKey(name, section.name));
-  });
-
-const sectionsOf = (keys: readonly string[], { verdicts }: Plan): DriftedSection[] => {
-  const wanted = new Set(keys);
-  const owners = new Map(
-    verdicts.flatMap(({ rule, sections }) =>
-      sections
-        .map((section) => ledgerKey(section.package, section.name))
-        .filter((key) => wanted.has(key))
-        .map((key) => [key, rule.metadata.uid] as const),
-    ),
-  );
-  return [...wanted].map((key) => {
-    const name = packageOf(key);
-    const uid = owners.get(key);
-    return {
-      package: name,
-      section: key.slice(name.length + 1),
-      ...(uid !== undefined && { uid }),
-    };
-  });
-};
-
-const areSame = (
-  before: readonly UciSection[] | undefined,
-  after: readonly UciSection[] | undefined,
-): boolean =>
-  before !== undefined &&
-  before.length === after?.length &&
-  before.every((section, at) => {
-    const other = after[at];
-    return other !== undefined && sectionsEqual(section, other);
-  });
 
 /** What is in force now, and for rules whose newest version is not, what was before. */
 const nextLastGood = (current: LastGood, standing: Standing): LastGood => {

@@ -13,7 +13,7 @@ import { bounded, type Information } from '#shared/protocol/information.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Driver } from '../device/driver.ts';
 import type { Attempt, Moment } from '../reconcile/loop.ts';
-import type { DriftedSection } from '../reconcile/pass.ts';
+import type { DriftedSection } from '../reconcile/drift.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import { buildReports } from './build.ts';

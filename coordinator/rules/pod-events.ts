@@ -21,16 +21,38 @@ export const podNotReady = (target: Target): RecordedEvent => ({
 });
 
 /** One for each package, whose words are the same when it happens again. */
-export const driftRepaired = (target: Target, drifts: readonly Drift[]): RecordedEvent[] =>
-  [...Map.groupBy(drifts, (drift) => drift.package)].map(([name, sections]) => {
-    const names = [...new Set(sections.map(({ section }) => section))].sort();
-    return {
-      object: podOf(target),
-      type: 'Warning',
-      reason: 'DriftRepaired',
-      message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
-    };
-  });
+export const driftRepaired = (target: Target, drifts: readonly Drift[]): RecordedEvent[] => {
+  const emptied = new Set(drifts.flatMap(({ package: name, whole }) => (whole ? [name] : [])));
+  const changed = Map.groupBy(
+    drifts.filter(({ whole }) => !whole),
+    (drift) => drift.package,
+  );
+  return [
+    ...[...emptied].map((name) => packageRestored(target, name)),
+    ...[...changed].map(([name, sections]) => sectionsRestored(target, name, sections)),
+  ];
+};
+
+const packageRestored = (target: Target, name: string): RecordedEvent => ({
+  object: podOf(target),
+  type: 'Warning',
+  reason: 'DriftRepaired',
+  message: `OpenWRT has come back without the agent's sections of package ${name}, as after a restart; the agent has written them again`,
+});
+
+const sectionsRestored = (
+  target: Target,
+  name: string,
+  sections: readonly Drift[],
+): RecordedEvent => {
+  const names = [...new Set(sections.map(({ section }) => section))].sort();
+  return {
+    object: podOf(target),
+    type: 'Warning',
+    reason: 'DriftRepaired',
+    message: `somebody else changed package ${name} on OpenWRT (${few(names)}); the agent has put it back`,
+  };
+};
 
 export const commentsRemoved = (target: Target, uciPackage: string): RecordedEvent => ({
   object: podOf(target),

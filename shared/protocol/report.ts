@@ -75,6 +75,8 @@ export const driftSchema = z.object({
   section: z.string().max(128),
   /** Of the rule that it was made for; absent: nobody knows. */
   uid: z.string().max(64).optional(),
+  /** OpenWRT has come back without any of the package's sections that were ours. `section` is `*`, for a coordinator that does not know this. */
+  whole: z.literal(true).optional(),
   /** By the clock of the pod's node, milliseconds. */
   at: z.number(),
 });

@@ -82,4 +82,20 @@ describe(`OpenWRT killed ${KILLS} times`, async () => {
     const told = messages.find(({ at, message }) => at >= killedAt && message.includes(pod));
     expect((told?.at ?? Infinity) - emptyAt).toBeLessThanOrEqual(1_000);
   });
+
+  it('is one Event on the pod for each package, and none on any rule', async () => {
+    const { stdout } = await cluster.kubectl([
+      'get',
+      'events',
+      `--namespace=${namespace}`,
+      '--field-selector=reason=DriftRepaired',
+      '--no-headers',
+      '--output=custom-columns=:.involvedObject.name,:.message',
+    ]);
+    const told = stdout.trim().split('\n');
+    expect(told).toEqual([
+      expect.stringContaining("without the agent's sections of package firewall"),
+    ]);
+    expect(told[0]?.startsWith(pod)).toBe(true);
+  });
 });

@@ -1,0 +1,93 @@
+/** What of ours somebody else has changed since this process brought it about, and whose rule that is. Pure. */
+import { ledgerKey } from '#shared/compile/ownership.ts';
+import { sectionsEqual } from '#shared/uci/delta.ts';
+import type { UciSection } from '#shared/uci/model.ts';
+import type { PassState } from './pass-state.ts';
+import type { Plan } from './plan.ts';
+import { packageOf } from './takeover.ts';
+
+/** `uid`: of the rule that has it. `whole`: an OpenWRT that is another one has none of the package's; `section` is `*`. */
+export type DriftedSection = { package: string; section: string; uid?: string; whole?: true };
+
+/** By package, and the incarnation of the OpenWRT that was brought to it. */
+export type Reached = {
+  sections: ReadonlyMap<string, readonly UciSection[]>;
+  incarnation: string;
+};
+
+export type Drift = { packages: readonly string[]; sections: readonly DriftedSection[] };
+
+export type Look = {
+  plan: Plan;
+  state: PassState;
+  reached: Reached;
+  /** `package.section` of what the kernel has lost. */
+  inKernel: readonly string[];
+};
+
+/** Differences that no change of the rules explains. */
+export const driftOf = ({ plan, state, reached, inKernel }: Look): Drift => {
+  const { desired, differing } = plan;
+  const inFiles = [...differing].filter((name) =>
+    areSame(reached.sections.get(name), desired.get(name)),
+  );
+  const isAnother = state.read.incarnation !== reached.incarnation;
+  const isWhole = (name: string): boolean => {
+    const wanted = desired.get(name) ?? [];
+    return isAnother && wanted.length > 0 && changedIn(name, plan, state).length === wanted.length;
+  };
+  const whole = inFiles.filter(isWhole);
+  const single = inFiles.filter((name) => !whole.includes(name));
+  const keys = single.flatMap((name) => changedIn(name, plan, state));
+  return {
+    packages: [...new Set([...inFiles, ...inKernel.map(packageOf)])],
+    sections: [
+      ...whole.map((name) => ({ package: name, section: '*', whole: true }) as const),
+      ...sectionsOf([...keys, ...inKernel], plan),
+    ],
+  };
+};
+
+/** `package.section` of what is wanted in the package, and is another or missing. */
+const changedIn = (name: string, { desired }: Plan, state: PassState): readonly string[] => {
+  const sections = state.packages.get(name)?.sections ?? [];
+  const there = new Map(sections.map((section) => [section.name, section]));
+  return (desired.get(name) ?? [])
+    .filter((section) => {
+      const found = there.get(section.name);
+      return found === undefined || !sectionsEqual(found, section);
+    })
+    .map((section) => ledgerKey(name, section.name));
+};
+
+const sectionsOf = (keys: readonly string[], { verdicts }: Plan): DriftedSection[] => {
+  const wanted = new Set(keys);
+  const owners = new Map(
+    verdicts.flatMap(({ rule, sections }) =>
+      sections
+        .map((section) => ledgerKey(section.package, section.name))
+        .filter((key) => wanted.has(key))
+        .map((key) => [key, rule.metadata.uid] as const),
+    ),
+  );
+  return [...wanted].map((key) => {
+    const name = packageOf(key);
+    const uid = owners.get(key);
+    return {
+      package: name,
+      section: key.slice(name.length + 1),
+      ...(uid !== undefined && { uid }),
+    };
+  });
+};
+
+const areSame = (
+  before: readonly UciSection[] | undefined,
+  after: readonly UciSection[] | undefined,
+): boolean =>
+  before !== undefined &&
+  before.length === after?.length &&
+  before.every((section, at) => {
+    const other = after[at];
+    return other !== undefined && sectionsEqual(section, other);
+  });
