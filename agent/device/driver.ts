@@ -53,10 +53,12 @@ export type ApplyResult =
   | {
       /**
        * OpenWRT refuses the set as it is; all is as before, but for `partly`. `sections`: the culprits where it names them, else empty.
-       * `lasting`: it is so until the culprits change, and trying them again would do harm.
+       * `lasting`: it is so until the culprits change, and trying them again would do harm. `perhapsOthers`: that is what was read back, and
+       * somebody else may have written it since.
        */
       outcome: 'rejected';
       lasting?: true;
+      perhapsOthers?: true;
       package: string;
       message: string;
       sections: readonly string[];

@@ -370,6 +370,17 @@ const refuseThose =
       : undefined;
   };
 
+/** As when somebody else has changed it since it was written: the first so many times. */
+const lacking = (rule: string, times: number): MemoryOpenwrt['refuses'] => {
+  let left = times;
+  return (next) => {
+    const refusal = refuseThose((name) => name === rule, [`sdewan_rule_${rule}`])(next);
+    if (refusal === undefined || left === 0) return undefined;
+    left -= 1;
+    return { ...refusal, perhapsOthers: true };
+  };
+};
+
 describe('of a set that OpenWRT refuses', () => {
   it('the rule that it names is left out, and the others are applied', async () => {
     openwrt.refuses = refuseThose((name) => name === 'b', ['sdewan_rule_b']);
@@ -378,6 +389,33 @@ describe('of a set that OpenWRT refuses', () => {
     expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
     expect(agent.outcomes).toEqual(['rejected', 'done']);
     expect(agent.ledger.record().unsettled).toEqual(new Set());
+  });
+
+  it('a rule that the read-back lacks once is written again at once, and not blamed', async () => {
+    openwrt.refuses = lacking('b', 1);
+    await agent.run([drop('a'), drop('b')]);
+    expect(rulesThere()).toEqual(['a', 'b']);
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'wanted Applying' });
+    expect(agent.outcomes).toEqual(['rejected', 'done']);
+  });
+
+  it('a rule that two read-backs lack is left out, and the others are applied', async () => {
+    openwrt.refuses = lacking('b', Infinity);
+    await agent.run([drop('a'), drop('b')]);
+    expect(rulesThere()).toEqual(['a']);
+    expect(statesOf(agent)).toEqual({ a: 'wanted Applying', b: 'failed RefusedByOpenwrt' });
+    expect(agent.outcomes).toEqual(['rejected', 'rejected', 'done']);
+  });
+
+  it('what each read-back lacks, and OpenWRT never names, is searched for in bounded tries', async () => {
+    const refuses = refuseThose((name) => name === 'r007');
+    openwrt.refuses = (next) => {
+      const refusal = refuses(next);
+      return refusal && { ...refusal, perhapsOthers: true };
+    };
+    await agent.run(many(20));
+    expect(rulesThere()).toHaveLength(19);
+    expect(statesOf(agent)).toMatchObject({ r007: 'failed RefusedByOpenwrt' });
   });
 
   it('the rule is tried again when OpenWRT has restarted', async () => {

@@ -34,6 +34,7 @@ import {
   type PassState,
 } from './pass-state.ts';
 import type { Plan } from './plan.ts';
+import { createReadBacks, type ReadBacks } from './read-back.ts';
 import type { Refusals, Refused } from './refusals.ts';
 import { createSearch, type Search } from './search.ts';
 import { isInForce, type Standing } from './standing.ts';
@@ -129,6 +130,7 @@ const planNow = (
 
 const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promise<Look> => {
   const search = createSearch();
+  const readBacks = createReadBacks();
   let { state, plan } = first;
   for (let tries = 1; ; tries += 1) {
     if (plan.deltas.length === 0) {
@@ -140,7 +142,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
           'the search continues with the next pass',
         );
       }
-      state = await carryOut(deps, { state, plan }, search, signal);
+      state = await carryOut(deps, { state, plan }, { search, readBacks }, signal);
     }
     plan = planNow(deps, state, search);
   }
@@ -150,7 +152,7 @@ const bringAbout = async (deps: Within, first: Look, signal: AbortSignal): Promi
 const carryOut = async (
   deps: Within,
   { state, plan }: Look,
-  search: Search,
+  { search, readBacks }: { search: Search; readBacks: ReadBacks },
   signal: AbortSignal,
 ): Promise<PassState> => {
   const { clock, driver, ledger, lockOut, lastGood, pace, view } = deps;
@@ -169,8 +171,12 @@ const carryOut = async (
   const next = isDone ? afterApplied(state, plan, result) : afterRejected(state, plan, result);
   await ledger.write(next.ledger);
   deps.onTransaction(result.outcome);
-  if (isDone) refuseWarned(deps, standingIn(next, plan, deps.authors));
-  else await blame(deps, { search, plan }, result);
+  if (isDone) {
+    refuseWarned(deps, standingIn(next, plan, deps.authors));
+    return next;
+  }
+  const toBlame = readBacks.toBlame(result);
+  if (toBlame !== undefined) await blame(deps, { search, plan }, toBlame);
   return next;
 };
 

@@ -103,6 +103,7 @@ export const createIcnDriver = ({ target, reassertMs, clock }: IcnDriverOptions)
     package: refused.package,
     message: refused.message,
     sections: [refused.name],
+    ...(refused.perhapsOthers && { perhapsOthers: true }),
     partly: {
       observed,
       fingerprint: fingerprintNow(),
@@ -175,7 +176,13 @@ const ACTIONS: Readonly<Record<string, string>> = { firewall: 'reload' } satisfi
 >;
 
 type Packages = ReadonlyMap<string, UciPackage>;
-type Refused = { package: string; name: string; message: string; left: readonly Write[] };
+type Refused = {
+  package: string;
+  name: string;
+  message: string;
+  perhapsOthers?: true;
+  left: readonly Write[];
+};
 type Outcome = { stuck: ReadonlyMap<string, ReadonlySet<string>>; refused?: Refused };
 
 const isInIptables = (delta: UciDelta): boolean => collectionOf(delta.package).inIptables === true;
@@ -220,11 +227,14 @@ const firstLost = (
     });
     if (lost) {
       const found = there.get(lost.name);
-      const message =
-        found && isNotInForce(found)
-          ? 'OpenWRT stored the object, but its kernel refused it'
-          : 'OpenWRT does not show the object as it was sent';
-      return { package: name, name: lost.name, message };
+      const refused = { package: name, name: lost.name };
+      return found && isNotInForce(found)
+        ? { ...refused, message: 'OpenWRT stored the object, but its kernel refused it' }
+        : {
+            ...refused,
+            message: 'OpenWRT does not show the object as it was sent',
+            perhapsOthers: true,
+          };
     }
   }
   return undefined;

@@ -128,6 +128,7 @@ describe.each([
     const agent = await openPass(openwrt);
     leaveOut();
     await agent.converge(rules, SOON);
+    expect(agent.transactions()).toEqual(['rejected', 'rejected', 'done']);
     expect(agent.states()).toEqual({ ...applied, 'left-out': 'Failed: RefusedByOpenwrt' });
     await agent.driver.close();
   });

@@ -205,7 +205,7 @@ describe('a change is undone, and the service has what was before,', () => {
     ],
   ])('%s', async (_what, found, sections) => {
     const result = await run({ found });
-    expect(result).toMatchObject({ outcome: 'rejected' });
+    expect(result).toMatchObject({ outcome: 'rejected', perhapsOthers: true });
     expect('sections' in result && result.sections.toSorted()).toEqual(sections);
     expect(steps).toEqual(['write', 'read', ...UNDONE]);
   });
@@ -225,8 +225,9 @@ describe('a change is undone, and the service has what was before,', () => {
 
   it('when the service refuses it; only sections of the change are named', async () => {
     const verdicts = [refusing('sdewan_rule_new', 'admin_ssh'), FINE];
-    expect(await run({ verdicts })).toMatchObject({
+    expect(await run({ verdicts })).toEqual({
       outcome: 'rejected',
+      package: 'firewall',
       message: 'no',
       sections: ['sdewan_rule_new'],
     });

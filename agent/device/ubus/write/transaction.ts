@@ -296,8 +296,10 @@ const findLost = async (
     if (problem !== undefined) throw new OpenwrtError(`reload ${name}`, problem);
     const lost = sectionsDiffering(observed, expected, delta);
     if (lost.length === 0) continue;
-    if (othersAreThere)
-      return rejected(name, 'OpenWRT did not store the section as it was sent', lost);
+    if (othersAreThere) {
+      const message = 'OpenWRT did not store the section as it was sent';
+      return { ...rejected(name, message, lost), perhapsOthers: true };
+    }
     // Undone, theirs would be lost.
     await path.keep(transaction);
     throw new OpenwrtBlockedError(`change ${name}`, 'somebody else changed it at the same moment');
