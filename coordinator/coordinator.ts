@@ -202,7 +202,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     });
   };
   const standings: Sources['standings'] = () =>
-    pods.state.listed && rules.unknown.size === 0 ? standing : undefined;
+    catchUp.isDone() && rules.unknown.size === 0 ? standing : undefined;
 
   const reviewer = createTokenReviewer({
     client,

@@ -81,17 +81,16 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   const fleet = createFleetController({ ...common, standings: sources.standings });
 
   return {
-    onReport: ({ namespace }) => fleet.mark(namespace),
+    onReport: fleet.mark,
     onRule: (uid) => {
-      const namespace = rules.get(uid)?.rule.namespace;
-      if (namespace !== undefined) fleet.mark(namespace);
+      const rule = rules.get(uid)?.rule;
+      if (rule) fleet.mark(rule);
       followedPods.onRule(uid);
       children.onRule(uid);
       services?.onRule(uid);
     },
     onPod: ({ before, now, hasNewConsent }) => {
-      const namespace = (now ?? before)?.namespace;
-      if (namespace !== undefined) fleet.mark(namespace);
+      for (const target of [before, now]) if (target) fleet.mark(target);
       if (before?.purpose !== now?.purpose || hasNewConsent) services?.mark();
     },
     run: async (signal) => {

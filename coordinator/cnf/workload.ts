@@ -32,8 +32,9 @@ const apps = (plural: string, kind: string): ResourceType => ({
   kind,
   schema: objectSchema,
 });
+export const deployments = apps('deployments', 'Deployment');
 export const workloadResources: readonly ResourceType[] = [
-  apps('deployments', 'Deployment'),
+  deployments,
   apps('statefulsets', 'StatefulSet'),
   apps('daemonsets', 'DaemonSet'),
 ];

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { ACTIVE_LABEL, HANDED_OVER_GATE } from '#shared/names.ts';
+import { deployments, podResource, replicaSets } from '../cnf/workload.ts';
 import type { FleetPod } from './pod.ts';
 
 /** What tells the pods of one ReplicaSet from those of another. */
@@ -36,10 +37,7 @@ const deploymentSchema = objectSchema.extend({
 export type FleetDeployment = z.infer<typeof deploymentSchema>;
 
 export const fleetDeployments: ResourceType<FleetDeployment> = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
+  ...deployments,
   schema: deploymentSchema,
 };
 
@@ -49,10 +47,7 @@ const replicaSetSchema = objectSchema.extend({
 export type FleetReplicaSet = z.infer<typeof replicaSetSchema>;
 
 export const fleetReplicaSets: ResourceType<FleetReplicaSet> = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'replicasets',
-  kind: 'ReplicaSet',
+  ...replicaSets,
   schema: replicaSetSchema,
 };
 
@@ -69,13 +64,7 @@ const podSchema = objectSchema.extend({
 });
 export type FleetPodObject = z.infer<typeof podSchema>;
 
-export const fleetPods: ResourceType<FleetPodObject> = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: podSchema,
-};
+export const fleetPods: ResourceType<FleetPodObject> = { ...podResource, schema: podSchema };
 
 type Labelled = { metadata: { labels?: Record<string, string> | undefined } };
 

@@ -11,7 +11,7 @@ import { replaceStatus } from '#shared/kube/fenced.ts';
 import { identityOf, type KubeObject } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
-import { FLEET_ROLE, KEPT_SELECTOR } from '#shared/names.ts';
+import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
 import {
   cnfDeploymentResource,
@@ -59,13 +59,14 @@ export type FleetDeps = ControllerDeps & {
 };
 
 export type FleetController = {
-  /** Something that a roll-out waits for has changed in the namespace. */
-  mark: (namespace: string) => void;
+  /** Something that a roll-out of the CNF may wait for has changed: one of its rules or pods, or what an agent says. */
+  mark: (cnf: Pick<Target, 'namespace' | 'purpose'>) => void;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
 type StandingOf = (target: Target) => Standing;
-type Placed = KubeObject;
+/** A CNFDeployment as the watch keeps it. */
+type PlacedCnf = KubeObject & { purpose: string };
 
 /** What changes together, as the pods of a set do, is one look. */
 const COALESCE_MS = 200;
@@ -83,19 +84,26 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   const { client, clock, log, namespace, record } = deps;
   const saidAt = new Map<string, number>();
 
-  const reflect = (resource: typeof placedDeployments, labelSelector?: string): Reflector<Placed> =>
-    new Reflector({
-      client,
-      clock,
-      log,
-      resource,
-      selection: { namespace, ...(labelSelector !== undefined && { labelSelector }) },
-      indices: { namespace: ({ metadata }) => [metadata.namespace] },
-      onEvent: ({ object: { metadata } }) =>
-        controller.mark(`${metadata.namespace}/${metadata.name}`),
-    });
-  const cnfs = reflect(placedCnfs);
-  const deployments = reflect(placedDeployments, KEPT_SELECTOR);
+  const markObject = ({ metadata }: KubeObject): void =>
+    controller.mark(`${metadata.namespace}/${metadata.name}`);
+  const onEvent = ({ object }: { object: KubeObject }): void => markObject(object);
+  const cnfs = new Reflector({
+    client,
+    clock,
+    log,
+    resource: placedCnfs,
+    selection: { namespace },
+    indices: { cnf: ({ metadata, purpose }) => [cnfKey(metadata.namespace, purpose)] },
+    onEvent,
+  });
+  const deployments = new Reflector({
+    client,
+    clock,
+    log,
+    resource: placedDeployments,
+    selection: { namespace, labelSelector: KEPT_SELECTOR },
+    onEvent,
+  });
 
   const reconcile = async (
     key: string,
@@ -214,17 +222,12 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     return true;
   };
 
-  const markAll = (where?: string): void => {
-    const known = where === undefined ? cnfs.store.list() : cnfs.store.by('namespace', where);
-    for (const { metadata } of known) controller.mark(`${metadata.namespace}/${metadata.name}`);
-  };
-
   const controller = createController({
     ...deps,
     name: 'fleet',
     sources: [cnfs, deployments],
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
-    markAll: () => markAll(),
+    markAll: () => cnfs.store.list().forEach(markObject),
     reconcile,
     coalesceMs: COALESCE_MS,
     groupOf: (key) => placeOf(key).namespace,
@@ -232,16 +235,27 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     fieldsOf: (key) => ({ cnfDeployment: key }),
   });
 
-  return { mark: markAll, run: controller.run };
+  return {
+    mark: ({ namespace: where, purpose = '' }) =>
+      cnfs.store.by('cnf', cnfKey(where, purpose)).forEach(markObject),
+    run: controller.run,
+  };
 };
 
 /** A watch tells only that something has changed: what, is read. */
-const placed = fleetDeployments.schema.transform((object): Placed => identityOf(object));
-const placedDeployments = { ...fleetDeployments, schema: placed };
+const placedDeployments = {
+  ...fleetDeployments,
+  schema: fleetDeployments.schema.transform((object): KubeObject => identityOf(object)),
+};
 const placedCnfs = {
   ...cnfDeploymentResource,
-  schema: cnfDeploymentResource.schema.transform((object): Placed => identityOf(object)),
+  schema: cnfDeploymentResource.schema.transform((object): PlacedCnf => ({
+    ...identityOf(object),
+    purpose: object.spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
+  })),
 };
+
+const cnfKey = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;
 
 class NameTakenError extends Error {
   constructor(name: string) {

@@ -1,0 +1,282 @@
+/** The controller against an API server in memory: what it writes, in which order, and what it leaves alone. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
+import {
+  cnfDeploymentResource,
+  type CnfDeploymentStatus,
+} from '#shared/resources/cnf-deployment.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';
+import { createFleetController, type FleetController } from './fleet-controller.ts';
+import type { Standing } from './standing.ts';
+import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
+
+const IN_SYNC: Standing = { link: 'Connected', missing: new Map() };
+const GATE = 'fleet.sdewan.akraino.org/handed-over';
+const labels = { sdewanPurpose: 'cnf-1' };
+const template = (image: string, of: object = labels) => ({
+  metadata: { labels: of },
+  spec: { containers: [{ name: 'openwrt', image }] },
+});
+
+let api: FakeFleetApi;
+let events: RecordedEvent[];
+let standing: ((pod: string) => Standing) | undefined;
+let fleet: FleetController;
+let stop: AbortController;
+let running: Promise<void>;
+beforeEach(() => {
+  vi.useFakeTimers();
+  api = new FakeFleetApi();
+  events = [];
+  standing = () => IN_SYNC;
+  stop = new AbortController();
+});
+afterEach(async () => {
+  stop.abort();
+  await running;
+  vi.useRealTimers();
+});
+
+const cnf = (name: string, image: string, spec: object = {}): void => {
+  const own = { ...labels, sdewanPurpose: name };
+  const known = api.get('cnfdeployments', name);
+  api.put(cnfDeploymentResource, {
+    ...known,
+    metadata: { ...known?.metadata, name },
+    spec: {
+      replicas: 1,
+      strategy: 'RollingUpdate',
+      selector: { matchLabels: own },
+      template: template(image, own),
+      bakeSeconds: 30,
+      progressDeadline: '15m',
+      onFailure: 'Rollback',
+      paused: false,
+      ...spec,
+    },
+  });
+};
+
+/** As the controller of Deployments would: the set of that revision, with one pod. */
+const kubernetesMakes = (revision: number, pod: { gate?: 'False' | 'True' } = {}): void => {
+  const set = `hash${revision}`;
+  const deployment = api.get('deployments', 'cnf-1');
+  if (!deployment) throw new Error('there is no Deployment');
+  const { metadata } = deployment;
+  const annotations = { 'deployment.kubernetes.io/revision': String(revision) };
+  api.put(fleetDeployments, {
+    ...deployment,
+    metadata: { ...metadata, annotations },
+    status: { observedGeneration: metadata.generation },
+  });
+  const ownerOf = (kind: string, name: string, uid: string) => [
+    { apiVersion: 'apps/v1', kind, name, uid, controller: true },
+  ];
+  const made = api.put(fleetReplicaSets, {
+    metadata: {
+      name: `cnf-1-${set}`,
+      annotations,
+      labels: { ...labels, 'pod-template-hash': set },
+      ownerReferences: ownerOf('Deployment', 'cnf-1', metadata.uid),
+    },
+    spec: { template: Object(deployment['spec']).template },
+  });
+  const isReady = pod.gate !== 'False';
+  api.put(fleetPods, {
+    metadata: {
+      name: `cnf-1-${set}-a`,
+      labels: { ...labels, 'pod-template-hash': set },
+      ownerReferences: ownerOf('ReplicaSet', made.metadata.name, made.metadata.uid),
+    },
+    spec: { containers: [], readinessGates: pod.gate ? [{ conditionType: GATE }] : [] },
+    status: {
+      phase: 'Running',
+      conditions: [
+        { type: 'ContainersReady', status: 'True' },
+        { type: 'Ready', status: isReady ? 'True' : 'False' },
+      ],
+    },
+  });
+};
+
+const start = (): void => {
+  fleet = createFleetController({
+    client: api.client(),
+    namespace: undefined,
+    standings: () => {
+      const of = standing;
+      return of && ((target) => of(target.name));
+    },
+    record: (event) => events.push(event),
+    metrics: NO_METRICS,
+    leadership: ALWAYS_LEADING,
+    clock: { ...systemClock, sleep: sleepOn(systemClock.after) },
+    log: silentLogger,
+  });
+  running = fleet.run(stop.signal);
+};
+
+const pass = (seconds = 1): Promise<unknown> => vi.advanceTimersByTimeAsync(seconds * 1_000);
+const look = async (): Promise<void> => {
+  fleet.mark({ namespace: NAMESPACE, purpose: 'cnf-1' });
+  await pass();
+};
+const statusOf = (name = 'cnf-1'): CnfDeploymentStatus =>
+  Object(api.get('cnfdeployments', name))['status'] ?? {};
+const conditionOf = (type: string) =>
+  statusOf().conditions?.find((condition) => condition.type === type);
+const reasons = (): string[] => events.map(({ reason }) => reason);
+
+const serve = async (): Promise<void> => {
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass();
+  kubernetesMakes(1);
+  await look();
+};
+
+it('makes a Deployment that it controls, and says when its first set serves', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  expect(deployment?.metadata.ownerReferences).toMatchObject([
+    { kind: 'CNFDeployment', name: 'cnf-1', controller: true },
+  ]);
+  expect(deployment?.metadata.labels).toMatchObject(labels);
+  expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash1' });
+  expect(conditionOf('Available')?.status).toBe('True');
+  expect(api.get('pods', 'cnf-1-hash1-a')?.metadata.labels).toMatchObject({
+    'sdewan.akraino.org/active': 'true',
+  });
+  expect(reasons()).toContain('Current');
+});
+
+it('writes nothing at rest', async () => {
+  await serve();
+  await pass(5);
+  const before = api.writes.length;
+  await look();
+  await pass(3_600);
+  expect(api.writes.slice(before)).toEqual([]);
+});
+
+it('does nothing before pods and rules are known', async () => {
+  standing = undefined;
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(60);
+  expect(api.writes).toEqual([]);
+  standing = () => IN_SYNC;
+  await pass();
+  expect(api.writes).toContain('create deployments/cnf-1');
+});
+
+it('hands over label before gate, and goes on after a conflict', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const pod = 'pods/cnf-1-hash2-a';
+  api.refusals.set(`status ${pod}`, { status: 409, reason: 'Conflict' });
+  const before = api.writes.length;
+  await look();
+  expect(statusOf().stage).not.toBe('HandedOver');
+  api.refusals.clear();
+  await pass(60);
+  const calls = api.writes.slice(before).filter((write) => write.includes(pod));
+  expect(calls[0]).toBe(`patch ${pod}`);
+  expect(calls.filter((call) => call === `patch ${pod}`)).toHaveLength(1);
+  expect(calls.at(-1)).toBe(`status ${pod}`);
+  expect(Object(api.get('pods', 'cnf-1-hash2-a'))['status'].conditions).toContainEqual(
+    expect.objectContaining({ type: GATE, status: 'True' }),
+  );
+  expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
+});
+
+it('does not hand over while a rule is missing, and says which', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const missing = new Map([
+    ['FirewallRule deny-ssh', { refused: true, reason: 'WaitingForInterface' }],
+  ]);
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, missing } : IN_SYNC);
+  await look();
+  await pass(60);
+  expect(statusOf()).toMatchObject({
+    stage: 'Connected',
+    waitsFor: ['FirewallRule deny-ssh: WaitingForInterface (on cnf-1-hash2-a)'],
+  });
+  expect(api.writes.filter((write) => write.startsWith('status pods/'))).toEqual([]);
+});
+
+it('undoes what somebody has changed in the Deployment, with an Event', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  const spec = Object(deployment)['spec'];
+  api.put(fleetDeployments, {
+    ...deployment,
+    metadata: { name: 'cnf-1', ...deployment?.metadata },
+    spec: { ...spec, replicas: 3 },
+  });
+  await look();
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  expect(reasons().filter((reason) => reason === 'DeploymentReverted')).toHaveLength(1);
+});
+
+it('leaves a Deployment of somebody else alone, and says so', async () => {
+  api.put(fleetDeployments, { metadata: { name: 'cnf-1' }, spec: { template: {} } });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(60);
+  expect(conditionOf('Degraded')).toMatchObject({ status: 'True', reason: 'NameTaken' });
+  expect(api.writes.filter((write) => write.includes('deployments/cnf-1'))).toEqual([
+    'status cnfdeployments/cnf-1',
+  ]);
+  expect(new Set(events.map(({ reason, once }) => `${reason} ${once}`))).toEqual(
+    new Set(['NameTaken true']),
+  );
+});
+
+it('says which right is missing, and goes on when it is there', async () => {
+  api.refusals.set('create deployments/cnf-1', { status: 403, reason: 'Forbidden' });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass();
+  expect(conditionOf('Degraded')).toMatchObject({
+    reason: 'Forbidden',
+    message: expect.stringContaining('bind ClusterRole sdewan-fleet'),
+  });
+  api.refusals.clear();
+  await pass(30);
+  expect(api.get('deployments', 'cnf-1')).toBeDefined();
+});
+
+it('a report makes it look at the CNFDeployment of its own CNF only', async () => {
+  await serve();
+  cnf('cnf-2', 'openwrt:1');
+  await pass(60);
+  api.reads.length = 0;
+  fleet.mark({ namespace: NAMESPACE, purpose: 'cnf-3' });
+  fleet.mark({ namespace: 'elsewhere', purpose: 'cnf-1' });
+  fleet.mark({ namespace: NAMESPACE, purpose: undefined });
+  await pass();
+  expect(api.reads).toEqual([]);
+  await look();
+  expect(new Set(api.reads)).toEqual(new Set(['cnfdeployments/cnf-1', 'deployments/cnf-1']));
+});
+
+it('does nothing of one that is being deleted', async () => {
+  await serve();
+  const known = api.get('cnfdeployments', 'cnf-1');
+  const metadata = { name: 'cnf-1', ...known?.metadata, deletionTimestamp: '2026-01-01T00:00:01Z' };
+  api.put(cnfDeploymentResource, { ...known, metadata });
+  api.remove('deployments', 'cnf-1');
+  const before = api.writes.length;
+  await look();
+  expect(api.writes.slice(before)).toEqual([]);
+});

@@ -1,0 +1,152 @@
+/** What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell nothing, and Kubernetes' own controllers are played by the test. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { KubeObject } from '#shared/kube/objects.ts';
+
+type Fields = Record<string, unknown>;
+type Stored = KubeObject & Fields;
+/** What a test says of an object; the rest is as a server fills it in. */
+type Given = Fields & { metadata: Partial<KubeObject['metadata']> & { name: string } };
+type Addressed = { plural: string; kind: string };
+
+export const NAMESPACE = 'edge';
+
+export class FakeFleetApi {
+  /** Each write, as `verb plural/name`. */
+  readonly writes: string[] = [];
+  /** Each read of an object, as `plural/name`. */
+  readonly reads: string[] = [];
+  /** By what `writes` would say: answered with this instead. */
+  readonly refusals = new Map<string, { status: number; reason: string }>();
+  readonly #objects = new Map<string, Map<string, Stored>>();
+  #version = 1;
+
+  put({ plural, kind }: Addressed, { metadata, ...fields }: Given): Stored {
+    const before = this.get(plural, metadata.name);
+    const isOther = JSON.stringify(before?.['spec']) !== JSON.stringify(fields['spec']);
+    const object: Stored = {
+      apiVersion: 'v1',
+      kind,
+      ...fields,
+      metadata: {
+        namespace: NAMESPACE,
+        uid: before?.metadata.uid ?? `uid-${plural}-${metadata.name}`,
+        creationTimestamp: '2026-01-01T00:00:00Z',
+        ...metadata,
+        generation: (before?.metadata.generation ?? 0) + (isOther ? 1 : 0),
+        resourceVersion: String((this.#version += 1)),
+      },
+    };
+    this.#of(plural).set(metadata.name, object);
+    return structuredClone(object);
+  }
+
+  get(plural: string, name: string): Stored | undefined {
+    return structuredClone(this.#of(plural).get(name));
+  }
+
+  remove(plural: string, name: string): void {
+    this.#of(plural).delete(name);
+  }
+
+  client(): KubeClient {
+    const client: Partial<KubeClient> = {
+      get: async ({ plural, schema }, { name }) => {
+        this.reads.push(`${plural}/${name}`);
+        const object = this.get(plural, name);
+        if (!object) throw refusal(404, 'NotFound');
+        return schema.parse(object);
+      },
+      list: async ({ plural, schema }, { labelSelector } = {}) => ({
+        items: [...this.#of(plural).values()]
+          .filter((object) => isSelected(object, labelSelector))
+          .map((object) => schema.parse(structuredClone(object))),
+        resourceVersion: String(this.#version),
+      }),
+      create: async (resource, body) => {
+        const given = givenOf(body);
+        this.#note('create', resource, given.metadata.name);
+        return resource.schema.parse(this.put(resource, given));
+      },
+      replace: async (resource, body, { subresource } = {}) => {
+        const given = givenOf(body);
+        const {
+          metadata: { name, ...changes },
+        } = given;
+        const present = this.#fenced(subresource ?? 'replace', resource, given);
+        const next = subresource === undefined ? given : { [subresource]: given[subresource] };
+        const metadata = { ...present.metadata, ...changes, name };
+        return resource.schema.parse(this.put(resource, { ...present, ...next, metadata }));
+      },
+      patch: async (resource, { name }, { patch, subresource }) => {
+        const given = givenOf(merged({ metadata: { name } }, patch.body));
+        const present = this.#fenced(subresource ?? 'patch', resource, given);
+        return resource.schema.parse(this.put(resource, givenOf(merged(present, given))));
+      },
+      delete: async (resource, { name }) => {
+        this.#note('delete', resource, name);
+        this.remove(resource.plural, name);
+      },
+      watch: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    };
+    // What is missing is called by no controller of the fleet.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return client as KubeClient;
+  }
+
+  #fenced(verb: string, resource: Addressed, { metadata }: Given): Stored {
+    this.#note(verb, resource, metadata.name);
+    const present = this.get(resource.plural, metadata.name);
+    if (!present) throw refusal(404, 'NotFound');
+    const { uid, resourceVersion } = { ...present.metadata, ...metadata };
+    if (uid !== present.metadata.uid || resourceVersion !== present.metadata.resourceVersion)
+      throw refusal(409, 'Conflict');
+    return present;
+  }
+
+  #note(verb: string, { plural }: Addressed, name: string): void {
+    const write = `${verb} ${plural}/${name}`;
+    this.writes.push(write);
+    const refused = this.refusals.get(write);
+    if (refused) throw refusal(refused.status, refused.reason);
+    if (verb === 'create' && this.get(plural, name)) throw refusal(409, 'AlreadyExists');
+  }
+
+  #of(plural: string): Map<string, Stored> {
+    const known = this.#objects.get(plural) ?? new Map<string, Stored>();
+    this.#objects.set(plural, known);
+    return known;
+  }
+}
+
+/** As it comes over the wire. */
+const givenOf = (body: unknown): Given => givenSchema.parse(JSON.parse(JSON.stringify(body)));
+const givenSchema: z.ZodType<Given> = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+});
+
+const refusal = (status: number, reason: string): KubeError =>
+  new KubeError('write', reason, { status, reason });
+
+const isSelected = ({ metadata }: KubeObject, labelSelector = ''): boolean =>
+  labelSelector.split(',').every((requirement) => {
+    const [label = '', value] = requirement.split('=');
+    return label === '' || metadata.labels?.[label] === value;
+  });
+
+/** RFC 7386. */
+const merged = (target: unknown, patch: unknown): unknown => {
+  if (!isRecord(patch)) return patch;
+  const result: Fields = isRecord(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch))
+    if (value === null) delete result[name];
+    else result[name] = merged(result[name], value);
+  return result;
+};
+
+const isRecord = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
