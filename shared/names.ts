@@ -15,6 +15,8 @@ export const FLEET_GROUP = 'fleet.sdewan.akraino.org';
 export const HANDED_OVER_GATE = `${FLEET_GROUP}/handed-over`;
 /** On a CNFDeployment: any value that it did not have makes a new set of pods. */
 export const ROLL_SET_ANNOTATION = `${FLEET_GROUP}/roll-set`;
+/** On a CNFDeployment: the staged set that gets the traffic without having every rule, and when it was staged. */
+export const PROMOTE_ANNOTATION = `${FLEET_GROUP}/promote`;
 
 /** Ties a rule CR to a CNF: same value on the CR and on the CNF's pods. */
 export const PURPOSE_LABEL = 'sdewanPurpose';

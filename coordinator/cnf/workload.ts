@@ -33,11 +33,9 @@ const apps = (plural: string, kind: string): ResourceType => ({
   schema: objectSchema,
 });
 export const deployments = apps('deployments', 'Deployment');
-export const workloadResources: readonly ResourceType[] = [
-  deployments,
-  apps('statefulsets', 'StatefulSet'),
-  apps('daemonsets', 'DaemonSet'),
-];
+export const statefulSets = apps('statefulsets', 'StatefulSet');
+export const daemonSets = apps('daemonsets', 'DaemonSet');
+export const workloadResources: readonly ResourceType[] = [deployments, statefulSets, daemonSets];
 export const podResource: ResourceType = {
   group: '',
   version: 'v1',

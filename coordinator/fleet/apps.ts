@@ -14,7 +14,11 @@ export const RESTARTED_ANNOTATION = 'kubectl.kubernetes.io/restartedAt';
 const texts = z.record(z.string(), z.string());
 const templateSchema = z.looseObject({
   metadata: z.looseObject({ labels: texts.optional(), annotations: texts.optional() }).optional(),
-  spec: z.looseObject({}).optional(),
+  spec: z
+    .looseObject({
+      containers: z.array(z.looseObject({ image: z.string().optional() })).optional(),
+    })
+    .optional(),
 });
 export type PodTemplateText = z.infer<typeof templateSchema>;
 
@@ -26,7 +30,7 @@ const conditionSchema = z.looseObject({
 });
 
 const deploymentSchema = objectSchema.extend({
-  spec: z.looseObject({ template: templateSchema }),
+  spec: z.looseObject({ selector: z.looseObject({}).optional(), template: templateSchema }),
   status: z
     .looseObject({
       observedGeneration: z.int().optional(),
@@ -43,6 +47,7 @@ export const fleetDeployments: ResourceType<FleetDeployment> = {
 
 const replicaSetSchema = objectSchema.extend({
   spec: z.looseObject({ template: templateSchema }),
+  status: z.looseObject({ replicas: z.int().optional() }).optional(),
 });
 export type FleetReplicaSet = z.infer<typeof replicaSetSchema>;
 
@@ -99,6 +104,10 @@ const gateOf = (pod: FleetPodObject): FleetPod['gate'] => {
   if (!isGated) return 'none';
   return isTrue(pod, HANDED_OVER_GATE) ? 'open' : 'closed';
 };
+
+/** Of the sets of one Deployment the highest is the one that was wanted last; 0: it has none yet. */
+export const revisionNumberOf = ({ metadata }: FleetReplicaSet): number =>
+  Number(metadata.annotations?.[REVISION_ANNOTATION] ?? 0);
 
 /** The set of the template that the Deployment has; undefined while its controller has not come to it. */
 export const newestSet = (

@@ -1,5 +1,6 @@
 /** The Deployment that a CNFDeployment asks for. Pure. */
 import { createHash } from 'node:crypto';
+import type { OwnerReference } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { MANAGED_BY, PURPOSE_LABEL, ROLL_SET_ANNOTATION } from '#shared/names.ts';
 import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
@@ -67,13 +68,6 @@ export const deploymentBody = (
   present: FleetDeployment | undefined,
 ) => {
   const { name, namespace, uid } = cnf.metadata;
-  const owner = {
-    apiVersion: apiVersionOf(cnfDeploymentResource),
-    kind: cnfDeploymentResource.kind,
-    name,
-    uid,
-    controller: true,
-  };
   const others = (present?.metadata.ownerReferences ?? []).filter((one) => one.uid !== uid);
   return {
     apiVersion: 'apps/v1',
@@ -92,14 +86,29 @@ export const deploymentBody = (
         ...MANAGED_BY,
         [PURPOSE_LABEL]: cnf.spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
       },
-      ownerReferences: [...others, owner],
+      ownerReferences: [...others, ownerOf(cnf)],
     },
     spec,
   };
 };
 
+/** It is the controller of its Deployment. */
+export const ownerOf = ({ metadata: { name, uid } }: CnfDeployment): OwnerReference => ({
+  apiVersion: apiVersionOf(cnfDeploymentResource),
+  kind: cnfDeploymentResource.kind,
+  name,
+  uid,
+  controller: true,
+});
+
 export const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
+
+/** As a list of pods or sets takes it. */
+export const selectorOf = ({ spec }: CnfDeployment): string =>
+  Object.entries(spec.selector.matchLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
 
 /** Its controller is that CNFDeployment. */
 export const isControlledBy = (

@@ -242,6 +242,25 @@ it('leaves a Deployment of somebody else alone, and says so', async () => {
   );
 });
 
+it('knows which set of an adopted Deployment serves before it writes the Deployment', async () => {
+  await serve();
+  const deployment = api.get('deployments', 'cnf-1');
+  stop.abort();
+  await running;
+  api.remove('cnfdeployments', 'cnf-1');
+  cnf('cnf-1', 'openwrt:2');
+  const before = api.writes.length;
+  stop = new AbortController();
+  start();
+  await pass(5);
+  expect(api.writes.slice(before, before + 2)).toEqual([
+    'status cnfdeployments/cnf-1',
+    'replace deployments/cnf-1',
+  ]);
+  expect(statusOf()).toMatchObject({ currentRevision: 'hash1' });
+  expect(api.get('deployments', 'cnf-1')?.metadata.uid).toBe(deployment?.metadata.uid);
+});
+
 it('says which right is missing, and goes on when it is there', async () => {
   api.refusals.set('create deployments/cnf-1', { status: 403, reason: 'Forbidden' });
   cnf('cnf-1', 'openwrt:1');

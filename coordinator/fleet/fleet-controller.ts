@@ -38,6 +38,7 @@ import {
   deploymentBody,
   hashOf,
   isControlledBy,
+  selectorOf,
   templateHash,
   templateOfSet,
   wantedSpec,
@@ -45,9 +46,10 @@ import {
 import { durationMs } from './duration.ts';
 import { memoryOf } from './memory.ts';
 import type { FleetPod } from './pod.ts';
+import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
 import { steer, type Memory, type RollOutFacts, type RollOutStep, type Stage } from './stage.ts';
-import { brokenStatus, fleetStatus } from './status.ts';
+import { brokenStatus, fleetStatus, type RollOutView } from './status.ts';
 
 export type FleetDeps = ControllerDeps & {
   client: KubeClient;
@@ -141,7 +143,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const seen = live.map((pod) => fleetPodOf(pod, standing(targetOf(pod))));
     const order = orderOf(cnf, { template, memory, sets, present });
     const superseded = order.isDue && mustGiveBack(seen, memory);
-    if (order.isDue && !superseded) {
+    const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
+    if (isWritten) {
       const deployment = await write(cnf, order.spec, { present, signal });
       const mark = markOf(deployment, order.written);
       await say(cnf, { ...cnf.status, deployment: mark }, signal);
@@ -151,28 +154,30 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     if (!present || wanted === undefined) return { againInMs: WRITTEN_MS };
     const step = steer({ ...factsOf(cnf, seen), now: clock.now(), wanted, superseded }, memory);
     await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
-    const isSaid = await say(
-      cnf,
-      fleetStatus(cnf, {
-        now: clock.now(),
-        pods: seen,
-        step,
-        asked,
-        deployment: cnf.status?.deployment,
-        failure: replicaFailure(present),
-      }),
-      signal,
-    );
-    for (const event of eventsOf(cnf, step, memory)) record({ object: cnf, ...event });
+    const view = { pods: seen, step, asked, failure: replicaFailure(present) };
+    const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     if (!isSaid) return { againInMs: WORDS_MS };
-    return step.stage === 'Current' ? 'done' : { againInMs: waitOf(step, clock.now()) };
+    const isAtRest = step.stage === 'Current' && !order.isDue;
+    return isAtRest ? 'done' : { againInMs: waitOf(step, clock.now()) };
+  };
+
+  const sayStep = async (
+    cnf: CnfDeployment,
+    { view, before }: { view: Omit<RollOutView, 'now' | 'deployment'>; before: Memory },
+    signal: AbortSignal,
+  ): Promise<boolean> => {
+    const deployment = cnf.status?.deployment;
+    const status = fleetStatus(cnf, { ...view, now: clock.now(), deployment });
+    const isSaid = await say(cnf, status, signal);
+    for (const event of eventsOf(cnf, view.step, before)) record({ object: cnf, ...event });
+    return isSaid;
   };
 
   /** From the API server. @throws NameTakenError */
   const look = async (cnf: CnfDeployment, signal: AbortSignal): Promise<Found> => {
     const { namespace: where, name } = cnf.metadata;
     const present = await find(client, fleetDeployments, { namespace: where, name }, { signal });
-    if (present && !isControlledBy(present, cnf)) throw new NameTakenError(name);
+    if (present && !isControlledBy(present, cnf)) throw new NameTakenError(present);
     const selection = { namespace: where, labelSelector: selectorOf(cnf), signal };
     const [sets, pods] = await Promise.all([
       client.list(fleetReplicaSets, selection),
@@ -258,8 +263,13 @@ const placedCnfs = {
 const cnfKey = (namespace: string, purpose: string): string => `${namespace}/${purpose}`;
 
 class NameTakenError extends Error {
-  constructor(name: string) {
-    super(`there is a Deployment ${name} that belongs to somebody else: rename one of them`);
+  constructor({ metadata: { name, ownerReferences = [] } }: FleetDeployment) {
+    const owner = ownerReferences.find(({ controller }) => controller);
+    super(
+      owner
+        ? `there is a Deployment ${name} that ${owner.kind} ${owner.name} controls: rename one of them`
+        : `there is a Deployment ${name} that nothing controls: sdewan rollout adopt ${name} makes it that of the CNFDeployment, and its pods stay; or rename one of them`,
+    );
   }
 }
 
@@ -289,19 +299,31 @@ type Found = {
   live: readonly FleetPodObject[];
 };
 
+/** A Deployment that is not written before the set that serves is known: pods of another one get a gate from then on. */
+const isToBeAdopted = (
+  { status }: CnfDeployment,
+  present: FleetDeployment | undefined,
+  { memory, seen }: { memory: Memory; seen: readonly FleetPod[] },
+): boolean =>
+  present !== undefined &&
+  status?.deployment?.uid !== present.metadata.uid &&
+  memory.current === undefined &&
+  seen.some(({ ready }) => ready);
+
 /** Pods of the staged set have the traffic, and the set before it can take it back. */
 const mustGiveBack = (pods: readonly FleetPod[], { current, staged }: Memory): boolean =>
   pods.some(({ set, gate }) => gate === 'open' && set === staged?.set) &&
   pods.some(({ set, ready }) => ready && set === current);
 
 const factsOf = (
-  { spec }: CnfDeployment,
+  cnf: CnfDeployment,
   pods: readonly FleetPod[],
 ): Omit<RollOutFacts, 'now' | 'wanted' | 'superseded'> => ({
-  replicas: spec.replicas,
-  bakeMs: spec.bakeSeconds * 1_000,
-  deadlineMs: durationMs(spec.progressDeadline),
-  paused: spec.paused,
+  replicas: cnf.spec.replicas,
+  bakeMs: cnf.spec.bakeSeconds * 1_000,
+  deadlineMs: durationMs(cnf.spec.progressDeadline),
+  paused: cnf.spec.paused,
+  promoted: isPromoted(cnf),
   pods,
 });
 
@@ -344,11 +366,6 @@ const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeOb
     ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
   ) ?? false;
 
-const selectorOf = ({ spec }: CnfDeployment): string =>
-  Object.entries(spec.selector.matchLabels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',');
-
 const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
   if (stage === 'Failed') return BROKEN_MS;
   return Math.max(0, Math.min(ROLLING_MS, (lookAt ?? Infinity) - now));
@@ -380,8 +397,7 @@ const eventsOf = (
             message: `revision ${failed.set} has failed: ${failed.why}`,
           },
         ];
-  const without =
-    excused.length === 0 ? '' : `, without rules that are on neither set: ${few(excused)}`;
+  const without = excused.length === 0 ? '' : `, without ${few(excused)}`;
   const message = `${SAID[stage]}: revision ${staged?.set ?? current}${without}`;
   return [{ type: 'Normal', reason: stage, message }];
 };

@@ -11,7 +11,7 @@ export type Judgement = {
   fit: readonly FleetPod[];
   /** In words; empty when configured. */
   waitsFor: readonly string[];
-  /** Rules that no pod of the serving set can have either. */
+  /** Rules that the set is not to wait for: no pod of the serving set can have them either. */
   excused: readonly string[];
   /** What is wrong with pods that have the traffic, and is not wrong with the serving set. */
   trouble: string | undefined;
@@ -47,6 +47,16 @@ export const judge = (
     unknown: [...next, ...old].some(({ link }) => link === 'Unknown'),
   };
 };
+
+/** As if the set had every rule: people have said that it is to have the traffic. */
+export const judgePromoted: typeof judge = (next, old, replicas) => ({
+  ...judge(
+    next.map((pod) => ({ ...pod, missing: new Map() })),
+    old,
+    replicas,
+  ),
+  excused: [...new Set(next.flatMap(({ missing }) => [...missing.keys()]))].toSorted(),
+});
 
 const hasTraffic = ({ gate }: FleetPod): boolean => gate === 'open';
 

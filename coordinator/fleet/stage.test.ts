@@ -270,3 +270,49 @@ describe('a set without gates', () => {
 it('no pods at all are a roll-out that is at its end', () => {
   expect(look([], STAGED, { replicas: 0 }).memory).toEqual({ current: 'new' });
 });
+
+describe('a set that people promote', () => {
+  const without = fleetPod('new-1', { missing: missing('FirewallRule deny-ssh') });
+  const promoted = { promoted: true };
+
+  it('is given the traffic without a rule that only the old set has, and names it', () => {
+    const { stage, actions, excused } = look([old, without], STAGED, promoted);
+    expect(stage).toBe('HandedOver');
+    expect(words(actions)).toEqual(['activate new-1', 'open new-1']);
+    expect(excused).toEqual(['FirewallRule deny-ssh']);
+  });
+
+  it('is proven after its bake, still without the rule', () => {
+    const pods = [old, { ...serving, missing: without.missing }];
+    const { stage, memory } = look(pods, BAKING, { ...promoted, now: 40_000 });
+    expect([stage, memory]).toEqual(['Current', { current: 'new' }]);
+  });
+
+  it.each<[string, Partial<FleetPod>]>([
+    ['runs', { containersReady: false }],
+    ['reports', { link: 'Silent' }],
+  ])('waits until it %s', (_, changes) => {
+    const { stage, actions } = look([old, { ...without, ...changes }], STAGED, promoted);
+    expect([stage, words(actions)]).toEqual(['Staged', []]);
+  });
+
+  it('waits while the roll-out is paused', () => {
+    const { stage } = look([old, without], STAGED, { ...promoted, paused: true });
+    expect(stage).toBe('Connected');
+  });
+
+  it('loses the traffic again when it goes silent while it bakes', () => {
+    const troubled = {
+      ...BAKING,
+      staged: { set: 'new', since: 0, handedOverAt: 1, readyAt: 2, troubledAt: 3 },
+    };
+    const pods = [old, { ...serving, ...without, link: 'Silent' as const, gate: 'open' as const }];
+    const { stage } = look(pods, troubled, { ...promoted, now: TROUBLE_MS + 3 });
+    expect(stage).toBe('Failed');
+  });
+
+  it('that has failed is not tried again', () => {
+    const failed: Memory = { ...STAGED, failed: { set: 'new', why: 'x' } };
+    expect(look([old, without], failed, promoted).stage).toBe('Failed');
+  });
+});

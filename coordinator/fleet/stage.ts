@@ -4,7 +4,7 @@
  * same facts give the same decision, whichever coordinator looks, and a step that was cut off is taken again by the next look.
  */
 import { few } from '#shared/runtime/few.ts';
-import { judge, type Judgement } from './judge.ts';
+import { judge, judgePromoted, type Judgement } from './judge.ts';
 import type { FleetPod } from './pod.ts';
 
 export const STAGES = [
@@ -36,6 +36,8 @@ export type RollOutFacts = {
   bakeMs: number;
   deadlineMs: number;
   paused: boolean;
+  /** People give the staged set the traffic, whatever rules it has. */
+  promoted: boolean;
   pods: readonly FleetPod[];
 };
 
@@ -68,7 +70,7 @@ export type RollOutStep = {
   actions: readonly Action[];
   /** What the roll-out waits for, in words; empty at rest. */
   waitsFor: readonly string[];
-  /** Rules that neither set can have. */
+  /** Rules for which it does not wait. */
   excused: readonly string[];
   /** When something is due even if nothing changes. */
   lookAt: number | undefined;
@@ -85,20 +87,10 @@ export const steer = (facts: RollOutFacts, before: Memory): RollOutStep => {
   if (wanted === undefined || wanted === current)
     return serving(facts.pods, current, { current, ...(failed && { failed }) });
   const staged = before.staged?.set === wanted ? before.staged : { set: wanted, since: facts.now };
-  const rollOut: RollOut = {
-    facts,
-    current,
-    staged,
-    failed,
-    old: facts.pods.filter(({ set }) => set === current),
-    next: facts.pods.filter(({ set }) => set === wanted),
-    judgement: judge(
-      facts.pods.filter(({ set }) => set === wanted),
-      facts.pods.filter(({ set }) => set === current),
-      facts.replicas,
-    ),
-  };
-  return rolling(rollOut);
+  const old = facts.pods.filter(({ set }) => set === current);
+  const next = facts.pods.filter(({ set }) => set === wanted);
+  const judgement = (facts.promoted ? judgePromoted : judge)(next, old, facts.replicas);
+  return rolling({ facts, current, staged, failed, old, next, judgement });
 };
 
 /** Of a Deployment that was adopted in the middle of a roll-out, the set with most of the traffic. */

@@ -7,6 +7,7 @@ import {
   type FleetCondition,
 } from '#shared/resources/cnf-deployment.ts';
 import { timestamp, truncated } from '../verdict/wording.ts';
+import { selectorOf } from './deployment.ts';
 import { keptOf } from './memory.ts';
 import type { FleetPod } from './pod.ts';
 import type { RollOutStep } from './stage.ts';
@@ -35,9 +36,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     replicas: pods.length,
     readyReplicas: ready,
     inSyncReplicas: pods.filter(isInSync).length,
-    selector: Object.entries(cnf.spec.selector.matchLabels)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(','),
+    selector: selectorOf(cnf),
     stage: step.stage,
     ...keptOf(step.memory, view.asked),
     ...listed('waitsFor', waitsFor),
@@ -91,8 +90,7 @@ const conditionsFor = (
   const share = `${ready} of ${replicas} pods are ready`;
   const isRolling = step.stage !== 'Current';
   const waits = few(waitsFor, 3);
-  const excused =
-    step.excused.length === 0 ? '' : `in force on neither set: ${few(step.excused)}; `;
+  const excused = step.excused.length === 0 ? '' : `does not wait for ${few(step.excused)}; `;
   const progressing = failed
     ? { status: 'False' as const, reason: 'RollOutFailed', message: failureOf(failed) }
     : {

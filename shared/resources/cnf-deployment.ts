@@ -111,7 +111,7 @@ const statusSchema = z.object({
     .array(text(512))
     .max(MAX_WAITS)
     .optional()
-    .describe('Rules that are in force on neither set, for which it does not wait.'),
+    .describe('Rules for which it does not wait: they are in force on neither set, or people have promoted the new one.'),
   message: text(2_048).optional(),
   staged: z
     .object({

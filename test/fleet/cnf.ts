@@ -42,6 +42,8 @@ export type FleetCnf = {
   version: string;
   /** When the interface comes after the first pass, milliseconds; below zero: never. */
   lateMs: number;
+  /** How many rejecting rules the container with traffic waits for. Default: all of `trafficRules`. */
+  rules?: number;
   /** More of the spec of the CNFDeployment. */
   spec?: object;
 };
@@ -52,7 +54,13 @@ const MORE_NETWORKS = ['net3', 'net4']
 
 type Workload = { others: object[]; deployment: z.infer<typeof deploymentSchema> };
 
-const workload = async ({ namespace, replicas, version, lateMs }: FleetCnf): Promise<Workload> => {
+const workload = async ({
+  namespace,
+  replicas,
+  version,
+  lateMs,
+  rules = RULES,
+}: FleetCnf): Promise<Workload> => {
   const objects = await cnfObjects({ namespace, purpose: PURPOSE, replicas });
   const deployment = deploymentSchema.parse(objects.at(-1));
   const { template } = deployment.spec;
@@ -63,7 +71,7 @@ const workload = async ({ namespace, replicas, version, lateMs }: FleetCnf): Pro
     `$1${MORE_NETWORKS} ] }`,
   );
   annotations['version'] = version;
-  const variables = { TRAFFIC_RULES: RULES, TRAFFIC_LATE_MS: lateMs };
+  const variables = { TRAFFIC_RULES: rules, TRAFFIC_LATE_MS: lateMs };
   template.spec.containers.push({
     name: 'traffic',
     image: TRAFFIC_IMAGE,

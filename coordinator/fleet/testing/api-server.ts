@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject } from '#shared/kube/objects.ts';
+import { own } from '#shared/runtime/own.ts';
 
 type Fields = Record<string, unknown>;
 type Stored = KubeObject & Fields;
@@ -135,7 +136,7 @@ const refusal = (status: number, reason: string): KubeError =>
 const isSelected = ({ metadata }: KubeObject, labelSelector = ''): boolean =>
   labelSelector.split(',').every((requirement) => {
     const [label = '', value] = requirement.split('=');
-    return label === '' || metadata.labels?.[label] === value;
+    return label === '' || own(metadata.labels ?? {}, label) === value;
   });
 
 /** RFC 7386. */

@@ -36,6 +36,7 @@ export const facts = (
   bakeMs: 30_000,
   deadlineMs: 900_000,
   paused: false,
+  promoted: false,
   pods,
   ...changes,
 });

@@ -196,6 +196,7 @@ export class RollOutModel {
         bakeMs: BAKE_MS,
         deadlineMs: DEADLINE_MS,
         paused: false,
+        promoted: false,
         pods: this.#pods.map((pod) => this.#seen(pod)),
       },
       this.#memory,

@@ -1,0 +1,80 @@
+/** A Deployment of people becomes that of a CNFDeployment under traffic, and is rolled. */
+import { get } from 'node:http';
+import { json } from 'node:stream/consumers';
+import * as z from 'zod';
+import { expect, it } from 'vitest';
+import { connectCluster } from 'kind-test-harness';
+import { withOwnNamespaces } from '../stack/own-namespaces.ts';
+import { observePods, until } from '../stack/observe.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { sdewan } from '../stack/sdewan.ts';
+import {
+  applyFleet,
+  applyPlain,
+  PURPOSE,
+  serves,
+  startTraffic,
+  trafficRules,
+  untilTraffic,
+  waitForFleet,
+} from './cnf.ts';
+
+const cluster = withOwnNamespaces(await connectCluster());
+
+const journalSchema = z.array(z.looseObject({ seq: z.number(), event: z.string() }));
+
+/** All that has ever happened to the configuration of that OpenWRT. */
+const journalOf = async (
+  namespace: string,
+  pod: string,
+): Promise<z.infer<typeof journalSchema>> => {
+  const ip = ['get', 'pod', pod, '-n', namespace, '-o', 'jsonpath={.status.podIP}'];
+  const { stdout: host } = await cluster.kubectl(ip);
+  return new Promise((resolve, reject) => {
+    const options = { host, port: 10_080, path: '/_simulator/journal', timeout: 10_000 };
+    const sent = get(options, (response) => {
+      json(response).then((value) => resolve(journalSchema.parse(value)), reject);
+    });
+    sent.on('error', reject);
+    sent.on('timeout', () => sent.destroy(new Error('timeout')));
+  });
+};
+
+it('an adopted Deployment keeps its pods and their configuration, and rolls without loss', async () => {
+  const namespace = await cluster.createNamespace('adopted');
+  const cnf = { namespace, replicas: 1, lateMs: 3_000 };
+  const rules = trafficRules();
+  await apply(cluster, namespace, ...rules);
+  await applyPlain(cluster, { ...cnf, version: '1' });
+  await waitInSync(cluster, namespace, rules, 120_000);
+  await untilTraffic(cluster, namespace);
+  const [pod, ...others] = await observePods(cluster, namespace, PURPOSE);
+  if (!pod || others.length > 0) throw new Error('there is not one pod');
+  const before = await journalOf(namespace, pod.name);
+  const traffic = await startTraffic(cluster, namespace);
+
+  await applyFleet(cluster, { ...cnf, version: '1' });
+  await waitForFleet(cluster, namespace, 'it is told that the name is taken', ({ message = '' }) =>
+    message.includes(`sdewan rollout adopt ${PURPOSE}`),
+  );
+  const { code, out } = await sdewan(cluster, 'rollout', 'adopt', PURPOSE, '-n', namespace);
+  expect([code, out]).toEqual([
+    0,
+    `${PURPOSE}: Deployment ${PURPOSE} is its own from now on, and its pods stay\n`,
+  ]);
+  const first = await waitForFleet(cluster, namespace, 'the adopted set serves', serves(1));
+  expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
+  expect(before.length).toBeGreaterThan(0);
+  expect(await journalOf(namespace, pod.name)).toEqual(before);
+
+  await applyFleet(cluster, { ...cnf, version: '2' });
+  await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
+  await until('the adopted pod is gone', 60_000, async () => {
+    const there = await observePods(cluster, namespace, PURPOSE);
+    return there.some(({ uid }) => uid === pod.uid) ? undefined : true;
+  });
+  const { requests, lost } = await traffic.stop();
+  console.log(`adoption and its first roll: ${lost.length} of ${requests} requests lost`);
+  expect(lost).toEqual([]);
+  expect(requests).toBeGreaterThan(100);
+});
