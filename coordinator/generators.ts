@@ -14,6 +14,7 @@ import { createChildrenController } from './children/children-controller.ts';
 import { createLookup } from './children/lookup.ts';
 import { readResolvConf } from './children/resolv-conf.ts';
 import { createFleetController } from './fleet/fleet-controller.ts';
+import type { RollOutMetrics } from './fleet/metrics.ts';
 import type { Target } from './cnf/target.ts';
 import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
@@ -36,6 +37,7 @@ export type GeneratorsOptions = ControllerDeps & {
   /** Whether SdewanApplications select pods of namespaces that do not accept it. */
   selectsWithoutConsent: boolean;
   sources: Sources;
+  rollOuts: RollOutMetrics;
   record: (event: RecordedEvent) => void;
 };
 

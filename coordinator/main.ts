@@ -18,6 +18,7 @@ import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
 import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } from './env.ts';
+import { createRollOutMetrics } from './fleet/metrics.ts';
 import { createGenerators, type Generators } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
@@ -108,6 +109,10 @@ const main = async (signal: AbortSignal): Promise<void> => {
     dns: dnsOptionsOf(env),
     selectsWithoutConsent: env.SDEWAN_SELECT_PODS_WITHOUT_CONSENT,
     sources: coordinator.sources,
+    rollOuts: createRollOutMetrics(registry, {
+      leads: () => election.term() !== undefined,
+      clock: systemClock,
+    }),
     record: coordinator.record,
   });
 

@@ -9,8 +9,10 @@ import {
 import { systemClock } from '#shared/runtime/clock.ts';
 import { sleepOn } from '#shared/runtime/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { Registry } from '#shared/runtime/prometheus.ts';
 import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';
 import { createFleetController, type FleetController } from './fleet-controller.ts';
+import { createRollOutMetrics } from './metrics.ts';
 import type { Standing } from './standing.ts';
 import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
 
@@ -23,6 +25,7 @@ const template = (image: string, of: object = labels) => ({
 });
 
 let api: FakeFleetApi;
+let registry: Registry;
 let events: RecordedEvent[];
 let standing: ((pod: string) => Standing) | undefined;
 let fleet: FleetController;
@@ -104,6 +107,7 @@ const kubernetesMakes = (revision: number, pod: { gate?: 'False' | 'True' } = {}
 };
 
 const start = (): void => {
+  registry = new Registry();
   fleet = createFleetController({
     client: api.client(),
     namespace: undefined,
@@ -113,6 +117,7 @@ const start = (): void => {
     },
     record: (event) => events.push(event),
     metrics: NO_METRICS,
+    rollOuts: createRollOutMetrics(registry, { leads: () => true, clock: systemClock }),
     leadership: ALWAYS_LEADING,
     clock: { ...systemClock, sleep: sleepOn(systemClock.after) },
     log: silentLogger,
@@ -212,6 +217,36 @@ it('does not hand over while a rule is missing, and says which', async () => {
     waitsFor: ['FirewallRule deny-ssh: WaitingForInterface (on cnf-1-hash2-a)'],
   });
   expect(api.writes.filter((write) => write.startsWith('status pods/'))).toEqual([]);
+});
+
+it('counts in which stage it is, and a set that was given up once', async () => {
+  await serve();
+  expect(await registry.metrics()).toContain(
+    'sdewan_coordinator_rollout_stage{namespace="edge",purpose="cnf-1",stage="Current"} 1',
+  );
+  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s', onFailure: 'Pause' });
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await look();
+  await pass(60);
+  const figures = await registry.metrics();
+  expect(figures).toContain('sdewan_coordinator_rollouts_failed_total 1');
+  expect(figures).toContain('stage="Failed"} 1');
+  expect(figures).toContain('sdewan_coordinator_rollout_unserved_seconds_total 0');
+});
+
+it('counts for how long no ready pod has the traffic', async () => {
+  await serve();
+  await look();
+  const pod = api.get('pods', 'cnf-1-hash1-a');
+  const conditions = [{ type: 'Ready', status: 'False' }];
+  const metadata = { name: 'cnf-1-hash1-a', ...pod?.metadata };
+  api.put(fleetPods, { ...pod, metadata, status: { phase: 'Running', conditions } });
+  await look();
+  await pass(10);
+  const lost = /unserved_seconds_total (\d+)/.exec(await registry.metrics())?.[1];
+  expect(Number(lost)).toBeGreaterThanOrEqual(10);
 });
 
 it('undoes what somebody has changed in the Deployment, with an Event', async () => {

@@ -45,6 +45,7 @@ import {
 } from './deployment.ts';
 import { durationMs } from './duration.ts';
 import { memoryOf } from './memory.ts';
+import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import type { FleetPod } from './pod.ts';
 import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
@@ -58,6 +59,7 @@ export type FleetDeps = ControllerDeps & {
   /** What agents have said of the rules; undefined until pods and rules are known. */
   standings: () => ((target: Target) => Standing) | undefined;
   record: (event: RecordedEvent) => void;
+  rollOuts: RollOutMetrics;
 };
 
 export type FleetController = {
@@ -83,7 +85,7 @@ const WORDS_MS = 2_000;
 const CONCURRENCY = 4;
 
 export const createFleetController = (deps: FleetDeps): FleetController => {
-  const { client, clock, log, namespace, record } = deps;
+  const { client, clock, log, namespace, record, rollOuts } = deps;
   const saidAt = new Map<string, number>();
 
   const markObject = ({ metadata }: KubeObject): void =>
@@ -115,6 +117,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
       saidAt.delete(key);
+      rollOuts.gone(key);
       return 'done';
     }
     const cnf = await find(client, cnfDeploymentResource, place, { signal });
@@ -169,6 +172,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const deployment = cnf.status?.deployment;
     const status = fleetStatus(cnf, { ...view, now: clock.now(), deployment });
     const isSaid = await say(cnf, status, signal);
+    rollOuts.looked(`${cnf.metadata.namespace}/${cnf.metadata.name}`, seenOf(cnf, status, view));
+    if (view.step.memory.failed !== undefined && before.failed === undefined) rollOuts.failed();
     for (const event of eventsOf(cnf, view.step, before)) record({ object: cnf, ...event });
     return isSaid;
   };
@@ -232,7 +237,10 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     name: 'fleet',
     sources: [cnfs, deployments],
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
-    markAll: () => cnfs.store.list().forEach(markObject),
+    markAll: () => {
+      rollOuts.begin();
+      cnfs.store.list().forEach(markObject);
+    },
     reconcile,
     coalesceMs: COALESCE_MS,
     groupOf: (key) => placeOf(key).namespace,
@@ -401,6 +409,18 @@ const eventsOf = (
   const message = `${SAID[stage]}: revision ${staged?.set ?? current}${without}`;
   return [{ type: 'Normal', reason: stage, message }];
 };
+
+const seenOf = (
+  { metadata, spec }: CnfDeployment,
+  { stageTime = '' }: CnfDeploymentStatus,
+  { pods, step }: Pick<RollOutView, 'pods' | 'step'>,
+): SeenRollOut => ({
+  namespace: metadata.namespace,
+  purpose: spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
+  stage: step.stage,
+  since: Date.parse(stageTime),
+  serves: spec.replicas === 0 || pods.some(({ active, ready }) => active && ready),
+});
 
 const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
   Creating: 'the first pods are made',

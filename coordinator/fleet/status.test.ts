@@ -33,6 +33,7 @@ describe('the status of a CNFDeployment', () => {
       inSyncReplicas: 1,
       selector: 'sdewanPurpose=cnf-1',
       stage: 'Connected',
+      stageTime: '2026-01-02T03:04:05.000Z',
       currentRevision: 'old',
       stagedRevision: 'new',
       staged: { since: '2026-01-02T03:04:05.000Z' },
@@ -49,6 +50,15 @@ describe('the status of a CNFDeployment', () => {
         expect.objectContaining({ type: 'Degraded', status: 'False' }),
       ],
     });
+  });
+
+  it('says since when it is in its stage, whatever else changes', () => {
+    const since = '2026-01-02T03:00:00.000Z';
+    const memory = { current: 'old' };
+    const same = statusOf([old, late], memory, { stage: 'Connected', stageTime: since });
+    expect(same.stageTime).toBe(since);
+    const other = statusOf([old, late], memory, { stage: 'Staged', stageTime: since });
+    expect(other.stageTime).toBe('2026-01-02T03:04:05.000Z');
   });
 
   it('names what has failed, pod and rule', () => {

@@ -37,7 +37,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     readyReplicas: ready,
     inSyncReplicas: pods.filter(isInSync).length,
     selector: selectorOf(cnf),
-    stage: step.stage,
+    ...stageOf(cnf, view),
     ...keptOf(step.memory, view.asked),
     ...listed('waitsFor', waitsFor),
     ...listed('excused', step.excused),
@@ -46,6 +46,14 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     conditions: conditionsFor(cnf, view, waitsFor),
   };
 };
+
+const stageOf = (
+  { status = {} }: CnfDeployment,
+  { step: { stage }, now }: RollOutView,
+): Pick<CnfDeploymentStatus, 'stage' | 'stageTime'> => ({
+  stage,
+  stageTime: (status.stage === stage ? status.stageTime : undefined) ?? new Date(now).toISOString(),
+});
 
 /** Before anything can be looked at. */
 export const brokenStatus = (

@@ -5,9 +5,11 @@ import * as z from 'zod';
 import { parse } from 'yaml';
 import { createClientCounter } from '#shared/kube/figures.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { createAgentMetrics } from '../../agent/metrics.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
+import { createRollOutMetrics } from '../../coordinator/fleet/metrics.ts';
 import { createMetrics, createReviewMetrics, exposeExpiry } from '../../coordinator/metrics.ts';
 
 /** As Prometheus' operator reads it, as far as we use it. */
@@ -60,6 +62,7 @@ export const coordinatorMetrics = (): Registry => {
     queued: unread,
     droppedEvents: unread,
   });
+  createRollOutMetrics(registry, { leads: unread, clock: systemClock });
   return registry;
 };
 

@@ -101,6 +101,7 @@ const statusSchema = z.object({
     .describe('Pods that have every rule at the revision of today, of all sets.'),
   selector: text(4_096).optional().describe('Of the pods, for autoscalers.'),
   stage: text(32).optional().describe('Of the roll-out; Current: there is none.'),
+  stageTime: moment().optional().describe('Since when it is in that stage.'),
   currentRevision: text(63)
     .optional()
     .describe('Label pod-template-hash of the set that was proven last: it serves.'),
@@ -111,7 +112,9 @@ const statusSchema = z.object({
     .array(text(512))
     .max(MAX_WAITS)
     .optional()
-    .describe('Rules for which it does not wait: they are in force on neither set, or people have promoted the new one.'),
+    .describe(
+      'Rules for which it does not wait: they are in force on neither set, or people have promoted the new one.',
+    ),
   message: text(2_048).optional(),
   staged: z
     .object({

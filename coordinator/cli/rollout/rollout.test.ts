@@ -71,6 +71,7 @@ const set = (
 const CURRENT = { stage: 'Current', currentRevision: 'b' };
 const STAGED = {
   stage: 'Connected',
+  stageTime: '2026-01-01T00:04:00Z',
   currentRevision: 'a',
   stagedRevision: 'b',
   staged: { since: '2026-01-01T00:04:00Z' },

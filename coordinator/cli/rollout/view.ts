@@ -19,7 +19,7 @@ export const statusLines = (cnf: CnfDeployment, now: number): string[] => {
   if (status.stage === undefined || status.observedGeneration !== metadata.generation)
     return [`${metadata.name}: the coordinator has not come to it yet${because(status.message)}`];
   const share = `${status.readyReplicas ?? 0} of ${spec.replicas} pods are ready`;
-  const since = status.staged === undefined ? '' : `, for ${ageOf(status.staged.since, now)}`;
+  const since = status.stageTime === undefined ? '' : `, for ${ageOf(status.stageTime, now)}`;
   return [
     `${metadata.name}: ${status.stage}${since}: ${share}`,
     ...setLines(status),
