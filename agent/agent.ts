@@ -11,7 +11,11 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import type { AgentEnv } from './env.ts';
 import { createProbeFiles } from './health/probe-files.ts';
-import { serveHttp, type HttpDeps, type RunningHttp } from './health/server.ts';
+import { serveHttp } from './health/server.ts';
+import { createInspection } from './inspect/inspection.ts';
+import { serveInspection } from './inspect/server.ts';
+import type { RunningHttp } from './io/serve.ts';
+import { VERSION } from '#shared/own-version.ts';
 import { createAgentMetrics } from './metrics.ts';
 import type { Driver } from './device/driver.ts';
 import { createLockOut, withoutLockOut } from './lock-out/lock-out.ts';
@@ -226,6 +230,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       if (!isLook(outcome)) metrics.passes.inc({ outcome });
       if (outcome === 'passed') metrics.lastPass.set(clock.now() / 1_000);
       status.addAttempt(attempt, begun);
+      inspection.addAttempt(attempt, begun);
     },
     timings: {
       probeIntervalMs: env.SDEWAN_PROBE_INTERVAL_MS,
@@ -234,15 +239,37 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
-  const server = await serveOrSay(
-    {
-      hostname: env.SDEWAN_HTTP_HOST,
-      port: env.SDEWAN_HTTP_PORT,
-      notReady: status.notReady,
-      metrics: registry,
+  const inspection = createInspection({
+    about: {
+      agent: VERSION,
+      namespace: env.SDEWAN_NAMESPACE,
+      pod: env.SDEWAN_POD_NAME,
+      purpose: env.SDEWAN_PURPOSE,
     },
-    log,
-  );
+    kinds,
+    driver,
+    ledger,
+    lastGood,
+    refusals,
+    lockOut,
+    loop,
+    source,
+    secrets,
+    status,
+    clock,
+  });
+  const { SDEWAN_HTTP_HOST: hostname, SDEWAN_HTTP_PORT: port, SDEWAN_INSPECT_URL: url } = env;
+  const { notReady } = status;
+  const servers = await Promise.all([
+    orSay(serveHttp({ hostname, port, notReady, metrics: registry }), (err) =>
+      log.error({ err, hostname, port }, 'failed to serve health and metrics'),
+    ),
+    url === 'off'
+      ? undefined
+      : orSay(serveInspection({ url, ...inspection, clock }), (err) =>
+          log.error({ err, url }, 'failed to serve what sdewan diff and support-bundle ask for'),
+        ),
+  ]);
   const lastWords = probeFiles.run(signal).catch((error: unknown) => error);
   try {
     await Promise.all([
@@ -255,7 +282,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       information.run(signal),
     ]);
   } finally {
-    await Promise.all([server?.close(), driver.close()]);
+    await Promise.all([...servers.map((server) => server?.close()), driver.close()]);
   }
   const error = await lastWords;
   if (error !== undefined) throw error;
@@ -265,12 +292,14 @@ const isLook = (outcome: Attempt['outcome']): boolean =>
   outcome === 'answered' || outcome === 'unchanged' || outcome === 'differs';
 
 /** Rules matter more than figures: an address that is taken costs only the latter. */
-const serveOrSay = async (deps: HttpDeps, log: Logger): Promise<RunningHttp | undefined> => {
+const orSay = async (
+  serving: Promise<RunningHttp>,
+  say: (error: unknown) => void,
+): Promise<RunningHttp | undefined> => {
   try {
-    return await serveHttp(deps);
+    return await serving;
   } catch (error) {
-    const { hostname, port } = deps;
-    log.error({ err: error, hostname, port }, 'failed to serve health and metrics');
+    say(error);
     return undefined;
   }
 };

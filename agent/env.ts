@@ -7,7 +7,11 @@ import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
+import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import type { DriverOptions, LoginFiles } from './device/drivers.ts';
+
+const isLoopback = (url: string): boolean =>
+  /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]|localhost):\d+\/?$/.test(url);
 
 export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField
@@ -108,6 +112,12 @@ export const agentEnvSchema = z.object({
     .port()
     .default(METRICS_PORT)
     .describe('Its port; 0 selects a free one.'),
+  SDEWAN_INSPECT_URL: z
+    .union([z.literal('off'), envField.url().refine(isLoopback, 'must be on loopback, or off')])
+    .default(`http://127.0.0.1:${INSPECT_PORT}`)
+    .describe(
+      'Where the agent answers `sdewan diff`, `resync` and `support-bundle`, through a port-forward: on loopback of the pod only; `off`: nowhere.',
+    ),
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
   SDEWAN_PROBE_INTERVAL_MS: envField
     .int(100, 60_000)

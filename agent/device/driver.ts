@@ -142,6 +142,8 @@ export type Driver = {
   unansweredSince: () => number | undefined;
   /** Absent: every change is a reload. */
   firewallWays?: () => FirewallWays | undefined;
+  /** Of fw4, as nft listed them last; or why nobody reads them. Absent: the driver cannot. */
+  kernelRules?: () => { text: string } | { unread: string };
   /** Absent or undefined: the API has nothing of the kind. */
   policies?: () => Policies | undefined;
   /** Ends the session. Never throws. */

@@ -104,9 +104,12 @@ const createAutoDriver = ({
     information: async (signal) => chosen?.information(signal),
     unansweredSince: () => chosen?.unansweredSince(),
     firewallWays: () => chosen?.firewallWays?.(),
+    kernelRules: () => chosen?.kernelRules?.() ?? NOT_READ,
     policies: () => chosen?.policies?.(),
     close: async () => {
       await Promise.all(candidates.map(({ driver }) => driver.close()));
     },
   };
 };
+
+const NOT_READ = { unread: 'the API of this OpenWRT does not show its kernel' };

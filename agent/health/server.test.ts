@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Counter, Registry } from '#shared/runtime/prometheus.ts';
-import { serveHttp, type RunningHttp } from './server.ts';
+import type { RunningHttp } from '../io/serve.ts';
+import { serveHttp } from './server.ts';
 
 let http: RunningHttp;
 const failing = new Map<string, string>();

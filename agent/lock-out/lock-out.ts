@@ -45,6 +45,8 @@ export type Writing = {
 
 export type LockOut = {
   view: (rules: readonly RuleObject[], lastGood: LastGood) => View;
+  /** What a pass would be given, where none is made. */
+  peek: (rules: readonly RuleObject[], lastGood: LastGood) => View;
   /** Resolves when the way back is on disk. @throws StateFileError */
   begin: (writing: Writing, signal: AbortSignal) => Promise<void>;
   /** The change is on OpenWRT, or may be. */
@@ -251,6 +253,14 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     }
   };
 
+  const viewOn = (seen: readonly RuleObject[], lastGood: LastGood): View =>
+    viewOf({
+      rules: seen,
+      version,
+      undone: [...(undone ?? [])].flatMap((uid) => changes.get(uid) ?? []),
+      blamed: [...blamed.values(), ...blamedByStatus(seen, lastGood, blamed, deps.purpose)],
+    });
+
   return {
     view: (given, lastGood) => {
       if (undone === undefined) {
@@ -258,13 +268,10 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
         forget(given);
       }
       rules ??= given;
-      return viewOf({
-        rules,
-        version,
-        undone: [...(undone ?? [])].flatMap((uid) => changes.get(uid) ?? []),
-        blamed: [...blamed.values(), ...blamedByStatus(rules, lastGood, blamed, deps.purpose)],
-      });
+      return viewOn(rules, lastGood);
     },
+
+    peek: (given, lastGood) => viewOn(undone === undefined ? given : (rules ?? given), lastGood),
 
     begin: async ({ changes: wanted, deltas, packages }, signal) => {
       pass.isWriting = true;
@@ -337,8 +344,12 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
 };
 
 /** For a CNF where it is switched off: what is changed stays. */
+const asGiven = (rules: readonly RuleObject[]): View =>
+  viewOf({ rules, version: 0, undone: [], blamed: [] });
+
 export const withoutLockOut: LockOut = {
-  view: (rules) => viewOf({ rules, version: 0, undone: [], blamed: [] }),
+  view: asGiven,
+  peek: asGiven,
   begin: async () => {},
   written: () => {},
   passed: () => {},

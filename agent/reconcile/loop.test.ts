@@ -381,3 +381,77 @@ describe('when it is stopped', () => {
     expect(world.running).toBe(0);
   });
 });
+
+describe('who asks for a pass', () => {
+  it('gets one at once that begins after that, and what came of it', async () => {
+    const { world, loop, next } = await start();
+    await next();
+    world.pacedUntil = Infinity;
+    const held = heldPass();
+    world.pass = held.pass;
+    const first = loop.passNow();
+    const step = next();
+    await held.begun;
+    world.pass = failing(new OpenwrtBlockedError('write', 'somebody has a lock'));
+    const second = loop.passNow();
+    held.end();
+    expect(await first).toEqual({ outcome: 'passed' });
+    await step;
+    await next();
+    expect(await second).toMatchObject({ outcome: 'hindered' });
+    expect(world.passes).toBe(3);
+  });
+
+  it('is told when OpenWRT does not answer, or not all rules are known', async () => {
+    const { world, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
+    const unknown = loop.passNow();
+    await next();
+    expect(await unknown).toEqual({ outcome: 'answered' });
+    world.away = true;
+    const away = loop.passNow();
+    await next();
+    expect(await away).toMatchObject({ outcome: 'unanswered' });
+  });
+});
+
+describe('what looks between passes', () => {
+  it('waits for the pass under way, and the next pass waits for it', async () => {
+    const { world, loop, next } = await start();
+    await next();
+    const held = heldPass();
+    world.pass = held.pass;
+    void loop.passNow();
+    const step = next();
+    await held.begun;
+    const looking = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    let hasBegun = false;
+    const look = loop.between(async () => {
+      hasBegun = true;
+      looking.resolve();
+      await mayEnd.promise;
+      return world.passes;
+    });
+    expect(hasBegun).toBe(false);
+    world.pass = async () => 'one';
+    held.end();
+    await looking.promise;
+    const after = loop.passNow();
+    mayEnd.resolve();
+    expect(await look).toBe(2);
+    await step;
+    await next();
+    expect(await after).toEqual({ outcome: 'passed' });
+    expect(world.passes).toBe(3);
+  });
+
+  it('is told that rules are not known, and hinders nothing when it fails', async () => {
+    const { world, loop, next } = await start({ unknownKinds: ['FirewallZone'] });
+    expect(await loop.between(async (input) => input)).toBeUndefined();
+    world.unknownKinds = [];
+    await expect(loop.between(failing(new Error('no')))).rejects.toThrow('no');
+    const asked = loop.passNow();
+    await next();
+    expect(await asked).toEqual({ outcome: 'passed' });
+  });
+});

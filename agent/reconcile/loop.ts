@@ -20,6 +20,7 @@ import type { SecretSource } from '../rules/secrets.ts';
 import type { KernelDrift } from './kernel-drift.ts';
 import type { Pace } from './pace.ts';
 import type { Pass } from './pass.ts';
+import type { PassInput } from './pass-state.ts';
 import type { Refusals } from './refusals.ts';
 
 export type LoopDeps = {
@@ -66,6 +67,10 @@ export type LoopTimings = {
 export type Loop = {
   /** Something that a pass looks at has changed. */
   mark: () => void;
+  /** A full pass, as soon as one can begin, however short a time has passed since the last. Gives what came of it. */
+  passNow: () => Promise<Attempt>;
+  /** With what a pass would be given, and while none is under way; undefined: not all rules are known yet. @throws what the work throws */
+  between: <T>(work: (input: PassInput | undefined) => Promise<T>) => Promise<T>;
   /** Runs until the signal aborts. A transaction under way gets a moment to end. */
   run: (signal: AbortSignal) => Promise<void>;
 };
@@ -83,14 +88,34 @@ const LAST_MOMENT_MS = 1_500;
 
 export const createLoop = (deps: LoopDeps): Loop => {
   const { driver, pass, pace, refusals, kernelDrift, source, secrets } = deps;
-  const { onAttempt, timings, clock, log } = deps;
+  const { timings, clock, log } = deps;
   let dirty = true;
+  /** What has the turn at OpenWRT now, or had it last. */
+  let turn: Promise<unknown> = Promise.resolve();
+  /** Who waits for a pass that has not begun. */
+  let asked: ((attempt: Attempt) => void)[] = [];
   let left: Fingerprint | undefined;
   let fullPassAt = 0;
   const lastMoment = new AbortController();
 
   // As if it had answered when the agent starts: both start at the same time.
   let answeredAt = clock.monotonic();
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  };
+  const isKnown = (): boolean =>
+    source.unknownKinds().length === 0 && secrets.unknown().length === 0;
+  const inputNow = (): Omit<PassInput, 'quiet'> => ({
+    rules: source.rules(),
+    secrets: secrets.values(),
+    networks: deps.networks(),
+    devices: deps.devices(),
+    unservedKinds: source.unservedKinds(),
+    paused: deps.paused(),
+  });
 
   const soon = (): number => jittered(timings.probeIntervalMs, JITTER);
   const untilBack = (): number =>
@@ -101,11 +126,13 @@ export const createLoop = (deps: LoopDeps): Loop => {
   const momentNow = (): Moment => ({ wall: clock.now(), monotonic: clock.monotonic() });
 
   const look = async (
+    isAsked: boolean,
     signal: AbortSignal,
   ): Promise<'due' | 'answered' | 'unchanged' | 'differs'> => {
     if (dirty) secrets.follow();
-    const known = source.unknownKinds().length === 0 && secrets.unknown().length === 0;
+    const known = isKnown();
     const isDue = (): boolean =>
+      isAsked ||
       clock.monotonic() >= fullPassAt ||
       refusals.releaseDue() ||
       (!deps.paused() && kernelDrift.isDue());
@@ -119,18 +146,7 @@ export const createLoop = (deps: LoopDeps): Loop => {
     const quiet = !dirty && clock.monotonic() >= fullPassAt;
     dirty = false;
     try {
-      left = await pass(
-        {
-          rules: source.rules(),
-          secrets: secrets.values(),
-          networks: deps.networks(),
-          devices: deps.devices(),
-          unservedKinds: source.unservedKinds(),
-          paused: deps.paused(),
-          quiet,
-        },
-        signal,
-      );
+      left = await pass({ ...inputNow(), quiet }, signal);
     } catch (error) {
       dirty = true;
       throw error;
@@ -138,38 +154,46 @@ export const createLoop = (deps: LoopDeps): Loop => {
     fullPassAt = clock.monotonic() + jittered(timings.fullPassIntervalMs, JITTER);
   };
 
+  const attemptOnce = async (): Promise<number> => {
+    let begun = momentNow();
+    const asking = asked;
+    asked = [];
+    const onAttempt = (attempt: Attempt): void => {
+      deps.onAttempt(attempt, begun);
+      if (attempt.outcome !== 'differs') for (const resolve of asking) resolve(attempt);
+    };
+    try {
+      await deps.rescue(lastMoment.signal);
+      const found = await look(asking.length > 0, lastMoment.signal);
+      if (found !== 'due') onAttempt({ outcome: found });
+      if (found === 'due' || found === 'differs') {
+        begun = momentNow();
+        await runPass(lastMoment.signal);
+        onAttempt({ outcome: 'passed' });
+      }
+      answeredAt = clock.monotonic();
+      return dirty && found !== 'answered' ? Math.min(soon(), untilNextChange()) : soon();
+    } catch (error) {
+      const isKnown = error instanceof OpenwrtError || error instanceof StateFileError;
+      if (!isKnown) throw error;
+      const message = messageOf(error);
+      if (!(error instanceof OpenwrtUnreachableError)) {
+        answeredAt = clock.monotonic();
+        const ofFolder = error instanceof StateFileError && { stateFolder: true as const };
+        onAttempt({ outcome: 'hindered', message, ...ofFolder });
+        throw error;
+      }
+      onAttempt({ outcome: 'unanswered', message });
+      // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
+      return untilBack();
+    }
+  };
+
   const trigger = createTrigger({
     delayMs: COALESCE_MS,
     backoff: BACKOFF,
     clock,
-    run: async () => {
-      let begun = momentNow();
-      try {
-        await deps.rescue(lastMoment.signal);
-        const found = await look(lastMoment.signal);
-        if (found !== 'due') onAttempt({ outcome: found }, begun);
-        if (found === 'due' || found === 'differs') {
-          begun = momentNow();
-          await runPass(lastMoment.signal);
-          onAttempt({ outcome: 'passed' }, begun);
-        }
-        answeredAt = clock.monotonic();
-        return dirty && found !== 'answered' ? Math.min(soon(), untilNextChange()) : soon();
-      } catch (error) {
-        const isKnown = error instanceof OpenwrtError || error instanceof StateFileError;
-        if (!isKnown) throw error;
-        const message = messageOf(error);
-        if (!(error instanceof OpenwrtUnreachableError)) {
-          answeredAt = clock.monotonic();
-          const ofFolder = error instanceof StateFileError && { stateFolder: true as const };
-          onAttempt({ outcome: 'hindered', message, ...ofFolder }, begun);
-          throw error;
-        }
-        onAttempt({ outcome: 'unanswered', message }, begun);
-        // A look costs next to nothing, and a restart has to be noticed within a second. Logins have a gate of their own.
-        return untilBack();
-      }
-    },
+    run: () => inTurn(() => attemptOnce()),
     onError: (error, retryInMs) =>
       log.warn(
         { err: error, retryInMs: Math.round(retryInMs) },
@@ -182,6 +206,14 @@ export const createLoop = (deps: LoopDeps): Loop => {
       dirty = true;
       trigger.mark(untilNextChange());
     },
+    passNow: () => {
+      dirty = true;
+      const { promise, resolve } = Promise.withResolvers<Attempt>();
+      asked.push(resolve);
+      trigger.mark(0);
+      return promise;
+    },
+    between: (work) => inTurn(() => work(isKnown() ? { ...inputNow(), quiet: false } : undefined)),
     run: async (signal) => {
       const onAbort = (): void => {
         clock.after(LAST_MOMENT_MS, () => lastMoment.abort(signal.reason));

@@ -15,6 +15,7 @@ import { baseOf, type DeviceNow } from '../parts/part.ts';
 import { createAmender } from '../kernel/amender.ts';
 import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
+import { withoutHandles } from '../kernel/listing.ts';
 import { createPolicies } from '../policy/policies.ts';
 import { fastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
@@ -217,6 +218,12 @@ export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOpt
     },
 
     firewallWays: amender.ways,
+
+    kernelRules: () => {
+      const listed = table();
+      if (listed) return { text: withoutHandles(listed.text) };
+      return { unread: kernel.whyUnread() ?? 'nobody has looked into the kernel yet' };
+    },
 
     policies: () => policies,
 

@@ -35,6 +35,11 @@ beforeAll(async () => {
       role: { name: `sdewan-viewer-${world.systemNamespace}` },
       subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace }],
     }),
+    binding({
+      name: 'debug',
+      role: { name: `sdewan-debug-${world.systemNamespace}` },
+      subjects: [{ kind: 'ServiceAccount', name: 'debug', namespace }],
+    }),
   ]);
 });
 afterAll(() => world.close());
@@ -87,6 +92,7 @@ describe('rights', () => {
     ['cnf', 'of an agent', 'agent'],
     ['default', 'of an agent that runs as service account default', 'agent-as-default'],
     ['viewer', 'of somebody who looks', 'viewer'],
+    ['debug', 'of somebody who asks the agents', 'debug'],
     ['other', 'of a service account without CNF', 'other'],
   ])('%s %s', async (who, _where, file) => {
     const [owner, name] =
