@@ -24,6 +24,7 @@ const LONG_AGO = 0;
 let directory: string;
 let clock: ManualClock;
 let stopping: AbortController;
+const running: Promise<void>[] = [];
 const pathOf = (file: string): string => join(directory, file);
 const isThere = (file: string): boolean => existsSync(pathOf(file));
 const touchedAt = (): number => statSync(pathOf('alive')).mtimeMs;
@@ -34,8 +35,10 @@ beforeEach(() => {
   clock = createManualClock();
   stopping = new AbortController();
 });
-afterEach(() => {
+afterEach(async () => {
   stopping.abort();
+  // What is being written at the end would find its folder gone.
+  await Promise.allSettled(running.splice(0));
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -56,6 +59,7 @@ const create = (): Promise<ProbeFiles> => createProbeFiles({ directory, clock, l
 const run = async (): Promise<{ files: ProbeFiles; ended: Promise<void> }> => {
   const files = await create();
   const ended = files.run(stopping.signal);
+  running.push(ended);
   await clock.awaited();
   return { files, ended };
 };
