@@ -80,10 +80,10 @@ export const isLive = ({ metadata, status }: FleetPodObject): boolean =>
   status?.phase !== 'Succeeded' &&
   status?.phase !== 'Failed';
 
-/** `standing`: what its agent has reported. */
+/** `known`: what its agent has reported, and its kubelet. */
 export const fleetPodOf = (
   pod: FleetPodObject,
-  standing: Pick<FleetPod, 'link' | 'missing'>,
+  known: Pick<FleetPod, 'link' | 'missing' | 'notReady'>,
 ): FleetPod => ({
   name: pod.metadata.name,
   set: setOf(pod),
@@ -91,7 +91,7 @@ export const fleetPodOf = (
   containersReady: isTrue(pod, 'ContainersReady'),
   gate: gateOf(pod),
   active: pod.metadata.labels?.[ACTIVE_LABEL] === 'true',
-  ...standing,
+  ...known,
 });
 
 const isTrue = ({ status }: FleetPodObject, type: string): boolean =>

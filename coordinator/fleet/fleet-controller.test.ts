@@ -219,6 +219,30 @@ it('does not hand over while a rule is missing, and says which', async () => {
   expect(api.writes.filter((write) => write.startsWith('status pods/'))).toEqual([]);
 });
 
+it('says of an image that cannot be pulled what the kubelet says', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const name = 'cnf-1-hash2-a';
+  const pod = api.get('pods', name);
+  const state = { waiting: { reason: 'ImagePullBackOff' } };
+  api.put(fleetPods, {
+    ...pod,
+    metadata: { ...pod?.metadata, name },
+    status: {
+      phase: 'Pending',
+      conditions: [{ type: 'ContainersReady', status: 'False' }],
+      containerStatuses: [{ name: 'openwrt', ready: false, restartCount: 0, state }],
+    },
+  });
+  await look();
+  expect(statusOf()).toMatchObject({
+    stage: 'Staged',
+    waitsFor: [`${name}: container openwrt is not ready (ImagePullBackOff)`],
+  });
+});
+
 it('counts in which stage it is, and a set that was given up once', async () => {
   await serve();
   expect(await registry.metrics()).toContain(
@@ -308,6 +332,25 @@ it('says which right is missing, and goes on when it is there', async () => {
   api.refusals.clear();
   await pass(30);
   expect(api.get('deployments', 'cnf-1')).toBeDefined();
+});
+
+it('says why a webhook denies the Deployment, and tries again', async () => {
+  api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'Conflict' });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass();
+  expect(conditionOf('Degraded')).toMatchObject({ status: 'True', reason: 'Refused' });
+  api.refusals.clear();
+  await pass(30);
+  expect(api.get('deployments', 'cnf-1')).toBeDefined();
+});
+
+it('says nothing of a Deployment that was made by somebody a moment ago, and looks again', async () => {
+  api.refusals.set('create deployments/cnf-1', { status: 409, reason: 'AlreadyExists' });
+  cnf('cnf-1', 'openwrt:1');
+  start();
+  await pass(5);
+  expect(statusOf()).toEqual({});
 });
 
 it('a report makes it look at the CNFDeployment of its own CNF only', async () => {

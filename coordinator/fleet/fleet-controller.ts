@@ -3,9 +3,9 @@
  * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient } from '#shared/kube/client.ts';
+import type { KubeClient, NewObject } from '#shared/kube/client.ts';
 import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
-import { KubeError } from '#shared/kube/errors.ts';
+import { isConflict, KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import { identityOf, type KubeObject } from '#shared/kube/objects.ts';
@@ -143,7 +143,10 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const template = askedTemplate(cnf, present);
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
-    const seen = live.map((pod) => fleetPodOf(pod, standing(targetOf(pod))));
+    const seen = live.map((pod) => {
+      const target = targetOf(pod);
+      return fleetPodOf(pod, { ...standing(target), notReady: target.notReady });
+    });
     const order = orderOf(cnf, { template, memory, sets, present });
     const superseded = order.isDue && mustGiveBack(seen, memory);
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
@@ -199,7 +202,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     { present, signal }: { present: FleetDeployment | undefined; signal: AbortSignal },
   ): Promise<FleetDeployment> => {
     const body = deploymentBody(cnf, spec, present);
-    if (!present) return client.create(fleetDeployments, body, { signal });
+    if (!present) return create(body, signal);
     const after = await client.replace(fleetDeployments, body, { signal });
     const { generation } = present.metadata;
     const known = cnf.status?.deployment;
@@ -212,6 +215,17 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
         message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
       });
     return after;
+  };
+
+  /** @throws DeniedError where a webhook does not let it be, e.g. since another CNF serves the purpose */
+  const create = async (body: NewObject, signal: AbortSignal): Promise<FleetDeployment> => {
+    try {
+      return await client.create(fleetDeployments, body, { signal });
+    } catch (error) {
+      if (isConflict(error) && error.reason !== 'AlreadyExists')
+        throw new DeniedError(error.message, { cause: error });
+      throw error;
+    }
   };
 
   /** False: it waits, since only words and counts have changed. */
@@ -281,11 +295,15 @@ class NameTakenError extends Error {
   }
 }
 
+/** What nobody has made cannot have changed: this conflict is one with something else. */
+class DeniedError extends Error {}
+
 const brokenBy = (
   error: unknown,
   namespace: string,
 ): { reason: string; message: string } | undefined => {
   if (error instanceof NameTakenError) return { reason: 'NameTaken', message: error.message };
+  if (error instanceof DeniedError) return { reason: 'Refused', message: error.message };
   if (!(error instanceof KubeError)) return undefined;
   const { status, message } = error;
   if (status === FORBIDDEN)

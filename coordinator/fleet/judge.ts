@@ -63,8 +63,8 @@ const hasTraffic = ({ gate }: FleetPod): boolean => gate === 'open';
 const isConnected = ({ containersReady, link }: FleetPod): boolean =>
   containersReady && link === 'Connected';
 
-const whyLate = ({ containersReady, link }: FleetPod): string => {
-  if (!containersReady) return 'its containers are not ready';
+const whyLate = ({ containersReady, link, notReady }: FleetPod): string => {
+  if (!containersReady) return notReady;
   return link === 'Silent' ? 'its agent does not report' : 'its agent has not reported yet';
 };
 
@@ -100,7 +100,7 @@ const troubleOf = (pods: readonly FleetPod[], old: readonly FleetPod[]): string 
   const heard = old.filter(({ link }) => link === 'Connected');
   for (const pod of pods) {
     if (!pod.containersReady && old.some(({ ready }) => ready))
-      return `${pod.name}: its containers are not ready`;
+      return `${pod.name}: ${pod.notReady}`;
     if (pod.link === 'Silent' && heard.length > 0) return `${pod.name}: its agent does not report`;
     if (pod.link !== 'Connected') continue;
     const rule = [...pod.missing.keys()]

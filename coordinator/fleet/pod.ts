@@ -6,6 +6,8 @@ export type FleetPod = {
   /** For Services. */
   ready: boolean;
   containersReady: boolean;
+  /** Why it is not ready, as the kubelet has it: an image that cannot be pulled, no node. '' when it is. */
+  notReady: string;
   gate: 'none' | 'closed' | 'open';
   /** Its label `active` is "true". */
   active: boolean;

@@ -25,8 +25,8 @@ describe('a set that is staged', () => {
     ['waits for pods that are not there', [old], ['0 of 1 pods are there']],
     [
       'waits for containers',
-      [old, fleetPod('new-1', { containersReady: false })],
-      ['new-1: its containers are not ready'],
+      [old, fleetPod('new-1', { containersReady: false, notReady: 'no image' })],
+      ['new-1: no image'],
     ],
     [
       'waits for a report',

@@ -11,6 +11,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     set,
     ready: isOld,
     containersReady: true,
+    notReady: '',
     gate: isOld ? 'none' : 'closed',
     active: isOld,
     link: 'Connected',

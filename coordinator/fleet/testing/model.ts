@@ -254,6 +254,7 @@ export class RollOutModel {
       active,
       ready: this.#isReady(pod),
       containersReady: runsAt <= this.#now,
+      notReady: 'it starts',
       link: silent || runsAt > this.#now ? 'Silent' : 'Connected',
       missing: this.#missing(pod),
     };
