@@ -38,7 +38,8 @@ const namespaceResource: ResourceType<AcceptingNamespace> = {
   })),
 };
 
-const acceptedIn = (text = ''): string[] =>
+/** Of an annotation. */
+export const acceptedIn = (text = ''): string[] =>
   text
     .split(',')
     .map((name) => name.trim())

@@ -103,3 +103,28 @@ it('has a NetworkPolicy that an overlay can add, with the addresses of API serve
     rmSync(overlay, { recursive: true });
   }
 });
+
+it('has policies that only warn for the time of an upgrade, and no others that do', async () => {
+  const dist = join(import.meta.dirname, '../../dist');
+  mkdirSync(dist, { recursive: true });
+  const overlay = mkdtempSync(join(dist, 'warn-first-'));
+  const kustomization = { resources: ['../../deploy'], components: ['../../deploy/warn-first'] };
+  try {
+    writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+    const cluster = await connectCluster();
+    const before = await installedObjects(cluster);
+    const after = await render(cluster, overlay);
+    const texts = new Set(before.map((object) => JSON.stringify(object)));
+    const changed = after.filter((object) => !texts.has(JSON.stringify(object)));
+    expect(changed).toMatchObject(
+      ['sdewan-programs', 'sdewan-size'].map((name) => ({
+        kind: 'ValidatingAdmissionPolicyBinding',
+        metadata: { name },
+        spec: { policyName: name, validationActions: ['Warn', 'Audit'] },
+      })),
+    );
+    expect(after).toHaveLength(before.length);
+  } finally {
+    rmSync(overlay, { recursive: true });
+  }
+});

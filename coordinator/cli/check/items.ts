@@ -10,21 +10,9 @@ import { purposeOf, type CnfObject, type CnfPod } from '../cluster/facts.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';
 import type { LackingRole } from './roles.ts';
 import type { RefusedService } from './services.ts';
+import { bad, good, unknown } from './states.ts';
 import type { Item } from './view.ts';
 
-const good = (what: string): Item => ({ state: 'Good', what });
-const bad = (what: string, cause: string, cure: string): Item => ({
-  state: 'Bad',
-  what,
-  cause,
-  cure,
-});
-const unknown = (what: string, cause: string, cure?: string): Item => ({
-  state: 'Unknown',
-  what,
-  cause,
-  ...(cure !== undefined && { cure }),
-});
 /** Of what somebody may not see. */
 export const unseenItem = (what: string, right: string): Item =>
   unknown(what, right, 'Ask an administrator for this right.');

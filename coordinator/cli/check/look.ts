@@ -4,12 +4,13 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
-import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { ACCEPTS_ANNOTATION, DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
 import { namespaces } from '../../admission/cnf/lookups.ts';
 import { podResource, workloadOf, workloadResources } from '../../cnf/workload.ts';
+import { acceptedIn } from '../../followed-pods/consents.ts';
 import { RESERVED_PORTS } from '../../services/claims.ts';
 import { serviceResource } from '../../services/service.ts';
 import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
@@ -31,6 +32,7 @@ import {
   versionsItem,
   webhookItems,
 } from './items.ts';
+import { programsItem, secondCnfsItem, selectionsItem } from './refused.ts';
 import { lackingRoles } from './roles.ts';
 import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
@@ -241,28 +243,64 @@ const INSTALLED: readonly ResourceType<object>[] = [
 /** `rules`: all that are stored and can be seen. */
 export const storedRuleItems = ({ rules }: ClusterFacts): Item[] => storedItems(rules, kindOf);
 
-export const migratingItems = (
-  { client, signal }: Look,
-  { rules }: ClusterFacts,
-): Promise<Item[]> =>
-  orUnseen("the four points of migration from ICN's controller", deployments, async () => {
-    const lists = await Promise.all(
-      workloadResources.map((resource) => client.list(resource, { pageSize: PAGE_SIZE, signal })),
-    );
-    const workloads = lists
-      .flatMap(({ items }) => items.map(workloadOf))
-      .filter(({ purpose, templatePurpose }) => purpose || templatePurpose);
-    const places = await client.list(namespaces, { signal });
-    return migrationItems({
-      rules,
-      workloads,
-      keyKinds: new Set(kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind)),
-      defaultReadsKeys: new Set(
-        places.items
-          .filter(
-            ({ metadata }) => metadata.annotations?.[DEFAULT_READS_KEYS_ANNOTATION] === 'true',
-          )
-          .map(({ metadata }) => metadata.name),
-      ),
-    });
-  });
+/** What comes from ICN's controller, and what this version refuses. */
+export const migratingItems = async (look: Look, { rules }: ClusterFacts): Promise<Item[]> => {
+  const { client, signal } = look;
+  const placed = orUnseen(
+    "the four points of migration from ICN's controller, and what is refused now",
+    deployments,
+    async () => {
+      const lists = await Promise.all(
+        workloadResources.map((resource) => client.list(resource, { pageSize: PAGE_SIZE, signal })),
+      );
+      const workloads = lists
+        .flatMap(({ items }) => items.map(workloadOf))
+        .filter(({ purpose, templatePurpose }) => purpose || templatePurpose);
+      const places = (await client.list(namespaces, { signal })).items.map(
+        ({ metadata: { name, annotations } }) => ({ name, annotations: annotations ?? {} }),
+      );
+      const defaultReadsKeys = places.filter(
+        ({ annotations }) => annotations[DEFAULT_READS_KEYS_ANNOTATION] === 'true',
+      );
+      return [
+        ...migrationItems({
+          rules,
+          workloads,
+          keyKinds: new Set(kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind)),
+          defaultReadsKeys: new Set(defaultReadsKeys.map(({ name }) => name)),
+        }),
+        secondCnfsItem(workloads),
+        selectionsItem(
+          rules,
+          new Map(
+            places.map(({ name, annotations }) => [
+              name,
+              acceptedIn(annotations[ACCEPTS_ANNOTATION]),
+            ]),
+          ),
+        ),
+      ];
+    },
+  );
+  const programs = orUnseen('programs of IPsec connections', configMaps, async () => [
+    programsItem(rules, await listedPrograms(look)),
+  ]);
+  return [...(await placed), ...(await programs)];
+};
+
+const configMaps = {
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  schema: objectSchema.extend({ data: z.record(z.string(), z.string()).optional() }),
+} satisfies ResourceType;
+
+const PROGRAMS = 'sdewan-programs';
+
+/** Undefined where an older version is installed. */
+const listedPrograms = async ({ client, signal }: Look): Promise<string[] | undefined> => {
+  const { items } = await client.list(configMaps, { labelSelector: PART_OF, signal });
+  const list = items.find(({ metadata }) => metadata.name === PROGRAMS);
+  return list?.data?.['updown']?.split('\n').map((line) => line.trim());
+};
