@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { IMAGES, ROOT } from './catalog.ts';
 
-const AUTH = 'https://auth.docker.io/token?service=registry.docker.io';
-const REGISTRY = 'https://registry-1.docker.io/v2';
+export type Registry = { auth: string; manifests: string };
+const DOCKER_HUB: Registry = {
+  auth: 'https://auth.docker.io/token?service=registry.docker.io',
+  manifests: 'https://registry-1.docker.io/v2',
+};
 const TIMEOUT_MS = 20_000;
 /** An index names the images of all architectures. */
 const INDEX = [
@@ -42,24 +45,35 @@ export const pinned = (dockerfile: string, digest: string): string => {
 };
 
 /** @throws when the registry is not reached, or does not say */
-const digestOf = async ({ repository, tag }: ReturnType<typeof baseOf>): Promise<string> => {
+export const digestOf = async (
+  { repository, tag }: ReturnType<typeof baseOf>,
+  { auth, manifests }: Registry = DOCKER_HUB,
+): Promise<string> => {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
-  const asked = await fetch(`${AUTH}&scope=repository:${repository}:pull`, { signal });
+  const asked = await fetch(`${auth}&scope=repository:${repository}:pull`, { signal });
+  if (!asked.ok) throw new Error(`${auth} answers ${asked.status}`);
   const { token } = tokenSchema.parse(await asked.json());
   const headers = { authorization: `Bearer ${token}`, accept: INDEX.join(', ') };
-  const url = `${REGISTRY}/${repository}/manifests/${tag}`;
+  const url = `${manifests}/${repository}/manifests/${tag}`;
   const answer = await fetch(url, { method: 'HEAD', headers, signal });
   const digest = answer.headers.get('docker-content-digest');
   if (!answer.ok || digest === null) throw new Error(`${url} answers ${answer.status}`);
   return digest;
 };
 
+/** All are asked for before one is written, so that no two Dockerfiles are of different days. */
 const main = async (): Promise<void> => {
-  for (const file of new Set(Object.values(IMAGES).map(({ dockerfile }) => dockerfile))) {
-    const path = join(ROOT, file);
-    const text = await readFile(path, 'utf8');
-    const digest = await digestOf(baseOf(text));
-    await writeFile(path, pinned(text, digest));
+  const files = [...new Set(Object.values(IMAGES).map(({ dockerfile }) => dockerfile))];
+  const found = await Promise.all(
+    files.map(async (file) => {
+      const path = join(ROOT, file);
+      const text = await readFile(path, 'utf8');
+      const digest = await digestOf(baseOf(text));
+      return { file, path, digest, text: pinned(text, digest) };
+    }),
+  );
+  for (const { file, path, digest, text } of found) {
+    await writeFile(path, text);
     process.stdout.write(`${file}: ${digest}\n`);
   }
 };
