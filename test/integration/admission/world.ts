@@ -31,7 +31,8 @@ const namespaces = {
   kind: 'Namespace',
   schema: objectSchema,
 };
-const START_TIMEOUT_MS = 60_000;
+/** Beside 10,000 of the largest rules a start takes minutes on a loaded machine. */
+const START_TIMEOUT_MS = 240_000;
 const COORDINATOR = 'sdewan-coordinator';
 
 export type World = {
