@@ -98,6 +98,8 @@ export type Coordinator = {
 const LOOKS = { perSecond: 10, atOnce: 50 };
 /** An agent reports what has changed four times a second at most; a large report has twenty pages. */
 const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
+/** The kubelet renews a token once an hour. */
+const NEW_TOKENS_OF_A_POD = { perSecond: 2, atOnce: 20 };
 /** Between looks for agents that have become silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
@@ -207,6 +209,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const reviewer = createTokenReviewer({
     client,
     clock,
+    rate: new Rate({ ...NEW_TOKENS_OF_A_POD, clock }),
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   const tellDrift = (target: Target, drifts: readonly Drift[]): void => {

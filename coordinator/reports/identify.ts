@@ -1,7 +1,7 @@
 /**
  * From a bearer token to a live CNF pod and the purpose that it serves: the only way in which a report is accepted. The pod
  * has to exist now under the uid in the token, and its purpose is what its agent was given literally, since labels can change. The API
- * server is asked only about a token that names such a pod; and only somebody who can read pods can write such a token.
+ * server is asked only about a token that names such a pod; only somebody who can read pods can write such a token, and not many of each pod count.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
@@ -36,7 +36,7 @@ export const identify = async (
   if (claimed.namespace !== path.namespace) throw new Refusal('other-namespace');
   if (claimed.pod !== path.pod) throw new Refusal('other-pod');
   const target = await livePod(deps, claimed, signal);
-  const proven = await reviewer.review(token);
+  const proven = await reviewer.review(token, claimed.podUid);
   if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
   const { serves } = target;
   if (serves === undefined) throw new Refusal('no-agent');

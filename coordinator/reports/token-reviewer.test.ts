@@ -10,6 +10,8 @@ let elapsed: number;
 let asked: unknown[];
 let answer: () => unknown;
 let reviewer: TokenReviewer;
+/** New tokens of the pod that may still be asked about. */
+let left: number;
 
 const jwt = (endsInMs: number, salt = ''): string => {
   const payload = { exp: (START + endsInMs) / 1_000, salt };
@@ -32,13 +34,14 @@ const accepted = (user: object = {}) => ({
 });
 
 const codeOf = async (token: string): Promise<string> =>
-  reviewer.review(token).then(
+  reviewer.review(token, 'pod-1').then(
     () => 'accepted',
     (error: { code: string }) => error.code,
   );
 
 beforeEach(() => {
   elapsed = 0;
+  left = Infinity;
   asked = [];
   answer = accepted;
   const client = {
@@ -48,11 +51,15 @@ beforeEach(() => {
     },
   } as Partial<KubeClient> as KubeClient;
   const clock = { now: () => START + elapsed, monotonic: () => elapsed } as Partial<Clock> as Clock;
-  reviewer = createTokenReviewer({ client, clock });
+  reviewer = createTokenReviewer({
+    client,
+    clock,
+    rate: { take: (pod) => left-- > 0 && pod === 'pod-1' },
+  });
 });
 
 it('asks for our audience, and takes pod and namespace from the answer of the API server', async () => {
-  expect(await reviewer.review(jwt(MINUTE))).toEqual({
+  expect(await reviewer.review(jwt(MINUTE), 'pod-1')).toEqual({
     namespace: 'edge',
     pod: 'cnf-1-a',
     podUid: 'pod-1',
@@ -147,4 +154,34 @@ it('asks once for pages that come together', async () => {
   const token = jwt(60 * MINUTE);
   await Promise.all([codeOf(token), codeOf(token), codeOf(token)]);
   expect(asked).toHaveLength(1);
+});
+
+describe('of tokens that somebody makes up about one pod', () => {
+  it('the API server is asked about as many as the rate lets through', async () => {
+    left = 3;
+    answer = () => ({ status: { authenticated: false } });
+    const codes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(codeOf));
+    expect(codes).toEqual(['bad-token', 'bad-token', 'bad-token', 'unavailable', 'unavailable']);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("none keeps the pod's own agent from being known again, nor the pages of its report", async () => {
+    const good = jwt(60 * MINUTE);
+    expect(await codeOf(good)).toBe('accepted');
+    left = 0;
+    elapsed = 5 * MINUTE;
+    expect(await Promise.all([codeOf(good), codeOf(good)])).toEqual(['accepted', 'accepted']);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('one that is refused later counts as made up', async () => {
+    const good = jwt(60 * MINUTE);
+    await codeOf(good);
+    answer = () => ({ status: { authenticated: false } });
+    elapsed = 5 * MINUTE;
+    expect(await codeOf(good)).toBe('bad-token');
+    left = 0;
+    elapsed = 6 * MINUTE;
+    expect(await codeOf(good)).toBe('unavailable');
+  });
 });

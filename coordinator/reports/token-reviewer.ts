@@ -8,18 +8,21 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { REPORT_AUDIENCE } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import type { Rate } from '#shared/runtime/rate.ts';
 import { Recent } from '#shared/runtime/recent.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 import type { TokenClaims } from './token-claims.ts';
 
 export type TokenReviewer = {
-  /** @throws Refusal */
-  review: (token: string) => Promise<TokenClaims>;
+  /** `podUid`: of the pod that the token names, which anybody may have written. @throws Refusal */
+  review: (token: string, podUid: string) => Promise<TokenClaims>;
 };
 
 export type TokenReviewerOptions = {
   client: KubeClient;
   clock: Clock;
+  /** Of tokens that name a pod, and of which nothing is known: who may read pods can write as many as he likes. */
+  rate: Pick<Rate, 'take'>;
   onReview?: (result: 'accepted' | RefusalCode) => void;
 };
 
@@ -58,25 +61,34 @@ const tokenReviews: ResourceType<Answer> = {
 type Verdict = TokenClaims | RefusalCode;
 
 export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewer => {
-  const { client, clock, onReview } = options;
+  const { client, clock, onReview, rate } = options;
   const accepted = new Remembered<Verdict>(clock);
   const refused = new Remembered<Verdict>(clock);
   const asking = new Map<string, Promise<Verdict>>();
+  /** Tokens that were accepted once: asked again about when that is over, however many others name the same pod meanwhile. */
+  const proven = new Recent<true>({ most: MAX_REMEMBERED });
 
   const ask = async (token: string, key: string): Promise<Verdict> => {
     const verdict = await askApiServer(client, token);
     onReview?.(typeof verdict === 'string' ? verdict : 'accepted');
-    if (typeof verdict === 'string') refused.put(key, verdict, REFUSED_FOR_MS);
-    else accepted.put(key, verdict, Math.min(ACCEPTED_FOR_MS, lifetimeOf(token, clock.now())));
+    if (typeof verdict === 'string') {
+      refused.put(key, verdict, REFUSED_FOR_MS);
+      proven.delete(key);
+      return verdict;
+    }
+    proven.set(key, true);
+    accepted.put(key, verdict, Math.min(ACCEPTED_FOR_MS, lifetimeOf(token, clock.now())));
     return verdict;
   };
 
   return {
-    review: async (token) => {
+    review: async (token, podUid) => {
       // Not the token itself: nothing of it should be found in a heap dump.
       const key = createHash('sha256').update(token).digest('base64');
       let verdict = accepted.get(key) ?? refused.get(key);
       if (verdict === undefined) {
+        const isNew = !asking.has(key) && !proven.get(key);
+        if (isNew && !rate.take(podUid)) throw new Refusal('unavailable');
         const question = asking.get(key) ?? ask(token, key).finally(() => asking.delete(key));
         asking.set(key, question);
         verdict = await question;
