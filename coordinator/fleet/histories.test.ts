@@ -26,6 +26,7 @@ const calmSteps: fc.Arbitrary<Step> = fc.oneof(
   },
   fc.record({ do: fc.constant('template' as const), bad: fc.boolean() }),
   fc.record({ do: fc.constant('rule' as const), rule: fc.nat(2), bad: fc.boolean() }),
+  fc.record({ do: fc.constant('promote' as const) }),
   fc.record({ do: fc.constant('agents' as const), silent: fc.boolean(), pod: fc.nat(5) }),
 );
 

@@ -23,11 +23,14 @@ const cluster = withOwnNamespaces(await connectCluster());
 
 const journalSchema = z.array(z.looseObject({ seq: z.number(), event: z.string() }));
 
+type Journal = z.infer<typeof journalSchema>;
+
+/** Without reloads, which may end after what they were for is in force. */
+const changesIn = (journal: Journal): Journal =>
+  journal.filter(({ event }) => ['start', 'write', 'amend'].includes(event));
+
 /** All that has ever happened to the configuration of that OpenWRT. */
-const journalOf = async (
-  namespace: string,
-  pod: string,
-): Promise<z.infer<typeof journalSchema>> => {
+const journalOf = async (namespace: string, pod: string): Promise<Journal> => {
   const ip = ['get', 'pod', pod, '-n', namespace, '-o', 'jsonpath={.status.podIP}'];
   const { stdout: host } = await cluster.kubectl(ip);
   return new Promise((resolve, reject) => {
@@ -64,8 +67,8 @@ it('an adopted Deployment keeps its pods and their configuration, and rolls with
   ]);
   const first = await waitForFleet(cluster, namespace, 'the adopted set serves', serves(1));
   expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
-  expect(before.length).toBeGreaterThan(0);
-  expect(await journalOf(namespace, pod.name)).toEqual(before);
+  expect(changesIn(before).length).toBeGreaterThan(0);
+  expect(changesIn(await journalOf(namespace, pod.name))).toEqual(changesIn(before));
 
   await applyFleet(cluster, { ...cnf, version: '2' });
   await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));

@@ -14,6 +14,8 @@ export type Step =
   | { do: 'rule'; rule: number; bad: boolean }
   | { do: 'agents'; pod: number; silent: boolean }
   | { do: 'crash' | 'delete'; pod: number }
+  /** People give the set that is staged the traffic. */
+  | { do: 'promote' }
   | { do: 'coordinator'; runs: boolean };
 
 type Pod = {
@@ -46,6 +48,7 @@ export class RollOutModel {
   #has = 0;
   readonly #bad = new Set<number>();
   #given: number | undefined;
+  #promoted: string | undefined;
   readonly #rules = Array.from({ length: RULES }, () => ({ revision: 1, bad: false }));
   /** Something else than a template or a rule has gone wrong: a roll-out may have failed by it. */
   #disturbed = false;
@@ -60,7 +63,7 @@ export class RollOutModel {
   }
 
   take(step: Step): void {
-    this.#disturbed ||= !['time', 'look', 'template', 'rule'].includes(step.do);
+    this.#disturbed ||= !['time', 'look', 'template', 'rule', 'promote'].includes(step.do);
     switch (step.do) {
       case 'time':
         return this.#pass(step.seconds);
@@ -82,6 +85,9 @@ export class RollOutModel {
         });
       case 'delete':
         this.#pods = this.#pods.filter((_, index) => index !== step.pod);
+        return undefined;
+      case 'promote':
+        this.#promoted = promotionIn(this.#memory);
         return undefined;
       case 'coordinator':
         this.#runs = step.runs;
@@ -196,7 +202,7 @@ export class RollOutModel {
         bakeMs: BAKE_MS,
         deadlineMs: DEADLINE_MS,
         paused: false,
-        promoted: false,
+        promoted: this.#isPromoted(),
         pods: this.#pods.map((pod) => this.#seen(pod)),
       },
       this.#memory,
@@ -210,8 +216,8 @@ export class RollOutModel {
     const isLabelled = this.#pods.some((each) => this.#isReady(each) && each.active);
     if (action.do === 'open') {
       const others = this.#pods.filter(({ set }) => set === current);
-      if (pod.set !== current && others.some((each) => this.#isReady(each)))
-        this.#mustBeConfigured(pod, others);
+      const isHeldBack = pod.set !== current && others.some((each) => this.#isReady(each));
+      if (isHeldBack && !this.#isPromoted()) this.#mustBeConfigured(pod, others);
       pod.gate = 'open';
     } else if (action.do === 'close') pod.gate = 'closed';
     else pod.active = action.do === 'activate';
@@ -219,6 +225,10 @@ export class RollOutModel {
       throw new Error(`${action.do} ${action.pod} took the traffic from all`);
     if (isLabelled && !this.#pods.some((each) => this.#isReady(each) && each.active))
       throw new Error(`${action.do} ${action.pod} took the label from all that serve`);
+  }
+
+  #isPromoted(): boolean {
+    return this.#promoted !== undefined && this.#promoted === promotionIn(this.#memory);
   }
 
   #mustBeConfigured(pod: Pod, others: readonly Pod[]): void {
@@ -306,6 +316,9 @@ export class RollOutModel {
     });
   }
 }
+
+const promotionIn = ({ staged }: Memory): string | undefined =>
+  staged && `${staged.set}/${staged.since}`;
 
 const setOf = (template: number): string => String(template);
 const numberOf = (set: string): number => Number(set);
