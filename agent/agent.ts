@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { LEDGER_FILE } from '#shared/inject/state-directory.ts';
+import { POLICY_TABLE } from '#shared/policy/table.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';
@@ -27,6 +28,8 @@ import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop, type Attempt } from './reconcile/loop.ts';
 import { createPace } from './reconcile/pace.ts';
 import { createPass } from './reconcile/pass.ts';
+import { createPolicyKeeper } from './policy/keeper.ts';
+import { createPolicySource } from './policy/source.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
 import { openReported } from './report/reported.ts';
@@ -59,6 +62,9 @@ const LOCK_OUT_FILE = 'lock-out.json';
 const LAST_GOOD_FILE = 'last-good.json';
 /** Named by an earlier version. */
 const REPORTED_FILE = 'told.json';
+
+/** In figures and reports of drift, beside the packages. */
+const POLICIES = 'policies';
 
 /** Runs until the signal aborts and every part has ended. Rules stay on OpenWRT. */
 export const runAgent = async (options: AgentOptions, signal: AbortSignal): Promise<void> => {
@@ -104,10 +110,21 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
+  const policySource = createPolicySource({
+    client: kube,
+    namespace: env.SDEWAN_NAMESPACE,
+    purpose: env.SDEWAN_PURPOSE,
+    onChange: () => policyKeeper.mark(),
+    clock,
+    log,
+    ...(options.reflectorTimings && { timings: options.reflectorTimings }),
+  });
   const status = createStatus({
     driver,
     source,
     information: information.current,
+    otherReports: (now) => policyKeeper.reports(now),
+    otherUnwatchedKinds: policySource.unwatchedKinds,
     commentsLost: () => reported.unreported(ledger.record().comments.lost),
     stateFolder: probeFiles.failing,
     onChange: () => onChange(),
@@ -239,6 +256,19 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     clock,
     log,
   });
+  const policyKeeper = createPolicyKeeper({
+    source: policySource,
+    policies: () => driver.policies?.(),
+    isReached: () => !status.notReady().has('openwrt'),
+    paused,
+    onChange: () => onChange(),
+    onDrift: () => {
+      status.addDrift([{ package: POLICIES, section: POLICY_TABLE }]);
+      metrics.drift.inc({ package: POLICIES });
+    },
+    clock,
+    log,
+  });
   const inspection = createInspection({
     about: {
       agent: VERSION,
@@ -277,6 +307,8 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       secrets.run(signal),
       loop.run(signal),
       lockOut.run(signal),
+      policySource.run(signal),
+      policyKeeper.run(signal),
       status.run(signal),
       publisher.run(signal),
       information.run(signal),

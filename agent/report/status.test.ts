@@ -21,6 +21,8 @@ const start = () => {
       unwatchedKinds: () => new Map([['FirewallRule', 'Forbidden: no']]),
     },
     information: () => world.information,
+    otherReports: () => [],
+    otherUnwatchedKinds: () => [],
     commentsLost: () => ['firewall'],
     stateFolder: () => world.stateFolder,
     onChange: () => {

@@ -17,7 +17,7 @@ import type { DriftedSection } from '../reconcile/drift.ts';
 import { NOTHING_KNOWN, type Standing } from '../reconcile/standing.ts';
 import type { RuleSource } from '../rules/rules.ts';
 import { buildReports } from './build.ts';
-import { createTrust, type Verified } from './trust.ts';
+import { createTrust, type Reading, type Verified } from './trust.ts';
 
 export type Snapshot = {
   openwrt: OpenwrtState;
@@ -54,6 +54,9 @@ export type StatusDeps = {
   driver: Pick<Driver, 'name' | 'unansweredSince'>;
   source: Pick<RuleSource, 'unknownKinds' | 'unwatchedKinds'>;
   information: () => Information | undefined;
+  /** Of what is no rule. */
+  otherReports: (now: { reading: Reading; problem: string }) => readonly RuleReport[];
+  otherUnwatchedKinds: () => readonly string[];
   commentsLost: () => readonly string[];
   /** Why the files of the probes cannot be written. */
   stateFolder: () => string | undefined;
@@ -117,8 +120,11 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         message: problemNow().slice(0, MAX_MESSAGE_LENGTH),
         driftRepairs,
       },
-      unwatchedKinds: [...source.unwatchedKinds().keys()],
-      rules: buildReports({ standing, reading: trust.reading(), problem: problemNow() }),
+      unwatchedKinds: [...source.unwatchedKinds().keys(), ...deps.otherUnwatchedKinds()],
+      rules: [
+        ...buildReports({ standing, reading: trust.reading(), problem: problemNow() }),
+        ...deps.otherReports({ reading: trust.reading(), problem: problemNow() }),
+      ],
       information: informationWith(standing, deps.information()),
       commentsLost: deps.commentsLost(),
       doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),

@@ -75,6 +75,8 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     driver,
     source,
     information: () => undefined,
+    otherReports: () => [],
+    otherUnwatchedKinds: () => [],
     commentsLost: () => [],
     stateFolder: () => undefined,
     onChange: () => publisher.mark(),

@@ -5,6 +5,7 @@ import { parseJson } from '../json.ts';
 import type { Faults } from '../faults.ts';
 import type { Fw4 } from '../programs/fw4.ts';
 import type { Journal } from '../journal.ts';
+import type { PolicyTables } from '../programs/policies.ts';
 import type { Rpcd } from '../rpcd/rpcd.ts';
 import { STATUS } from '../rpcd/bus.ts';
 import type { Services } from '../services.ts';
@@ -20,6 +21,7 @@ export type ControlDeps = {
   store: UciStore;
   rpcd: Rpcd;
   fw4: Fw4;
+  policies: PolicyTables;
   /** Resets all connections but that one. */
   restart: (connection: object) => void;
 };
@@ -90,6 +92,12 @@ const answer = (deps: ControlDeps, request: Request): Answer => {
       return json({});
     case 'POST /restart':
       deps.restart(request.connection);
+      return json({});
+    case 'GET /policies':
+      return json({ table: deps.policies.listed('sdewan_policy') });
+    case 'POST /flush-ruleset':
+      deps.fw4.nft.flush();
+      deps.policies.flush();
       return json({});
     case 'POST /kill-rpcd':
       deps.rpcd.die('asked to');

@@ -1,0 +1,308 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { AddressGroup } from '#shared/resources/address-group.ts';
+import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { OpenwrtUnreachableError, type Policies } from '../device/driver.ts';
+import { createPolicyKeeper, type PolicyKeeper } from './keeper.ts';
+
+const PODS = '0'.repeat(16);
+const CLIENTS = '1'.repeat(16);
+
+const meta = (name: string, more: object = {}) => ({
+  name,
+  namespace: 'ns',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  generation: 1,
+  ...more,
+});
+const slice = (group: string, ...members: string[]): AddressGroup => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'AddressGroup',
+  metadata: meta(`${group}-0`),
+  spec: { group, slice: 0, members },
+});
+const enforcement = (name: string, more: object = {}, groups = [CLIENTS]): PolicyEnforcement => ({
+  apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+  kind: 'PolicyEnforcement',
+  metadata: meta(name, more),
+  spec: {
+    policy: { namespace: 'apps', name, uid: name, generation: 1 },
+    place: 'cluster',
+    pods: PODS,
+    isolates: ['ingress'],
+    lines: groups.map((group) => ({ direction: 'ingress', group })),
+    exceptions: [],
+  },
+});
+
+/** A kernel that holds one table, and what is asked of it. */
+const createKernel = () => {
+  const kernel = {
+    marker: '',
+    looks: 0,
+    loads: [] as ('whole' | 'members' | 'removal')[],
+    refuse: undefined as string | undefined,
+    unsupported: undefined as string | undefined,
+    hasSession: true,
+  };
+  const assertSession = (): void => {
+    if (!kernel.hasSession) throw new OpenwrtUnreachableError('look', 'no session');
+  };
+  const policies: Policies = {
+    marker: async () => {
+      assertSession();
+      kernel.looks += 1;
+      const { marker, unsupported } = kernel;
+      return unsupported === undefined ? { marker } : { unsupported };
+    },
+    load: async (after, before) => {
+      assertSession();
+      kernel.loads.push(after ? (before ? 'members' : 'whole') : 'removal');
+      if (before && kernel.marker !== before.hash)
+        return { outcome: 'refused', message: 'No such file or directory' };
+      if (kernel.refuse !== undefined) return { outcome: 'refused', message: kernel.refuse };
+      kernel.marker = after?.hash ?? '';
+      return { outcome: 'loaded' };
+    },
+  };
+  return { kernel, policies };
+};
+
+/** Time passes in steps, and what is due in one has its turns. */
+const STEP_MS = 50;
+const TURNS = 4;
+
+const { kernel: _kernel } = createKernel();
+let clock: ReturnType<typeof createManualClock>;
+let kernel: typeof _kernel;
+let keeper: PolicyKeeper;
+let drifts: number;
+let isKnown: boolean;
+let isPaused: boolean;
+let enforcements: PolicyEnforcement[];
+let groups: AddressGroup[];
+let stop: AbortController;
+let ended: Promise<void>;
+
+const start = (now: Partial<typeof _kernel> = {}): void => {
+  const made = createKernel();
+  kernel = Object.assign(made.kernel, now);
+  stop = new AbortController();
+  keeper = createPolicyKeeper({
+    source: {
+      enforcements: () => enforcements,
+      groups: () => groups,
+      isKnown: () => isKnown,
+    },
+    policies: () => made.policies,
+    isReached: () => true,
+    paused: () => isPaused,
+    onChange: () => undefined,
+    onDrift: () => (drifts += 1),
+    clock,
+    log: silentLogger,
+  });
+  ended = keeper.run(stop.signal);
+};
+const pass = async (ms = 50): Promise<void> => {
+  for (let passed = 0; passed < ms; passed += STEP_MS) {
+    clock.advance(STEP_MS);
+    for (let turn = 0; turn < TURNS; turn += 1) await new Promise(setImmediate);
+  }
+};
+const states = (): Record<string, string> =>
+  Object.fromEntries(
+    keeper
+      .reports({ reading: 'holds', problem: '' })
+      .map(({ name, state, reason }) => [name, state === reason ? state : `${state}: ${reason}`]),
+  );
+
+beforeEach(() => {
+  clock = createManualClock();
+  drifts = 0;
+  isKnown = true;
+  isPaused = false;
+  enforcements = [enforcement('web')];
+  groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.9')];
+});
+afterEach(async () => {
+  stop.abort();
+  await ended;
+});
+
+describe('what is asked for', () => {
+  it('is loaded, and reported when it is', async () => {
+    start();
+    expect(states()).toEqual({ web: 'Pending: Applying' });
+    await pass();
+    expect(kernel.loads).toEqual(['whole']);
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('is written when it changes, with what the kernel has', async () => {
+    start();
+    await pass();
+    groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.10')];
+    keeper.mark();
+    await pass();
+    expect(kernel.loads).toEqual(['whole', 'members']);
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('waits until all of it is known', async () => {
+    isKnown = false;
+    start();
+    await pass();
+    expect(kernel.loads).toEqual([]);
+    isKnown = true;
+    keeper.mark();
+    await pass();
+    expect(kernel.loads).toEqual(['whole']);
+  });
+
+  it('is left out while its groups have not come', async () => {
+    groups = [slice(PODS, '10.0.0.1')];
+    start();
+    await pass();
+    expect(kernel.loads).toEqual([]);
+    expect(states()).toEqual({ web: 'Pending: Applying' });
+    groups = [...groups, slice(CLIENTS)];
+    keeper.mark();
+    await pass();
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('stays as it was while the groups of its new version have not come', async () => {
+    start();
+    await pass();
+    const { marker } = kernel;
+    enforcements = [enforcement('web', { generation: 2 }, ['2'.repeat(16)])];
+    keeper.mark();
+    await pass();
+    expect(kernel.marker).toBe(marker);
+    expect(states()).toEqual({ web: 'Pending: Applying' });
+  });
+
+  it('stays as it was while somebody else has removed a group that it needs', async () => {
+    start();
+    await pass();
+    const { marker } = kernel;
+    groups = [slice(PODS, '10.0.0.1')];
+    keeper.mark();
+    await pass();
+    expect(kernel.marker).toBe(marker);
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('is reported as nothing while OpenWRT does not answer', async () => {
+    start();
+    await pass();
+    const [report] = keeper.reports({ reading: 'silent', problem: 'no answer' });
+    expect(report).toMatchObject({ reason: 'OpenwrtUnreachable', message: 'no answer' });
+  });
+});
+
+describe('what is not asked for any more', () => {
+  it('is removed, and said to be when it is', async () => {
+    start();
+    await pass();
+    enforcements = [enforcement('web', { deletionTimestamp: '2026-01-01T00:00:01Z' })];
+    expect(states()).toEqual({ web: 'Pending: Removing' });
+    keeper.mark();
+    await pass();
+    expect(kernel.loads).toEqual(['whole', 'removal']);
+    expect(states()).toEqual({ web: 'Removed' });
+  });
+
+  it('of an agent before this one is removed as well, and not said to be before', async () => {
+    enforcements = [enforcement('web', { deletionTimestamp: '2026-01-01T00:00:01Z' })];
+    start({ marker: 'of the agent before' });
+    expect(states()).toEqual({ web: 'Pending: Removing' });
+    await pass();
+    expect(kernel.marker).toBe('');
+    expect(states()).toEqual({ web: 'Removed' });
+  });
+
+  it('is not looked for again and again where nothing is', async () => {
+    enforcements = [];
+    start();
+    await pass(60_000);
+    expect(kernel.loads).toEqual([]);
+    expect(kernel.looks).toBe(1);
+    enforcements = [enforcement('web')];
+    keeper.mark();
+    await pass();
+    expect(states()).toEqual({ web: 'Applied' });
+    kernel.marker = '';
+    await pass(4_000);
+    expect(drifts).toBe(1);
+  });
+});
+
+describe('a table that others have taken away', () => {
+  it('is loaded again within four seconds, and counted', async () => {
+    start();
+    await pass();
+    const { marker } = kernel;
+    kernel.marker = '';
+    await pass(4_000);
+    expect(kernel.marker).toBe(marker);
+    expect(drifts).toBe(1);
+    await pass(20_000);
+    expect(drifts).toBe(1);
+  });
+
+  it('is loaded whole when a change finds it gone', async () => {
+    start();
+    await pass();
+    kernel.marker = '';
+    groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.10')];
+    keeper.mark();
+    await pass();
+    expect(kernel.loads).toEqual(['whole', 'members', 'whole']);
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+});
+
+describe('what cannot be', () => {
+  it('nft refuses: its words are reported, what is in force stays', async () => {
+    start();
+    await pass();
+    kernel.refuse = 'Error: no';
+    enforcements = [enforcement('web'), enforcement('more')];
+    keeper.mark();
+    await pass();
+    expect(states()).toEqual({ web: 'Applied', more: 'Failed: RefusedByOpenwrt' });
+    kernel.refuse = undefined;
+    await pass(20_000);
+    expect(states()).toEqual({ web: 'Applied', more: 'Applied' });
+  });
+
+  it('OpenWRT cannot have it: it says so, and what is deleted is not there', async () => {
+    const deletionTimestamp = '2026-01-01T00:00:01Z';
+    enforcements = [enforcement('web'), enforcement('gone', { deletionTimestamp })];
+    start({ unsupported: 'no nft' });
+    await pass();
+    expect(states()).toEqual({ web: 'Failed: UnsupportedByDriver', gone: 'Removed' });
+    expect(kernel.loads).toEqual([]);
+  });
+
+  it('no session yet: it is tried again at once', async () => {
+    start({ hasSession: false });
+    await pass(2_000);
+    kernel.hasSession = true;
+    await pass(500);
+    expect(states()).toEqual({ web: 'Applied' });
+  });
+
+  it('a paused pod is left as it is', async () => {
+    isPaused = true;
+    start();
+    await pass(10_000);
+    expect(kernel.loads).toEqual([]);
+    expect(states()).toEqual({ web: 'Pending: Paused' });
+  });
+});

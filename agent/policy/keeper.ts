@@ -1,0 +1,229 @@
+/**
+ * Keeps the table of policies in the kernel as the coordinator asks for it: writes what has changed, looks every few seconds whether it is
+ * still there, and reports of each PolicyEnforcement what was read back. A loop of its own: a change takes no reload and waits for none.
+ */
+import { revisionOf } from '#shared/compile/revision.ts';
+import type { PolicyTable } from '#shared/policy/table.ts';
+import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
+import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
+import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import { jittered } from '#shared/runtime/backoff.ts';
+import type { Clock } from '#shared/runtime/clock.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { createTrigger } from '#shared/runtime/trigger.ts';
+import {
+  OpenwrtError,
+  OpenwrtUnreachableError,
+  type Policies,
+  type PoliciesLoaded,
+} from '../device/driver.ts';
+import type { Reading } from '../report/trust.ts';
+import type { PolicySource } from './source.ts';
+import { NOTHING_WANTED, wantedTable, type Entry, type Wanted } from './wanted.ts';
+
+export type PolicyKeeperDeps = {
+  source: Pick<PolicySource, 'enforcements' | 'groups' | 'isKnown'>;
+  /** Undefined: the API of this OpenWRT has nothing of the kind, or it is not known which one it has. */
+  policies: () => Policies | undefined;
+  /** Whether OpenWRT was reached: before that nobody can say what it supports. */
+  isReached: () => boolean;
+  paused: () => boolean;
+  /** What is reported may have changed. */
+  onChange: () => void;
+  /** The table was gone, or another one was there, and it has been loaded again. */
+  onDrift: () => void;
+  clock: Clock;
+  log: Logger;
+};
+
+export type PolicyKeeper = {
+  mark: () => void;
+  /** `reading`: whether what was read of OpenWRT may be reported; else `problem` says why not. */
+  reports: (now: { reading: Reading; problem: string }) => RuleReport[];
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+/** What comes together is one transaction of nft. */
+const COALESCE_MS = 10;
+const LOOK_MS = 3_000;
+const JITTER = 0.1;
+/** Between tries while the agent has no session: somebody else is about to log in. */
+const NO_SESSION_MS = 250;
+/** Until what nft has refused is tried again, as long as nothing changes. */
+const REFUSED_MS = 10_000;
+const BACKOFF = { baseMs: 250, maxMs: 10_000 };
+
+/** What the kernel holds, read back. Unknown: somebody has to look. */
+type Held = { table: PolicyTable | undefined; entries: ReadonlyMap<string, Entry> };
+
+/** `hash`: of the table. */
+type Refused = { message: string; hash: string | undefined; until: number };
+
+const NOTHING: Held = { table: undefined, entries: new Map() };
+
+export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
+  const { clock, isReached, log, onChange, onDrift, paused, policies, source } = deps;
+  let wanted = NOTHING_WANTED;
+  let held: Held | undefined;
+  let unsupported: string | undefined;
+  let refused: Refused | undefined;
+  let problem = '';
+  let lookAt = 0;
+
+  /** Whether the kernel still has what it had. */
+  const look = async (device: Policies, signal: AbortSignal): Promise<void> => {
+    const found = await device.marker(signal);
+    lookAt = clock.monotonic() + jittered(LOOK_MS, JITTER);
+    unsupported = 'unsupported' in found ? found.unsupported : undefined;
+    if (!('marker' in found)) return;
+    if (held === undefined) {
+      // Of an agent before this one: that nothing is there is known, what is there is not.
+      if (found.marker === '') held = NOTHING;
+    } else if (found.marker !== (held.table?.hash ?? '')) {
+      log.warn('drift: somebody else has changed the table of policies, loading it again');
+      held = undefined;
+      onDrift();
+    }
+  };
+
+  const noteRefusal = (message: string, hash: string | undefined): void => {
+    if (refused?.message !== message)
+      log.warn({ refused: message }, 'nft refuses the table of policies, which stays as it was');
+    refused = { message, hash, until: clock.monotonic() + REFUSED_MS };
+  };
+
+  /** What is wanted is there, or it is known that nft refuses it. */
+  const isSettled = ({ table, entries }: Wanted): boolean => {
+    if (held && isSameTable(held.table, table)) {
+      held = { table, entries };
+      refused = undefined;
+      return true;
+    }
+    return (
+      refused !== undefined && refused.hash === table?.hash && clock.monotonic() < refused.until
+    );
+  };
+
+  const load = async (device: Policies, signal: AbortSignal): Promise<void> => {
+    const { table, entries } = wanted;
+    const known = held;
+    // As long as the outcome is not known.
+    held = undefined;
+    const result = await loadedBy(device, { after: table, before: known?.table }, signal);
+    unsupported = result.outcome === 'unsupported' ? result.message : undefined;
+    if (result.outcome === 'refused') {
+      held = known;
+      noteRefusal(result.message, table?.hash);
+      return;
+    }
+    refused = undefined;
+    if (result.outcome === 'unsupported') return;
+    held = { table, entries };
+    log.info({ policies: entries.size, hash: table?.hash }, 'table of policies loaded');
+  };
+
+  const isIdle = (): boolean =>
+    wanted.table === undefined &&
+    (unsupported !== undefined || (held !== undefined && held.table === undefined));
+
+  const bring = async (signal: AbortSignal): Promise<void> => {
+    // A CNF that enforces nothing costs its OpenWRT one look.
+    if (isIdle()) return;
+    const device = policies();
+    if (device === undefined) {
+      lookAt = clock.monotonic() + LOOK_MS;
+      unsupported = isReached() ? 'the API of this OpenWRT has no nft' : undefined;
+      return;
+    }
+    if (held === undefined || clock.monotonic() >= lookAt) await look(device, signal);
+    if (unsupported === undefined && !paused() && !isSettled(wanted)) await load(device, signal);
+  };
+
+  const trigger = createTrigger({
+    delayMs: COALESCE_MS,
+    backoff: BACKOFF,
+    clock,
+    run: async (signal) => {
+      if (!source.isKnown()) return LOOK_MS;
+      wanted = wantedTable(source.enforcements(), source.groups(), wanted);
+      try {
+        await bring(signal);
+        problem = '';
+        return isIdle() ? undefined : Math.max(COALESCE_MS, lookAt - clock.monotonic());
+      } catch (error) {
+        if (!(error instanceof OpenwrtError)) throw error;
+        problem = messageOf(error);
+        if (error instanceof OpenwrtUnreachableError) return NO_SESSION_MS;
+        throw error;
+      } finally {
+        onChange();
+      }
+    },
+    onError: (error, retryInMs) =>
+      log.warn(
+        { err: error, retryInMs: Math.round(retryInMs) },
+        'failed to bring the table of policies to the kernel, retrying',
+      ),
+  });
+
+  const outcomeOf = (object: PolicyEnforcement): Outcome => {
+    const { deletionTimestamp, uid } = object.metadata;
+    if (deletionTimestamp !== undefined) {
+      const isGone = held !== undefined && !held.entries.has(uid);
+      // A table that this OpenWRT cannot have, it does not have.
+      if (isGone || unsupported !== undefined) return ['Removed', 'Removed', ''];
+      return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Removing', problem];
+    }
+    if (unsupported !== undefined) return ['Failed', 'UnsupportedByDriver', unsupported];
+    if (held?.entries.get(uid)?.revision === revisionOf(object)) return ['Applied', 'Applied', ''];
+    if (refused !== undefined) return ['Failed', 'RefusedByOpenwrt', refused.message];
+    return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Applying', problem];
+  };
+
+  return {
+    mark: () => trigger.mark(),
+    reports: (now) =>
+      source.enforcements().map((object): RuleReport => {
+        const [state, reason, message] = unreadOf(now) ?? outcomeOf(object);
+        const { name, uid, generation = 0 } = object.metadata;
+        const isDone = state === 'Applied' || state === 'Removed';
+        const text = isDone ? message : message || sentenceOf(reason);
+        return {
+          kind: object.kind,
+          name,
+          uid,
+          generation,
+          revision: revisionOf(object),
+          state,
+          reason,
+          message: text.slice(0, MAX_MESSAGE_LENGTH),
+        };
+      }),
+    run: async (signal) => {
+      trigger.mark(0);
+      await trigger.start(signal);
+    },
+  };
+};
+
+const isSameTable = (one: PolicyTable | undefined, other: PolicyTable | undefined): boolean =>
+  one?.hash === other?.hash;
+
+/** Whole, where what was to be changed is not there any more. */
+const loadedBy = async (
+  device: Policies,
+  { after, before }: { after: PolicyTable | undefined; before: PolicyTable | undefined },
+  signal: AbortSignal,
+): Promise<PoliciesLoaded> => {
+  const result = await device.load(after, before, signal);
+  return result.outcome === 'refused' && before ? device.load(after, undefined, signal) : result;
+};
+
+type Outcome = [state: RuleState, reason: Reason, message: string];
+
+const unreadOf = (now: { reading: Reading; problem: string }): Outcome | undefined => {
+  if (now.reading === 'holds') return undefined;
+  const reason = now.reading === 'silent' ? 'OpenwrtUnreachable' : 'OpenwrtUnread';
+  return ['Pending', reason, now.problem];
+};

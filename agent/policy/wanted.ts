@@ -1,0 +1,83 @@
+/**
+ * What the kernel should hold: PolicyEnforcements and AddressGroups → one table. An enforcement whose groups have not all come yet stays as it
+ * was, or is left out: with an empty group in their place it would forbid, or let through, what nobody has asked for. A group that an
+ * enforcement needs and that is gone stays as it was, too: the coordinator removes no group before what needs it. Pure.
+ */
+import { revisionOf } from '#shared/compile/revision.ts';
+import type { Enforcement } from '#shared/policy/enforcement.ts';
+import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
+import type { AddressGroup } from '#shared/resources/address-group.ts';
+import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+
+/** One enforcement as it is in a table. */
+export type Entry = TableEntry & { revision: string };
+
+export type Wanted = {
+  /** Undefined: none is to be there. */
+  table: PolicyTable | undefined;
+  /** By uid. */
+  entries: ReadonlyMap<string, Entry>;
+  /** Members of the groups that these are about, by id. */
+  groups: ReadonlyMap<string, readonly string[]>;
+};
+
+export const NOTHING_WANTED: Wanted = {
+  table: undefined,
+  entries: new Map(),
+  groups: new Map(),
+};
+
+/** `before`: what was wanted last. */
+export const wantedTable = (
+  enforcements: readonly PolicyEnforcement[],
+  slices: readonly AddressGroup[],
+  before: Pick<Wanted, 'entries' | 'groups'>,
+): Wanted => {
+  const groups = new Map([...before.groups, ...groupsOf(slices)]);
+  const isComplete = ({ enforcement }: TableEntry): boolean =>
+    groupIdsIn(enforcement).every((id) => groups.has(id));
+  const entries = new Map<string, Entry>();
+  for (const object of enforcements) {
+    const { uid, deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined) continue;
+    const entry = [entryOf(object), before.entries.get(uid)].find((one) => one && isComplete(one));
+    if (entry) entries.set(uid, entry);
+  }
+  const table =
+    entries.size === 0
+      ? undefined
+      : policyTable([...entries.values()], (id) => groups.get(id) ?? []);
+  const inUse = new Set([...entries.values()].flatMap((entry) => groupIdsIn(entry.enforcement)));
+  return { table, entries, groups: new Map([...groups].filter(([id]) => inUse.has(id))) };
+};
+
+/** By id; a group is known from its first slice on. */
+const groupsOf = (slices: readonly AddressGroup[]): ReadonlyMap<string, readonly string[]> => {
+  const groups = new Map<string, string[]>();
+  const first = new Set(
+    slices.filter(({ spec }) => spec.slice === 0).map(({ spec }) => spec.group),
+  );
+  for (const { spec } of slices)
+    if (first.has(spec.group))
+      groups.set(spec.group, [...(groups.get(spec.group) ?? []), ...spec.members]);
+  return groups;
+};
+
+const entryOf = (object: PolicyEnforcement): Entry => {
+  const { spec, metadata } = object;
+  return {
+    id: metadata.uid.replaceAll(/\W/g, '_'),
+    title: `${spec.policy.namespace}/${spec.policy.name}`,
+    enforcement: enforcementOf(spec),
+    revision: revisionOf(object),
+  };
+};
+
+const groupIdsIn = ({ pods, ingress = [], egress = [] }: Enforcement): string[] => [
+  pods,
+  ...[...ingress, ...egress].flatMap(({ peers = [], ports = [] }) => [
+    ...peers.flatMap((peer) => ('group' in peer ? [peer.group] : [])),
+    ...ports.flatMap(({ group }) => (group === undefined ? [] : [group])),
+  ]),
+];
