@@ -23,7 +23,11 @@ const alertsSchema = z.object({
             expr: z.string(),
             for: z.string(),
             labels: z.object({ severity: z.enum(['warning', 'critical']) }),
-            annotations: z.object({ summary: z.string(), description: z.string() }),
+            annotations: z.object({
+              summary: z.string(),
+              description: z.string(),
+              runbook_url: z.string(),
+            }),
           }),
         ),
       }),
@@ -89,7 +93,7 @@ const alertTable = (): string =>
     '|---|---|---|---|',
     ...alerts().map(
       ({ alert, expr, for: time, annotations }) =>
-        `| \`${alert}\` | \`${expr.replaceAll('|', '\\|')}\` | ${time} | ${annotations.description} |`,
+        `| [\`${alert}\`](${annotations.runbook_url.replace('docs/', '')}) | \`${expr.replaceAll('|', '\\|')}\` | ${time} | ${annotations.description} |`,
     ),
     '',
   ].join('\n');

@@ -1,13 +1,17 @@
 /** Metrics and alarms as far as no program has to run; the others are in test/integration/coordinator/metrics.test.ts and test/contract/agent. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
-import { exposeExpiry } from '../../coordinator/metrics.ts';
+import { createReviewMetrics, exposeExpiry } from '../../coordinator/metrics.ts';
 import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics-page.ts';
 import { holds, NOTHING_SCRAPED, readScrape, valueIn } from '../judge/prometheus.ts';
 
 const NOW = 1_000_000;
 const DAY = 86_400;
+const root = join(import.meta.dirname, '../..');
+const RUNBOOKS = 'docs/runbooks.md';
 
 describe('an alarm', () => {
   const names = [agentMetrics(), coordinatorMetrics()].flatMap((registry) =>
@@ -19,6 +23,49 @@ describe('an alarm', () => {
     (name, { expr }) => {
       expect(names.filter((metric) => expr.includes(metric))).toHaveLength(1);
       expect(holds(expr, [NOTHING_SCRAPED], NOW)).toBe(name === 'SdewanCoordinatorAbsent');
+    },
+  );
+});
+
+it('a review that fails is an alarm, and one that is denied is none', async () => {
+  const registry = new Registry();
+  const count = createReviewMetrics(registry);
+  const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanWebhookFailing') ?? {};
+  const scrape = async () => readScrape(await registry.metrics());
+  count('rules', 'denied', 1);
+  count('rules', 'failed', 1);
+  const before = await scrape();
+  count('rules', 'denied', 1);
+  const denied = await scrape();
+  count('rules', 'failed', 1);
+  const failed = await scrape();
+  expect(holds(expr, [before, denied], NOW)).toBe(false);
+  expect(holds(expr, [before, denied, failed], NOW)).toBe(true);
+  expect(holds(expr, [failed, failed], NOW)).toBe(false);
+});
+
+describe('the runbook of an alarm', () => {
+  const sections = (page: string): string[] =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/^## (.+)$/gm)].map(([, name = '']) => name);
+
+  it.each(alerts().map((alert) => [alert.alert, alert] as const))(
+    'of %s is a section of its own, which exists',
+    (name, { annotations }) => {
+      expect(annotations.runbook_url).toBe(`${RUNBOOKS}#${name.toLowerCase()}`);
+      expect(sections(RUNBOOKS)).toContain(name);
+    },
+  );
+
+  it('is about an alarm that there is', () => {
+    expect(sections(RUNBOOKS).sort()).toEqual(alerts().map(({ alert }) => alert).sort());
+  });
+
+  it.each(alerts().map((alert) => [alert.alert, alert] as const))(
+    'the texts of %s name what the expression keeps of labels, and nothing else',
+    (_name, { expr, annotations: { summary, description } }) => {
+      const [, kept = ''] = /^sum by \((.+?)\)/.exec(expr) ?? [];
+      const named = [...`${summary} ${description}`.matchAll(/\$labels\.(\w+)/g)].map(([, label]) => label);
+      expect(new Set(named)).toEqual(new Set(kept.split(', ').filter(Boolean)));
     },
   );
 });
