@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createClientCounter } from '#shared/kube/figures.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { exposeSources } from './exposed.ts';
+import { createRollOutMetrics } from './fleet/metrics.ts';
 import { createMetrics, createReviewMetrics, exposeExpiry } from './metrics.ts';
 import type { CnfLabels } from './rules/cnf-counts.ts';
 
@@ -38,6 +40,14 @@ const scrapeOf = async (cnfs: number, kindsOfEach: number): Promise<string[]> =>
   const client = counted({} as Parameters<typeof counted>[0]);
   for (const { plural } of resources) client.onWatchState?.({}, plural, 'Synced');
   exposeExpiry(registry, () => 0);
+  const rollOuts = createRollOutMetrics(registry, { leads: () => true, clock: systemClock });
+  for (const cnf of all)
+    rollOuts.looked(`${cnf.namespace}/${cnf.purpose}`, {
+      ...cnf,
+      stage: 'Staged',
+      since: Date.now() - 60_000,
+      serves: true,
+    });
   exposeSources(registry, {
     leads: () => true,
     rules: () =>
@@ -87,9 +97,19 @@ it('however many CNFs there are, and kinds of rules in each, there are no more s
         'oldest_out_of_sync_seconds',
         'oldest_removal_seconds',
         'oldest_report_seconds',
+        'rollout_stage',
+        'rollout_stage_seconds',
       ].map((name) => `sdewan_coordinator_${name}`),
     ),
   );
-  // Not the sum of their ages.
-  expect(others.find((line) => line.includes('oldest_report_seconds'))).toMatch(/ 1$/);
+  // Not the sums of their ages.
+  const valueOf = (name: string): number =>
+    Number(
+      others
+        .find((line) => line.includes(name))
+        ?.split(' ')
+        .at(-1),
+    );
+  expect(valueOf('oldest_report_seconds')).toBe(1);
+  expect(valueOf('rollout_stage_seconds')).toBeLessThan(600);
 });

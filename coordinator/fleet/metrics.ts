@@ -1,7 +1,7 @@
 /** What the coordinator counts of roll-outs. Labels are those of CNFs, of which there is a bounded number. */
 import { Counter, Gauge, type Registry } from '#shared/runtime/prometheus.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { createCnfCounts, type CnfLabels } from '../rules/cnf-counts.ts';
+import { createCnfCounts, MAX_CNFS, type CnfLabels } from '../rules/cnf-counts.ts';
 import type { Stage } from './stage.ts';
 
 export type RollOutMetrics = {
@@ -27,8 +27,8 @@ type Known = SeenRollOut & {
   unservedFrom: number | undefined;
 };
 
-/** As many CNFDeployments are shown by themselves; a stage is a series. */
-const MAX_SERIES = 900;
+/** A stage is a series, and those that are over stay, with zero, as long as there is room. */
+const MAX_STAGE_SERIES = 3 * MAX_CNFS;
 
 export const createRollOutMetrics = (
   registry: Registry,
@@ -53,7 +53,7 @@ export const createRollOutMetrics = (
     unserved.inc((now - cnf.unservedFrom) / 1_000);
     cnf.unservedFrom = now;
   };
-  const stages = createCnfCounts<CnfLabels & { stage: Stage }>(MAX_SERIES);
+  const stages = createCnfCounts<CnfLabels & { stage: Stage }>(MAX_STAGE_SERIES);
   const stage: Gauge<'namespace' | 'purpose' | 'stage'> = new Gauge({
     name: 'sdewan_coordinator_rollout_stage',
     help: 'CNFDeployments by CNF and stage of their roll-out; Current: there is none. CNFs that are too many are counted together, with purpose other.',
@@ -68,10 +68,10 @@ export const createRollOutMetrics = (
       for (const [labels, number] of stages(all)) stage.set(labels, number);
     },
   });
-  const underWay = createCnfCounts<CnfLabels>(MAX_SERIES);
+  const underWay = createCnfCounts<CnfLabels>(MAX_CNFS, Math.max);
   const seconds: Gauge<keyof CnfLabels> = new Gauge({
     name: 'sdewan_coordinator_rollout_stage_seconds',
-    help: 'For how long a roll-out has been in its stage, by CNF; 0 where there is none.',
+    help: 'For how long a roll-out has been in its stage, by CNF; 0 where there is none. The longest of all CNFs that are too many is shown with purpose other.',
     labelNames: ['namespace', 'purpose'],
     registers,
     collect: () => {

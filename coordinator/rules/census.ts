@@ -5,15 +5,19 @@ import { isSilent, type RollupContext } from '../verdict/pod-verdict.ts';
 import type { Reports } from '../reports/reports.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Awaited } from './awaited.ts';
-import type { Rules } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
+
+type KnownRules = {
+  uids: () => Iterable<string>;
+  get: (uid: string) => { rule: Rule } | undefined;
+};
 
 const STATES = ['in_sync', 'out_of_sync', 'removing'] as const;
 type State = (typeof STATES)[number];
 export type RuleLabels = CnfLabels & { kind: string; state: State };
 
 /** All states of each CNF and kind of which there is a rule. */
-export const rulesByState = (rules: Rules): (readonly [RuleLabels, number])[] => {
+export const rulesByState = (rules: KnownRules): (readonly [RuleLabels, number])[] => {
   const counts = new Map<string, { of: CnfLabels & { kind: string }; by: Map<State, number> }>();
   for (const rule of rulesOf(rules)) {
     const { namespace, purpose = '', kind } = rule;
@@ -31,7 +35,7 @@ export const rulesByState = (rules: Rules): (readonly [RuleLabels, number])[] =>
 export type StallLabels = CnfLabels & { reason: string };
 
 /** Rules that somebody has to change something for, by the word of their condition. */
-export const stalledRules = (rules: Rules): (readonly [StallLabels, number])[] => {
+export const stalledRules = (rules: KnownRules): (readonly [StallLabels, number])[] => {
   const counts = new Map<string, [StallLabels, number]>();
   for (const { namespace, purpose = '', status } of rulesOf(rules)) {
     const reason = conditionOf(status, 'Stalled')?.reason;
@@ -56,7 +60,7 @@ export type CnfAges = {
 
 /** All CNFs that have a rule or a pod. */
 export const agesOf = (
-  rules: Rules,
+  rules: KnownRules,
   pods: readonly Target[],
   reports: Reports,
   { now, monotonic }: Pick<RollupContext, 'now' | 'monotonic'>,
@@ -88,7 +92,7 @@ export const agesOf = (
   return [...ages.values()];
 };
 
-const rulesOf = (rules: Rules): Rule[] =>
+const rulesOf = (rules: KnownRules): Rule[] =>
   [...rules.uids()].flatMap((uid) => rules.get(uid)?.rule ?? []);
 
 const conditionOf = (status: Rule['status'], type: ConditionType): Condition | undefined =>

@@ -11,7 +11,7 @@ export const OTHER: CnfLabels = { namespace: '', purpose: 'other' };
 export type Counted<Labels> = readonly [Labels, number];
 
 /** With series of their own; a hundred CNFs, and some that come and go. */
-export const MAX_CNFS = 120;
+export const MAX_CNFS = 110;
 
 /** Of counters, whose series never go: the first CNFs have one each. */
 export const boundedCnfs = (most: number): ((cnf: CnfLabels) => CnfLabels) => {

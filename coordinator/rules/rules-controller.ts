@@ -235,6 +235,7 @@ export class RulesController {
     this.#progress.settle(rule.uid);
     this.#tellWaiting(version, status);
     if (!isNew) return undefined;
+    const changedAt = this.#syncTimes.begun(rule, status);
     try {
       const written = await replaceStatus({ client, resource, object }, status, {
         signal,
@@ -246,8 +247,10 @@ export class RulesController {
     }
     this.#pace.written(rule.uid, clock.monotonic());
     metrics.statusWrites.inc({ result: 'written' });
-    const tookMs = this.#syncTimes.settle(rule, status, clock.monotonic());
-    if (tookMs !== undefined) metrics.syncSeconds.observe(tookMs / 1_000);
+    if (changedAt !== undefined) {
+      this.#syncTimes.settle(rule.uid);
+      metrics.syncSeconds.observe((clock.monotonic() - changedAt) / 1_000);
+    }
     this.#announce(version, status);
     return undefined;
   }

@@ -13,18 +13,19 @@ describe('the time from a change to in sync', () => {
   it('begins when the change is seen first, whatever statuses are written until then', () => {
     const times = new SyncTimes();
     times.see(UID, rule({ generation: 1 }), 100);
-    expect(times.settle(rule({ generation: 1 }), status(1, false), 200)).toBeUndefined();
+    expect(times.begun(rule({ generation: 1 }), status(1, false))).toBeUndefined();
     times.see(UID, rule({ generation: 1, status: status(1, false) }), 300);
-    expect(times.settle(rule({ generation: 1 }), status(1, true), 1_100)).toBe(1_000);
-    expect(times.settle(rule({ generation: 1 }), status(1, true), 1_200)).toBeUndefined();
+    expect(times.begun(rule({ generation: 1 }), status(1, true))).toBe(100);
+    times.settle(UID);
+    expect(times.begun(rule({ generation: 1 }), status(1, true))).toBeUndefined();
   });
 
   it('begins anew with the next change', () => {
     const times = new SyncTimes();
     times.see(UID, rule({ generation: 1 }), 0);
     times.see(UID, rule({ generation: 2, status: status(1, false) }), 50);
-    expect(times.settle(rule({ generation: 1 }), status(1, true), 60)).toBeUndefined();
-    expect(times.settle(rule({ generation: 2 }), status(2, true), 80)).toBe(30);
+    expect(times.begun(rule({ generation: 1 }), status(1, true))).toBeUndefined();
+    expect(times.begun(rule({ generation: 2 }), status(2, true))).toBe(50);
   });
 
   it.each([
@@ -35,13 +36,13 @@ describe('the time from a change to in sync', () => {
   ])('%s has none', (_name, changes) => {
     const times = new SyncTimes();
     times.see(UID, rule({ generation: 2, ...changes }), 0);
-    expect(times.settle(rule({ generation: 2 }), status(2, true), 10)).toBeUndefined();
+    expect(times.begun(rule({ generation: 2 }), status(2, true))).toBeUndefined();
   });
 
   it('of a rule that went is forgotten', () => {
     const times = new SyncTimes();
     times.see(UID, rule(), 0);
     times.see(UID, undefined, 1);
-    expect(times.settle(rule(), status(2, true), 10)).toBeUndefined();
+    expect(times.begun(rule(), status(2, true))).toBeUndefined();
   });
 });

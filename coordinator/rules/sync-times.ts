@@ -14,12 +14,15 @@ export class SyncTimes {
       this.#begun.set(uid, { generation: rule.generation, at });
   }
 
-  /** Milliseconds that the change took which this status, just written, says is in sync. */
-  settle(rule: Rule, status: RuleStatus, at: number): number | undefined {
-    const begun = this.#begun.get(rule.uid);
-    if (!status.inSync || begun?.generation !== rule.generation) return undefined;
-    this.#begun.delete(rule.uid);
-    return at - begun.at;
+  /** When the change was seen that this status says is in sync. To be asked before it is written: the watch may tell of the write before the answer comes. */
+  begun({ uid, generation }: Rule, { inSync }: RuleStatus): number | undefined {
+    const begun = this.#begun.get(uid);
+    return inSync && begun?.generation === generation ? begun.at : undefined;
+  }
+
+  /** The status that says so is written. */
+  settle(uid: string): void {
+    this.#begun.delete(uid);
   }
 }
 

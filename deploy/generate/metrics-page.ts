@@ -72,7 +72,7 @@ export const coordinatorMetrics = (): Registry => {
 
 const named = z.object({ labelNames: z.array(z.string()).default([]) });
 
-const programMetrics = (): Registry => {
+export const programMetrics = (): Registry => {
   const registry = createMetricsRegistry();
   createClientCounter(registry);
   return registry;
@@ -117,8 +117,13 @@ ${await tableOf(agentMetrics())}
 ## Both
 
 ${await tableOf(programMetrics())}
+## Monitors and board
+
+Where Prometheus' operator runs, \`kubectl apply -f deploy/monitors.yaml\` has Prometheus scrape both programs: its PodMonitors name port \`health\` of the coordinator and port \`metrics\` of the injected container, and give an agent's
+series the purpose of its CNF. Namespace and purpose of the coordinator's series are those of CNFs: whoever scrapes it otherwise sets \`honor_labels\`. \`deploy/grafana-board.json\` is a board to import into Grafana.
+
 ## Alarms
 
-\`kubectl apply -f deploy/alerts.yaml\` where Prometheus' operator runs; elsewhere \`spec\` of that file is a file of rules for Prometheus.
+\`kubectl apply -f deploy/alerts.yaml\` where Prometheus' operator runs; elsewhere \`spec\` of that file is a file of rules for Prometheus. [Runbooks](runbooks.md) say what to do.
 
 ${alertTable()}`;

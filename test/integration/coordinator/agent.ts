@@ -8,7 +8,6 @@ import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_RULES_PER_PAGE,
   OTHERS_HEADER,
-  type Drift,
   type Report,
   type RuleReport,
   type RuleState,
@@ -35,10 +34,6 @@ export type SimulatedAgent = {
   lostComments: (...packages: readonly string[]) => Promise<Answer>;
   /** A full report without rules, of an agent that cannot write its state folder. */
   cannotWrite: (cause: string) => Promise<Answer>;
-  /** A full report without rules, of an agent whose OpenWRT does not answer. */
-  lostOpenwrt: () => Promise<Answer>;
-  /** A heartbeat on the last full report, with a section that somebody else changed and the agent has put back. */
-  repairs: (drift: Drift) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
   /** As after a restart of the agent's container; `startedAt` by default now. */
@@ -148,16 +143,6 @@ export const createAgent = async (
       sequence += 1;
       full = sequence;
       return send({ stateFolder: cause });
-    },
-    lostOpenwrt: () => {
-      sequence += 1;
-      full = sequence;
-      const openwrt = { reachable: false, driver: 'ubus', message: 'no answer', driftRepairs: 0 };
-      return send({ openwrt });
-    },
-    repairs: (drift) => {
-      sequence += 1;
-      return send({ repeats: full, drifts: [drift] });
     },
     beats: () => {
       sequence += 1;
