@@ -40,6 +40,7 @@ import { Pods, type PodChange } from './cnf/pods.ts';
 import { Reports } from './reports/reports.ts';
 import { Rules, type WatchedKind } from './rules/rules.ts';
 import { isSilent } from './verdict/pod-verdict.ts';
+import type { PodReport } from './verdict/pod-report.ts';
 import type { Target } from './cnf/target.ts';
 
 export type CoordinatorOptions = {
@@ -78,6 +79,10 @@ export type Sources = {
   /** Whether they are known well enough to write of them. */
   hasCaughtUp: () => boolean;
   rules: Rules;
+  /** What is known of the pods of a CNF, and of their OpenWRTs. */
+  podsKnown: PodsKnown;
+  /** The last report of a pod's agent to this replica. */
+  reportOf: (podUid: string) => PodReport | undefined;
   /** What agents have said of the rules of their pods; undefined until pods and rules are known. */
   standings: () => ((target: Target) => Standing) | undefined;
 };
@@ -302,7 +307,14 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
 
   return {
     fetch: intake.fetch,
-    sources: { pods, hasCaughtUp: catchUp.isDone, rules, standings },
+    sources: {
+      pods,
+      hasCaughtUp: catchUp.isDone,
+      rules,
+      podsKnown: podsKnownOf,
+      reportOf: (podUid) => reports.of(podUid),
+      standings,
+    },
     record,
     notReady: () => [
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),

@@ -11,14 +11,26 @@ import { agentKinds, kinds } from '#shared/resources/registry.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
-import { isKnownClient, serveApp } from '#shared/runtime/http-server.ts';
+import {
+  isKnownClient,
+  isLoopback,
+  serveApp,
+  type RunningServer,
+  type ServeOptions,
+} from '#shared/runtime/http-server.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
-import { coordinatorEnvSchema, dnsOptionsOf, exposeOptionsOf, injectOptionsOf } from './env.ts';
 import { createRollOutMetrics } from './fleet/metrics.ts';
+import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
+import {
+  coordinatorEnvSchema,
+  dnsOptionsOf,
+  exposeOptionsOf,
+  injectOptionsOf,
+} from './settings/env.ts';
 import { createGenerators, type Generators } from './generators.ts';
 import { createHealth } from './health.ts';
 import { createMetrics } from './metrics.ts';
@@ -81,9 +93,16 @@ const main = async (signal: AbortSignal): Promise<void> => {
     onPod: (change) => {
       webhooks.onPod(change);
       generators.onPod(change);
+      dashboard?.mark();
     },
-    onReport: (target) => generators.onReport(target),
-    onRule: (uid) => generators.onRule(uid),
+    onReport: (target) => {
+      generators.onReport(target);
+      dashboard?.mark();
+    },
+    onRule: (uid) => {
+      generators.onRule(uid);
+      dashboard?.mark();
+    },
     // One that looks after one namespace does not know all CNFs.
     classicStatusNamespace: env.SDEWAN_WATCH_NAMESPACE === undefined ? ownNamespace : undefined,
   });
@@ -121,6 +140,19 @@ const main = async (signal: AbortSignal): Promise<void> => {
     isReady: () => coordinator.notReady().length === 0,
   });
 
+  const dashboard =
+    env.SDEWAN_DASHBOARD_PORT === undefined
+      ? undefined
+      : await serveDashboard(
+          {
+            ...common,
+            sources: coordinator.sources,
+            notReady: coordinator.notReady,
+            silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
+          },
+          { hostname: env.SDEWAN_DASHBOARD_HOST, port: env.SDEWAN_DASHBOARD_PORT, tls: tls.source },
+        );
+
   const health = await serveApp({
     fetch: createHealth({ notReady: coordinator.notReady, registry }).fetch,
     hostname: env.SDEWAN_HTTP_HOST,
@@ -143,7 +175,12 @@ const main = async (signal: AbortSignal): Promise<void> => {
     log,
   });
   log.info(
-    { reportPort: intake.port, httpPort: health.port, server: config.server },
+    {
+      reportPort: intake.port,
+      httpPort: health.port,
+      ...(dashboard && { dashboardPort: dashboard.port }),
+      server: config.server,
+    },
     'coordinator started',
   );
 
@@ -152,13 +189,27 @@ const main = async (signal: AbortSignal): Promise<void> => {
     webhooks.run(signal),
     generators.run(signal),
     nudge.run(signal),
+    dashboard?.run(signal),
     tls.run(signal),
     electing,
   ]);
   await systemClock.sleep(env.SDEWAN_DRAIN_MS);
-  await Promise.all([intake.close(), health.close()]);
+  await Promise.all([intake.close(), health.close(), dashboard?.close()]);
   await client.close();
   log.info('coordinator stopped');
+};
+
+/** Loaded only where it is wanted. */
+const serveDashboard = async (
+  options: Omit<DashboardOptions, 'isSecure'>,
+  { hostname, port, tls }: Pick<ServeOptions, 'hostname' | 'port' | 'tls'>,
+): Promise<Dashboard & RunningServer> => {
+  const { createDashboard } = await import('./dashboard/dashboard.ts');
+  const isSecure = !isLoopback(hostname);
+  const dashboard = createDashboard({ ...options, isSecure });
+  const served = { fetch: dashboard.fetch, hostname, port, log: options.log };
+  const server = await serveApp({ ...served, ...(isSecure && tls && { tls }) });
+  return { ...dashboard, ...server };
 };
 
 await runProgram({ name: 'sdewan-coordinator', main, graceMs: GRACE_MS });

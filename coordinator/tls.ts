@@ -10,7 +10,7 @@ import { isGoodToken, withNewToken } from './certificates/path-tokens.ts';
 import { createSecretStore } from './certificates/secret-store.ts';
 import { publishWebhooks } from './certificates/webhook-configurations.ts';
 import { watchFiles } from '#shared/runtime/rotated-file.ts';
-import { certificatePolicyOf, type CoordinatorEnv } from './env.ts';
+import { certificatePolicyOf, type CoordinatorEnv } from './settings/env.ts';
 import { exposeExpiry, type Metrics } from './metrics.ts';
 
 export type Tls = {

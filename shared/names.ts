@@ -95,6 +95,11 @@ export const AGENT_KEYS_ROLE = 'sdewan-agent-keys';
 export const VIEWER_ROLE = 'sdewan-viewer';
 /** Audience of the tokens with which agents identify themselves to the coordinator. */
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
+/** Audience of the tokens that `sdewan dashboard` asks for by itself: they are good for nothing else. */
+export const DASHBOARD_AUDIENCE = 'sdewan-dashboard';
+/** Service account of those who have no token of their own. */
+export const DASHBOARD_ACCOUNT = 'sdewan-dashboard-viewer';
+export const DASHBOARD_PORT = 8_444;
 /** Name of the injected container; the coordinator finds the agent of a pod by it. */
 export const AGENT_CONTAINER = 'sdewan-agent';
 /**

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { kinds } from '#shared/resources/registry.ts';
 import { EnvError, readEnv } from '#shared/runtime/env.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from '../env.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from '../settings/env.ts';
 import {
   EXIT,
   UsageError,

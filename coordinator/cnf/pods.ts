@@ -10,7 +10,14 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
-import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
+import {
+  agentImageOf,
+  podPlaceOf,
+  podFactsOf,
+  podResource,
+  type PodPlace,
+  type PodFacts,
+} from './workload.ts';
 
 /** Callers within this time share one list. */
 const SHARE_MS = 25;
@@ -33,7 +40,7 @@ export type PodsOptions = {
 };
 
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
-type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
+type CnfPod = KubeObject & { target: Target; agentImage: string | undefined } & PodFacts & PodPlace;
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -93,6 +100,11 @@ export class Pods {
   placeOf(uid: string): PodPlace {
     const { node, ip } = this.#reflector.store.byUid(uid) ?? {};
     return { node, ip };
+  }
+
+  /** Of its agent. */
+  imageOf(uid: string): string | undefined {
+    return this.#reflector.store.byUid(uid)?.agentImage;
   }
 
   /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
@@ -164,6 +176,7 @@ const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
   target: targetOf(object),
   ...podFactsOf(object),
   ...podPlaceOf(object),
+  agentImage: agentImageOf(object),
 }));
 
 const cnfPods = { ...podResource, schema: cnfPodSchema };

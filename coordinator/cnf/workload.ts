@@ -1,6 +1,11 @@
 /** A CNF workload as admission and the namespace loop see it: the few facts of a Deployment, StatefulSet or DaemonSet that count. */
 import * as z from 'zod';
-import { ACCEPTS_ANNOTATION, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import {
+  ACCEPTS_ANNOTATION,
+  AGENT_CONTAINER,
+  NFN_NETWORK_ANNOTATION,
+  PURPOSE_LABEL,
+} from '#shared/names.ts';
 import {
   identityOf,
   objectSchema,
@@ -138,13 +143,34 @@ export type PodFacts = {
   accepts: string | undefined;
 };
 
+const imagesSchema = z
+  .array(z.looseObject({ name: z.string(), image: z.string().nullish() }))
+  .nullish();
+
 const placedSchema = z.looseObject({
-  spec: z.looseObject({ nodeName: z.string().nullish() }).nullish(),
+  spec: z
+    .looseObject({
+      nodeName: z.string().nullish(),
+      initContainers: imagesSchema,
+      containers: imagesSchema,
+    })
+    .nullish(),
   status: z.looseObject({ podIP: z.string().nullish() }).nullish(),
 });
 
 /** Where a Pod runs, once it does. */
 export type PodPlace = { node: string | undefined; ip: string | undefined };
+
+/** Longer than registries allow; whoever may write pods writes it. */
+const MAX_IMAGE_LENGTH = 512;
+
+/** Of the agent in a Pod, cut to what is kept. @throws ZodError when this is no Pod */
+export const agentImageOf = (object: unknown): string | undefined => {
+  const { spec } = placedSchema.parse(object);
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const agent = containers.find(({ name }) => name === AGENT_CONTAINER);
+  return agent?.image?.slice(0, MAX_IMAGE_LENGTH);
+};
 
 /** @throws ZodError when this is no Pod */
 export const podPlaceOf = (object: unknown): PodPlace => {

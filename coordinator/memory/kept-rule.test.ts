@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ORDER_ANNOTATION } from '#shared/names.ts';
 import { ruleObject } from '../testing/rule-object.ts';
-import { shapeOf } from './kept-rule.ts';
+import { identified, shapeOf } from './kept-rule.ts';
 
 const withOrder = (order: string) => ruleObject({ annotations: { [ORDER_ANNOTATION]: order } });
 
@@ -11,4 +11,12 @@ it('the shape of a rule is short, or there is none', () => {
   const room = 256 - short.length;
   expect(shapeOf(withOrder('1'.repeat(1 + room)))).toHaveLength(256);
   expect(shapeOf(withOrder('1'.repeat(2 + room)))).toBeUndefined();
+});
+
+it('of what only identifies a rule its order is kept, however it is written', () => {
+  const orderIn = (text: string) =>
+    identified(withOrder(text)).metadata.annotations?.[ORDER_ANNOTATION];
+  expect(orderIn(`${'0'.repeat(9_000)}7`)).toBe('7');
+  expect(orderIn('-3')).toBe('-3');
+  expect(orderIn('soon')).toBeUndefined();
 });

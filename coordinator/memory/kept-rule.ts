@@ -3,6 +3,7 @@
  * agents compare is known when it comes.
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
+import { orderOf } from '#shared/compile/revision.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type KeptRule = RuleObject & {
@@ -32,14 +33,20 @@ export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   return generation === undefined || shape.length > MAX_SHAPE_LENGTH ? undefined : shape;
 };
 
-/** Which rule it is, and what has become of it. */
-export const identified = ({ apiVersion, kind, metadata, status }: RuleObject): RuleObject => {
+/** Which rule it is, its place among others, and what has become of it. */
+export const identified = (rule: RuleObject): RuleObject => {
+  const { apiVersion, kind, metadata, status } = rule;
   const { annotations: _ours, labels, ownerReferences: _owners, ...rest } = metadata;
   const purpose = labels?.[PURPOSE_LABEL];
+  const order = orderOf(rule);
   return {
     apiVersion,
     kind,
-    metadata: { ...rest, ...(purpose !== undefined && { labels: { [PURPOSE_LABEL]: purpose } }) },
+    metadata: {
+      ...rest,
+      ...(purpose !== undefined && { labels: { [PURPOSE_LABEL]: purpose } }),
+      ...(order && { annotations: { [ORDER_ANNOTATION]: String(order) } }),
+    },
     ...(status !== undefined && { status }),
   };
 };

@@ -129,7 +129,9 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
   };
 };
 
-/** A write outside of a term is a KubeError with reason `NotLeading`. Reviews of tokens write nothing, and everybody may ask for them. */
+const REVIEWS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
+
+/** A write outside of a term is a KubeError with reason `NotLeading`. Reviews of tokens and rights write nothing, and everybody may ask for them. */
 export const leadersClient = (
   client: KubeClient,
   { term }: Pick<Leadership, 'term'>,
@@ -144,7 +146,7 @@ export const leadersClient = (
   return {
     ...client,
     create: async (r, ...rest) => {
-      if (r.group !== 'authentication.k8s.io') check('create', r);
+      if (!REVIEWS.has(r.group)) check('create', r);
       return client.create(r, ...rest);
     },
     replace: async (r, ...rest) => {

@@ -21,6 +21,11 @@ export class Recent<V> {
     return this.#values.get(key);
   }
 
+  /** Oldest first. */
+  values(): IterableIterator<V> {
+    return this.#values.values();
+  }
+
   /** It is the latest from now on. */
   set(key: string, value: V): void {
     this.#values.delete(key);

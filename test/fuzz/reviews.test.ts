@@ -19,7 +19,7 @@ import { createPodWebhook, createSecondCnfWebhook } from '../../coordinator/admi
 import { createWorkloadWebhook, labelTemplate } from '../../coordinator/admission/cnf/workloads.ts';
 import { addAgentsFinalizer, createRuleWebhook } from '../../coordinator/admission/rules.ts';
 import { requestOf, rule, worldOf } from '../../coordinator/admission/testing/changes.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from '../../coordinator/env.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from '../../coordinator/settings/env.ts';
 import { referencesIn, sampleOf } from '../integration/admission/samples.ts';
 import type { Random } from '../run/random.ts';
 import { mutated } from './mutate.ts';

@@ -35,10 +35,12 @@ export const ruleStateSchema = z.object({
 });
 export type RuleStateView = z.infer<typeof ruleStateSchema>;
 
-export const ruleStateOf = (rule: RuleObject): RuleStateView => {
+export const ruleStateOf = (rule: RuleObject): RuleStateView =>
+  ruleStateWith(rule, ruleStatusSchema.safeParse(rule.status).data);
+
+/** Where the status has been read already. */
+export const ruleStateWith = (rule: RuleObject, status: RuleStatus | undefined): RuleStateView => {
   const { kind, metadata } = rule;
-  const parsed = ruleStatusSchema.safeParse(rule.status);
-  const status = parsed.data;
   const place = {
     namespace: metadata.namespace,
     cnf: purposeOf(rule),

@@ -46,6 +46,10 @@ const packagePlace = (rule: RuleObject): number => {
   return name === undefined ? packages.length : packages.indexOf(name);
 };
 
+/** As they stand in OpenWRT's configuration, package by package. */
+export const inConfiguration = (a: RuleObject, b: RuleObject): number =>
+  packagePlace(a) - packagePlace(b) || byPlace(a, b);
+
 export const rulesViewOf = (
   facts: ClusterFacts,
   { namespace, purpose, status }: CnfObject,
@@ -53,7 +57,7 @@ export const rulesViewOf = (
   const pods = (status?.information ?? []).map(({ name }) => name);
   const rules = facts.rules
     .filter((rule) => rule.metadata.namespace === namespace && purposeOf(rule) === purpose)
-    .sort((a, b) => packagePlace(a) - packagePlace(b) || byPlace(a, b))
+    .sort(inConfiguration)
     .map((rule) => {
       const state = ruleStateOf(rule);
       const packageName = packageOf(rule);

@@ -9,7 +9,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
-import { coordinatorEnvSchema } from '../../../coordinator/env.ts';
+import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';
 

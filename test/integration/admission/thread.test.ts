@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { injectManifest } from '../../../coordinator/cli/inject.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from '../../../coordinator/env.ts';
+import { coordinatorEnvSchema, injectOptionsOf } from '../../../coordinator/settings/env.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 let world: World;

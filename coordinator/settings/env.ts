@@ -5,11 +5,11 @@ import { logLevels, type InjectOptions } from '#shared/inject/options.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
-import { bucketGrantModes } from './admission/checks/check.ts';
-import { referenceModes } from './admission/decide.ts';
-import type { GeneratorsOptions } from './generators.ts';
-import { RESERVED_PORTS, type ExposeOptions } from './services/claims.ts';
-import type { CertificatePolicy } from './certificates/plan.ts';
+import { bucketGrantModes } from '../admission/checks/check.ts';
+import { referenceModes } from '../admission/decide.ts';
+
+import { RESERVED_PORTS, type ExposeOptions } from '../services/claims.ts';
+import type { CertificatePolicy } from '../certificates/plan.ts';
 
 const DAY_MS = 86_400_000;
 const lifetime = () => envField.int(1_000, 3_650 * DAY_MS);
@@ -186,6 +186,18 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       "The coordinator's namespace, where the certificate Secret is; default: that of the service account.",
     ),
+  SDEWAN_DASHBOARD_PORT: envField
+    .port()
+    .optional()
+    .describe(
+      'Port of the [dashboard](dashboard.md); 0 selects a free one. Not set: there is no dashboard.',
+    ),
+  SDEWAN_DASHBOARD_HOST: envField
+    .text()
+    .default('127.0.0.1')
+    .describe(
+      'Its address. On a loopback address, which `kubectl sdewan dashboard` reaches by a port-forward, it speaks plain HTTP; on any other TLS, with the certificate of the coordinator.',
+    ),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)
     .default(5_000)
@@ -224,7 +236,9 @@ export const exposeOptionsOf = (
       }
     : undefined;
 
-export const dnsOptionsOf = (env: CoordinatorEnv): GeneratorsOptions['dns'] => ({
+type DnsOptions = { servers: readonly string[]; minTtlMs: number; maxTtlMs: number };
+
+export const dnsOptionsOf = (env: CoordinatorEnv): DnsOptions => ({
   servers: env.SDEWAN_DNS_SERVERS,
   minTtlMs: env.SDEWAN_DNS_MIN_TTL_MS,
   maxTtlMs: env.SDEWAN_DNS_MAX_TTL_MS,

@@ -1,0 +1,343 @@
+import { describe, expect, it } from 'vitest';
+import { ruleOf } from '#shared/compile/testing.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { RuleStatus } from '#shared/protocol/status.ts';
+import { ready } from '../cli/cluster/testing.ts';
+import { report } from '../testing/facts.ts';
+import type { RecentEvent } from './events.ts';
+import { dashboardOf, podOf, SILENT_AFTER_MS, type Cluster } from './testing.ts';
+import type { Access } from './viewer/reviews.ts';
+
+const withStatus = (object: RuleObject, status: RuleStatus | undefined): RuleObject => ({
+  ...object,
+  status,
+});
+const zone = withStatus(
+  ruleOf('FirewallZone', 'lan', { network: ['ovn-net1'], input: 'ACCEPT' }),
+  ready(true, 'InSync'),
+);
+const spec = { src: 'lan', proto: 'tcp', dest_port: '80', target: 'REJECT' };
+const out = withStatus(ruleOf('FirewallRule', 'reject-80', spec), {
+  ...ready(false, 'AgentSilent', 'the agent does not report any more (1 of 2 pods: cnf-1-b)'),
+  outOfSync: [{ pod: 'cnf-1-b', reason: 'AgentSilent', message: 'silent' }],
+  drift: { count: 3, lastTime: '2026-01-01T00:00:09.500Z', section: 'firewall.x' },
+});
+const event: RecentEvent = {
+  namespace: 'default',
+  involved: { kind: 'FirewallRule', name: 'reject-80', uid: out.metadata.uid },
+  type: 'Warning',
+  reason: 'AgentSilent',
+  message: 'an Event about it',
+  count: 2,
+  last: '2026-01-01T00:01:00Z',
+};
+const pods = [podOf('cnf-1-a'), podOf('cnf-1-b')];
+const reports = new Map(pods.map(({ uid }) => [uid, report([])]));
+const usual: Partial<Cluster> = { rules: [zone, out], pods, reports, events: [event] };
+
+const seen = async (
+  given: Partial<Cluster>,
+  path: string,
+): Promise<{ status: number; text: string; words: string }> => {
+  const { get, signIn } = dashboardOf(given);
+  const answer = await get(path, await signIn());
+  const text = await answer.text();
+  return { status: answer.status, text, words: wordsOf(text) };
+};
+const wordsOf = (text: string): string =>
+  text
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+describe('the page of all CNFs', () => {
+  it('has state, since when, rules, pods, agents and drift of each', async () => {
+    const { words, text } = await seen(usual, '/');
+    expect(words).toContain(
+      'cnf-1 default ✗ not in sync 2026-01-01 00:00:00 UTC 1 of 2 2 of 2 sdewan-agent:1 3, last 2026-01-01 00:00:09 UTC',
+    );
+    expect(text).toContain('href="/cnf/default/cnf-1"');
+  });
+
+  it('finds a CNF by its name', async () => {
+    expect((await seen(usual, '/?q=cnf-2')).text).not.toContain('/cnf/default/cnf-1');
+    expect((await seen(usual, '/?q=cnf-1')).text).toContain('/cnf/default/cnf-1');
+  });
+
+  it('shows rules without a CNF', async () => {
+    const lost = ruleOf('FirewallRule', 'lost', spec, { labels: {} });
+    const { text } = await seen({ rules: [lost] }, '/');
+    expect(text).toContain('href="/cnf/default/-"');
+    expect((await seen({ rules: [lost] }, '/cnf/default/-')).words).toContain('FirewallRule/lost');
+  });
+
+  it('says what to do first where there is nothing', async () => {
+    const { words } = await seen({}, '/');
+    expect(words).toContain('What to do first');
+    expect(words).toContain('sdewanPurpose: cnf-1');
+  });
+});
+
+describe('the page of a CNF', () => {
+  it('has its rules in the order of OpenWRT, with the state on each pod', async () => {
+    const later = ruleOf('FirewallRule', 'aaa', spec, {
+      annotations: { 'sdewan.akraino.org/order': '5' },
+    });
+    const { words } = await seen({ ...usual, rules: [later, out, zone] }, '/cnf/default/cnf-1');
+    expect(words).toContain(
+      'FirewallRule/reject-80 ✗ not in sync: AgentSilent 2026-01-01 00:00:00 UTC ✓ in sync ✗ AgentSilent the agent does not report any more (1 of 2 pods: cnf-1-b)',
+    );
+    const places = ['FirewallZone/lan', 'FirewallRule/reject-80', 'FirewallRule/aaa'].map((name) =>
+      words.indexOf(name),
+    );
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toContain(-1);
+  });
+
+  it.each([
+    ['?q=REJECT', ['reject-80']],
+    ['?q=agentsilent', ['reject-80']],
+    ['?state=InSync', ['lan']],
+    ['?state=out', ['reject-80']],
+    ['?state=NotInSync&q=lan', []],
+    ['?state=nonsense', ['lan', 'reject-80']],
+  ])('shows with %s only %j', async (query, names) => {
+    const { text } = await seen(usual, `/cnf/default/cnf-1${query}`);
+    expect(
+      ['lan', 'reject-80'].filter(
+        (name) => text.includes(`/rule/default/`) && text.includes(`/${name}"`),
+      ),
+    ).toEqual(names);
+  });
+
+  it('comes in parts of a hundred', async () => {
+    const rules = Array.from({ length: 250 }, (_, at) => ruleOf('FirewallRule', `r${at}`, spec));
+    const countOn = async (query: string) =>
+      (await seen({ rules }, `/cnf/default/cnf-1${query}`)).text.match(/href="\/rule\//g)?.length;
+    expect(await countOn('')).toBe(100);
+    expect(await countOn('?page=3')).toBe(50);
+    expect(await countOn('?page=99')).toBe(50);
+    expect(await countOn('?page=-1')).toBe(100);
+    const { text } = await seen({ rules }, '/cnf/default/cnf-1?q=r&page=2');
+    expect(text).toContain('href="/cnf/default/cnf-1?q=r&amp;page=3"');
+  });
+});
+
+describe('the page of a rule', () => {
+  it('says what `sdewan explain` says, with Events', async () => {
+    const { words, text } = await seen(usual, '/rule/default/FirewallRule/reject-80');
+    for (const part of [
+      'not in sync: AgentSilent',
+      'An agent does not report',
+      'cnf-1-b ✗ AgentSilent silent',
+      'FirewallZone/lan InSync spec.src',
+      'config rule &#39;sdewan_rule_reject_80&#39;',
+      'Warning AgentSilent 2 an Event about it',
+    ])
+      expect(words).toContain(part);
+    expect(text).toContain('href="/rule/default/FirewallZone/lan"');
+  });
+
+  it('has the interfaces of the networks only for who may list pods', async () => {
+    const path = '/rule/default/FirewallZone/lan';
+    expect((await seen(usual, path)).words).toContain('net7');
+    const may = (_: string, { resource }: Access) => resource !== 'pods';
+    expect((await seen({ ...usual, may }, path)).words).not.toContain('net7');
+  });
+
+  it('shows no section of a kind that holds keys', async () => {
+    const proposal = ruleOf('IpsecProposal', 'p', { encryption_algorithm: 'aes128' });
+    const host = ruleOf('IpsecHost', 'h', {
+      remote: '10.0.0.1',
+      authentication_method: 'psk',
+      pre_shared_key: 'planted-key',
+      crypto_proposal: ['p'],
+      connections: [],
+    });
+    const rules = [proposal, host];
+    const { words, text } = await seen({ rules }, '/rule/default/IpsecHost/h');
+    expect(words).toContain('its sections can have keys');
+    expect(text).not.toContain('planted-key');
+  });
+
+  it('reads no more of a large CNF than what the rule refers to', async () => {
+    const many = Array.from({ length: 600 }, (_, at) => ruleOf('FirewallRule', `r${at}`, spec));
+    const { words } = await seen({ rules: [zone, ...many] }, '/rule/default/FirewallRule/r7');
+    expect(words).toContain('its CNF has 601 rules');
+    expect(words).toContain('FirewallZone/lan InSync spec.src');
+    expect(words).toContain('sdewan_rule_r7');
+  });
+});
+
+describe('a coordinator that has just started', () => {
+  it('says that it still reads rules and pods', async () => {
+    const { words } = await seen({ notReady: ['FirewallRule: not listed yet'] }, '/');
+    expect(words).toContain('still reading rules and pods');
+    expect(words).not.toContain('What to do first');
+  });
+
+  it('says that it still listens, and not that agents are broken', async () => {
+    const { clock, get, signIn } = dashboardOf({ rules: [zone], pods });
+    const page = async () =>
+      wordsOf(await (await get('/cnf/default/cnf-1', await signIn())).text());
+    expect(await page()).toContain('still listening');
+    expect(await page()).toContain('has not reported to this coordinator yet');
+    clock.advance(SILENT_AFTER_MS);
+    expect(await page()).not.toContain('still listening');
+    expect(await page()).toContain('the agent has not reported yet');
+  });
+});
+
+describe('a viewer of namespace a', () => {
+  const SECRET = 'hidden-b';
+  const inB = { namespace: 'b', labels: { sdewanPurpose: `cnf-${SECRET}` } };
+  const cluster: Partial<Cluster> = {
+    rules: [
+      zone,
+      out,
+      withStatus(ruleOf('FirewallRule', SECRET, spec, inB), ready(false, SECRET, SECRET)),
+    ],
+    pods: [...pods, podOf(SECRET, { namespace: 'b', purpose: `cnf-${SECRET}` })],
+    reports,
+    events: [
+      event,
+      {
+        ...event,
+        namespace: 'b',
+        message: SECRET,
+        involved: { kind: 'FirewallRule', name: SECRET, uid: 'b' },
+      },
+      {
+        ...event,
+        namespace: 'b',
+        message: SECRET,
+        involved: { kind: 'Pod', name: SECRET, uid: 'p' },
+      },
+    ],
+    may: (_, { namespace }) => namespace === 'default',
+  };
+
+  it.each([
+    '/',
+    '/?namespace=b',
+    `/?q=cnf`,
+    '/events',
+    '/events?namespace=b',
+    `/cnf/b/cnf-${SECRET}`,
+    `/cnf/b/cnf-${SECRET}?q=x`,
+    '/cnf/b/-',
+    `/rule/b/FirewallRule/${SECRET}`,
+  ])('gets nothing of b at %s', async (path) => {
+    const { text } = await seen(cluster, path);
+    // But for what he has written himself.
+    expect(text.replaceAll(decodeURIComponent(path), '')).not.toContain(SECRET);
+  });
+
+  it.each([
+    ['a CNF', `/cnf/b/cnf-${SECRET}`, '/cnf/b/cnf-none'],
+    ['a rule', `/rule/b/FirewallRule/${SECRET}`, '/rule/b/FirewallRule/none'],
+    ['a namespace', '/cnf/b/x', '/cnf/none/x'],
+  ])('cannot tell whether %s of b is there', async (_, there, none) => {
+    const answers = await Promise.all([there, none, '/nothing'].map((path) => seen(cluster, path)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(answers[0]?.status).toBe(404);
+  });
+
+  it('sees a all the same', async () => {
+    expect((await seen(cluster, '/')).text).toContain('/cnf/default/cnf-1');
+    expect((await seen(cluster, '/events')).text).toContain('an Event about it');
+  });
+
+  it('sees nothing more of a a minute after he has lost the right', async () => {
+    const { clock, cluster: now, get, signIn } = dashboardOf(cluster);
+    const cookie = await signIn();
+    const path = '/rule/default/FirewallRule/reject-80';
+    expect((await get(path, cookie)).status).toBe(200);
+    now.may = () => false;
+    clock.advance(60_000);
+    expect((await get(path, cookie)).status).toBe(404);
+    expect(await (await get('/', cookie)).text()).not.toContain('/cnf/default');
+  });
+
+  it('learns nothing from an API server that does not answer', async () => {
+    const failing = async () => {
+      const { get, signIn, cluster: now } = dashboardOf(cluster);
+      const cookie = await signIn();
+      now.may = () => {
+        throw new KubeError('create', `access to ${SECRET}`, { status: 0, reason: 'Timeout' });
+      };
+      return get('/', cookie);
+    };
+    const answer = await failing();
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).not.toContain(SECRET);
+  });
+});
+
+it('who may list some kinds sees these alone, and which he lacks', async () => {
+  const may = (_: string, { resource }: Access) => resource === 'firewallzones';
+  const { words } = await seen({ ...usual, may }, '/cnf/default/cnf-1');
+  expect(words).toContain('1 of 1 rules are in sync');
+  expect(words).toContain('You may not list');
+  for (const hidden of ['reject-80', 'node-1', 'cnf-1-b']) expect(words).not.toContain(hidden);
+  const { words: all } = await seen({ ...usual, may }, '/');
+  expect(all).toContain('1 of 1 not shown');
+});
+
+describe('what others write', () => {
+  const EVIL = '<script>alert(1)</script>"\'><img src=x onerror=alert(1)>';
+  const hostile: Partial<Cluster> = {
+    rules: [
+      withStatus(ruleOf('FirewallRule', EVIL, spec, { labels: { sdewanPurpose: EVIL } }), {
+        ...ready(false, EVIL, EVIL),
+        outOfSync: [{ pod: EVIL, reason: EVIL, message: EVIL }],
+      }),
+    ],
+    pods: [podOf(EVIL, { purpose: EVIL, notReady: EVIL, ready: false })],
+    reports: new Map([
+      [
+        `uid-${EVIL}`,
+        report([], { openwrt: { reachable: true, driver: EVIL, message: EVIL, driftRepairs: 0 } }),
+      ],
+    ]),
+    events: [
+      {
+        ...event,
+        involved: { kind: 'FirewallRule', name: EVIL, uid: `FirewallRule-${EVIL}` },
+        reason: EVIL,
+        message: EVIL,
+        type: EVIL,
+      },
+    ],
+    users: new Map([['token-of-ann', { user: { username: EVIL, groups: [] }, endsAt: undefined }]]),
+  };
+  const coded = encodeURIComponent(EVIL);
+
+  it.each([
+    '/',
+    `/?q=${coded}&namespace=${coded}`,
+    `/cnf/default/${coded}`,
+    `/cnf/default/${coded}?q=${coded}&state=${coded}`,
+    `/rule/default/FirewallRule/${coded}`,
+    '/events',
+    `/${coded}`,
+    `/enter?code=${coded}`,
+  ])('stays text at %s', async (path) => {
+    const { text } = await seen(hostile, path);
+    expect(text.match(/<script/g)).toHaveLength(1);
+    expect(text).toContain('<script src="/assets/live.js" defer></script>');
+    expect(text).not.toContain('<img');
+    // A quote of theirs ends no attribute.
+    expect(text.replaceAll(/"[^"]*"/g, '""')).not.toMatch(/<[^>]* onerror/);
+  });
+
+  it('shows what changes the direction of writing or moves the cursor', async () => {
+    const tricky = withStatus(
+      ruleOf('FirewallRule', 'r', spec),
+      ready(false, 'R', 'a\u202Eb\u0007'),
+    );
+    const { text } = await seen({ rules: [tricky] }, '/cnf/default/cnf-1');
+    expect(text).toContain('a\\u202eb\\u0007');
+  });
+});

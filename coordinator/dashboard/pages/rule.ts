@@ -1,0 +1,184 @@
+/** One rule: what `sdewan explain` says of it. */
+import type { Explanation } from '../../cli/explain/view.ts';
+import { packagesText } from '../../cli/render/render.ts';
+import { podStatesOf } from '../../cli/rules/view.ts';
+import { CNFS, EVENTS, PODS, resourceOf, ruleResources } from '../resources.ts';
+import type { RuleRow } from '../overview.ts';
+import { podCell, stateWords, TONES } from './cnf.ts';
+import { eventTable } from './events.ts';
+import { seesKind, sightOf, type PageDeps } from './look.ts';
+import {
+  cnfPath,
+  html,
+  link,
+  markOf,
+  note,
+  row,
+  rulePath,
+  shown,
+  sign,
+  scrollTable,
+  time,
+  type Html,
+  type Page,
+  type Viewer,
+} from './page.ts';
+
+export type AskedRule = { parts: readonly string[] };
+
+type Seen = {
+  rule: RuleRow;
+  sight: Awaited<ReturnType<typeof sightOf>>;
+  events: ReturnType<PageDeps['events']['latest']>;
+  mark: string;
+};
+
+/** Undefined: there is none, or the viewer may not see it. */
+const seen = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  { parts }: AskedRule,
+): Promise<Seen | undefined> => {
+  const [namespace = '', kind = '', name = ''] = parts;
+  const listed = resourceOf(kind);
+  if (!listed) return undefined;
+  const sight = await sightOf(deps, viewer, [
+    ...[CNFS, EVENTS, PODS].map((one) => [namespace, one] as const),
+    ...ruleResources.map(([, one]) => [namespace, one] as const),
+  ]);
+  const rule = seesKind(sight, namespace, kind)
+    ? deps.overview.ruleNamed(namespace, kind, name)
+    : undefined;
+  if (!rule) return undefined;
+  const { uid, resourceVersion } = rule.object.metadata;
+  const events = sight.sees(namespace, EVENTS)
+    ? deps.events.latest().filter(({ involved }) => involved.uid === uid)
+    : [];
+  const rights = ruleResources.map(([one]) => seesKind(sight, namespace, one));
+  const mark = markOf(JSON.stringify([uid, resourceVersion, events, rights]));
+  return { rule, sight, events, mark };
+};
+
+/** Without reading anything of the API server but rights. */
+export const ruleMark = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  at: AskedRule,
+): Promise<string | undefined> => (await seen(deps, viewer, at))?.mark;
+
+export const rulePage = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  at: AskedRule,
+): Promise<Page | undefined> => {
+  const found = await seen(deps, viewer, at);
+  if (!found) return undefined;
+  const { rule, sight, events, mark } = found;
+  const { namespace, cnf, kind, name } = rule.state;
+  const explained = await deps.explain({
+    namespace,
+    purpose: cnf,
+    kind,
+    name,
+    count: deps.overview.rulesOf({ namespace, purpose: cnf }).length,
+    sees: (one) => seesKind(sight, namespace, one),
+    seesPods: sight.sees(namespace, CNFS),
+    seesNetworks: sight.sees(namespace, PODS),
+    events: events.toReversed(),
+  });
+  if (explained === 'gone') return undefined;
+  const body = explained === 'busy' ? briefly(rule) : wholly(explained, events);
+  return { title: `${kind}/${shown(name)}`, body: await body, mark };
+};
+
+const briefly = ({ state }: RuleRow): Html =>
+  html`${head(state)}
+  ${note('Many people ask for rules at this moment, so the rest is not shown. Reload the page.')}`;
+
+const head = (state: RuleRow['state']): Html =>
+  html`<p>
+      For
+      ${
+        state.cnf === ''
+          ? 'no CNF'
+          : html`CNF ${link(cnfPath(state.namespace, state.cnf), state.cnf)}`
+      },
+      namespace ${shown(state.namespace)}, generation ${state.generation}.
+    </p>
+    <p>${sign(TONES[state.state], stateWords(state))}, since ${time(state.since)}</p>
+    ${
+      state.cause === ''
+        ? ''
+        : html`<dl>
+            <dt>Cause</dt>
+            <dd>${shown(state.cause)}</dd>
+            ${
+              state.cure === undefined
+                ? ''
+                : html`<dt>What to do</dt>
+                    <dd>${shown(state.cure)}</dd>`
+            }
+          </dl>`
+    }`;
+
+const wholly = (view: Explanation, events: Seen['events']): Html => {
+  const { rule, uci, uciMissing, refersTo, referredBy, conditions, notes } = view;
+  return html`${head(rule)} ${notes.map(note)}
+    <h2>In force on</h2>
+    ${podTable(rule)}
+    <h2>Refers to</h2>
+    ${related('Rules that it refers to', rule.namespace, refersTo)}
+    <h2>Referred to by</h2>
+    ${related('Rules that refer to it', rule.namespace, referredBy)}
+    <h2>UCI</h2>
+    ${
+      uciMissing === undefined
+        ? html`<pre class="scroll" tabindex="0" role="region" aria-label="UCI">
+${packagesText(uci).trim()}</pre>`
+        : html`<p>None: ${shown(uciMissing)}</p>`
+    }
+    <h2>Conditions</h2>
+    ${
+      conditions.length === 0
+        ? NONE
+        : scrollTable(
+            'Conditions',
+            ['Type', 'Status', 'Reason', 'Since'],
+            conditions.map((one) =>
+              row([shown(one.type), shown(one.status), shown(one.reason), time(one.since)]),
+            ),
+          )
+    }
+    <h2>Events</h2>
+    ${events.length === 0 ? NONE : eventTable(events)}`;
+};
+
+const NONE = html`<p>None.</p>`;
+
+const podTable = (rule: Explanation['rule']): Html => {
+  const pods = podStatesOf(
+    rule,
+    rule.podStates.map(({ pod }) => pod),
+  );
+  if (pods.length === 0) return NONE;
+  return scrollTable(
+    'Pods',
+    ['Pod', 'State', 'Message'],
+    pods.map((pod) => row([shown(pod.pod), podCell(pod), shown(pod.message ?? '') || '–'])),
+  );
+};
+
+const related = (caption: string, namespace: string, rules: Explanation['refersTo']): Html =>
+  rules.length === 0
+    ? NONE
+    : scrollTable(
+        caption,
+        ['Rule', 'State', 'Field'],
+        rules.map(({ kind, name, state, path }) =>
+          row([
+            link(rulePath(namespace, kind, name), `${kind}/${name}`),
+            shown(state),
+            shown(path),
+          ]),
+        ),
+      );

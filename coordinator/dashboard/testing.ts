@@ -1,0 +1,170 @@
+/** A dashboard for tests: rules, pods, Events and rights of users go in, answers to requests come out. Its clock stands still until the test moves it. */
+import type { KubeClient } from '#shared/kube/client.ts';
+import { KubeError } from '#shared/kube/errors.ts';
+import type { ResourceType, RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
+import type { PodKnowledge } from '../cnf-status/make.ts';
+import type { Target } from '../cnf/target.ts';
+import { target } from '../testing/facts.ts';
+import type { PodReport } from '../verdict/pod-report.ts';
+import { ruleOf } from '../verdict/rule.ts';
+import { createApp } from './app.ts';
+import type { RecentEvent } from './events.ts';
+import { createExplain } from './explain.ts';
+import { createLive } from './live.ts';
+import type { Access, SignedIn } from './viewer/reviews.ts';
+import { createRights } from './viewer/rights.ts';
+import { createSessions } from './viewer/sessions.ts';
+import { Overview } from './overview.ts';
+
+export type Cluster = {
+  rules: RuleObject[];
+  pods: Target[];
+  reports: Map<string, PodReport>;
+  events: RecentEvent[];
+  /** By token. */
+  users: Map<string, { user: SignedIn; endsAt: number | undefined }>;
+  may: (user: string, access: Access) => boolean;
+  notReady: string[];
+};
+
+export const SILENT_AFTER_MS = 45_000;
+
+export const podOf = (name: string, changes: Partial<Target> = {}): Target =>
+  target(name, { namespace: 'default', ...changes });
+
+export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) => {
+  const cluster: Cluster = {
+    rules: [],
+    pods: [],
+    reports: new Map(),
+    events: [],
+    users: new Map([
+      ['token-of-ann', { user: { username: 'ann', groups: [] }, endsAt: undefined }],
+    ]),
+    may: () => true,
+    notReady: [],
+    ...given,
+  };
+  const clock: ManualClock = createManualClock();
+  const asked: { user: string; access: Access }[] = [];
+  const reviews = {
+    identify: async (token: string) => cluster.users.get(token),
+    mayList: async (user: SignedIn, access: Access) => {
+      asked.push({ user: user.username, access });
+      return cluster.may(user.username, access);
+    },
+  };
+  const podsOf = (namespace: string, purpose: string) =>
+    cluster.pods.filter((pod) => pod.namespace === namespace && pod.purpose === purpose);
+  const podsKnown = ({ namespace, purpose }: { namespace: string; purpose: string }) =>
+    podsOf(namespace, purpose).map((pod): PodKnowledge => ({
+      name: pod.name,
+      namespace,
+      purpose,
+      node: 'node-1',
+      ip: undefined,
+      ready: pod.ready,
+      notReady: pod.notReady,
+      stranger: false,
+      problem: cluster.reports.has(pod.uid) ? undefined : 'the agent has not reported yet',
+      reported: undefined,
+    }));
+  const overview = new Overview({
+    rules: [
+      {
+        uids: () => cluster.rules.map(({ metadata }) => metadata.uid).values(),
+        get: (uid) => {
+          const object = cluster.rules.find(({ metadata }) => metadata.uid === uid);
+          return object && { resource: NO_RESOURCE, object, rule: ruleOf(object, 'r') };
+        },
+        uidsOfPurpose: (namespace, purpose) =>
+          new Set(
+            cluster.rules
+              .filter(
+                ({ metadata }) =>
+                  metadata.namespace === namespace && metadata.labels?.[PURPOSE_LABEL] === purpose,
+              )
+              .map(({ metadata }) => metadata.uid),
+          ),
+      },
+    ],
+    pods: { all: () => cluster.pods, imageOf: () => 'sdewan-agent:1', ofPurpose: podsOf },
+    podsKnown,
+    reportOf: (uid) => cluster.reports.get(uid),
+    notReady: () => cluster.notReady,
+    silentAfterMs: SILENT_AFTER_MS,
+    clock,
+  });
+  const sessions = createSessions(clock);
+  const stop = new AbortController();
+  const live = createLive({
+    version: () => overview.version,
+    isOpen: sessions.isOpen,
+    signal: stop.signal,
+    clock,
+    log: silentLogger,
+  });
+  const deps = {
+    overview,
+    events: {
+      latest: () => cluster.events,
+      problem: () => '',
+    },
+    explain: createExplain({
+      client: readerOf(cluster),
+      podsKnown,
+      networkAnnotations: () => ['{"interface": [{"name": "ovn-net1", "interface": "net7"}]}'],
+    }),
+    rights: createRights(reviews, clock),
+  };
+  const app = createApp({ ...deps, reviews, sessions, live, isSecure, clock, log: silentLogger });
+
+  const get = (path: string, cookie = ''): Promise<Response> =>
+    Promise.resolve(app.request(path, { headers: { cookie } }));
+  /** As `sdewan dashboard` and a browser do it. */
+  const codeFor = async (token: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer: unknown = await (await app.request('/codes', { method: 'POST', headers })).json();
+    return typeof answer === 'object' && answer && 'code' in answer ? String(answer.code) : '';
+  };
+  const signIn = async (token = 'token-of-ann'): Promise<string> => {
+    const entered = await get(`/enter?code=${await codeFor(token)}`);
+    return entered.headers.get('set-cookie')?.split(';')[0] ?? '';
+  };
+  return { app, asked, clock, cluster, codeFor, deps, get, live, signIn, stop, overview };
+};
+
+const NO_RESOURCE: ResourceType = {
+  group: '',
+  version: '',
+  plural: '',
+  kind: '',
+  // It is never read.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  schema: undefined as never,
+};
+
+const readerOf = (cluster: Cluster): Pick<KubeClient, 'get' | 'list'> => {
+  const reader = {
+    get: async ({ kind }: ResourceType<object>, key: { namespace?: string; name: string }) => {
+      const found = cluster.rules.find(
+        ({ metadata, kind: of }) =>
+          of === kind && metadata.name === key.name && metadata.namespace === key.namespace,
+      );
+      if (found) return found;
+      throw new KubeError('get', 'not found', { status: 404, reason: 'NotFound' });
+    },
+    list: async ({ kind }: ResourceType<object>, options: { namespace: string }) => ({
+      items: cluster.rules.filter(
+        (rule) => rule.kind === kind && rule.metadata.namespace === options.namespace,
+      ),
+      resourceVersion: '1',
+    }),
+  };
+  // Two methods, of one kind of objects.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return reader as unknown as Pick<KubeClient, 'get' | 'list'>;
+};
