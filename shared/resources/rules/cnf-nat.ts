@@ -23,6 +23,7 @@ import { portsNeedProtocol } from './firewall.ts';
 import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import { negatedProtocol } from './left-out.ts';
+import { newPortCautions, newPortLacks } from './new-port.ts';
 import type { RenderContext } from '../kind.ts';
 import { label, ruleResource, section, several } from '../render.ts';
 
@@ -154,6 +155,7 @@ export const cnfNat = defineKind({
     ),
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port'], 'all'),
   ],
+  cautions: (rule) => (isSource(rule) ? [] : newPortCautions('DNAT', rule)),
   devices: (rule) =>
     [...deviceUse('spec.src', rule.src), ...deviceUse('spec.dest', rule.dest)].map((use) => ({
       ...use,
@@ -163,7 +165,10 @@ export const cnfNat = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_nat_',
-    lacks: negatedProtocol,
+    lacks: (rule, context) => [
+      ...negatedProtocol(rule, context),
+      ...(isSource(rule) ? [] : newPortLacks('DNAT', rule, context)),
+    ],
     render: (rule, context) => [
       isSource(rule) ? sourceSection(rule, context) : destinationSection(rule, context),
     ],

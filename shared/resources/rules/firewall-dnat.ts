@@ -18,6 +18,7 @@ import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firew
 import { icnResource } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import { negatedProtocol } from './left-out.ts';
+import { newPortCautions, newPortLacks } from './new-port.ts';
 import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
@@ -40,19 +41,24 @@ export const firewallDnat = defineKind({
   isMadeByCoordinator: true,
   spec,
   specRules: [portsNeedProtocol(['src_port', 'src_dport', 'dest_port'])],
-  cautions: ({ dest_ip }) =>
-    dest_ip === undefined
+  cautions: (rule) => [
+    ...(rule.dest_ip === undefined
       ? [
           'spec.dest_ip: absent, so packets go to the CNF itself; name the address that is to receive them',
         ]
-      : [],
+      : []),
+    ...newPortCautions('DNAT', rule),
+  ],
   references: zoneReferences,
   uci: {
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_dnat_',
     icn: icnAnonymous('redirect', 'DNAT'),
-    lacks: negatedProtocol,
+    lacks: (rule, context) => [
+      ...negatedProtocol(rule, context),
+      ...newPortLacks('DNAT', rule, context),
+    ],
     render: (rule, context) => renderRedirect('DNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({

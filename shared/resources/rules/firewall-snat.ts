@@ -19,6 +19,7 @@ import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firew
 import { icnResource } from '../icn.ts';
 import { defineKind, type Lack } from '../kind.ts';
 import { leftOut, negatedProtocol } from './left-out.ts';
+import { newPortCautions, newPortLacks } from './new-port.ts';
 import { ruleResource } from '../render.ts';
 
 const spec = z.strictObject({
@@ -44,6 +45,15 @@ const namesSources = (src_ip: string | undefined): boolean =>
 const sourceZone = ({ src, src_ip }: z.infer<typeof spec>): readonly Lack[] =>
   src === undefined || namesSources(src_ip) ? [] : [leftOut('src', NEEDS_ADDRESSES)];
 
+const zoneCautions = ({ src, src_ip }: z.infer<typeof spec>): readonly string[] =>
+  src === undefined
+    ? []
+    : [
+        namesSources(src_ip)
+          ? "spec.src: OpenWRT's firewall does not look at it here; packets of src_ip are translated, whichever zone they come from"
+          : `spec.src: ${NEEDS_ADDRESSES}; the rule is not written`,
+      ];
+
 export const firewallSnat = defineKind({
   ...ruleResource,
   kind: 'FirewallSNAT',
@@ -62,20 +72,17 @@ export const firewallSnat = defineKind({
     portsNeedProtocol(['src_port', 'src_dport', 'dest_port']),
   ],
   references: zoneReferences,
-  cautions: ({ src, src_ip }) =>
-    src === undefined
-      ? []
-      : [
-          namesSources(src_ip)
-            ? "spec.src: OpenWRT's firewall does not look at it here; packets of src_ip are translated, whichever zone they come from"
-            : `spec.src: ${NEEDS_ADDRESSES}; the rule is not written`,
-        ],
+  cautions: (rule) => [...zoneCautions(rule), ...newPortCautions('SNAT', rule)],
   uci: {
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_snat_',
     icn: icnAnonymous('redirect', 'SNAT'),
-    lacks: (rule, context) => [...negatedProtocol(rule, context), ...sourceZone(rule)],
+    lacks: (rule, context) => [
+      ...negatedProtocol(rule, context),
+      ...sourceZone(rule),
+      ...newPortLacks('SNAT', rule, context),
+    ],
     render: (rule, context) => renderRedirect('SNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({
