@@ -3,11 +3,13 @@
  * runs it starts anew in its pod. Their logs are shown until Ctrl-C.
  */
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import type { Cluster } from 'kind-test-harness';
 import { createCnf } from '../stack/cnf.ts';
 import { installProduct } from '../stack/install.ts';
 import { applyManifest } from '../stack/manifests.ts';
 import { startStackCluster } from '../stack/start.ts';
+import { readableLog } from './readable-log.ts';
 
 const PURPOSE = 'cnf-1';
 const say = (line: string): void => console.log(line);
@@ -21,9 +23,10 @@ const followLogs = async (
   const [program = '', ...leading] = kubectlCommand;
   const child = spawn(program, [...leading, 'logs', '--follow', '--prefix', '--tail=5', ...which], {
     env: { ...process.env, KUBECONFIG: kubeconfig },
-    stdio: 'inherit',
+    stdio: ['inherit', 'pipe', 'inherit'],
     signal,
   });
+  createInterface({ input: child.stdout }).on('line', (line) => say(readableLog(line)));
   await new Promise<void>((resolve) => {
     child.once('error', () => resolve());
     child.once('exit', () => resolve());
