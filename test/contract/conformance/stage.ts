@@ -40,8 +40,6 @@ export type Stage = {
   };
   /** The next agent of the OpenWRT, which has no file of the one before. */
   withoutState: () => Promise<TestPass>;
-  /** The next agent, with the files of the first. */
-  restarted: () => Promise<TestPass>;
   leave: () => Promise<void>;
 };
 
@@ -70,12 +68,32 @@ const filesIn = (output: string): string[] =>
       return linesOf(part.slice(0, end), readUci(part.slice(end + 1)));
     });
 
+/** An agent of the device, with its files in this folder. */
+export const passOn = (
+  { url, user, passwordFile, api }: NamedDevice,
+  folder: string,
+  lockOut?: (driver: Driver) => LockOut,
+): Promise<TestPass> => {
+  const usernameFile = join(folder, 'username');
+  writeFileSync(usernameFile, user);
+  const target = { url, usernameFile, passwordFile };
+  return openPass(
+    { simulator: { url }, clock: realTime, folder, usernameFile, passwordFile },
+    {
+      ...(api === 'icn' && {
+        driver: createIcnDriver({ target, reassertMs: 0, clock: systemClock }),
+      }),
+      ...(lockOut && { lockOut }),
+    },
+  );
+};
+
 /** `lockOutIn`: commit-confirm of an agent that has this folder. @throws Error for a device that cannot be looked into */
 export const onDevice = async (
   device: NamedDevice,
   lockOutIn?: (folder: string) => Promise<(driver: Driver) => LockOut>,
 ): Promise<Stage> => {
-  const { url, user, passwordFile, api, inside } = device;
+  const { inside } = device;
   if (!inside) throw new Error('what is in the kernel cannot be seen without --inside');
   const isOwnLogin = recordedPath(device) === 'ubus-fast';
   // A pod mounts both there, for the agent's own login alone.
@@ -89,22 +107,11 @@ export const onDevice = async (
       ].join('\n'),
     );
   const folder = mkdtempSync(join(tmpdir(), 'sdewan-device-'));
-  const usernameFile = join(folder, 'username');
-  writeFileSync(usernameFile, user);
-  const target = { url, usernameFile, passwordFile };
-  const icn = (): TestPass['driver'] =>
-    createIcnDriver({ target, reassertMs: 0, clock: systemClock });
-  const { all, open, reopen } = passesIn(folder, async (own) =>
-    openPass(
-      { simulator: { url }, clock: realTime, folder: own, usernameFile, passwordFile },
-      {
-        ...(api === 'icn' && { driver: icn() }),
-        ...(lockOutIn && { lockOut: await lockOutIn(own) }),
-      },
-    ),
+  const { all, open } = passesIn(folder, async (own) =>
+    passOn(device, own, await lockOutIn?.(own)),
   );
   return {
-    pass: await reopen(),
+    pass: await open(),
     files: () => filesIn(inside(`${READ_FILES}\ntrue\n`)),
     kernel: () => kernelLines(inside(LOOK)),
     hands: {
@@ -112,7 +119,6 @@ export const onDevice = async (
       write: (name, text) => inside(`cat >/etc/config/${name} <<'TEXT'\n${text}TEXT\n`),
     },
     withoutState: open,
-    restarted: reopen,
     leave: async () => {
       await Promise.all(all.map(({ driver }) => driver.close()));
       if (isOwnLogin) inside(`rm -f ${KERNEL_HELPER_PATH}; mv ${RIGHTS}.before ${RIGHTS}\n`);
@@ -121,17 +127,15 @@ export const onDevice = async (
   };
 };
 
-/** Agents one after the other in `folder`: `reopen` gives them the first folder, `open` one of their own. */
+/** Agents one after the other, each with a folder of its own in `folder`. */
 const passesIn = (folder: string, openIn: (own: string) => Promise<TestPass>) => {
   const all: TestPass[] = [];
-  const newFolder = (): string => mkdtempSync(join(folder, 'agent-'));
-  const openAt = async (own: string): Promise<TestPass> => {
-    const pass = await openIn(own);
+  const open = async (): Promise<TestPass> => {
+    const pass = await openIn(mkdtempSync(join(folder, 'agent-')));
     all.push(pass);
     return pass;
   };
-  const first = newFolder();
-  return { all, open: () => openAt(newFolder()), reopen: () => openAt(first) };
+  return { all, open };
 };
 
 const started = (path: Path): Promise<TestOpenwrt> => {
@@ -141,14 +145,13 @@ const started = (path: Path): Promise<TestOpenwrt> => {
 
 export const onSimulator = async (path: Path): Promise<Stage> => {
   const openwrt = await started(path);
-  const { all, open, reopen } = passesIn(openwrt.folder, (folder) =>
+  const { all, open } = passesIn(openwrt.folder, (folder) =>
     openPass({ ...openwrt, folder }, path === 'icn' ? { driver: icnDriver(openwrt) } : {}),
   );
   return {
-    pass: await reopen(),
+    pass: await open(),
     hands: { text: openwrt.text, write: openwrt.write },
     withoutState: open,
-    restarted: reopen,
     files: () =>
       FILES.flatMap((name) => linesOf(name, readUci(openwrt.simulator.store.text(name) ?? ''))),
     leave: async () => {
