@@ -27,6 +27,7 @@ describe('the texts of a source file', () => {
       "import 'x y'; type A = 'some words'; const a = b as 'other words'",
       [],
     ],
+    ['no parts of pages', "const page = html`<p>${many ? 'many words' : 'few words'}</p>`", []],
   ])('hold %s', (_what, source, texts) => {
     expect(only(source)).toEqual(texts);
   });

@@ -24,6 +24,7 @@ export const textsOf = (source: string, constants: Constants = new Map()): Text[
   const visit = (node: Node, above: readonly Node[]): void => {
     // Types, imports and patterns hold no texts for people.
     if (/^(TS(?!As|Satisfies|NonNull)|Import|ExportAll)/.test(node.type)) return;
+    if (isMarkup(node)) return;
     const texts = errorText(node, constants) ?? textOf(node, constants);
     if (texts !== undefined) {
       const context = contextOf([node, ...above]);
@@ -48,6 +49,10 @@ export const constantsOf = (source: string): Constants =>
         return /^[A-Z][A-Z0-9_]+$/.test(name) && value !== undefined ? [[name, value]] : [];
       }),
   );
+
+/** A part of a page: whoever looks for a message has it from kubectl, a log or an answer. */
+const isMarkup = (node: Node): boolean =>
+  node.type === 'TaggedTemplateExpression' && nameIn(child(node, 'tag')) === 'html';
 
 const statementsOf = (source: string): Node[] =>
   parseAst(source, { lang: 'ts' }).body.filter((node) => isNode(node));
