@@ -297,7 +297,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     url === 'off'
       ? undefined
       : orSay(serveInspection({ url, ...inspection, clock }), (err) =>
-          log.error({ err, url }, 'failed to serve what sdewan diff and support-bundle ask for'),
+          log.error({ err, url }, 'failed to serve what people ask the agent for'),
         ),
   ]);
   const lastWords = probeFiles.run(signal).catch((error: unknown) => error);

@@ -116,7 +116,7 @@ export const agentEnvSchema = z.object({
     .union([z.literal('off'), envField.url().refine(isLoopback, 'must be on loopback, or off')])
     .default(`http://127.0.0.1:${INSPECT_PORT}`)
     .describe(
-      'Where the agent answers `sdewan diff`, `resync` and `support-bundle`, through a port-forward: on loopback of the pod only; `off`: nowhere.',
+      'Where the agent answers people who forward a port to its pod ([what it answers](cli.md#what-an-agent-answers)): on loopback of the pod only; `off`: nowhere.',
     ),
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
   SDEWAN_PROBE_INTERVAL_MS: envField
