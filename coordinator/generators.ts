@@ -1,6 +1,6 @@
 /**
  * What the coordinator makes of other things: addresses of pods on the CRs that follow them, the children of CRs that make others, and
- * FirewallDNATs of Services, Deployments of CNFDeployments. Assembled here, notified by the sources.
+ * FirewallDNATs of Services, Deployments of CNFDeployments, what CNFs enforce of NetworkPolicies. Assembled here, notified by the sources.
  */
 import { Resolver } from 'node:dns/promises';
 import type { KindDefinition } from '#shared/resources/kind.ts';
@@ -18,6 +18,7 @@ import type { RollOutMetrics } from './fleet/metrics.ts';
 import type { Target } from './cnf/target.ts';
 import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
+import { createPoliciesController } from './policy/policies-controller.ts';
 import { createServicesController } from './services/services-controller.ts';
 
 export type GeneratorsOptions = ControllerDeps & {
@@ -81,6 +82,16 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     });
 
   const fleet = createFleetController({ ...common, standings: sources.standings });
+  // One that looks after one namespace does not see the pods that policies are about.
+  const policies =
+    options.namespace === undefined
+      ? createPoliciesController({
+          ...options,
+          places: () => (pods.state.listed ? pods.policyPlaces() : undefined),
+          podsOf: ({ namespace, purpose }) =>
+            new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
+        })
+      : undefined;
 
   return {
     onReport: fleet.mark,
@@ -94,6 +105,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     onPod: ({ before, now, hasNewConsent }) => {
       for (const target of [before, now]) if (target) fleet.mark(target);
       if (before?.purpose !== now?.purpose || hasNewConsent) services?.mark();
+      policies?.onPlaces();
     },
     run: async (signal) => {
       signal.addEventListener('abort', () => resolver.cancel(), { once: true });
@@ -102,6 +114,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         children.run(signal),
         services?.run(signal),
         fleet.run(signal),
+        policies?.run(signal),
       ]);
     },
   };

@@ -8,6 +8,7 @@ import { createElection, leadersClient, LEASE_MS } from '#shared/kube/leadership
 import { createLease } from '#shared/kube/lease.ts';
 import { revisionOf } from '#shared/compile/revision.ts';
 import { agentKinds, kinds } from '#shared/resources/registry.ts';
+import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
@@ -83,7 +84,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   };
   const coordinator = createCoordinator({
     ...common,
-    kinds: agentKinds,
+    kinds: [...agentKinds, policyEnforcementResource],
     revisionOf,
     tiesOf,
     isRead: (kind) => readKinds.has(kind),

@@ -6,6 +6,7 @@ import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
+import { policyNetworksIn } from '#shared/inject/policy-networks.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -66,7 +67,8 @@ export class Pods {
         const before = type === 'deleted' ? object.target : old?.target;
         const now = type === 'deleted' ? undefined : object.target;
         const hasNewConsent = old?.accepts !== object.accepts;
-        if (before && now && sameTarget(before, now) && !hasNewConsent) return;
+        const isNews = hasNewConsent || old?.policyNetworks !== object.policyNetworks;
+        if (before && now && sameTarget(before, now) && !isNews) return;
         onChange({ before, now, hasNewConsent });
       },
     });
@@ -130,6 +132,22 @@ export class Pods {
     const pods = this.#reflector.store.by('purpose', `${namespace}/${purpose}`);
     const names = pods.flatMap(({ accepts = '' }) => accepts.split(','));
     return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
+  }
+
+  /** The CNFs of which a pod that may run says that they enforce policies, each once. */
+  policyPlaces(): { namespace: string; purpose: string }[] {
+    const places = this.#reflector.store
+      .list()
+      .filter(
+        ({ policyNetworks, target }) =>
+          !target.finished &&
+          target.agent.state !== 'missing' &&
+          policyNetworksIn(policyNetworks).length > 0,
+      )
+      .flatMap(({ target: { namespace, purpose } }) =>
+        purpose === undefined ? [] : [[`${namespace}/${purpose}`, { namespace, purpose }] as const],
+      );
+    return [...new Map(places).values()];
   }
 
   /** In no particular order; finished and terminating ones too. */

@@ -4,6 +4,7 @@ import {
   ACCEPTS_ANNOTATION,
   AGENT_CONTAINER,
   NFN_NETWORK_ANNOTATION,
+  POLICY_NETWORKS_ANNOTATION,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
 import {
@@ -141,6 +142,8 @@ export type PodFacts = {
   networks: string | undefined;
   /** Its annotation `accepts-services-from`. */
   accepts: string | undefined;
+  /** Its annotation `policy-networks`. */
+  policyNetworks: string | undefined;
 };
 
 const imagesSchema = z
@@ -185,6 +188,7 @@ export const podFactsOf = (object: unknown): PodFacts => {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
     networks: ifShort(metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
     accepts: ifShort(metadata?.annotations?.[ACCEPTS_ANNOTATION]),
+    policyNetworks: ifShort(metadata?.annotations?.[POLICY_NETWORKS_ANNOTATION]),
   };
 };
 

@@ -99,6 +99,7 @@ describe('annotations of a CNF', () => {
         [agent('driver')]: 'telnet',
         'sdewan.akraino.org/inject': 'no',
         'sdewan.akraino.org/without-webhook': 'yes',
+        'sdewan.akraino.org/policy-networks': 'cluster,net9',
       }),
       defaults,
     );
@@ -106,6 +107,7 @@ describe('annotations of a CNF', () => {
       problems: [
         'annotation sdewan.akraino.org/inject: "no" must be one of true, false',
         'annotation sdewan.akraino.org/without-webhook: "yes" must be one of true, false',
+        'annotation sdewan.akraino.org/policy-networks: "cluster,net9" must be one of cluster',
         `annotation ${agent('driver')}: "telnet" must be one of auto, ubus, icn`,
       ],
     });

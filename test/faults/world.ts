@@ -2,10 +2,6 @@
  * One whole installation for all rows of the table: a real control plane, two coordinators, two CNFs of two pods and of one, with agents and OpenWRTs
  * as real processes, and a steady stream of changes.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { request } from 'undici';
-import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
@@ -82,24 +78,6 @@ export const startWorld = async (
     },
   };
 };
-
-/** The tests' door into the simulator of a pod. */
-export const control = async (
-  { cluster }: Pick<World, 'cluster'>,
-  { namespace, pod, container }: Target,
-  { method, route, body }: { method: 'POST' | 'DELETE'; route: string; body?: object | undefined },
-): Promise<void> => {
-  const file = join(cluster.podDirectory(namespace, pod), 'containers', container, 'running.json');
-  const { env } = runningSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  const url = `http://${env.KTH_POD_IP}:${env.PORT_80}/_simulator/${route}`;
-  // fetch refuses to go to the port that the harness gives to port 80.
-  const answer = await request(url, { method, ...(body && { body: JSON.stringify(body) }) });
-  const text = await answer.body.text();
-  if (answer.statusCode !== 200) throw new Error(`${method} ${route}: ${text}`);
-};
-const runningSchema = z.object({
-  env: z.object({ KTH_POD_IP: z.string(), PORT_80: z.string() }),
-});
 
 const coordinators = async ({ api }: Cluster): Promise<Target[]> => {
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods?labelSelector=app%3Dsdewan-coordinator`;

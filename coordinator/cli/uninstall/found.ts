@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
@@ -99,6 +100,8 @@ const ownGroups = new Set(resources.map(({ group }) => group));
 /** By their groups: an older version may have had kinds that this one does not know. */
 export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
   (await findAll(client, crds, { signal })).filter((crd) => ownGroups.has(specOf(crd).group));
+
+export const isOfNetworkPolicies = (crd: Found): boolean => specOf(crd).group === NETWORK_GROUP;
 
 /** Objects of all kinds of ours. */
 export const findRules = async (finder: Finder): Promise<Found[]> => {

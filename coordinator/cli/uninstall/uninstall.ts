@@ -14,6 +14,7 @@ import {
   deploymentKinds,
   findRules,
   hasFailed,
+  isOfNetworkPolicies,
   isDeleting,
   keptKinds,
   labelled,
@@ -81,9 +82,28 @@ const fleetsReleased =
     return (await clear(options, clearing)).length === 0;
   };
 
+/**
+ * The coordinator would make what CNFs enforce of NetworkPolicies again and again. While their kinds are being deleted, the API server takes no
+ * new ones, and those that there are go as rules do.
+ */
+const enforcementEnds =
+  (options: UninstallOptions): Step =>
+  async () => {
+    const { client, signal } = options;
+    const found = await ownCrds(options);
+    for (const { resource, object } of found.filter((crd) => isOfNetworkPolicies(crd))) {
+      const { name, uid } = object.metadata;
+      await client
+        .delete(resource, { name }, { preconditions: { uid }, signal })
+        .catch(unlessOvertaken);
+    }
+    return true;
+  };
+
 const everything = (options: UninstallOptions): Step[] => [
   webhooksGone(options),
   fleetsReleased(options),
+  enforcementEnds(options),
   () => removeRules(options, 'rules', () => findRules(options)),
   coordinatorGone(options),
   namespacesCleared(options),

@@ -8,7 +8,7 @@ import { crdList, DEPLOY } from '../../stack/installation.ts';
 import { installProduct } from '../../stack/install.ts';
 import { applyManifest } from '../../stack/manifests.ts';
 import { observePods, readCnf, until } from '../../stack/observe.ts';
-import { waitInSync } from '../../stack/operator.ts';
+import { apply, waitInSync } from '../../stack/operator.ts';
 import { zone } from '../../stack/rules.ts';
 import { sdewan } from '../../stack/sdewan.ts';
 import { e2eCluster } from '../cluster.ts';
@@ -22,9 +22,22 @@ describe('uninstalling', async () => {
   beforeAll(async () => {
     namespace = await cluster.createNamespace('uninstall');
     await cluster.kubectl(['apply', '-k', path.join(DEPLOY, '1.36')]);
-    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
+    // Of what it enforces the coordinator would make every object anew.
+    const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2, annotations });
+    await apply(cluster, namespace, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'closed' },
+      spec: { podSelector: {} },
+    });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
     await waitInSync(cluster, namespace, seedRules);
+    await until('the policy is in force', 60_000, async () => {
+      const inSync = 'jsonpath={.items[*].status.inSync}';
+      const { stdout } = await cluster.kubectl(['get', 'pe', '-n', namespace, '-o', inSync]);
+      return stdout.includes('true') ? true : undefined;
+    });
   });
   /** Of each kind that is being deleted. */
   const deletionTimes = async (): Promise<string> => {

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../../openwrt-simulator/faults.ts';
 import type { Status } from '../../openwrt-simulator/rpcd/bus.ts';
+import { control } from '../../stack/simulator.ts';
 import type { Row } from '../row.ts';
-import { control } from '../world.ts';
 
 /** Where it takes a time, the fault is over when the device does as ever. */
 const misbehaves =

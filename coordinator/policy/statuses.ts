@@ -1,0 +1,98 @@
+/** Writes of each PolicyEnforcement what only the coordinator knows of its pods, and tells the NetworkPolicy by Events. */
+import { isDeepStrictEqual } from 'node:util';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import { replaceStatus } from '#shared/kube/fenced.ts';
+import { ownersOf } from '#shared/policy/groups.ts';
+import {
+  policyEnforcementResource,
+  type PolicyEnforcement,
+} from '#shared/resources/policy-enforcement.ts';
+import { keyOf, type PolicyPlace } from './objects.ts';
+import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
+import type { PolicyWorld } from './world.ts';
+
+export type StatusesDeps = {
+  client: KubeClient;
+  world: PolicyWorld;
+  /** Uids of the pods of a CNF. */
+  podsOf: (place: PolicyPlace) => ReadonlySet<string>;
+  record: (event: RecordedEvent) => void;
+};
+
+export const writeStatuses = async (
+  { client, podsOf, record, world }: StatusesDeps,
+  place: PolicyPlace,
+  present: readonly PolicyEnforcement[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const pods = world.pods();
+  const facts = {
+    pods,
+    labelsOf: world.labelsOf,
+    owners: ownersOf(pods),
+    cnf: podsOf(place),
+    purpose: place.purpose,
+  };
+  const policies = new Map(world.policies().map((policy) => [policy.uid, policy]));
+  for (const object of present) {
+    const policy = policies.get(object.spec.policy.uid);
+    if (policy === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+    const { status = {} } = object;
+    const own = ownStatusOf({
+      ...facts,
+      selector: { pods: policy.spec.podSelector, namespaces: { name: policy.namespace } },
+      isInSync: isInSync(object),
+    });
+    const next = { ...withoutOwn(status), ...own };
+    if (isDeepStrictEqual(next, status)) continue;
+    await replaceStatus({ client, resource: policyEnforcementResource, object }, next, { signal });
+    const watched = world.policy(policy.uid);
+    if (watched)
+      for (const event of eventsOf(place, status, next)) record({ object: watched, ...event });
+  }
+};
+
+const isInSync = ({ status, metadata }: PolicyEnforcement): boolean =>
+  status?.inSync === true && status.observedGeneration === metadata.generation;
+
+const withoutOwn = ({
+  selectedPods: _selected,
+  notEnforced: _not,
+  scope: _scope,
+  ...rest
+}: Status): Status => rest;
+
+/** While a pod comes up or an agent catches up, nobody has to do anything. */
+const PASSING: ReadonlySet<string> = new Set(['AgentNotReady', 'NoAddressYet', 'Finished']);
+
+const lastingOf = ({ notEnforced = [] }: OwnStatus): string =>
+  notEnforced
+    .filter(({ reason }) => !PASSING.has(reason))
+    .map(({ reason, examples }) => `${reason} (${examples.join(', ')})`)
+    .join('; ');
+
+/** Only what is new: that it is enforced at all, and pods for which it is not and will not be. */
+const eventsOf = (
+  place: PolicyPlace,
+  before: Status,
+  { selectedPods, scope, ...now }: Status,
+): Omit<RecordedEvent, 'object'>[] => {
+  const cnf = `CNF ${keyOf(place)}`;
+  const events: Omit<RecordedEvent, 'object'>[] = [];
+  const isNewlyEnforced = (before.selectedPods?.enforced ?? 0) === 0;
+  if (selectedPods && selectedPods.enforced > 0 && isNewlyEnforced)
+    events.push({
+      type: 'Normal',
+      reason: 'Enforced',
+      message: `${cnf} enforces the policy for ${selectedPods.summary} pods: ${scope}`,
+    });
+  const lasting = lastingOf(now);
+  if (lasting !== '' && lasting !== lastingOf(before))
+    events.push({
+      type: 'Warning',
+      reason: 'NotEnforced',
+      message: `${cnf} does not enforce the policy for some pods: ${lasting}`,
+    });
+  return events;
+};

@@ -1,0 +1,252 @@
+/** NetworkPolicies at a CNF of two pods: what is in the kernel of each OpenWRT, and that nothing is called enforced that is not. */
+import * as z from 'zod';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { agentsDown } from '../stack/faults.ts';
+import { readJournal } from '../stack/journal.ts';
+import { observePods, until } from '../stack/observe.ts';
+import { apply } from '../stack/operator.ts';
+import { control, policyTableOf } from '../stack/simulator.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-1';
+const ANNOTATION = 'sdewan.akraino.org/policy-networks';
+const PATIENCE_MS = 60_000;
+
+const enforcement = z.object({
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.object({ policy: z.object({ name: z.string() }) }),
+  status: z
+    .object({
+      inSync: z.boolean().optional(),
+      message: z.string().optional(),
+      selectedPods: z.object({ summary: z.string() }).optional(),
+      notEnforced: z
+        .array(z.object({ reason: z.string(), examples: z.array(z.string()) }))
+        .optional(),
+    })
+    .default({}),
+});
+type Enforcement = z.infer<typeof enforcement>;
+const list = z.object({ items: z.array(enforcement) });
+
+describe('NetworkPolicies at a CNF of two pods', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let cnfs: string[] = [];
+
+  /** No kubelet runs it: the test says what a kubelet would say of it. */
+  const pod = async (name: string, ip: string, labels: object): Promise<void> => {
+    const metadata = { name, labels };
+    const spec = { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] };
+    await apply(cluster, namespace, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
+    const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    await cluster.kubectl(['patch', 'pod', name, '-n', namespace, ...patch]);
+  };
+  const policy = (name: string, from = 'client'): object => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name },
+    spec: {
+      podSelector: { matchLabels: { role: 'server' } },
+      ingress: [
+        {
+          from: [{ podSelector: { matchLabels: { role: from } } }],
+          ports: [{ protocol: 'TCP', port: 8080 }],
+        },
+      ],
+    },
+  });
+  const enforcements = async (): Promise<Enforcement[]> => {
+    const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;
+    return list.parse(await cluster.api.find(path)).items;
+  };
+  const ofPolicy = async (name: string): Promise<Enforcement[]> =>
+    (await enforcements()).filter(({ spec }) => spec.policy.name === name);
+  const tables = (): Promise<string[]> =>
+    Promise.all(cnfs.map((name) => policyTableOf(cluster, { namespace, pod: name })));
+  const chainOf = (name: string): string => `comment "${namespace}/${name}"`;
+  const eventually = (what: string, holds: () => Promise<boolean>): Promise<true> =>
+    until(what, PATIENCE_MS, async () => ((await holds()) ? true : undefined));
+  const inAll = async (holds: (table: string) => boolean): Promise<boolean> =>
+    (await tables()).every(holds);
+  const isEnforced = async (name: string, summary = '1/1'): Promise<boolean> =>
+    (await ofPolicy(name)).some(({ status }) => status.selectedPods?.summary === summary);
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('network-policies');
+    await pod('server', '10.99.1.1', { role: 'server' });
+    await pod('client', '10.99.1.2', { role: 'client' });
+    await createCnf(cluster, {
+      namespace,
+      purpose: PURPOSE,
+      replicas: 2,
+      annotations: { [ANNOTATION]: 'cluster' },
+    });
+    cnfs = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name);
+  });
+
+  describe('a policy', () => {
+    const NAME = 'web';
+    beforeEach(async () => {
+      await apply(cluster, namespace, policy(NAME));
+      await eventually('the policy is enforced', () => isEnforced(NAME));
+    });
+
+    it('is in the kernel of both pods, and its pods are counted', async () => {
+      for (const table of await tables()) {
+        expect(table).toContain(chainOf(NAME));
+        expect(table).toContain('tcp dport 8080 ip saddr @');
+        expect(table).toContain('10.99.1.1');
+        expect(table).toContain('10.99.1.2');
+      }
+      const [told] = await ofPolicy(NAME);
+      expect(told?.status).toMatchObject({ inSync: true, selectedPods: { summary: '1/1' } });
+      const about = `involvedObject.kind=NetworkPolicy,involvedObject.name=${NAME}`;
+      await eventually('the policy has an Event', async () => {
+        const events = ['get', 'events', '-n', namespace, `--field-selector=${about}`];
+        return (await cluster.kubectl(events)).stdout.includes('Enforced');
+      });
+    });
+
+    it('follows pods and labels, without a reload of the firewall', async () => {
+      const reloads = async (): Promise<number[]> =>
+        Promise.all(
+          cnfs.map(
+            async (name) =>
+              (await readJournal(cluster, { namespace, pod: name })).filter(
+                ({ event }) => event === 'reload',
+              ).length,
+          ),
+        );
+      const before = await reloads();
+      await pod('other', '10.99.1.3', { role: 'none' });
+      await cluster.kubectl([
+        'label',
+        'pod',
+        'other',
+        '-n',
+        namespace,
+        '--overwrite',
+        'role=client',
+      ]);
+      await eventually('both have the address', () =>
+        inAll((table) => table.includes('10.99.1.3')),
+      );
+      await cluster.kubectl(['label', 'pod', 'other', '-n', namespace, '--overwrite', 'role=none']);
+      await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
+      await cluster.kubectl([
+        'label',
+        'pod',
+        'other',
+        '-n',
+        namespace,
+        '--overwrite',
+        'role=server',
+      ]);
+      await eventually('two pods are protected', () => isEnforced(NAME, '2/2'));
+      const force = ['--grace-period=0', '--force'];
+      await cluster.kubectl(['delete', 'pod', 'other', '-n', namespace, ...force]);
+      await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
+      expect(await reloads()).toEqual(before);
+    });
+
+    it('is back after the ruleset was flushed', async () => {
+      const [first = ''] = cnfs;
+      const target = { namespace, pod: first };
+      await control({ cluster }, target, { method: 'POST', route: 'flush-ruleset' });
+      await eventually('the table is back', async () =>
+        (await policyTableOf(cluster, target)).includes(chainOf(NAME)),
+      );
+    });
+
+    it('changes as a difference: the object stays', async () => {
+      const [before] = await ofPolicy(NAME);
+      await apply(cluster, namespace, policy(NAME, 'nobody'));
+      await eventually('the client is out', () => inAll((table) => !table.includes('10.99.1.2')));
+      const [after] = await ofPolicy(NAME);
+      expect(after?.metadata.uid).toBe(before?.metadata.uid);
+    });
+  });
+
+  it('is not called enforced while an agent does not run, and is when both pods have it', async () => {
+    const [frozen = '', other = ''] = cnfs;
+    const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
+    await apply(cluster, namespace, policy('late'));
+    await eventually('the other pod has it', async () =>
+      (await policyTableOf(cluster, { namespace, pod: other })).includes(chainOf('late')),
+    );
+    await eventually('it says why it is not enforced', async () =>
+      (await ofPolicy('late')).some(
+        ({ status }) =>
+          status.selectedPods?.summary === '0/1' &&
+          status.notEnforced?.some(
+            ({ reason, examples }) =>
+              reason === 'AgentNotReady' && examples.includes(`${namespace}/server`),
+          ),
+      ),
+    );
+    expect(await policyTableOf(cluster, { namespace, pod: frozen })).not.toContain(chainOf('late'));
+    await restore();
+    await eventually('it is enforced', () => isEnforced('late'));
+    expect(await inAll((table) => table.includes(chainOf('late')))).toBe(true);
+  });
+
+  it('deleted while an agent does not run: it stays, names the pod, and goes when that has removed it', async () => {
+    await apply(cluster, namespace, policy('gone'));
+    await eventually('it is enforced', () => isEnforced('gone'));
+    const [frozen = '', other = ''] = cnfs;
+    const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
+    await cluster.kubectl(['delete', 'networkpolicy', 'gone', '-n', namespace]);
+    await eventually(
+      'the other pod has removed it',
+      async () =>
+        !(await policyTableOf(cluster, { namespace, pod: other })).includes(chainOf('gone')),
+    );
+    await eventually('it names the pod that has not', async () =>
+      (await ofPolicy('gone')).some(
+        ({ metadata, status }) =>
+          metadata.deletionTimestamp !== undefined && status.message?.includes(frozen) === true,
+      ),
+    );
+    expect(await policyTableOf(cluster, { namespace, pod: frozen })).toContain(chainOf('gone'));
+    await restore();
+    await eventually('it is gone', async () => (await ofPolicy('gone')).length === 0);
+    expect(await inAll((table) => !table.includes(chainOf('gone')))).toBe(true);
+  });
+
+  it('nobody but the coordinator writes what is enforced, or deletes it, whatever RBAC says', async () => {
+    const user = `system:serviceaccount:${namespace}:cnf`;
+    const role = ['create', 'role', 'writer', '-n', namespace, '--verb=*'];
+    await cluster.kubectl([...role, '--resource=*.network.sdewan.akraino.org']);
+    const to = [`--serviceaccount=${namespace}:cnf`, '--role=writer'];
+    await cluster.kubectl(['create', 'rolebinding', 'writer', '-n', namespace, ...to]);
+    await apply(cluster, namespace, policy('fenced'));
+    await eventually('it is enforced', () => isEnforced('fenced'));
+    const tried = async (...args: string[]): Promise<string> =>
+      (await cluster.kubectl([...args, '-n', namespace, `--as=${user}`], { allowFailure: true }))
+        .stderr;
+    for (const kind of ['addressgroups', 'policyenforcements']) {
+      const refused = `the coordinator alone writes ${kind}: change the NetworkPolicy`;
+      expect(await tried('delete', kind, '--all', '--wait=false')).toContain(refused);
+      expect(await tried('label', kind, '--all', 'mine=x')).toContain(refused);
+    }
+  });
+
+  it('is gone from both pods when the CNF does not ask for policies any more', async () => {
+    await apply(cluster, namespace, policy('last'));
+    await eventually('it is enforced', () => isEnforced('last'));
+    const pods = cnfs.map((name) => `pod/${name}`);
+    await cluster.kubectl(['annotate', '-n', namespace, ...pods, `${ANNOTATION}-`]);
+    await eventually('both tables are gone', () => inAll((table) => table === ''));
+    await eventually('nothing is left', async () => {
+      const { stdout } = await cluster.kubectl(['get', 'ag,pe', '-n', namespace, '-o', 'name']);
+      return stdout.trim() === '';
+    });
+  });
+});
