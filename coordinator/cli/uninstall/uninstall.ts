@@ -73,6 +73,20 @@ const namespacesCleared = (options: UninstallOptions): Step => {
 const policiesGone = (options: UninstallOptions): Step =>
   cleared(options, 'policies and roles', labelled(options, clusterKinds, PART_OF));
 
+/**
+ * The settings of two policies are ConfigMaps, which go after this. An API server looks once a second which policies are bound. One that sees a
+ * ConfigMap go while it still takes the policy for bound finds none of that name until it is restarted, whatever is installed again
+ * (kubernetes/kubernetes#130887), and then refuses all rules that the policy judges.
+ */
+const policiesUnbound =
+  ({ clock, signal }: UninstallOptions): Step =>
+  async () => {
+    await clock.sleep(POLICIES_UNBOUND_MS, signal);
+    return true;
+  };
+
+const POLICIES_UNBOUND_MS = 3_000;
+
 /** Their Deployments stay, and serve on as those of people. */
 const fleetsReleased =
   (options: UninstallOptions): Step =>
@@ -109,6 +123,7 @@ const everything = (options: UninstallOptions): Step[] => [
   namespacesCleared(options),
   cleared(options, 'CRDs', () => crdsTriedAgain(options)),
   policiesGone(options),
+  policiesUnbound(options),
   cleared(options, 'namespace of the coordinator', labelled(options, namespaceKinds, PART_OF)),
 ];
 
@@ -120,6 +135,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   cleared(options, 'CNFStatuses', labelled(options, statusKinds, KEPT_SELECTOR)),
   // Before the finalizers: a policy lets nobody but the coordinator and administrators of the cluster take them off.
   policiesGone(options),
+  policiesUnbound(options),
   () => takeFinalizersOff(options),
   cleared(options, 'what belongs to the coordinator', async () => [
     ...(await labelled(options, coordinatorKinds, PART_OF)()),

@@ -147,4 +147,15 @@ describe('going back to ICN', async () => {
     await waitInSync(cluster, namespace, seedRules);
     for (const line of await rules()) expect(line).toContain('"sdewan.akraino.org/agents"');
   });
+
+  it('has policies that find their settings, when it is installed again', async () => {
+    const anna = ['--clusterrole=cluster-admin', '--user=anna', '-n', namespace];
+    await cluster.kubectl(['create', 'rolebinding', 'anna', ...anna]);
+    const { metadata, ...rest } = zone('in-a-bucket', 'ovn-net1', PURPOSE);
+    const labels = { ...metadata.labels, 'sdewan-bucket-type': 'basic' };
+    const stdin = JSON.stringify({ ...rest, metadata: { ...metadata, labels } });
+    const create = ['create', '-n', namespace, '--dry-run=server', '-f', '-', '--as=anna'];
+    const { stdout } = await cluster.kubectl(create, { stdin });
+    expect(stdout).toContain('in-a-bucket created');
+  });
 });
