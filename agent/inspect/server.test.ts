@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Inspection, Resynced } from '#shared/protocol/inspection.ts';
@@ -56,6 +57,24 @@ it.each([
   ['/inspect?x', 'GET'],
 ])('has no %s by %s', async (path, method) => {
   expect((await ask(path, method)).status).toBe(404);
+});
+
+it.each([
+  ['by another name that leads to loopback', { host: 'pages.example' }],
+  ['by a name that begins like loopback', { host: '127.0.0.1.pages.example:9465' }],
+  ['by a form or a script', { origin: 'https://pages.example' }],
+])('has nothing for a page of a browser that comes %s', async (_how, headers) => {
+  const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+  const options = { port: http.port, path: '/resync', method: 'POST', headers };
+  request(options, (response) => resolve(response.resume().statusCode))
+    .on('error', reject)
+    .end();
+  expect(await promise).toBe(403);
+});
+
+it('answers by the names of loopback', async () => {
+  for (const host of ['localhost', '127.0.0.1'])
+    expect((await fetch(`http://${host}:${http.port}/inspect`)).status).toBe(200);
 });
 
 it('makes one answer at a time', async () => {

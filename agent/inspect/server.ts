@@ -58,14 +58,31 @@ export const serveInspection = async (deps: InspectServerDeps): Promise<RunningH
     [`POST ${INSPECT_PATHS.resync}`]: () =>
       limited(passes, async () => jsonOf(await deps.resync())),
   };
-  const answer = async ({ method, url }: Pick<IncomingMessage, 'method' | 'url'>) =>
-    (await own(routes, `${method} ${url}`)?.()) ?? NOT_FOUND;
+  const answer = async (request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>) => {
+    if (isOfAPage(request)) return OF_A_PAGE;
+    return (await own(routes, `${request.method} ${request.url}`)?.()) ?? NOT_FOUND;
+  };
   return serve({
     hostname: hostname.replaceAll(/[[\]]/g, ''),
     port: Number(port),
     answer,
     maxConnections: MAX_CONNECTIONS,
   });
+};
+
+/**
+ * On the machine that forwards the port, a browser may have a page of somebody else open, which can come here too: by a name of its own that
+ * leads to loopback, or by a form.
+ */
+const isOfAPage = ({ headers: { host, origin } }: Pick<IncomingMessage, 'headers'>): boolean =>
+  origin !== undefined || !LOOPBACK.test(host ?? '');
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+
+const OF_A_PAGE: Answer = {
+  status: 403,
+  type: PLAIN,
+  text: 'pages of browsers, and names other than localhost, get no answer\n',
 };
 
 const NOT_FOUND: Answer = {

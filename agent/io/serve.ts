@@ -12,7 +12,7 @@ export type ServeOptions = {
   hostname: string;
   /** 0: any free one. */
   port: number;
-  answer: (request: Pick<IncomingMessage, 'method' | 'url'>) => Promise<Answer>;
+  answer: (request: Pick<IncomingMessage, 'method' | 'url' | 'headers'>) => Promise<Answer>;
   /** More are cut off at once. */
   maxConnections?: number;
 };

@@ -152,8 +152,7 @@ export const createApp = (deps: AppDeps): Hono<Env> => {
 
 const BEARER = /^Bearer +(\S+)$/i;
 const BAD_TOKEN = 'The API server does not accept this token.';
-const BAD_CODE =
-  'This code is wrong, used, or older than 30 seconds. Run kubectl sdewan dashboard again.';
+const BAD_CODE = 'This code is wrong, used, or older than 30 seconds. Sign in with a token.';
 const TOO_MANY = 'Too many attempts. Wait some seconds.';
 const UNKNOWN_RIGHTS =
   'The API server does not answer, so nobody can tell what you may see. Reload the page in a moment.';

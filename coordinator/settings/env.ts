@@ -196,7 +196,7 @@ export const coordinatorEnvSchema = z.object({
     .text()
     .default('127.0.0.1')
     .describe(
-      'Its address. On a loopback address, which `kubectl sdewan dashboard` reaches by a port-forward, it speaks plain HTTP; on any other TLS, with the certificate of the coordinator.',
+      'Its address. On a loopback address, which `kubectl port-forward` reaches, it speaks plain HTTP; on any other TLS, with the certificate of the coordinator.',
     ),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)

@@ -66,6 +66,7 @@ const isForPrograms: readonly Holds[] = [
   isIn(
     // docs/status.md has the cures.
     'coordinator/cli/cures.ts',
+    'coordinator/dashboard/assets/',
     'agent/device/kernel/helper.ts',
     'shared/uci/format.ts',
     'shared/policy/table.ts',

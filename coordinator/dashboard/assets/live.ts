@@ -78,7 +78,7 @@ export const SCRIPT = `'use strict';
   source.addEventListener('signed-out', () => {
     source.close();
     clearInterval(watch);
-    say('You are signed out since ' + clock() + '. Run kubectl sdewan dashboard again. What you see may be old.', true);
+    say('You are signed out since ' + clock() + '. Sign in again. What you see may be old.', true);
   });
   source.addEventListener('error', lost);
   const watch = setInterval(() => {

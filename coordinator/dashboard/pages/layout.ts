@@ -87,10 +87,9 @@ export const signInPage = (problem: string | undefined): Html =>
     html`<main id="main" tabindex="-1">
       <h1>Sign in</h1>
       ${problem === undefined ? '' : html`<p role="alert" class="note">${problem}</p>`}
-      <p><code>kubectl sdewan dashboard</code> signs you in by itself.</p>
       <form method="post" action="/sign-in" class="tall">
         <label for="token"
-          >Or a token of the API server, such as of <code>kubectl create token</code></label
+          >A token of the API server, such as of <code>kubectl create token</code></label
         >
         <input
           id="token"
