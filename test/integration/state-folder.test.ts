@@ -1,9 +1,10 @@
 /** The agent's state folder is read-only, or full, while it runs or when it starts: a real file system of its own, so root alone can try it. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectCluster, type Cluster } from 'kind-test-harness';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startOpenwrt, type TestOpenwrt } from '../contract/agent/support/openwrt.ts';
 import { startAgent, type TestAgent } from './support/agent.ts';
 import { startCoordinator, type ListeningCoordinator } from './support/coordinator.ts';
@@ -24,11 +25,13 @@ beforeAll(async () => {
   await applyCrds(cluster);
 });
 
-const mount = (...args: string[]): unknown => execFileSync('mount', args);
-const remount = (mode: 'ro' | 'rw'): unknown => mount('-o', `remount,${mode}`, folder);
-const fill = (): void => {
+const mount = (...args: string[]): unknown => execFileSync('mount', args, { stdio: 'pipe' });
+/** A file system does not turn read-only while a file of it is open for writing, and the agent may be writing one. */
+const remount = (mode: 'ro' | 'rw'): Promise<unknown> =>
+  vi.waitFor(() => mount('-o', `remount,${mode}`, folder), { timeout: 10_000, interval: 20 });
+const fill = async (): Promise<void> => {
   try {
-    writeFileSync(join(folder, 'ballast'), Buffer.alloc(1_048_576));
+    await writeFile(join(folder, 'ballast'), Buffer.alloc(1_048_576));
   } catch {
     // As much as there is room for.
   }
@@ -69,14 +72,14 @@ describe.runIf(isRoot)('a state folder', () => {
 
   it.each([
     ['read-only', () => remount('ro'), () => remount('rw'), 'EROFS: read-only file system'],
-    ['full', fill, () => writeFileSync(join(folder, 'ballast'), ''), 'ENOSPC: no space left'],
+    ['full', fill, () => writeFile(join(folder, 'ballast'), ''), 'ENOSPC: no space left'],
   ])(
     'that turns %s is named, ends nothing, and rules are applied afterwards',
     async (_how, spoil, mend, cause) => {
       await start();
       await zone('lan1', 'ovn-net1');
       await expect.poll(() => coordinator.stateOf('lan1'), SOON).toBe('Applied');
-      spoil();
+      await spoil();
       await zone('lan2', 'ovn-net2');
       await expect
         .poll(() => messageOf('lan2'), SOON)
@@ -85,7 +88,7 @@ describe.runIf(isRoot)('a state folder', () => {
       const said = (): string | undefined => coordinator.reports.at(-1)?.stateFolder;
       await expect.poll(said, SOON).toContain(cause);
       expect(openwrt.text('firewall')).not.toContain('lan2');
-      mend();
+      await mend();
       await expect.poll(() => coordinator.stateOf('lan2'), SOON).toBe('Applied');
       await expect.poll(said, SOON).toBeUndefined();
       await agent.stop();
@@ -94,7 +97,7 @@ describe.runIf(isRoot)('a state folder', () => {
 
   it('that is read-only when the agent starts is named, and so it is in its last words', async () => {
     writeFileSync(join(folder, 'alive'), 'of an earlier run');
-    remount('ro');
+    await remount('ro');
     await start();
     await zone('lan1', 'ovn-net1');
     const cause = `in its state folder ${folder}: EROFS: read-only file system`;
