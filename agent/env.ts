@@ -7,11 +7,14 @@ import { OWN_LOGIN_FILES } from '#shared/inject/own-login-files.ts';
 import { STATE_DIRECTORY } from '#shared/inject/state-directory.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { EnvError, envField } from '#shared/runtime/env.ts';
+import { isLoopback } from '#shared/runtime/loopback.ts';
 import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import type { DriverOptions, LoginFiles } from './device/drivers.ts';
 
-const isLoopback = (url: string): boolean =>
-  /^http:\/\/(127(\.\d{1,3}){3}|\[::1\]|localhost):\d+\/?$/.test(url);
+const isOnLoopback = (url: string): boolean => {
+  const [, hostname = ''] = /^http:\/\/\[?([\w.:]+?)\]?:\d+\/?$/.exec(url) ?? [];
+  return isLoopback(hostname);
+};
 
 export const agentEnvSchema = z.object({
   SDEWAN_PURPOSE: envField
@@ -113,7 +116,7 @@ export const agentEnvSchema = z.object({
     .default(METRICS_PORT)
     .describe('Its port; 0 selects a free one.'),
   SDEWAN_INSPECT_URL: z
-    .union([z.literal('off'), envField.url().refine(isLoopback, 'must be on loopback, or off')])
+    .union([z.literal('off'), envField.url().refine(isOnLoopback, 'must be on loopback, or off')])
     .default(`http://127.0.0.1:${INSPECT_PORT}`)
     .describe(
       'Where the agent answers people who forward a port to its pod ([what it answers](cli.md#what-an-agent-answers)): on loopback of the pod only; `off`: nowhere.',

@@ -49,9 +49,15 @@ export const exposeSources = (registry: Registry, sources: MetricsSources): void
       },
     });
   };
+  /** A scrape collects all metrics in one turn, and the ages go through all rules and pods. */
+  let agesNow: ReturnType<MetricsSources['ages']> | undefined;
+  const readAges = (): NonNullable<typeof agesNow> => {
+    if (agesNow === undefined) queueMicrotask(() => (agesNow = undefined));
+    return (agesNow ??= [...sources.ages()]);
+  };
   const oldest = (name: string, help: string, of: keyof CnfAges): void => {
     const read = (): Counted<CnfLabels>[] =>
-      [...sources.ages()].map(([labels, ages]) => [labels, ages[of]] as const);
+      [...readAges()].map(([labels, ages]) => [labels, ages[of]] as const);
     const what = 'The oldest of all CNFs that are too many is shown with purpose other.';
     ofCnfs<CnfLabels>(name, `${help} ${what}`, ['namespace', 'purpose'], {
       most: MAX_CNFS,

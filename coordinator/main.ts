@@ -14,11 +14,11 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import { readEnv } from '#shared/runtime/env.ts';
 import {
   isKnownClient,
-  isLoopback,
   serveApp,
   type RunningServer,
   type ServeOptions,
 } from '#shared/runtime/http-server.ts';
+import { isLoopback } from '#shared/runtime/loopback.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';

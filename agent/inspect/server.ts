@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { INSPECT_PATHS, type Inspection, type Resynced } from '#shared/protocol/inspection.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
+import { isLoopback } from '#shared/runtime/loopback.ts';
 import { own } from '#shared/runtime/own.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import { PLAIN, serve, type Answer, type RunningHttp } from '../io/serve.ts';
@@ -75,9 +76,14 @@ export const serveInspection = async (deps: InspectServerDeps): Promise<RunningH
  * leads to loopback, or by a form.
  */
 const isOfAPage = ({ headers: { host, origin } }: Pick<IncomingMessage, 'headers'>): boolean =>
-  origin !== undefined || !LOOPBACK.test(host ?? '');
+  origin !== undefined || !isLoopback(nameIn(host));
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
+/** Without port and brackets. */
+const nameIn = (host = ''): string =>
+  host
+    .replace(/:\d{1,5}$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
 
 const OF_A_PAGE: Answer = {
   status: 403,

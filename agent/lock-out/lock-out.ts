@@ -343,10 +343,10 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
   };
 };
 
-/** For a CNF where it is switched off: what is changed stays. */
 const asGiven = (rules: readonly RuleObject[]): View =>
   viewOf({ rules, version: 0, undone: [], blamed: [] });
 
+/** For a CNF where it is switched off: what is changed stays. */
 export const withoutLockOut: LockOut = {
   view: asGiven,
   peek: asGiven,

@@ -28,21 +28,20 @@ export type Look = {
 /** Differences that no change of the rules explains. */
 export const driftOf = ({ plan, state, reached, inKernel }: Look): Drift => {
   const { desired, differing } = plan;
-  const inFiles = [...differing].filter((name) =>
-    areSame(reached.sections.get(name), desired.get(name)),
-  );
   const isAnother = state.read.incarnation !== reached.incarnation;
-  const isWhole = (name: string): boolean => {
-    const wanted = desired.get(name) ?? [];
-    return isAnother && wanted.length > 0 && changedIn(name, plan, state).length === wanted.length;
-  };
-  const whole = inFiles.filter(isWhole);
-  const single = inFiles.filter((name) => !whole.includes(name));
-  const keys = single.flatMap((name) => changedIn(name, plan, state));
+  const inFiles = [...differing]
+    .filter((name) => areSame(reached.sections.get(name), desired.get(name)))
+    .map((name) => {
+      const keys = changedIn(name, plan, state);
+      const isWhole = isAnother && keys.length > 0 && keys.length === desired.get(name)?.length;
+      return { name, keys, isWhole };
+    });
+  const whole = inFiles.filter(({ isWhole }) => isWhole);
+  const keys = inFiles.flatMap((one) => (one.isWhole ? [] : one.keys));
   return {
-    packages: [...new Set([...inFiles, ...inKernel.map(packageOf)])],
+    packages: [...new Set([...inFiles.map(({ name }) => name), ...inKernel.map(packageOf)])],
     sections: [
-      ...whole.map((name) => ({ package: name, section: '*', whole: true }) as const),
+      ...whole.map(({ name }) => ({ package: name, section: '*', whole: true }) as const),
       ...sectionsOf([...keys, ...inKernel], plan),
     ],
   };

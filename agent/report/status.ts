@@ -113,25 +113,25 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
       drifts = [...drifts, ...told].slice(-MAX_DRIFTS);
     },
     run: trust.watch,
-    snapshot: () => ({
-      openwrt: {
-        reachable: trust.reading() !== 'silent',
-        driver: driver.name,
-        message: problemNow().slice(0, MAX_MESSAGE_LENGTH),
-        driftRepairs,
-      },
-      unwatchedKinds: [...source.unwatchedKinds().keys(), ...deps.otherUnwatchedKinds()],
-      rules: [
-        ...buildReports({ standing, reading: trust.reading(), problem: problemNow() }),
-        ...deps.otherReports({ reading: trust.reading(), problem: problemNow() }),
-      ],
-      information: informationWith(standing, deps.information()),
-      commentsLost: deps.commentsLost(),
-      doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
-      drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
-      stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),
-      verified: trust.verified(),
-    }),
+    snapshot: () => {
+      const now = { reading: trust.reading(), problem: problemNow() };
+      return {
+        openwrt: {
+          reachable: now.reading !== 'silent',
+          driver: driver.name,
+          message: now.problem.slice(0, MAX_MESSAGE_LENGTH),
+          driftRepairs,
+        },
+        unwatchedKinds: [...source.unwatchedKinds().keys(), ...deps.otherUnwatchedKinds()],
+        rules: [...buildReports({ standing, ...now }), ...deps.otherReports(now)],
+        information: informationWith(standing, deps.information()),
+        commentsLost: deps.commentsLost(),
+        doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
+        drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
+        stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),
+        verified: trust.verified(),
+      };
+    },
     leftOvers: () => {
       const counts = new Map([...standing.packages.values()].map((name) => [name, 0]));
       for (const leftOver of standing.leftOvers)

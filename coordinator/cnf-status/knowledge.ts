@@ -30,12 +30,14 @@ export const knowledgeOf = (
       const stranger = strangers.has(target);
       const problem = stranger ? STRANGER : problemOf(target, sources);
       const { notReady } = target;
+      const { node, ip } = pods.placeOf(uid);
       return [
         {
           name,
           namespace,
           purpose,
-          ...pods.placeOf(uid),
+          node,
+          ip,
           ready,
           notReady,
           stranger,

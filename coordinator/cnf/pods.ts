@@ -11,14 +11,7 @@ import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
-import {
-  agentImageOf,
-  podPlaceOf,
-  podFactsOf,
-  podResource,
-  type PodPlace,
-  type PodFacts,
-} from './workload.ts';
+import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
 
 /** Callers within this time share one list. */
 const SHARE_MS = 25;
@@ -41,7 +34,7 @@ export type PodsOptions = {
 };
 
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
-type CnfPod = KubeObject & { target: Target; agentImage: string | undefined } & PodFacts & PodPlace;
+type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -100,13 +93,8 @@ export class Pods {
   }
 
   placeOf(uid: string): PodPlace {
-    const { node, ip } = this.#reflector.store.byUid(uid) ?? {};
-    return { node, ip };
-  }
-
-  /** Of its agent. */
-  imageOf(uid: string): string | undefined {
-    return this.#reflector.store.byUid(uid)?.agentImage;
+    const { node, ip, agentImage } = this.#reflector.store.byUid(uid) ?? {};
+    return { node, ip, agentImage };
   }
 
   /** Those of pods with an agent in it, as long as its containers may run; each may come more than once. */
@@ -194,7 +182,6 @@ const cnfPodSchema = objectSchema.transform((object): CnfPod => ({
   target: targetOf(object),
   ...podFactsOf(object),
   ...podPlaceOf(object),
-  agentImage: agentImageOf(object),
 }));
 
 const cnfPods = { ...podResource, schema: cnfPodSchema };

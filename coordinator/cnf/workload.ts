@@ -161,24 +161,26 @@ const placedSchema = z.looseObject({
   status: z.looseObject({ podIP: z.string().nullish() }).nullish(),
 });
 
-/** Where a Pod runs, once it does. */
-export type PodPlace = { node: string | undefined; ip: string | undefined };
+/** Where a Pod runs, once it does, and the image of its agent. */
+export type PodPlace = {
+  node: string | undefined;
+  ip: string | undefined;
+  agentImage: string | undefined;
+};
 
 /** Longer than registries allow; whoever may write pods writes it. */
 const MAX_IMAGE_LENGTH = 512;
 
-/** Of the agent in a Pod, cut to what is kept. @throws ZodError when this is no Pod */
-export const agentImageOf = (object: unknown): string | undefined => {
-  const { spec } = placedSchema.parse(object);
-  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
-  const agent = containers.find(({ name }) => name === AGENT_CONTAINER);
-  return agent?.image?.slice(0, MAX_IMAGE_LENGTH);
-};
-
 /** @throws ZodError when this is no Pod */
 export const podPlaceOf = (object: unknown): PodPlace => {
   const { spec, status } = placedSchema.parse(object);
-  return { node: spec?.nodeName || undefined, ip: status?.podIP || undefined };
+  const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
+  const agent = containers.find(({ name }) => name === AGENT_CONTAINER);
+  return {
+    node: spec?.nodeName || undefined,
+    ip: status?.podIP || undefined,
+    agentImage: agent?.image?.slice(0, MAX_IMAGE_LENGTH),
+  };
 };
 
 /** What admission and the namespace loop want to know of a Pod. @throws ZodError when this is none */

@@ -22,7 +22,7 @@ export type DashboardOptions = {
   sources: {
     /** Of kinds that agents apply. */
     rules: Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>;
-    pods: Pick<Pods, 'all' | 'imageOf' | 'ofPurpose' | 'networkAnnotations'>;
+    pods: Pick<Pods, 'all' | 'ofPurpose' | 'placeOf' | 'networkAnnotations'>;
     podsKnown: OverviewDeps['podsKnown'];
     reportOf: OverviewDeps['reportOf'];
   };

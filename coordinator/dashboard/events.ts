@@ -114,9 +114,7 @@ export const createEventsSeen = (deps: EventsSeenDeps): EventsSeen => {
   const follow = async (from: string, signal: AbortSignal): Promise<void> => {
     const watched = watchEvents({
       ...selection,
-      // Of the client nothing but its watch is used.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      client: client as KubeClient,
+      client,
       resource: events,
       resourceVersion: from,
       timeoutSeconds: WATCH_SECONDS,

@@ -2,8 +2,7 @@
  * One rule as `sdewan explain` has it. Specs do not stay in the coordinator's memory, so they are read when somebody asks: those of kinds that the
  * viewer may list, one viewer after the other, and never of more rules than the coordinator can compile between two requests.
  */
-import type { KubeClient } from '#shared/kube/client.ts';
-import { PAGE_SIZE } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { referencesOf } from '#shared/compile/check.ts';
@@ -13,8 +12,7 @@ import { kindOf, kinds } from '#shared/resources/registry.ts';
 import { createGate } from '#shared/runtime/gate.ts';
 import type { ClusterFacts } from '../cli/cluster/facts.ts';
 import { explanationOf, type Explanation } from '../cli/explain/view.ts';
-import { statusOf } from '../cnf-status/make.ts';
-import type { PodKnowledge } from '../cnf-status/make.ts';
+import { statusOf, type PodKnowledge } from '../cnf-status/make.ts';
 import type { RecentEvent } from './events.ts';
 import type { Cnf } from './overview.ts';
 

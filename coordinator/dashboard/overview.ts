@@ -20,7 +20,7 @@ export type Cnf = { namespace: string; purpose: string };
 export type OverviewDeps = {
   /** Together all kinds. */
   rules: readonly Pick<Rules, 'get' | 'uids' | 'uidsOfPurpose'>[];
-  pods: Pick<Pods, 'all' | 'imageOf' | 'ofPurpose'>;
+  pods: Pick<Pods, 'all' | 'ofPurpose' | 'placeOf'>;
   podsKnown: (of: Cnf) => readonly PodKnowledge[];
   reportOf: (podUid: string) => PodReport | undefined;
   /** What is not listed yet. */
@@ -133,7 +133,7 @@ export class Overview {
           ready: pod.ready,
           problem: this.#problemOf(pod, report),
           driver: report?.openwrt.driver ?? '',
-          agentImage: pods.imageOf(uid) ?? '',
+          agentImage: pods.placeOf(uid).agentImage ?? '',
           driftRepairs: report?.openwrt.driftRepairs ?? 0,
           hasReported: report !== undefined,
         };

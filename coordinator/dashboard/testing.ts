@@ -91,7 +91,11 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
           ),
       },
     ],
-    pods: { all: () => cluster.pods, imageOf: () => 'sdewan-agent:1', ofPurpose: podsOf },
+    pods: {
+      all: () => cluster.pods,
+      placeOf: () => ({ node: undefined, ip: undefined, agentImage: 'sdewan-agent:1' }),
+      ofPurpose: podsOf,
+    },
     podsKnown,
     reportOf: (uid) => cluster.reports.get(uid),
     notReady: () => cluster.notReady,

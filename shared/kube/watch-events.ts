@@ -16,7 +16,7 @@ export type WatchEvent<T> =
   | { type: 'BOOKMARK'; object: { metadata: { resourceVersion: string } } };
 
 export type WatchEventsOptions<T extends KubeObject> = WatchOptions & {
-  client: KubeClient;
+  client: Pick<KubeClient, 'watch'>;
   resource: ResourceType<T>;
   /** Longest time without a byte from the server. */
   silenceMs: number;

@@ -10,7 +10,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import { BlockList, isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
 import type { Logger } from './log.ts';
 import { watchFiles } from './rotated-file.ts';
@@ -75,14 +75,6 @@ export const serveApp = async (options: ServeOptions): Promise<RunningServer> =>
   const address = server.address();
   return { port: typeof address === 'object' && address ? address.port : options.port, close };
 };
-
-/** Whether nobody outside of this host, or of its pod, reaches a server there. */
-export const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || LOOPBACK.check(hostname, isIPv6(hostname) ? 'ipv6' : 'ipv4');
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8);
-LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Whether the client has shown a certificate that a CA of `clientCaFile` has signed. */
 export const isKnownClient = ({ incoming }: HttpBindings): boolean =>

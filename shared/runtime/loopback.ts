@@ -1,0 +1,10 @@
+/** Whether nobody outside of this host, or of its pod, reaches a server at an address. */
+import { BlockList, isIPv6 } from 'node:net';
+
+/** Without brackets: `localhost`, `127.0.0.1`, `::1`. */
+export const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || LOOPBACK.check(hostname, isIPv6(hostname) ? 'ipv6' : 'ipv4');
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8);
+LOOPBACK.addAddress('::1', 'ipv6');
