@@ -13,6 +13,7 @@ import { podResource, workloadOf, workloadResources } from '../../cnf/workload.t
 import { acceptedIn } from '../../followed-pods/consents.ts';
 import { RESERVED_PORTS } from '../../services/claims.ts';
 import { serviceResource } from '../../services/service.ts';
+import { isAllowed } from '../cluster/access.ts';
 import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
@@ -197,16 +198,9 @@ export const exposingItems = (look: Look): Promise<Item[]> =>
 /** Before the product is installed. */
 export const beforeItems = async ({ client, signal }: Look): Promise<Item[]> => {
   const allowed = await Promise.all(
-    INSTALLED.map(async ({ group, plural: resource }) => {
-      const resourceAttributes = { group, resource, verb: 'create' };
-      const body = {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes },
-      };
-      const { status } = await client.create(accessReviews, body, { signal });
-      return status.allowed;
-    }),
+    INSTALLED.map(({ group, plural: resource }) =>
+      isAllowed(client, { group, resource, verb: 'create' }, signal),
+    ),
   );
   const denied = INSTALLED.filter((_, at) => !allowed[at]).map(resourceName);
   const present = await orUnseen('kinds', crds, async () => {
@@ -222,14 +216,6 @@ export const beforeItems = async ({ client, signal }: Look): Promise<Item[]> => 
   });
   return [installRightsItem(denied, INSTALLED.length), ...present];
 };
-
-const accessReviews = {
-  group: 'authorization.k8s.io',
-  version: 'v1',
-  plural: 'selfsubjectaccessreviews',
-  kind: 'SelfSubjectAccessReview',
-  schema: z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
-} satisfies ResourceType<object>;
 
 /** What `kubectl apply -k deploy` creates, but for what most users may create anyway. */
 const INSTALLED: readonly ResourceType<object>[] = [

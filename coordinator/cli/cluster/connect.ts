@@ -2,20 +2,37 @@
 import { access } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
 import { KubeError } from '#shared/kube/errors.ts';
+import { connectToPod, PortForwardError, type PodPort } from '#shared/kube/port-forward.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
+import { isAllowed } from './access.ts';
+import { rightsOf, type Lacking } from './facts.ts';
 
 export type Cluster = {
   client: KubeClient;
   server: string;
   /** That of the context; `default` when it names none. */
   namespace: string;
+  /** To a port of a pod's loopback. @throws LackingRightsError, PortForwardError */
+  connectToPod: (to: PodPort, signal: AbortSignal) => Promise<Duplex>;
 };
+
+/** The user lacks rights, and the message names them. */
+export class LackingRightsError extends CannotTellError {
+  override name = 'LackingRightsError';
+  readonly lacking: readonly Lacking[];
+
+  constructor(lacking: readonly Lacking[], cause?: unknown) {
+    super(rightsOf(lacking).join('; '), { cause });
+    this.lacking = lacking;
+  }
+}
 
 /** Somebody waits for the answer. Of a connection, and of each request. */
 const TIMEOUT_MS = 5_000;
@@ -43,7 +60,12 @@ export const withCluster = async <T>(
   });
   try {
     const { server, namespace = 'default' } = config;
-    return await work({ client, server, namespace });
+    return await work({
+      client,
+      server,
+      namespace,
+      connectToPod: (to, signal) => connected({ client, config }, to, { timeoutMs, signal }),
+    });
   } catch (error) {
     throw told(error, config);
   } finally {
@@ -69,6 +91,34 @@ const configOf = async (
       ? `kubeconfig ${error.path ?? given}: ${fileProblem(error)}`
       : messageOf(error);
     throw new CannotTellError(`no cluster: ${words}`, { cause: error });
+  }
+};
+
+const PORT_FORWARD = { group: '', resource: 'pods', subresource: 'portforward' };
+/** By WebSocket it is a GET, which newer API servers allow to those only who may create. */
+const VERBS = ['get', 'create'] as const;
+
+const connected = async (
+  { client, config }: { client: KubeClient; config: KubeConfig },
+  to: PodPort,
+  limits: { timeoutMs: number; signal: AbortSignal },
+): Promise<Duplex> => {
+  try {
+    return await connectToPod(config, to, limits);
+  } catch (error) {
+    if (!(error instanceof PortForwardError)) throw error;
+    const { namespace, pod: name } = to;
+    const allowed = await Promise.all(
+      VERBS.map((verb) =>
+        isAllowed(client, { ...PORT_FORWARD, verb, namespace, name }, limits.signal),
+      ),
+    );
+    const lacking = VERBS.filter((_, at) => !allowed[at]);
+    if (lacking.length === 0) throw error;
+    throw new LackingRightsError(
+      lacking.map((verb) => ({ verb, resource: 'pods/portforward', namespace })),
+      error,
+    );
   }
 };
 

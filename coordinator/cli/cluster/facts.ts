@@ -12,7 +12,11 @@ import { podResource } from '../../cnf/workload.ts';
 import { CannotTellError } from '../command.ts';
 
 /** `namespace`: undefined for all. */
-export type Lacking = { verb: 'list'; resource: string; namespace: string | undefined };
+export type Lacking = {
+  verb: 'list' | 'get' | 'create';
+  resource: string;
+  namespace: string | undefined;
+};
 
 export type CnfObject = {
   namespace: string;

@@ -1,5 +1,6 @@
 /** Kubeconfig files: writing our own, reading whatever a person has. */
 import { readFile, writeFile } from 'node:fs/promises';
+import type { RequestOptions } from 'node:https';
 
 /** What it takes to speak to an API server. */
 export type Connection = {
@@ -97,18 +98,17 @@ const anyConnection = async (path: string): Promise<Connection> => {
   config.loadFromFile(path);
   const cluster = config.getCurrentCluster();
   if (!cluster) throw new Error(`${path} has no current cluster`);
-  const options: { ca?: unknown; cert?: unknown; key?: unknown; headers?: Record<string, string> } =
-    {};
+  const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);
   const pem = (value: unknown) =>
     value instanceof Buffer || typeof value === 'string' ? String(value) : undefined;
-  const authorization = options.headers?.['Authorization'];
+  const authorization = new Map(Object.entries(options.headers ?? {})).get('Authorization');
   return {
     server: cluster.server.replace(/\/$/, ''),
     ca: pem(options.ca),
     cert: pem(options.cert),
     key: pem(options.key),
-    token: authorization?.replace(/^Bearer /, ''),
+    token: authorization === undefined ? undefined : String(authorization).replace(/^Bearer /, ''),
     insecure: cluster.skipTLSVerify,
   };
 };

@@ -1,0 +1,36 @@
+/** Whether the user may do something, as the API server says. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
+
+/** As RBAC has them; all namespaces, and all names, where none is given. */
+export type AskedAccess = {
+  verb: string;
+  group: string;
+  resource: string;
+  subresource?: string;
+  namespace?: string;
+  name?: string;
+};
+
+const accessReviews = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+  schema: z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) }),
+} satisfies ResourceType<object>;
+
+/** @throws KubeError */
+export const isAllowed = async (
+  client: KubeClient,
+  resourceAttributes: AskedAccess,
+  signal: AbortSignal,
+): Promise<boolean> => {
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: { resourceAttributes },
+  };
+  return (await client.create(accessReviews, body, { signal })).status.allowed;
+};
