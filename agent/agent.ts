@@ -13,6 +13,7 @@ import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
 import type { AgentEnv } from './env.ts';
 import { createProbeFiles } from './health/probe-files.ts';
 import { serveHttp } from './health/server.ts';
+import { openDistance } from './fleet/distance.ts';
 import { createInspection } from './inspect/inspection.ts';
 import { serveInspection } from './inspect/server.ts';
 import type { RunningHttp } from './io/serve.ts';
@@ -62,6 +63,7 @@ const LOCK_OUT_FILE = 'lock-out.json';
 const LAST_GOOD_FILE = 'last-good.json';
 /** Named by an earlier version. */
 const REPORTED_FILE = 'told.json';
+const DISTANCE_FILE = 'distance.json';
 
 /** In figures and reports of drift, beside the packages. */
 const POLICIES = 'policies';
@@ -76,6 +78,12 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const hasPast = lastGood.current().size > 0;
   const ledger = await openLedger(inStateDir(LEDGER_FILE), log, { hasPast });
   const reported = await openReported(inStateDir(REPORTED_FILE), log);
+  const distance = await openDistance({
+    file: inStateDir(DISTANCE_FILE),
+    onOrder: () => loop.mark(),
+    onInForce: () => publisher.mark(),
+    log,
+  });
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();
   const kube = createClientCounter(registry)(options.kube);
@@ -125,6 +133,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     information: information.current,
     otherReports: (now) => policyKeeper.reports(now),
     otherUnwatchedKinds: policySource.unwatchedKinds,
+    distance: distance.word,
     commentsLost: () => reported.unreported(ledger.record().comments.lost),
     stateFolder: probeFiles.failing,
     onChange: () => onChange(),
@@ -161,6 +170,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         heartbeatMs: env.SDEWAN_HEARTBEAT_INTERVAL_MS,
         clock,
         isOrder,
+        onOrder: distance.take,
         onCommentsReported: (packages) =>
           (reporting = reporting.catch(() => undefined).then(() => reported.add(packages))),
         onSent: (outcome) => {
@@ -242,6 +252,8 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     networks,
     devices,
     paused,
+    place: distance.place,
+    onPlaced: distance.passed,
     onAttempt: (attempt, begun) => {
       const { outcome } = attempt;
       if (!isLook(outcome)) metrics.passes.inc({ outcome });

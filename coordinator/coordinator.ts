@@ -9,11 +9,13 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { Information } from '#shared/protocol/information.ts';
 import type { Drift } from '#shared/protocol/report.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { FleetOrders } from './fleet/orders.ts';
 import { standingOf, type Standing } from './fleet/standing.ts';
 import { knowledgeOf } from './cnf-status/knowledge.ts';
 import { createCnfStatusController, type PodsKnown } from './cnf-status/cnf-status-controller.ts';
@@ -85,6 +87,10 @@ export type Sources = {
   reportOf: (podUid: string) => PodReport | undefined;
   /** What agents have said of the rules of their pods; undefined until pods and rules are known. */
   standings: () => ((target: Target) => Standing) | undefined;
+  /** What pods of CNFDeployments are told. */
+  orders: FleetOrders;
+  /** Device -> addresses, as the agent of the pod has reported them last. */
+  addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
 };
 
 export type Coordinator = {
@@ -201,13 +207,18 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const standing = (target: Target): Standing => {
     const uids = rules.uidsOfPurpose(target.namespace, target.purpose ?? '');
     const known = [...uids].flatMap((uid) => rules.get(uid)?.rule ?? []);
-    return standingOf(known, target, reports.of(target.uid), {
-      now: clock.now(),
-      monotonic: clock.monotonic(),
-      silentAfterMs,
-      awaited: awaited.uids,
-    });
+    const monotonic = clock.monotonic();
+    const context = { now: clock.now(), monotonic, silentAfterMs, awaited: awaited.uids };
+    return {
+      ...standingOf(known, target, reports.of(target.uid), context),
+      ...orders.hearing(target, monotonic),
+    };
   };
+  const orders = new FleetOrders({
+    reportOf: (uid) => reports.of(uid),
+    pods: () => pods.all(),
+    silentAfterMs,
+  });
   const standings: Sources['standings'] = () =>
     catchUp.isDone() && rules.unknown.size === 0 ? standing : undefined;
 
@@ -231,6 +242,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     allowance,
     epoch: randomUUID(),
     term: leadership.term,
+    orderFor: (uid) => orders.answerTo(uid),
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
       if (acceptance.outcome === 'news') tellDrift(target, acceptance.drifts);
@@ -287,6 +299,10 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
           allowance.forget(uid);
         }
       }
+      for (const uid of orders.newlyLate(now)) {
+        const target = pods.byUid(uid);
+        if (target) options.onReport(target);
+      }
     }
   };
 
@@ -314,6 +330,8 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       podsKnown: podsKnownOf,
       reportOf: (podUid) => reports.of(podUid),
       standings,
+      orders,
+      addressesOf: (uid) => devicesIn(reports.informationOf(uid)?.information),
     },
     record,
     notReady: () => [
@@ -333,6 +351,15 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     },
   };
 };
+
+const devicesIn = (information: Information | undefined): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    (information?.interfaces ?? []).flatMap(({ device, addresses }) =>
+      device === undefined
+        ? []
+        : [[device, addresses.map((address) => address.split('/')[0] ?? '')] as const],
+    ),
+  );
 
 const isNewTrouble = (before: Target | undefined, { notReady, troubled, terminating }: Target) =>
   troubled && !terminating && notReady !== before?.notReady;

@@ -81,7 +81,12 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       isComplete: () => sources.hasCaughtUp() && rules.unknown.size === 0,
     });
 
-  const fleet = createFleetController({ ...common, standings: sources.standings });
+  const fleet = createFleetController({
+    ...common,
+    standings: sources.standings,
+    orders: sources.orders,
+    addressesOf: sources.addressesOf,
+  });
   // One that looks after one namespace does not see the pods that policies are about.
   const policies =
     options.namespace === undefined

@@ -18,6 +18,11 @@ export const ROLL_SET_ANNOTATION = `${FLEET_GROUP}/roll-set`;
 /** On a CNFDeployment: the staged set that gets the traffic without having every rule, and when it was staged. */
 export const PROMOTE_ANNOTATION = `${FLEET_GROUP}/promote`;
 
+/** On pods of a CNFDeployment, an integer: the heaviest that is healthy has the traffic. */
+export const WEIGHT_ANNOTATION = `${FLEET_GROUP}/weight`;
+/** Kubernetes' own, on pods: those with the lowest cost go first when a set is scaled down. */
+export const DELETION_COST_ANNOTATION = 'controller.kubernetes.io/pod-deletion-cost';
+
 /** Ties a rule CR to a CNF: same value on the CR and on the CNF's pods. */
 export const PURPOSE_LABEL = 'sdewanPurpose';
 /** Groups rule CRs for permissions: `basic`, `app-intent`, `k8s-service`. */

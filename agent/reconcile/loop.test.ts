@@ -94,6 +94,8 @@ const start = async (
     source: { rules: () => [], unknownKinds: () => world.unknownKinds, unservedKinds: () => [] },
     networks: () => new Map(),
     devices: () => ({ defaultRoute: undefined, byAddress: new Map() }),
+    place: () => ({ distance: 3, peers: new Map() }),
+    onPlaced: () => undefined,
     paused: () => world.paused,
     onAttempt: (attempt) => attempts.push(attempt),
     timings: { probeIntervalMs: PROBE_MS, fullPassIntervalMs: FULL_PASS_MS },

@@ -7,7 +7,7 @@ import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
+import type { CnfPlace, DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import {
   OpenwrtError,
   OpenwrtUnreachableError,
@@ -34,6 +34,9 @@ export type LoopDeps = {
   secrets: Pick<SecretSource, 'follow' | 'values' | 'unknown'>;
   networks: () => NetworkTable;
   devices: () => DeviceTable;
+  place: () => CnfPlace;
+  /** OpenWRT is as the rules are at that place. */
+  onPlaced: (place: CnfPlace) => void;
   paused: () => boolean;
   /** Before each look. @throws OpenwrtError */
   rescue: (signal: AbortSignal) => Promise<void>;
@@ -108,11 +111,12 @@ export const createLoop = (deps: LoopDeps): Loop => {
   };
   const isKnown = (): boolean =>
     source.unknownKinds().length === 0 && secrets.unknown().length === 0;
-  const inputNow = (): Omit<PassInput, 'quiet'> => ({
+  const inputNow = (): Omit<PassInput, 'quiet'> & { place: CnfPlace } => ({
     rules: source.rules(),
     secrets: secrets.values(),
     networks: deps.networks(),
     devices: deps.devices(),
+    place: deps.place(),
     unservedKinds: source.unservedKinds(),
     paused: deps.paused(),
   });
@@ -146,7 +150,9 @@ export const createLoop = (deps: LoopDeps): Loop => {
     const quiet = !dirty && clock.monotonic() >= fullPassAt;
     dirty = false;
     try {
-      left = await pass({ ...inputNow(), quiet }, signal);
+      const input = { ...inputNow(), quiet };
+      left = await pass(input, signal);
+      if (!input.paused) deps.onPlaced(input.place);
     } catch (error) {
       dirty = true;
       throw error;

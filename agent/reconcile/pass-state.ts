@@ -5,7 +5,13 @@
 import type { Takeover } from '#shared/compile/adoption.ts';
 import { stampedIn } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type { CompileInput, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
+import type {
+  CnfPlace,
+  CompileInput,
+  DeviceTable,
+  LastGood,
+  NetworkTable,
+} from '#shared/compile/types.ts';
 import { inDialect } from '#shared/resources/dialect.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
@@ -24,6 +30,7 @@ export type PassInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
   devices: DeviceTable;
+  place?: CnfPlace | undefined;
   /** By `secretKey(name, key)`. */
   secrets: ReadonlyMap<string, string>;
   /** Kinds that the API server does not serve. */

@@ -4,6 +4,7 @@ import { withoutStampsAlone } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type {
+  CnfPlace,
   CompileInput,
   CompileResult,
   DeviceTable,
@@ -23,6 +24,7 @@ export type PlanInput = {
   rules: readonly RuleObject[];
   networks: NetworkTable;
   devices: DeviceTable;
+  place?: CnfPlace | undefined;
   secrets: ReadonlyMap<string, string>;
   capabilities: Capabilities;
   lastGood: LastGood;

@@ -4,6 +4,7 @@
  */
 import {
   REPORT_VERSION,
+  type FleetOrder,
   type Report,
   type ReportAnswer,
   type RuleReport,
@@ -14,7 +15,7 @@ import type { Snapshot } from './status.ts';
 /** Of what is known, what only later versions take. */
 export type Apart = Pick<
   Snapshot,
-  'information' | 'commentsLost' | 'doubt' | 'drifts' | 'stateFolder' | 'verified'
+  'information' | 'commentsLost' | 'doubt' | 'drifts' | 'fleet' | 'stateFolder' | 'verified'
 >;
 
 /** Six heartbeats. */
@@ -37,7 +38,7 @@ export const createVersionAside = (
   return {
     rulesFor: (rules) =>
       version < 2 ? rules.map(({ generationInForce: _later, ...rule }) => rule) : rules,
-    fields: ({ page }, { doubt, drifts, stateFolder, verified }) => {
+    fields: ({ page }, { doubt, drifts, fleet, stateFolder, verified }) => {
       spoken = version;
       // Where no answer comes, the next one may be an older coordinator's.
       version = 1;
@@ -45,7 +46,7 @@ export const createVersionAside = (
       const times = { startedAt, sentAt: clock.now(), ...(verified && { verified }) };
       const drifted = page === 0 && drifts.length > 0 && { drifts: [...drifts] };
       const ofFolder = stateFolder && { stateFolder };
-      return { version: spoken, clock: times, doubt, ...drifted, ...ofFolder };
+      return { version: spoken, clock: times, doubt, fleet, ...drifted, ...ofFolder };
     },
     answered: async (answer) => {
       version = Math.min(REPORT_VERSION, answer.version ?? 1);
@@ -109,6 +110,24 @@ export const createCommentsAside = (
       const isReported = takes && sent.length > 0 && answer.wantsFull !== true;
       if (isReported) await onReported(sent);
       return takes && !isReported && unreported.length > 0;
+    },
+  };
+};
+
+/** What a CNFDeployment wants of the pod. `nextReportMs`: as the last answer of this coordinator has it; undefined: it has none. */
+export const createOrderAside = (
+  onOrder: (order: FleetOrder) => void,
+  isOrder: (answer: ReportAnswer) => boolean,
+): Aside & { nextReportMs: () => number | undefined } => {
+  let nextReportMs: number | undefined;
+  return {
+    nextReportMs: () => nextReportMs,
+    fields: () => ({}),
+    answered: async (answer) => {
+      const order = isOrder(answer) ? answer.fleet : undefined;
+      nextReportMs = order?.nextReportMs;
+      if (order) onOrder(order);
+      return false;
     },
   };
 };

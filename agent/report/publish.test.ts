@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import {
+  type FleetOrder,
   REPORT_VERSION,
   type Report,
   type ReportAnswer,
@@ -46,6 +47,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const outcomes: string[] = [];
   let sequence = 0;
   const commentsReported: string[] = [];
+  const orders: FleetOrder[] = [];
   const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
@@ -54,6 +56,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       drifts: [],
       rules: world.rules,
       doubt: 'no answer',
+      fleet: { distance: 1 },
       verified: VERIFIED,
       stateFolder: world.stateFolder ?? '',
       information: world.information,
@@ -71,6 +74,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
     purpose: 'cnf-1',
     heartbeatMs,
     clock: systemClock,
+    onOrder: (order) => orders.push(order),
     onCommentsReported: async (packages) => {
       commentsReported.push(...packages);
       delete world.commentsLost;
@@ -82,7 +86,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const controller = new AbortController();
   stopping.push(controller);
   void publisher.run(controller.signal);
-  return { sent, outcomes, commentsReported, world, publisher };
+  return { sent, outcomes, commentsReported, orders, world, publisher };
 };
 
 describe('publisher', () => {
@@ -123,6 +127,32 @@ describe('publisher', () => {
     expect(clock).toMatchObject({ startedAt: STARTED_AT, verified: VERIFIED });
     expect(sent.map(({ doubt }) => doubt)).toEqual([undefined, 'no answer']);
     expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('takes an order of the one that leads, reports as often as that asks for, and says what is in force', async () => {
+    const order: FleetOrder = { distance: 0, nextReportMs: 100, peers: [] };
+    const { sent, orders, world } = start({
+      answer: () => ({ epoch: 'one', version: 2, leaseTransitions: 4, fleet: order }),
+    });
+    await expect.poll(() => sent.length, { timeout: 5_000 }).toBeGreaterThan(4);
+    expect(orders[0]).toEqual(order);
+    expect(sent.map(({ fleet }) => fleet).slice(0, 2)).toEqual([undefined, { distance: 1 }]);
+    const known = orders.length;
+    world.answer = () => ({
+      epoch: 'one',
+      version: 2,
+      leaseTransitions: 3,
+      fleet: { ...order, distance: 7 },
+    });
+    const before = sent.length;
+    await expect.poll(() => sent.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    expect(orders.slice(known).filter(({ distance }) => distance === 7)).toEqual([]);
+  });
+
+  it('says no distance to a coordinator that does not take it', async () => {
+    const { sent } = start({ answer: () => ({ epoch: 'one' }) }, 20);
+    await expect.poll(() => sent.length).toBeGreaterThan(2);
+    expect(sent.every(({ fleet }) => fleet === undefined)).toBe(true);
   });
 
   it('tells which generation is in force once the coordinator takes it, and never before', async () => {

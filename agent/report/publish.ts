@@ -2,7 +2,7 @@
  * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
  * may be down for as long as it likes: nothing waits for it.
  */
-import type { Report, ReportAnswer } from '#shared/protocol/report.ts';
+import type { FleetOrder, Report, ReportAnswer } from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -11,6 +11,7 @@ import { createTrigger } from '#shared/runtime/trigger.ts';
 import {
   createCommentsAside,
   createInformationAside,
+  createOrderAside,
   createVersionAside,
   type Apart,
 } from './asides.ts';
@@ -34,6 +35,8 @@ export type PublisherDeps = {
   isOrder: (answer: ReportAnswer) => boolean;
   /** The coordinator has received that these packages have lost their comments. */
   onCommentsReported: (packages: readonly string[]) => Promise<void>;
+  /** What the coordinator that leads wants of the pod. */
+  onOrder: (order: FleetOrder) => void;
   onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
   log: Logger;
 };
@@ -56,8 +59,10 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
   let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
   const version = createVersionAside(clock, deps.startedAt);
+  const order = createOrderAside(deps.onOrder, deps.isOrder);
   const asides = [
     version,
+    order,
     createInformationAside(),
     createCommentsAside(deps.onCommentsReported, deps.isOrder),
   ];
@@ -124,7 +129,9 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       onSent(await send(signal));
       if (failing) log.info('reports reach the coordinator again');
       failing = false;
-      return jittered(heartbeatMs, JITTER);
+      const dueMs = order.nextReportMs();
+      // Earlier than due: whoever waits for it counts from the due time.
+      return dueMs === undefined ? jittered(heartbeatMs, JITTER) : dueMs * (1 - JITTER / 2);
     },
     onError: (error) => {
       onSent('failed');

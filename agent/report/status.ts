@@ -4,6 +4,7 @@ import {
   DRIFT_TOLD_MS,
   MAX_DRIFTS,
   MAX_MESSAGE_LENGTH,
+  type DistanceWord,
   type Drift,
   type OpenwrtState,
   type RuleReport,
@@ -34,6 +35,7 @@ export type Snapshot = {
   verified: Verified | undefined;
   /** Of the last minutes. */
   drifts: readonly Drift[];
+  fleet: DistanceWord;
 };
 
 export type AgentStatus = {
@@ -58,6 +60,8 @@ export type StatusDeps = {
   otherReports: (now: { reading: Reading; problem: string }) => readonly RuleReport[];
   otherUnwatchedKinds: () => readonly string[];
   commentsLost: () => readonly string[];
+  /** The distance that is in force. */
+  distance: () => DistanceWord;
   /** Why the files of the probes cannot be written. */
   stateFolder: () => string | undefined;
   /** Something that a snapshot or readiness shows may have changed. */
@@ -126,6 +130,7 @@ export const createStatus = (deps: StatusDeps): AgentStatus => {
         rules: [...buildReports({ standing, ...now }), ...deps.otherReports(now)],
         information: informationWith(standing, deps.information()),
         commentsLost: deps.commentsLost(),
+        fleet: deps.distance(),
         doubt: trust.doubt().slice(0, MAX_MESSAGE_LENGTH),
         drifts: drifts.filter(({ at }) => clock.now() - at < DRIFT_TOLD_MS),
         stateFolder: (stateFolder || (deps.stateFolder() ?? '')).slice(0, MAX_MESSAGE_LENGTH),

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
-import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL } from '#shared/names.ts';
+import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
 
 export type AgentContainer =
@@ -38,6 +38,8 @@ export type Target = {
   othersStartedAt: number | undefined;
   /** Kinds that the agent is configured to leave out, since it may not read them. */
   withoutKinds: readonly string[];
+  /** As the annotation has it. */
+  weight: string | undefined;
 };
 
 /** Of whole seconds. The API server takes null for a time that nobody has given. */
@@ -69,6 +71,7 @@ const podSchema = z.object({
     name: z.string(),
     uid: z.string(),
     labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
     deletionTimestamp: z.string().optional(),
     ownerReferences: z.array(z.object({ controller: z.boolean().optional() })).optional(),
   }),
@@ -93,6 +96,8 @@ type Pod = z.infer<typeof podSchema>;
 /** Of what the author of a pod writes into its environment no more is kept; a purpose that is cut off is none. */
 const MAX_LABEL_LENGTH = 63;
 const MAX_KINDS_LENGTH = 1_024;
+/** A change beyond it makes no difference. */
+const MAX_WEIGHT_LENGTH = 16;
 
 /** @throws ZodError when this is not a Pod as the API server writes it. */
 export const targetOf = (object: unknown): Target => {
@@ -116,12 +121,16 @@ export const targetOf = (object: unknown): Target => {
     agent: agent ? agentContainerOf(pod) : { state: 'missing' },
     othersStartedAt: othersStartOf(pod),
     withoutKinds: envOf(WITHOUT_KINDS_ENV, MAX_KINDS_LENGTH)?.split(',') ?? [],
+    weight: weightOf(pod),
   };
 };
 
 /** Whether a change between two views of one pod can change a status or a decision. */
 export const sameTarget = (one: Target, other: Target): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
+
+const weightOf = ({ metadata: { annotations = {} } }: Pod): string | undefined =>
+  annotations[WEIGHT_ANNOTATION]?.slice(0, MAX_WEIGHT_LENGTH);
 
 const isOwned = ({ metadata }: Pod): boolean =>
   metadata.ownerReferences?.some(({ controller }) => controller) ?? false;

@@ -1,7 +1,13 @@
 /** Deployments, ReplicaSets and pods as roll-outs see them. */
 import * as z from 'zod';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
-import { ACTIVE_LABEL, HANDED_OVER_GATE } from '#shared/names.ts';
+import {
+  ACTIVE_LABEL,
+  DELETION_COST_ANNOTATION,
+  HANDED_OVER_GATE,
+  WEIGHT_ANNOTATION,
+} from '#shared/names.ts';
+import { own } from '#shared/runtime/own.ts';
 import { deployments, podResource, replicaSets } from '../cnf/workload.ts';
 import type { FleetPod } from './pod.ts';
 
@@ -83,7 +89,7 @@ export const isLive = ({ metadata, status }: FleetPodObject): boolean =>
 /** `known`: what its agent has reported, and its kubelet. */
 export const fleetPodOf = (
   pod: FleetPodObject,
-  known: Pick<FleetPod, 'link' | 'missing' | 'notReady'>,
+  known: Pick<FleetPod, 'actual' | 'link' | 'missing' | 'notReady' | 'takesOrders' | 'unheard'>,
 ): FleetPod => ({
   name: pod.metadata.name,
   set: setOf(pod),
@@ -91,8 +97,27 @@ export const fleetPodOf = (
   containersReady: isTrue(pod, 'ContainersReady'),
   gate: gateOf(pod),
   active: pod.metadata.labels?.[ACTIVE_LABEL] === 'true',
+  weight: integerIn(pod, WEIGHT_ANNOTATION) ?? 0,
+  deletionCost: integerIn(pod, DELETION_COST_ANNOTATION) ?? 0,
+  createdAt: Date.parse(pod.metadata.creationTimestamp),
   ...known,
 });
+
+/** What of the annotation is no integer of at most eight digits; undefined when all is well. */
+export const badWeightOf = (pod: FleetPodObject): string | undefined => {
+  const text = pod.metadata.annotations?.[WEIGHT_ANNOTATION];
+  return integerIn(pod, WEIGHT_ANNOTATION) === undefined ? text : undefined;
+};
+
+/** A deletion cost, ten times the weight, has 32 bits. */
+const INTEGER = /^-?[0-9]{1,8}$/;
+const COST = /^-?[0-9]{1,10}$/;
+
+const integerIn = ({ metadata }: FleetPodObject, name: string): number | undefined => {
+  const text = own(metadata.annotations ?? {}, name);
+  const form = name === WEIGHT_ANNOTATION ? INTEGER : COST;
+  return text !== undefined && form.test(text) ? Number(text) : undefined;
+};
 
 const isTrue = ({ status }: FleetPodObject, type: string): boolean =>
   status?.conditions?.some((one) => one.type === type && one.status === 'True') ?? false;

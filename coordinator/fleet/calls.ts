@@ -1,6 +1,6 @@
-/** What a roll-out does to pods: a label and one condition. Each call can only hit the pod that was judged. */
+/** What a roll-out does to pods: a label, an annotation and one condition. Each call can only hit the pod that was judged. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { ACTIVE_LABEL, HANDED_OVER_GATE } from '#shared/names.ts';
+import { ACTIVE_LABEL, DELETION_COST_ANNOTATION, HANDED_OVER_GATE } from '#shared/names.ts';
 import { timestamp } from '../verdict/wording.ts';
 import { fleetPods, type FleetPodObject } from './apps.ts';
 import type { Action } from './stage.ts';
@@ -22,21 +22,18 @@ export const carryOutActions = async (actions: readonly Action[], calls: Calls):
 };
 
 const call = (
-  { do: what }: Action,
+  action: Action,
   pod: FleetPodObject,
   { client, now, signal }: Calls,
 ): Promise<FleetPodObject> => {
   const { namespace, name, uid, resourceVersion } = pod.metadata;
   const key = { namespace, name };
-  if (what === 'activate' || what === 'deactivate') {
+  if (action.do !== 'open' && action.do !== 'close') {
     // Its uid alone: its status changes all the time, and nothing rests on that.
-    const labels = { [ACTIVE_LABEL]: what === 'activate' ? 'true' : null };
-    return client.patch(fleetPods, key, {
-      patch: { type: 'merge', body: { metadata: { uid, labels } } },
-      signal,
-    });
+    const body = { metadata: { uid, ...marksOf(action) } };
+    return client.patch(fleetPods, key, { patch: { type: 'merge', body }, signal });
   }
-  const status = { conditions: conditionsWith(pod, what === 'open', now) };
+  const status = { conditions: conditionsWith(pod, action.do === 'open', now) };
   // The list is written whole, so it has to be the one that was read.
   const body = { metadata: { uid, resourceVersion }, status };
   return client.patch(fleetPods, key, {
@@ -45,6 +42,11 @@ const call = (
     signal,
   });
 };
+
+const marksOf = (action: Exclude<Action, { do: 'open' | 'close' }>): object =>
+  action.do === 'rate'
+    ? { annotations: { [DELETION_COST_ANNOTATION]: String(action.cost) } }
+    : { labels: { [ACTIVE_LABEL]: action.do === 'activate' ? 'true' : null } };
 
 const conditionsWith = ({ status }: FleetPodObject, isOpen: boolean, now: number) => [
   ...(status?.conditions ?? []).filter(({ type }) => type !== HANDED_OVER_GATE),

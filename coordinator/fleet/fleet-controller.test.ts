@@ -16,7 +16,13 @@ import { createRollOutMetrics } from './metrics.ts';
 import type { Standing } from './standing.ts';
 import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
 
-const IN_SYNC: Standing = { link: 'Connected', missing: new Map() };
+const IN_SYNC: Standing = {
+  link: 'Connected',
+  missing: new Map(),
+  actual: undefined,
+  takesOrders: true,
+  unheard: false,
+};
 const GATE = 'fleet.sdewan.akraino.org/handed-over';
 const labels = { sdewanPurpose: 'cnf-1' };
 const template = (image: string, of: object = labels) => ({
@@ -29,12 +35,15 @@ let registry: Registry;
 let events: RecordedEvent[];
 let standing: ((pod: string) => Standing) | undefined;
 let fleet: FleetController;
+/** By pod: what the agents were told last; they have it in force at once. */
+let told: Map<string, number>;
 let stop: AbortController;
 let running: Promise<void>;
 beforeEach(() => {
   vi.useFakeTimers();
   api = new FakeFleetApi();
   events = [];
+  told = new Map();
   standing = () => IN_SYNC;
   stop = new AbortController();
 });
@@ -113,8 +122,15 @@ const start = (): void => {
     namespace: undefined,
     standings: () => {
       const of = standing;
-      return of && ((target) => of(target.name));
+      return of && ((target) => ({ ...of(target.name), actual: told.get(target.uid) }));
     },
+    orders: {
+      begin: () => told.clear(),
+      give: (_, orders) => {
+        told = new Map([...orders].map(([uid, { distance }]) => [uid, distance]));
+      },
+    },
+    addressesOf: () => new Map(),
     record: (event) => events.push(event),
     metrics: NO_METRICS,
     rollOuts: createRollOutMetrics(registry, { leads: () => true, clock: systemClock }),
@@ -241,6 +257,76 @@ it('says of an image that cannot be pulled what the kubelet says', async () => {
     stage: 'Staged',
     waitsFor: [`${name}: container openwrt is not ready (ImagePullBackOff)`],
   });
+});
+
+const standby = (): void => {
+  const active = api.get('pods', 'cnf-1-hash1-a');
+  if (!active) throw new Error('there is no pod');
+  api.put(fleetPods, {
+    ...active,
+    metadata: {
+      ...active.metadata,
+      uid: 'uid-standby',
+      name: 'cnf-1-hash1-b',
+      labels: { ...labels, 'pod-template-hash': 'hash1' },
+    },
+  });
+};
+const activeOf = (): string[] =>
+  ['a', 'b'].filter(
+    (name) =>
+      api.get('pods', `cnf-1-hash1-${name}`)?.metadata.labels?.['sdewan.akraino.org/active'] ===
+      'true',
+  );
+
+it('a standby gets the label when the active pod is gone, after the status says so', async () => {
+  await serve();
+  standby();
+  await look();
+  await look();
+  expect(statusOf()).toMatchObject({
+    active: 'cnf-1-hash1-a',
+    distances: [
+      { pod: 'cnf-1-hash1-a', distance: 0, confirmed: true },
+      { pod: 'cnf-1-hash1-b', distance: 1, confirmed: true },
+    ],
+  });
+  expect(activeOf()).toEqual(['a']);
+  const before = api.writes.length;
+  api.remove('pods', 'cnf-1-hash1-a');
+  await look();
+  expect(api.writes.slice(before, before + 2)).toEqual([
+    'status cnfdeployments/cnf-1',
+    'patch pods/cnf-1-hash1-b',
+  ]);
+  expect(activeOf()).toEqual(['b']);
+});
+
+it('a standby gets the label when the agent of the active pod is not heard, and keeps it when that is heard again', async () => {
+  await serve();
+  standby();
+  await look();
+  standing = (pod) => ({ ...IN_SYNC, unheard: pod.endsWith('-a') });
+  await look();
+  await look();
+  expect(activeOf()).toEqual(['b']);
+  standing = () => IN_SYNC;
+  await look();
+  await look();
+  expect(activeOf()).toEqual(['b']);
+  expect(statusOf().active).toBe('cnf-1-hash1-b');
+});
+
+it('says on a pod that its weight is no integer, once, and takes it as 0', async () => {
+  await serve();
+  const pod = api.get('pods', 'cnf-1-hash1-a');
+  const annotations = { 'fleet.sdewan.akraino.org/weight': 'heavy' };
+  api.put(fleetPods, { ...pod, metadata: { name: '', ...pod?.metadata, annotations } });
+  await look();
+  await look();
+  expect(events.filter(({ reason }) => reason === 'WeightInvalid')).toMatchObject([
+    { object: { kind: 'Pod', metadata: { name: 'cnf-1-hash1-a' } }, once: true },
+  ]);
 });
 
 it('counts in which stage it is, and a set that was given up once', async () => {

@@ -11,7 +11,7 @@ import { replaceStatus } from '#shared/kube/fenced.ts';
 import { identityOf, type KubeObject } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
-import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL } from '#shared/names.ts';
+import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
 import {
   cnfDeploymentResource,
@@ -19,7 +19,9 @@ import {
   type CnfDeploymentStatus,
 } from '#shared/resources/cnf-deployment.ts';
 import { targetOf, type Target } from '../cnf/target.ts';
+import { podResource } from '../cnf/workload.ts';
 import {
+  badWeightOf,
   fleetDeployments,
   fleetPodOf,
   fleetPods,
@@ -44,8 +46,10 @@ import {
   wantedSpec,
 } from './deployment.ts';
 import { durationMs } from './duration.ts';
-import { memoryOf } from './memory.ts';
+import { fleetOrders, sameDistances } from './distances.ts';
+import { distancesIn, memoryOf } from './memory.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
+import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './orders.ts';
 import type { FleetPod } from './pod.ts';
 import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
@@ -58,6 +62,9 @@ export type FleetDeps = ControllerDeps & {
   namespace: string | undefined;
   /** What agents have said of the rules; undefined until pods and rules are known. */
   standings: () => ((target: Target) => Standing) | undefined;
+  orders: Pick<FleetOrders, 'begin' | 'give'>;
+  /** Device -> addresses of a pod, by its uid. */
+  addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
   record: (event: RecordedEvent) => void;
   rollOuts: RollOutMetrics;
 };
@@ -85,8 +92,10 @@ const WORDS_MS = 2_000;
 const CONCURRENCY = 4;
 
 export const createFleetController = (deps: FleetDeps): FleetController => {
-  const { client, clock, log, namespace, record, rollOuts } = deps;
+  const { client, clock, log, namespace, orders, record, rollOuts } = deps;
   const saidAt = new Map<string, number>();
+  /** By CNFDeployment: of which pods an Event has told. */
+  const badWeights = new Map<string, string>();
 
   const markObject = ({ metadata }: KubeObject): void =>
     controller.mark(`${metadata.namespace}/${metadata.name}`);
@@ -117,7 +126,9 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
       saidAt.delete(key);
+      badWeights.delete(key);
       rollOuts.gone(key);
+      orders.give(key, new Map());
       return 'done';
     }
     const cnf = await find(client, cnfDeploymentResource, place, { signal });
@@ -158,13 +169,52 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     }
     const wanted = present && newestSet(present, sets);
     if (!present || wanted === undefined) return { againInMs: WRITTEN_MS };
+    tellOfWeights(cnf, live);
     const step = steer({ ...factsOf(cnf, seen), now: clock.now(), wanted, superseded }, memory);
-    await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
+    const isPlaced = sameDistances(step.distances, distancesIn(cnf));
+    if (isPlaced)
+      await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
     const view = { pods: seen, step, asked, failure: replicaFailure(present) };
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
-    if (!isSaid) return { againInMs: WORDS_MS };
-    const isAtRest = step.stage === 'Current' && !order.isDue;
-    return isAtRest ? 'done' : { againInMs: waitOf(step, clock.now()) };
+    giveOrders(cnf, live, step);
+    return nextLook(step, { isPlaced, isSaid, isDue: order.isDue, now: clock.now() });
+  };
+
+  /** After the status has them: whoever comes to lead tells the same. */
+  const giveOrders = (
+    { metadata: { namespace: where, name } }: CnfDeployment,
+    live: readonly FleetPodObject[],
+    step: RollOutStep,
+  ): void => {
+    const uids = new Map(live.map(({ metadata }) => [metadata.name, metadata.uid]));
+    const given = fleetOrders(
+      live.map(({ metadata }) => metadata),
+      step.distances,
+      {
+        nextReportMs: step.stage === 'Current' || step.stage === 'Failed' ? SLOWEST_MS : FASTEST_MS,
+        addressesOf: (pod) => deps.addressesOf(uids.get(pod) ?? ''),
+      },
+    );
+    orders.give(
+      `${where}/${name}`,
+      new Map([...given].map(([pod, order]) => [uids.get(pod) ?? '', order])),
+    );
+  };
+
+  const tellOfWeights = (cnf: CnfDeployment, live: readonly FleetPodObject[]): void => {
+    const key = `${cnf.metadata.namespace}/${cnf.metadata.name}`;
+    const bad = live.filter((pod) => badWeightOf(pod) !== undefined);
+    const seen = bad.map((pod) => `${pod.metadata.uid} ${badWeightOf(pod)}`).join('\n');
+    if (seen === (badWeights.get(key) ?? '')) return;
+    badWeights.set(key, seen);
+    for (const pod of bad)
+      record({
+        object: { ...pod, apiVersion: 'v1', kind: podResource.kind },
+        type: 'Warning',
+        reason: 'WeightInvalid',
+        message: `annotation ${WEIGHT_ANNOTATION} must be a whole number of at most eight digits, such as 10 or -10; it is taken as 0`,
+        once: true,
+      });
   };
 
   const sayStep = async (
@@ -253,6 +303,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
     markAll: () => {
       rollOuts.begin();
+      orders.begin();
       cnfs.store.list().forEach(markObject);
     },
     reconcile,
@@ -350,6 +401,8 @@ const factsOf = (
   deadlineMs: durationMs(cnf.spec.progressDeadline),
   paused: cnf.spec.paused,
   promoted: isPromoted(cnf),
+  handOverMs: durationMs(cnf.spec.handOverTimeout),
+  distances: distancesIn(cnf),
   pods,
 });
 
@@ -391,6 +444,23 @@ const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeOb
   metadata.ownerReferences?.some(
     ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
   ) ?? false;
+
+const nextLook = (
+  step: RollOutStep,
+  {
+    isPlaced,
+    isSaid,
+    isDue,
+    now,
+  }: { isPlaced: boolean; isSaid: boolean; isDue: boolean; now: number },
+): Outcome => {
+  if (!isPlaced) return { againInMs: 0 };
+  // What comes after a call is decided by what it has left.
+  if (step.actions.length > 0) return { againInMs: WRITTEN_MS };
+  if (!isSaid) return { againInMs: WORDS_MS };
+  const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
+  return isAtRest ? 'done' : { againInMs: waitOf(step, now) };
+};
 
 const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
   if (stage === 'Failed') return BROKEN_MS;
@@ -437,7 +507,8 @@ const seenOf = (
   purpose: spec.template.metadata.labels[PURPOSE_LABEL] ?? '',
   stage: step.stage,
   since: Date.parse(stageTime),
-  serves: spec.replicas === 0 || pods.some(({ active, ready }) => active && ready),
+  serves:
+    spec.replicas === 0 || pods.some(({ active, ready, unheard }) => active && ready && !unheard),
 });
 
 const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
@@ -445,6 +516,7 @@ const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
   Current: 'it serves, and no other set does',
   Staged: 'new pods are made, which have no traffic',
   Connected: 'each new pod runs, and waits for its rules',
+  Swapping: 'each new pod has every rule, and is told that it is to have the traffic',
   HandedOver: 'each new pod has every rule and is given the traffic',
   Baking: 'the new pods have the traffic, and the old ones stay for a while',
 };

@@ -56,6 +56,7 @@ it.each([
         model.begin();
         for (const step of history) {
           model.take(step);
+          model.expectOneNearest();
           if (isCalm) model.expectNoFewerThanReplicas();
         }
         model.settle();

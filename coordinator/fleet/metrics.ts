@@ -43,7 +43,7 @@ export const createRollOutMetrics = (
   });
   const unserved: Counter = new Counter({
     name: 'sdewan_coordinator_rollout_unserved_seconds_total',
-    help: 'Seconds in which a CNFDeployment that had served had no ready pod with the traffic, of all added up.',
+    help: 'Seconds in which a CNFDeployment that had served had no pod with the traffic that was ready and whose agent was heard, of all added up.',
     registers,
     collect: () => known.forEach(count),
   });

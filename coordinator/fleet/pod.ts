@@ -13,6 +13,18 @@ export type FleetPod = {
   active: boolean;
   /** Unknown: this coordinator leads since a moment, and the agent has time left to report. */
   link: 'Connected' | 'Unknown' | 'Silent';
+  /** Its silence counts: it has missed three reports or more, and this coordinator hears its other agents. */
+  unheard: boolean;
+  /** The distance that its agent has in force; undefined: none since it started. */
+  actual: number | undefined;
+  /** Undefined: it has not said enough to know. */
+  takesOrders: boolean | undefined;
+  /** Of the annotation, which may be of any sign; 0 where it is no integer. */
+  weight: number;
+  /** Wall-clock milliseconds. */
+  createdAt: number;
+  /** As Kubernetes has it. */
+  deletionCost: number;
   /** Of the rules of the purpose those that the pod does not have at today's revision, by kind and name. */
   missing: ReadonlyMap<string, MissingRule>;
 };

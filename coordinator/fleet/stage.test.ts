@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { steer, TROUBLE_MS, type Action, type RollOutFacts, type Memory } from './stage.ts';
 import type { FleetPod } from './pod.ts';
+import { sameDistances } from './distances.ts';
 import { facts, fleetPod, missing } from './testing/facts.ts';
 
 const OLD: Memory = { current: 'old' };
@@ -15,8 +16,13 @@ const old = fleetPod('old-1');
 const next = fleetPod('new-1');
 const serving = fleetPod('new-1', { ready: true, gate: 'open', active: true });
 
-const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) =>
-  steer(facts(pods, changes), memory);
+/** One look: what is done comes when new distances are written, which is a look of its own. */
+const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) => {
+  const known = facts(pods, changes);
+  const first = steer(known, memory);
+  if (sameDistances(first.distances, known.distances)) return first;
+  return steer({ ...known, distances: first.distances }, first.memory);
+};
 const words = (actions: readonly Action[]): string[] =>
   actions.map((one) => `${one.do} ${one.pod}`);
 
@@ -58,7 +64,7 @@ describe('a set that is staged', () => {
       'waits for a rule that some pod of the old set has',
       [
         fleetPod('old-1', { missing: missing('FirewallRule a') }),
-        fleetPod('old-2'),
+        fleetPod('old-2', { active: false }),
         fleetPod('new-1', { missing: missing('FirewallRule a') }),
       ],
       ['FirewallRule a: WaitingForInterface (on new-1)'],
@@ -83,16 +89,11 @@ describe('a set that is staged', () => {
   });
 
   it('is handed over with every rule: labels first, then gates', () => {
-    const two = [old, fleetPod('old-2'), next, fleetPod('new-2')];
+    const two = [old, fleetPod('old-2', { active: false }), next, fleetPod('new-2')];
     const { actions, memory, stage } = look(two, STAGED, { now: 5, replicas: 2 });
     expect(stage).toBe('HandedOver');
-    expect(words(actions)).toEqual([
-      'activate new-1',
-      'activate new-2',
-      'open new-1',
-      'open new-2',
-    ]);
-    expect(memory.staged).toEqual({ set: 'new', since: 0, handedOverAt: 5 });
+    expect(words(actions)).toEqual(['activate new-1', 'open new-1', 'open new-2']);
+    expect(memory.staged).toEqual({ set: 'new', since: 0, swappedAt: 5, handedOverAt: 5 });
   });
 
   it('is handed over without a rule that neither set can have, and names it', () => {
@@ -136,6 +137,117 @@ describe('a set that is staged', () => {
   it('is left alone after it was given up', () => {
     const failed = { ...STAGED, failed: { set: 'new', why: 'late' } };
     expect(look([old, next], failed)).toMatchObject({ stage: 'Failed', actions: [] });
+  });
+});
+
+describe('a set that is told to have the traffic', () => {
+  const swapped = (at: number): Memory => ({
+    current: 'old',
+    staged: { set: 'new', since: 0, swappedAt: at },
+  });
+  const near = { distance: 0, since: 0 };
+  const far = { distance: 3, since: 0 };
+  const distances = new Map([
+    ['new-1', near],
+    ['old-1', far],
+  ]);
+  const pods = (newHas: number | undefined, oldHas: number | undefined): FleetPod[] => [
+    fleetPod('old-1', { takesOrders: true, actual: oldHas }),
+    fleetPod('new-1', { takesOrders: true, actual: newHas }),
+  ];
+
+  it('swaps distances when it has every rule, and before anything else is done', () => {
+    const { stage, distances: asked } = steer(
+      facts(pods(3, 0), {
+        now: 5,
+        distances: new Map([
+          ['old-1', near],
+          ['new-1', far],
+        ]),
+      }),
+      STAGED,
+    );
+    expect(stage).toBe('Swapping');
+    expect(asked).toEqual(
+      new Map([
+        ['new-1', { distance: 0, since: 5 }],
+        ['old-1', { distance: 3, since: 5 }],
+      ]),
+    );
+  });
+
+  it.each<[string, FleetPod[], string[]]>([
+    ['its own agents', pods(3, 3), ['new-1']],
+    ['agents that have said nothing of it', pods(undefined, 3), ['new-1']],
+    ['the agents of the old set', pods(0, 0), ['old-1']],
+  ])('waits for %s', (_, some, names) => {
+    const step = look(some, swapped(1_000), { now: 2_000, distances });
+    expect(step).toMatchObject({ stage: 'Swapping', actions: [] });
+    expect(step.waitsFor).toEqual([
+      `the agent has not confirmed its distance yet on ${names.join()}`,
+    ]);
+  });
+
+  it('has it when each has confirmed, or the time of the old set is over', () => {
+    const confirmed = look(pods(0, 3), swapped(1_000), { now: 2_000, distances });
+    expect(confirmed.stage).toBe('HandedOver');
+    expect(words(confirmed.actions)).toEqual(['activate new-1', 'open new-1']);
+    const late = look(pods(0, 0), swapped(1_000), { now: 21_000, distances });
+    expect(late.stage).toBe('HandedOver');
+    expect(look(pods(3, 0), swapped(1_000), { now: 21_000, distances }).stage).toBe('Swapping');
+  });
+
+  it('does not wait for an old pod that is lost', () => {
+    const [, next = old] = pods(0, 0);
+    const lost = fleetPod('old-1', { takesOrders: true, unheard: true, link: 'Silent' });
+    expect(look([lost, next], swapped(1_000), { now: 2_000, distances }).stage).toBe('HandedOver');
+  });
+
+  it('fails when its agents do not confirm by the deadline', () => {
+    const { memory } = look(pods(3, 3), swapped(1_000), { now: 900_000, distances });
+    expect(memory.failed?.why).toBe('the agent has not confirmed its distance yet on new-1');
+  });
+
+  it('goes back when it lacks a rule for longer than its agents take to change a distance', () => {
+    const lacks = { ...fleetPod('new-1', { takesOrders: true, actual: 0 }), missing: missing('x') };
+    const some = [fleetPod('old-1', { takesOrders: true, actual: 3 }), lacks];
+    const first = look(some, swapped(1_000), { now: 2_000, distances });
+    expect(first).toMatchObject({ stage: 'Swapping', actions: [] });
+    const then = steer(facts(some, { now: 2_000 + TROUBLE_MS, distances }), first.memory);
+    expect(then).toMatchObject({ stage: 'Connected', memory: STAGED });
+    expect(then.distances.get('old-1')?.distance).toBe(0);
+  });
+});
+
+describe('the label of the nearest', () => {
+  const near = { distance: 0, since: 1_000 };
+  const standby = { distance: 1, since: 1_000 };
+  const placed = {
+    distances: new Map([
+      ['old-2', near],
+      ['old-1', standby],
+    ]),
+    wanted: 'old',
+  };
+  const two = (one: Partial<FleetPod>, other: Partial<FleetPod>): FleetPod[] => [
+    fleetPod('old-1', { takesOrders: true, deletionCost: -1, ...one }),
+    fleetPod('old-2', { takesOrders: true, active: false, ...other }),
+  ];
+  const done = (pods: readonly FleetPod[], now: number): string[] =>
+    words(look(pods, OLD, { ...placed, now }).actions);
+
+  it('moves when its agent has confirmed, or has had its time: make before break', () => {
+    expect(done(two({}, {}), 2_000)).toEqual([]);
+    expect(done(two({}, { actual: 0 }), 2_000)).toEqual(['activate old-2']);
+    expect(done(two({}, {}), 21_000)).toEqual(['activate old-2']);
+    expect(done(two({}, { active: true, actual: 0 }), 2_000)).toEqual(['deactivate old-1']);
+  });
+
+  it.each<[string, Partial<FleetPod>]>([
+    ['is not ready', { ready: false }],
+    ['is not heard', { unheard: true }],
+  ])('moves at once when the pod that has it %s', (_, lost) => {
+    expect(done(two(lost, {}), 2_000)).toEqual(['activate old-2']);
   });
 });
 
@@ -232,8 +344,8 @@ describe('a set that serves', () => {
   it('is held back by no gate', () => {
     const lost = fleetPod('old-2', { ready: false, gate: 'closed', active: false });
     expect(words(look([old, lost], OLD, { wanted: 'old' }).actions)).toEqual([
-      'activate old-2',
       'open old-2',
+      'rate old-2',
     ]);
     expect(words(look([lost], {}).actions)).toEqual(['open old-2']);
   });

@@ -4,6 +4,14 @@
  * same facts give the same decision, whichever coordinator looks, and a step that was cut off is taken again by the next look.
  */
 import { few } from '#shared/runtime/few.ts';
+import {
+  deletionCostOf,
+  distancesOf,
+  isConfirmed,
+  isFit,
+  nearestIn,
+  type Distances,
+} from './distances.ts';
 import { judge, judgePromoted, type Judgement } from './judge.ts';
 import type { FleetPod } from './pod.ts';
 
@@ -16,6 +24,8 @@ export const STAGES = [
   'Staged',
   /** Each pod of the new set does, and not each has every rule. */
   'Connected',
+  /** The new set has every rule, and distances have been swapped; not each agent has said that it has its own in force. */
+  'Swapping',
   /** The new set has every rule and is given the traffic; not each of its pods is Ready yet. */
   'HandedOver',
   /** Each pod of the new set has the traffic; the old set stays for a while. */
@@ -38,6 +48,10 @@ export type RollOutFacts = {
   paused: boolean;
   /** People give the staged set the traffic, whatever rules it has. */
   promoted: boolean;
+  /** How long the old set has to confirm its distances. */
+  handOverMs: number;
+  /** As they were written last: what agents are told. */
+  distances: Distances;
   pods: readonly FleetPod[];
 };
 
@@ -52,6 +66,8 @@ export type Memory = {
 export type StagedSet = {
   set: string;
   since: number;
+  /** When distances were swapped. */
+  swappedAt?: number;
   handedOverAt?: number;
   /** Since when each of its pods is Ready. */
   readyAt?: number;
@@ -61,11 +77,16 @@ export type StagedSet = {
 
 export type FailedSet = { set: string; why: string };
 
-export type Action = { do: 'activate' | 'deactivate' | 'open' | 'close'; pod: string };
+export type Action =
+  | { do: 'activate' | 'deactivate' | 'open' | 'close'; pod: string }
+  /** How late a scale-down is to take it. */
+  | { do: 'rate'; pod: string; cost: number };
 
 export type RollOutStep = {
   stage: Stage;
   memory: Memory;
+  /** As they are to be. Where they differ from those that are written, nothing else is done before they are. */
+  distances: Distances;
   /** In this order: who is cut off in between leaves nobody without traffic. */
   actions: readonly Action[];
   /** What the roll-out waits for, in words; empty at rest. */
@@ -80,12 +101,21 @@ export type RollOutStep = {
 export const TROUBLE_MS = 10_000;
 
 export const steer = (facts: RollOutFacts, before: Memory): RollOutStep => {
+  const { leading, ...step } = decide(facts, before);
+  const known = { before: facts.distances, now: facts.now };
+  return { ...step, distances: distancesOf(facts.pods, leading, known) };
+};
+
+/** `leading`: the set whose pods are the nearest. */
+type Decision = Omit<RollOutStep, 'distances'> & { leading: string | undefined };
+
+const decide = (facts: RollOutFacts, before: Memory): Decision => {
   const current = before.current ?? firstToServe(facts.pods);
   if (current === undefined) return creating(facts, before);
   const { wanted } = facts;
   const { failed } = before;
   if (wanted === undefined || wanted === current)
-    return serving(facts.pods, current, { current, ...(failed && { failed }) });
+    return serving(facts, current, { current, ...(failed && { failed }) });
   const staged = before.staged?.set === wanted ? before.staged : { set: wanted, since: facts.now };
   const old = facts.pods.filter(({ set }) => set === current);
   const next = facts.pods.filter(({ set }) => set === wanted);
@@ -106,8 +136,9 @@ const firstToServe = (pods: readonly FleetPod[]): string | undefined => {
 };
 
 /** Nothing serves, so nothing is held back. */
-const creating = ({ pods, replicas }: RollOutFacts, memory: Memory): RollOutStep => ({
+const creating = ({ pods, replicas, wanted }: RollOutFacts, memory: Memory): Decision => ({
   stage: 'Creating',
+  leading: wanted,
   memory,
   actions: opened(pods),
   waitsFor: [`0 of ${replicas} pods are ready`],
@@ -115,16 +146,22 @@ const creating = ({ pods, replicas }: RollOutFacts, memory: Memory): RollOutStep
   lookAt: undefined,
 });
 
-const serving = (pods: readonly FleetPod[], current: string, memory: Memory): RollOutStep => {
+const serving = (facts: RollOutFacts, current: string, memory: Memory): Decision => {
+  const { pods } = facts;
   const own = pods.filter(({ set }) => set === current);
   const others = pods.filter(({ set }) => set !== current);
   return {
     stage: memory.failed === undefined ? 'Current' : 'Failed',
+    leading: current,
     memory,
-    actions: [...given(own), ...takenFrom(others, own, memory.failed?.set)],
+    actions: [
+      ...given(own, facts),
+      ...takenFrom(others, own, memory.failed?.set),
+      ...rated(own, facts),
+    ],
     waitsFor: [],
     excused: [],
-    lookAt: undefined,
+    lookAt: labelWaitsUntil(own, facts),
   };
 };
 
@@ -138,18 +175,63 @@ type RollOut = {
   judgement: Judgement;
 };
 
-const rolling = (rollOut: RollOut): RollOutStep => {
-  const { facts, failed, judgement, next, old, staged } = rollOut;
+const rolling = (rollOut: RollOut): Decision => {
+  const { facts, failed, next, old, staged } = rollOut;
   if (failed?.set === staged.set) return givenUp(rollOut, failed);
   const isOpen = next.some(({ gate }) => gate === 'open');
   if (facts.superseded && old.some(({ ready }) => ready)) return takenBack(rollOut);
   if (staged.handedOverAt !== undefined || isOpen) return handingOver(rollOut);
   if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
-  if (judgement.configured && !facts.paused) return handingOver(rollOut);
-  return staying(rollOut);
+  return (facts.paused ? undefined : swapping(rollOut)) ?? staying(rollOut);
 };
 
-const staying = (rollOut: RollOut): RollOutStep => {
+/** Undefined: the set lacks a rule, and does so for longer than a change of distances takes. */
+const swapping = (rollOut: RollOut): Decision | undefined => {
+  const { facts, judgement, old } = rollOut;
+  const { handOverMs } = facts;
+  const staged = swapTimes(rollOut);
+  if (staged === undefined) return undefined;
+  const isAsked = rollOut.staged.swappedAt !== undefined;
+  const swapped = { ...rollOut, staged };
+  const dueAt = staged.swappedAt + handOverMs;
+  const late = lateToConfirm(swapped, dueAt);
+  if (judgement.configured && isAsked && late.length === 0) return handingOver(swapped);
+  if (isOverdue(swapped)) return fail(swapped, judgement.waitsFor[0] ?? unconfirmed(late));
+  return {
+    ...underWay(swapped, 'Swapping'),
+    leading: staged.set,
+    actions: given(old, facts),
+    waitsFor: [...judgement.waitsFor, ...(late.length > 0 ? [unconfirmed(late)] : [])],
+    lookAt: Math.min(deadlineOf(swapped), dueAt),
+  };
+};
+
+const swapTimes = ({
+  facts: { now },
+  judgement,
+  staged: { set, since, swappedAt, troubledAt = now },
+}: RollOut): (StagedSet & { swappedAt: number }) | undefined => {
+  if (judgement.configured) return { set, since, swappedAt: swappedAt ?? now };
+  const isBrief = swappedAt !== undefined && now < troubledAt + TROUBLE_MS;
+  return isBrief ? { set, since, swappedAt, troubledAt } : undefined;
+};
+
+/** Those of the new set must; those of the old one have their time, and only when the new ones have done it. */
+const lateToConfirm = ({ facts, next, old }: RollOut, dueAt: number): readonly FleetPod[] => {
+  const { now, distances } = facts;
+  const isLate = (pod: FleetPod): boolean => !isConfirmed(pod, distances);
+  if (now < dueAt) {
+    const late = next.filter(isLate);
+    return late.length > 0 ? late : old.filter((pod) => isFit(pod) && isLate(pod));
+  }
+  // An agent of which it is not known by then knows of no distances.
+  return next.filter((pod) => pod.takesOrders === true && isLate(pod));
+};
+
+const unconfirmed = (pods: readonly FleetPod[]): string =>
+  `the agent has not confirmed its distance yet on ${few(pods.map(({ name }) => name).toSorted())}`;
+
+const staying = (rollOut: RollOut): Decision => {
   const { facts, judgement, old } = rollOut;
   const { waitsFor } = judgement;
   const deadline = deadlineOf(rollOut);
@@ -157,15 +239,20 @@ const staying = (rollOut: RollOut): RollOutStep => {
   // Nobody has the traffic: who can take it does, pod by pod.
   const alone = old.some(({ ready }) => ready) || facts.paused ? [] : judgement.fit;
   return {
-    ...underWay(rollOut, judgement.connected ? 'Connected' : 'Staged'),
-    actions: [...given(old), ...given(alone)],
+    ...underWay(
+      { ...rollOut, staged: beforeSwap(rollOut) },
+      judgement.connected ? 'Connected' : 'Staged',
+    ),
+    actions: [...given(old, facts), ...given(alone, facts)],
     waitsFor: facts.paused ? ['spec.paused is true', ...waitsFor] : waitsFor,
     lookAt: facts.paused ? undefined : deadline,
   };
 };
 
+const beforeSwap = ({ staged: { set, since } }: RollOut): StagedSet => ({ set, since });
+
 /** Of Recreate, and of pods that were made when nothing served: Kubernetes alone gives them the traffic. */
-const ungated = (rollOut: RollOut): RollOutStep => {
+const ungated = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;
   const isReady = areReady(next, facts.replicas);
   if (isReady && judgement.configured && old.length === 0) return proven(rollOut);
@@ -173,13 +260,14 @@ const ungated = (rollOut: RollOut): RollOutStep => {
   if (isOverdue(rollOut)) return fail(rollOut, waitsFor[0] ?? unready(next, facts.replicas));
   return {
     ...underWay(rollOut, judgement.connected ? 'Connected' : 'Staged'),
-    actions: [...given(old), ...given(next)],
+    leading: old.length > 0 ? rollOut.current : rollOut.staged.set,
+    actions: [...given(old, facts), ...given(next, facts)],
     waitsFor: judgement.configured ? [unready(next, facts.replicas)] : waitsFor,
     lookAt: facts.paused ? undefined : deadlineOf(rollOut),
   };
 };
 
-const handingOver = (rollOut: RollOut): RollOutStep => {
+const handingOver = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;
   const { trouble } = judgement;
   const staged = timesOf(rollOut);
@@ -196,8 +284,12 @@ const handingOver = (rollOut: RollOut): RollOutStep => {
     : unready(next, facts.replicas);
   return {
     ...underWay(known, isReady ? 'Baking' : 'HandedOver'),
+    leading: staged.set,
     // Make before break.
-    actions: [...given(judgement.fit), ...(isReady ? deactivated(old) : given(old))],
+    actions: [
+      ...given(judgement.fit, facts),
+      ...(isReady ? takenFrom(old, next, undefined) : given(old, facts)),
+    ],
     waitsFor: trouble === undefined ? [what] : [trouble, what],
     lookAt: Math.min(dueAt, troubledAt + TROUBLE_MS),
   };
@@ -213,10 +305,11 @@ const whyUndone = (rollOut: RollOut): string | undefined => {
 };
 
 const timesOf = ({ facts: { now, replicas }, judgement, next, staged }: RollOut): StagedSet => {
-  const { set, since, handedOverAt = now, readyAt = now, troubledAt = now } = staged;
+  const { set, since, swappedAt, handedOverAt = now, readyAt = now, troubledAt = now } = staged;
   return {
     set,
     since,
+    ...(swappedAt !== undefined && { swappedAt }),
     handedOverAt,
     ...(areReady(next, replicas) && { readyAt }),
     ...(judgement.trouble !== undefined && { troubledAt }),
@@ -224,28 +317,27 @@ const timesOf = ({ facts: { now, replicas }, judgement, next, staged }: RollOut)
 };
 
 /** A newer template is there: the old set has all of the traffic again before it is tried. */
-const takenBack = (rollOut: RollOut): RollOutStep => {
-  const { old, next, staged } = rollOut;
-  const { set, since } = staged;
+const takenBack = (rollOut: RollOut): Decision => {
+  const { facts, old, next, staged } = rollOut;
   return {
-    ...underWay({ ...rollOut, staged: { set, since } }, 'Staged'),
-    actions: [...given(old), ...takenFrom(next, old, set)],
+    ...underWay({ ...rollOut, staged: beforeSwap(rollOut) }, 'Staged'),
+    actions: [...given(old, facts), ...takenFrom(next, old, staged.set)],
     waitsFor: ['a newer template, for which the set before it loses the traffic'],
     lookAt: undefined,
   };
 };
 
-const proven = ({ facts, staged: { set } }: RollOut): RollOutStep =>
-  serving(facts.pods, set, { current: set });
+const proven = ({ facts, staged: { set } }: RollOut): Decision =>
+  serving(facts, set, { current: set });
 
-const fail = (rollOut: RollOut, why: string): RollOutStep =>
+const fail = (rollOut: RollOut, why: string): Decision =>
   givenUp(rollOut, { set: rollOut.staged.set, why });
 
-const givenUp = (rollOut: RollOut, failed: FailedSet): RollOutStep => {
-  const { old, next, staged } = rollOut;
+const givenUp = (rollOut: RollOut, failed: FailedSet): Decision => {
+  const { facts, old, next, staged } = rollOut;
   return {
     ...underWay({ ...rollOut, failed }, 'Failed'),
-    actions: [...given(old), ...takenFrom(next, old, staged.set)],
+    actions: [...given(old, facts), ...takenFrom(next, old, staged.set)],
     waitsFor: [],
     lookAt: undefined,
   };
@@ -254,8 +346,9 @@ const givenUp = (rollOut: RollOut, failed: FailedSet): RollOutStep => {
 const underWay = (
   { current, staged, failed, judgement }: RollOut,
   stage: Stage,
-): Pick<RollOutStep, 'stage' | 'memory' | 'excused'> => ({
+): Pick<Decision, 'stage' | 'leading' | 'memory' | 'excused'> => ({
   stage,
+  leading: current,
   memory: { current, staged, ...(failed && { failed }) },
   excused: judgement.excused,
 });
@@ -270,12 +363,42 @@ const areReady = (pods: readonly FleetPod[], replicas: number): boolean =>
   pods.length >= replicas && pods.every(({ ready }) => ready);
 
 /** The label that Services may select by comes first, then the gate. */
-const given = (pods: readonly FleetPod[]): Action[] => [
-  ...pods
-    .filter(({ active }) => !active)
-    .map(({ name }) => ({ do: 'activate', pod: name }) as const),
+const given = (pods: readonly FleetPod[], facts: Placing): Action[] => [
+  ...labelled(pods, facts),
   ...opened(pods),
 ];
+
+type Placing = Pick<RollOutFacts, 'now' | 'distances' | 'handOverMs'>;
+
+/** The nearest has the label. One that has it and is well keeps it until the nearest has confirmed its place. */
+const labelled = (pods: readonly FleetPod[], { now, distances, handOverMs }: Placing): Action[] => {
+  const nearest = nearestIn(pods, distances);
+  if (nearest === undefined) return [];
+  const others = pods.filter((pod) => pod !== nearest);
+  if (nearest.active) return nearest.ready ? deactivated(others) : [];
+  return labelWaitsUntil(pods, { now, distances, handOverMs }) === undefined
+    ? [{ do: 'activate', pod: nearest.name }]
+    : [];
+};
+
+const labelWaitsUntil = (
+  pods: readonly FleetPod[],
+  { now, distances, handOverMs }: Placing,
+): number | undefined => {
+  const nearest = nearestIn(pods, distances);
+  const placed = nearest && distances.get(nearest.name);
+  if (nearest === undefined || placed === undefined) return undefined;
+  const isHeld = pods.some((pod) => pod !== nearest && pod.active && isFit(pod));
+  const dueAt = placed.since + handOverMs;
+  const waits = isHeld && !nearest.active && !isConfirmed(nearest, distances) && now < dueAt;
+  return waits ? dueAt : undefined;
+};
+
+const rated = (pods: readonly FleetPod[], { distances }: Placing): Action[] =>
+  pods
+    .map((pod) => ({ pod, cost: deletionCostOf(pod, distances) }))
+    .filter(({ pod, cost }) => pod.deletionCost !== cost)
+    .map(({ pod: { name }, cost }) => ({ do: 'rate', pod: name, cost }));
 
 const opened = (pods: readonly FleetPod[]): Action[] =>
   pods.filter(({ gate }) => gate === 'closed').map(({ name }) => ({ do: 'open', pod: name }));

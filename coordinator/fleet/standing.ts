@@ -7,7 +7,7 @@ import type { Rule } from '../verdict/rule.ts';
 import { isOfRule } from '../verdict/wording.ts';
 import type { FleetPod } from './pod.ts';
 
-export type Standing = Pick<FleetPod, 'link' | 'missing'>;
+export type Standing = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'takesOrders' | 'unheard'>;
 
 /** `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own question: behind its gate no pod is. */
 export const standingOf = (
@@ -15,7 +15,7 @@ export const standingOf = (
   target: Target,
   report: PodReport | undefined,
   context: RollupContext,
-): Standing => {
+): Pick<Standing, 'link' | 'missing'> => {
   const { problems } = podSync(rules, { ...target, ready: true }, report, context);
   return {
     link: linkOf(target, report, context),

@@ -36,6 +36,11 @@ describe('the status of a CNFDeployment', () => {
       stageTime: '2026-01-02T03:04:05.000Z',
       currentRevision: 'old',
       stagedRevision: 'new',
+      active: 'old-1',
+      distances: [
+        { pod: 'old-1', distance: 0, since: '2026-01-02T03:04:05.000Z', confirmed: false },
+        { pod: 'new-1', distance: 3, since: '2026-01-02T03:04:05.000Z', confirmed: false },
+      ],
       staged: { since: '2026-01-02T03:04:05.000Z' },
       waitsFor: ['FirewallRule deny-ssh: WaitingForInterface (on new-1)'],
       message: 'FirewallRule deny-ssh: WaitingForInterface (on new-1)',

@@ -8,7 +8,7 @@ import {
 } from '#shared/resources/cnf-deployment.ts';
 import { timestamp, truncated } from '../verdict/wording.ts';
 import { selectorOf } from './deployment.ts';
-import { keptOf } from './memory.ts';
+import { distancesKept, keptOf } from './memory.ts';
 import type { FleetPod } from './pod.ts';
 import type { RollOutStep } from './stage.ts';
 
@@ -39,6 +39,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     selector: selectorOf(cnf),
     ...stageOf(cnf, view),
     ...keptOf(step.memory, view.asked),
+    ...distancesKept(step.distances, pods),
     ...listed('waitsFor', waitsFor),
     ...listed('excused', step.excused),
     ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),

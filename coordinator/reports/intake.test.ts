@@ -31,6 +31,7 @@ let informed: string[];
 let commentsLost: string[];
 let results: string[];
 let ready: boolean;
+const ORDER = { distance: 1, nextReportMs: 2_000, peers: [] };
 let term: number | undefined;
 
 const app = () => {
@@ -55,6 +56,7 @@ const app = () => {
     reports: new Reports({ silentAfterMs: 60_000 }),
     epoch: 'epoch-1',
     term: () => term,
+    orderFor: (uid) => (uid === 'uid-cnf-1-a' ? ORDER : undefined),
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
     onInformation: ({ name }) => informed.push(name),
@@ -100,6 +102,7 @@ it('accepts a report, passes it on, and answers with its epoch', async () => {
       takesInformation: true,
       leaseTransitions: 3,
       takesCommentsLost: true,
+      fleet: ORDER,
     },
   ]);
   expect(told).toEqual(['news']);

@@ -8,6 +8,7 @@ import {
   OTHERS_HEADER,
   REPORT_VERSION,
   reportSchema,
+  type FleetOrder,
   type Report,
   type ReportAnswer,
 } from '#shared/protocol/report.ts';
@@ -30,6 +31,8 @@ export type IntakeDeps = IdentifyDeps & {
   epoch: string;
   /** The number of the term in which this replica leads. */
   term: () => number | undefined;
+  /** What the pod of that uid is to be told. */
+  orderFor: (podUid: string) => FleetOrder | undefined;
   /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
@@ -114,7 +117,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         epoch,
         version: REPORT_VERSION,
         takesInformation: true,
-        ...leadersPart(term),
+        ...leadersPart(term, term === undefined ? undefined : deps.orderFor(target.uid)),
         ...(wantsFull && { wantsFull }),
       };
       return context.json(answer);
@@ -159,8 +162,13 @@ const sendOn = (others: string | undefined, { outcome }: Acceptance): void => {
 };
 
 /** What is taken once must be taken by the one that writes Events. */
-const leadersPart = (leaseTransitions: number | undefined): Partial<ReportAnswer> =>
-  leaseTransitions === undefined ? {} : { leaseTransitions, takesCommentsLost: true };
+const leadersPart = (
+  leaseTransitions: number | undefined,
+  fleet: FleetOrder | undefined,
+): Partial<ReportAnswer> =>
+  leaseTransitions === undefined
+    ? {}
+    : { leaseTransitions, takesCommentsLost: true, ...(fleet && { fleet }) };
 
 /** @throws Refusal */
 const tellOfStateFolder = (

@@ -162,21 +162,25 @@ export class Reports {
       openwrt,
       unwatchedKinds,
       doubt = '',
-    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'> & { doubt?: string | undefined }) => [
+      fleet,
+    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'> &
+      Partial<Pick<Report, 'doubt' | 'fleet'>>) => [
       openwrt.reachable,
       openwrt.reachable ? '' : openwrt.message,
       unwatchedKinds.toSorted(),
       doubt,
+      fleet?.distance,
     ];
+    const now = { ...page, fleet: page.fleet ?? before.fleet };
     return (
-      this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(page))
+      this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(now))
     );
   }
 }
 
 /** `before`: of the same boot; an agent is careful after a report without an answer, and leaves out what older coordinators refuse. */
 const wordsOf = (
-  { sequence, openwrt, unwatchedKinds, clock, doubt = '', drifts }: Report,
+  { sequence, openwrt, unwatchedKinds, clock, doubt = '', drifts, fleet }: Report,
   before: PodReport | undefined,
 ) => ({
   sequence,
@@ -185,6 +189,7 @@ const wordsOf = (
   clock: clock ?? before?.clock,
   doubt,
   drifts: drifts ?? before?.drifts ?? [],
+  fleet: fleet ?? before?.fleet,
 });
 
 /** `before`: of the same boot, all pages of which have the same. */

@@ -54,6 +54,7 @@ export const target = (name: string, changes: Partial<Target> = {}): Target => (
   agent: { state: 'started', startedAt: startOfRun(0) },
   othersStartedAt: startOfRun(0),
   withoutKinds: [],
+  weight: undefined,
   ...changes,
 });
 
@@ -77,6 +78,7 @@ export const report = (
   bootId: 'boot-0001',
   clock: clockOfRun(0),
   doubt: '',
+  fleet: undefined,
   drifts: [],
   receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },

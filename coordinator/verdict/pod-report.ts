@@ -1,5 +1,11 @@
 /** The last report of a pod's agent, as roll-up and finalizers see it. */
-import type { Drift, OpenwrtState, ReportClock, RuleReport } from '#shared/protocol/report.ts';
+import type {
+  DistanceWord,
+  Drift,
+  OpenwrtState,
+  ReportClock,
+  RuleReport,
+} from '#shared/protocol/report.ts';
 
 export type RuleWord = RuleReport & {
   /** When this state of this revision was first reported in this boot, wall-clock milliseconds. */
@@ -18,6 +24,8 @@ export type PodReport = {
   unwatchedKinds: readonly string[];
   /** What the agent has put back lately. */
   drifts: readonly Drift[];
+  /** Undefined: the agent knows of no distances, or has not said so yet. */
+  fleet: DistanceWord | undefined;
   /** By the CR's uid. */
   rules: ReadonlyMap<string, RuleWord>;
 };

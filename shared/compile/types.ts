@@ -15,6 +15,14 @@ export type DeviceTable = {
   byAddress: ReadonlyMap<string, string>;
 };
 
+/** Among the pods of its CNF. */
+export type CnfPlace = {
+  /** How near it is to the traffic; 0: it has it. */
+  distance: number;
+  /** Device -> addresses that the others have on theirs of that name. */
+  peers: ReadonlyMap<string, readonly string[]>;
+};
+
 /** The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer generation is invalid. */
 export type LastGood = ReadonlyMap<string, { spec: unknown; generation: number; revision: string }>;
 
@@ -34,6 +42,8 @@ export type CompileInput = {
   networks: NetworkTable;
   /** Absent: nothing is known of the devices, and rules that need to know wait. */
   devices?: DeviceTable | undefined;
+  /** Absent: as a pod to which no coordinator has given one. */
+  place?: CnfPlace | undefined;
   /** By `secretKey(name, key)`: values of the Secrets that rules refer to. Absent: rules that need one wait. */
   secrets?: ReadonlyMap<string, string> | undefined;
   /** Of the OpenWRT that the rules are for. */

@@ -85,6 +85,17 @@ export type Drift = z.infer<typeof driftSchema>;
 export const MAX_DRIFTS = 64;
 export const DRIFT_TOLD_MS = 600_000;
 
+/** Distances of CNFs: the nearest has the traffic, 3 and more are those of sets that are staged. */
+export const MAX_DISTANCE = 8;
+/** Of a pod to which no coordinator has given one. */
+export const UNORDERED_DISTANCE = 3;
+
+/** Since version 2. Without a distance: none is in force since this agent started. */
+export const distanceWordSchema = z.object({
+  distance: z.int().min(0).max(MAX_DISTANCE).optional(),
+});
+export type DistanceWord = z.infer<typeof distanceWordSchema>;
+
 export const reportSchema = z.object({
   /** What the agent speaks; a later one than ours only adds what we leave out. */
   version: z.int().min(1),
@@ -120,9 +131,23 @@ export const reportSchema = z.object({
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
   /** Since version 2, on any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
   stateFolder: z.string().max(MAX_MESSAGE_LENGTH).optional(),
+  /** Since version 2, on any report. An agent that knows of no distances leaves it out. */
+  fleet: distanceWordSchema.optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;
+
+/** What a pod of a CNFDeployment is told; agents of earlier versions do not look at it. */
+export const fleetOrderSchema = z.object({
+  distance: z.int().min(0).max(MAX_DISTANCE),
+  /** After how long the next report is due. */
+  nextReportMs: z.int().min(100).max(60_000),
+  /** Addresses that the other pods of the CNF have on their devices of these names. */
+  peers: z
+    .array(z.object({ device: z.string().max(64), addresses: z.array(z.string().max(64)).max(16) }))
+    .max(64),
+});
+export type FleetOrder = z.infer<typeof fleetOrderSchema>;
 
 export const reportAnswerSchema = z.object({
   /** New at every start of the coordinator; a change makes the agent report in full at once. */
@@ -137,5 +162,7 @@ export const reportAnswerSchema = z.object({
   takesCommentsLost: z.boolean().optional(),
   /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */
   leaseTransitions: z.int().min(0).optional(),
+  /** Of the coordinator that leads. */
+  fleet: fleetOrderSchema.optional(),
 });
 export type ReportAnswer = z.infer<typeof reportAnswerSchema>;

@@ -8,12 +8,15 @@ import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
 import { defineKind } from './kind.ts';
 import type { Resource } from './resource.ts';
+import { MAX_DISTANCE } from '../protocol/report.ts';
 import { own } from '../runtime/own.ts';
 
 const MAX_REPLICAS = 4;
 const MAX_BAKE_SECONDS = 3_600;
 const MAX_LABELS = 32;
 const MAX_GATES = 16;
+/** Of all sets that there can be at once. */
+const MAX_PODS = 4 * MAX_REPLICAS;
 /** Of what is listed in the status; the others are counted in words. */
 export const MAX_WAITS = 8;
 
@@ -72,6 +75,15 @@ const specSchema = z.object({
     .regex(DURATION)
     .default('15m')
     .describe('Within which a new set of pods must have every rule, such as 15m or 1h30m.'),
+  handOverTimeout: z
+    .string()
+    .min(2)
+    .max(16)
+    .regex(DURATION)
+    .default('20s')
+    .describe(
+      'For how long a roll-out waits until the agents of the old pods have confirmed that others have the traffic.',
+    ),
   onFailure: z
     .enum(['Rollback', 'Pause'])
     .default('Rollback')
@@ -116,9 +128,27 @@ const statusSchema = z.object({
       'Rules for which it does not wait: they are in force on neither set, or people have promoted the new one.',
     ),
   message: text(2_048).optional(),
+  active: text(253).optional().describe('The pod at distance 0.'),
+  distances: z
+    .array(
+      z.object({
+        pod: text(253),
+        distance: z.int().min(0).max(MAX_DISTANCE),
+        since: moment(),
+        confirmed: z
+          .boolean()
+          .describe('Its agent has it in force. False for agents that know of no distances.'),
+      }),
+    )
+    .max(MAX_PODS)
+    .optional()
+    .describe(
+      'How near each pod is to the traffic: 0 has it, 1 and 2 stand by, 3 and more are those of another set.',
+    ),
   staged: z
     .object({
       since: moment(),
+      swappedTime: moment().optional(),
       handedOverTime: moment().optional(),
       readyTime: moment().optional(),
       troubledTime: moment().optional(),
@@ -212,6 +242,7 @@ export const cnfDeploymentResource = {
     { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
     { name: 'In Sync', type: 'integer', jsonPath: '.status.inSyncReplicas' },
+    { name: 'Active', type: 'string', jsonPath: '.status.active', priority: 1 },
     { name: 'Stage', type: 'string', jsonPath: '.status.stage' },
     { name: 'Revision', type: 'string', jsonPath: '.status.currentRevision' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },

@@ -869,9 +869,14 @@ const rolledPods = ({ closed }: Places): Case[] => {
     },
     {
       ...common,
-      message: 'the coordinator may change no annotation of pods',
+      message:
+        'the coordinator may change no annotation of pods except controller.kubernetes.io/pod-deletion-cost',
       denied: { 'annotate a pod': change({ metadata: { annotations: { more: 'x' } } }) },
-      allowed: {},
+      allowed: {
+        'say how late a scale-down takes a pod': change({
+          metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } },
+        }),
+      },
     },
     {
       ...common,

@@ -37,6 +37,7 @@ const app = createIntake({
   reports,
   epoch: 'epoch-1',
   term: () => 1,
+  orderFor: () => undefined,
   isReady: () => true,
   onReport: () => {},
   onInformation: () => undefined,

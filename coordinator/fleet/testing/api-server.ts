@@ -81,7 +81,9 @@ export class FakeFleetApi {
         return resource.schema.parse(this.put(resource, { ...present, ...next, metadata }));
       },
       patch: async (resource, { name }, { patch, subresource }) => {
-        const given = givenOf(merged({ metadata: { name } }, patch.body));
+        // With its nulls, which remove.
+        const body: Fields = Object(patch.body);
+        const given = givenOf({ ...body, metadata: { ...Object(body['metadata']), name } });
         const present = this.#fenced(subresource ?? 'patch', resource, given);
         return resource.schema.parse(this.put(resource, givenOf(merged(present, given))));
       },

@@ -16,6 +16,12 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     active: isOld,
     link: 'Connected',
     missing: new Map(),
+    unheard: false,
+    actual: undefined,
+    takesOrders: false,
+    weight: 0,
+    createdAt: 0,
+    deletionCost: 0,
     ...changes,
   };
 };
@@ -38,6 +44,8 @@ export const facts = (
   deadlineMs: 900_000,
   paused: false,
   promoted: false,
+  handOverMs: 20_000,
+  distances: new Map(),
   pods,
   ...changes,
 });

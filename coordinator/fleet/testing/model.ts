@@ -2,6 +2,7 @@
  * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with maxSurge 100 %,
  * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
+import { isConfirmed, isFit, sameDistances, type Distances } from '../distances.ts';
 import { steer, type Action, type RollOutStep, type Memory } from '../stage.ts';
 import type { FleetPod, MissingRule } from '../pod.ts';
 
@@ -26,6 +27,9 @@ type Pod = {
   active: boolean;
   silent: boolean;
   readySince: number | undefined;
+  /** What its agent has in force. */
+  actual: number | undefined;
+  createdAt: number;
   /** By rule: the revision of which its agent has spoken. */
   said: Map<number, { revision: number; refused: boolean }>;
 };
@@ -34,6 +38,7 @@ const SECOND = 1_000;
 const START_MS = 3 * SECOND;
 const BAKE_MS = 30 * SECOND;
 const DEADLINE_MS = 120 * SECOND;
+const HAND_OVER_MS = 20 * SECOND;
 const RULES = 3;
 
 export class RollOutModel {
@@ -42,6 +47,8 @@ export class RollOutModel {
   #pods: Pod[] = [];
   #made = 0;
   #memory: Memory = {};
+  /** As they are written: agents take them with their next report. */
+  #distances: Distances = new Map();
   #runs = true;
   /** What people want, and what the Deployment has. Templates whose number is in `#bad` never get rule 0. */
   #asked = 0;
@@ -82,6 +89,7 @@ export class RollOutModel {
       case 'crash':
         return this.#change(step.pod, (pod) => {
           pod.runsAt = this.#now + START_MS;
+          pod.actual = undefined;
         });
       case 'delete':
         this.#pods = this.#pods.filter((_, index) => index !== step.pod);
@@ -125,11 +133,42 @@ export class RollOutModel {
     const isBack = stage === 'Failed' && this.#given === this.#asked && isBlamed;
     if (!isDone && !isBack) throw new Error(`it ended as ${stage}: ${JSON.stringify(memory)}`);
     if (memory.current !== wanted) throw new Error(`${memory.current} serves instead of ${wanted}`);
-    const wrong = this.#pods.filter(
-      (pod) => pod.set !== wanted || !pod.active || !this.#isReady(pod),
+    const wrong = this.#pods.filter((pod) => pod.set !== wanted || !this.#isReady(pod));
+    if (wrong.length > 0 || this.#pods.length !== this.#replicas || !this.#isPlaced())
+      throw new Error(
+        `at the end: ${JSON.stringify({ pods: this.#pods, placed: [...this.#distances] })}`,
+      );
+  }
+
+  /** The nearest has the label, and each agent has its distance in force. */
+  #isPlaced(): boolean {
+    const placed = this.#pods
+      .map(({ name }) => this.#distances.get(name)?.distance ?? -1)
+      .toSorted((one, other) => one - other);
+    const wanted = [0, 1, 2, 2].slice(0, this.#replicas);
+    return (
+      placed.join() === wanted.join() &&
+      this.#pods.every(
+        ({ name, active }) => active === (this.#distances.get(name)?.distance === 0),
+      ) &&
+      this.#seenPods().every((pod) => isConfirmed(pod, this.#distances))
     );
-    if (wrong.length > 0 || this.#pods.length !== this.#replicas)
-      throw new Error(`at the end: ${JSON.stringify(this.#pods)}`);
+  }
+
+  /** Of those that an agent has in force as it is wanted. */
+  expectOneNearest(): void {
+    const both = this.#pods.filter(
+      ({ name, actual }) => actual === 0 && this.#distances.get(name)?.distance === 0,
+    );
+    if (both.length > 1) throw new Error(`two have distance 0: ${JSON.stringify(both)}`);
+  }
+
+  /** Of what the coordinator has seen. */
+  #expectNearestThatCan(pods: readonly FleetPod[]): void {
+    const zero = pods.find(({ name }) => this.#distances.get(name)?.distance === 0);
+    if (pods.length > 0 && zero === undefined) throw new Error('no pod has distance 0');
+    if (zero && !isFit(zero) && pods.some((pod) => pod.ready && isFit(pod)))
+      throw new Error(`${zero.name} is nearest, and cannot have the traffic`);
   }
 
   #pass(seconds: number): void {
@@ -144,6 +183,7 @@ export class RollOutModel {
   /** An agent takes each rule in turn, a second each. */
   #report(pod: Pod): void {
     if (pod.silent || pod.runsAt > this.#now) return;
+    pod.actual = this.#distances.get(pod.name)?.distance ?? pod.actual;
     const next = this.#rules.findIndex(
       ({ revision }, index) => pod.said.get(index)?.revision !== revision,
     );
@@ -159,12 +199,19 @@ export class RollOutModel {
   #look(calls: number): void {
     this.#forgetFailure();
     const before = this.#memory;
-    const decision = this.#steer(this.#order());
+    const superseded = this.#order();
+    const seen = this.#seenPods();
+    const decision = this.#steer(superseded);
     const { current: was } = before;
     if (was !== undefined && decision.memory.current !== was) this.rolled += 1;
-    for (const action of decision.actions.slice(0, calls)) this.#call(action, before);
-    // The status is written last.
-    if (calls === Infinity) this.#remember(decision.memory);
+    const isPlaced = sameDistances(decision.distances, this.#distances);
+    if (isPlaced) for (const action of decision.actions.slice(0, calls)) this.#call(action, before);
+    // The status is written last, and before anything is done by new distances.
+    if (calls !== Infinity) return;
+    this.#distances = decision.distances;
+    this.#remember(decision.memory);
+    this.#expectNearestThatCan(seen);
+    if (!isPlaced) this.#look(calls);
   }
 
   #remember(memory: Memory): void {
@@ -203,7 +250,9 @@ export class RollOutModel {
         deadlineMs: DEADLINE_MS,
         paused: false,
         promoted: this.#isPromoted(),
-        pods: this.#pods.map((pod) => this.#seen(pod)),
+        handOverMs: HAND_OVER_MS,
+        distances: this.#distances,
+        pods: this.#seenPods(),
       },
       this.#memory,
     );
@@ -215,16 +264,22 @@ export class RollOutModel {
     const isServed = this.#pods.some((each) => this.#isReady(each));
     const isLabelled = this.#pods.some((each) => this.#isReady(each) && each.active);
     if (action.do === 'open') {
-      const others = this.#pods.filter(({ set }) => set === current);
-      const isHeldBack = pod.set !== current && others.some((each) => this.#isReady(each));
-      if (isHeldBack && !this.#isPromoted()) this.#mustBeConfigured(pod, others);
+      this.#mayBeOpened(pod, current);
       pod.gate = 'open';
     } else if (action.do === 'close') pod.gate = 'closed';
-    else pod.active = action.do === 'activate';
+    else if (action.do !== 'rate') pod.active = action.do === 'activate';
     if (isServed && !this.#pods.some((each) => this.#isReady(each)))
       throw new Error(`${action.do} ${action.pod} took the traffic from all`);
     if (isLabelled && !this.#pods.some((each) => this.#isReady(each) && each.active))
       throw new Error(`${action.do} ${action.pod} took the label from all that serve`);
+  }
+
+  #mayBeOpened(pod: Pod, current: string | undefined): void {
+    const others = this.#pods.filter(({ set }) => set === current);
+    if (pod.set === current || !others.some((each) => this.#isReady(each))) return;
+    if (!this.#isPromoted()) this.#mustBeConfigured(pod, others);
+    if (!isConfirmed(this.#seen(pod), this.#distances))
+      throw new Error(`${pod.name} has the traffic before it has confirmed its distance`);
   }
 
   #isPromoted(): boolean {
@@ -255,9 +310,27 @@ export class RollOutModel {
     return runsAt <= this.#now && gate !== 'closed';
   }
 
+  #seenPods(): FleetPod[] {
+    return this.#pods.map((pod) => this.#seen(pod));
+  }
+
+  /** Silence of most of them is the coordinator's. */
+  #isUnheard({ silent, runsAt }: Pod): boolean {
+    const running = this.#pods.filter((pod) => pod.runsAt <= this.#now);
+    const heard = running.filter((pod) => !pod.silent);
+    return silent && runsAt <= this.#now && 2 * heard.length >= running.length;
+  }
+
   #seen(pod: Pod): FleetPod {
-    const { name, set, gate, active, silent, runsAt } = pod;
+    const { name, set, gate, active, silent, runsAt, actual, createdAt } = pod;
     return {
+      actual,
+      createdAt,
+      // Agents of some sets are too old to know of distances.
+      takesOrders: numberOf(set) % 4 !== 1,
+      unheard: this.#isUnheard(pod),
+      weight: 0,
+      deletionCost: 0,
       name,
       set,
       gate,
@@ -311,6 +384,8 @@ export class RollOutModel {
       gate: isHeldBack ? 'closed' : 'none',
       active: false,
       silent: false,
+      actual: undefined,
+      createdAt: this.#made,
       readySince: undefined,
       said: new Map(),
     });

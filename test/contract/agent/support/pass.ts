@@ -139,6 +139,8 @@ export const openPass = async (
     secrets: { follow: () => {}, values: () => secrets, unknown: () => [] },
     networks: () => networks,
     devices: () => DEVICES,
+    place: () => ({ distance: 3, peers: new Map() }),
+    onPlaced: () => {},
     paused: () => false,
   });
   const reports = (): RuleReport[] =>

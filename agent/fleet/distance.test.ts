@@ -1,0 +1,66 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { openDistance, type Distance } from './distance.ts';
+
+let folder: string;
+let said: string[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'distance-'));
+  said = [];
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const open = (): Promise<Distance> =>
+  openDistance({
+    file: join(folder, 'distance.json'),
+    onOrder: () => said.push('order'),
+    onInForce: () => said.push('in force'),
+    log: silentLogger,
+  });
+const order = (distance: number, addresses: string[] = []) => ({
+  distance,
+  nextReportMs: 2_000,
+  peers: [{ device: 'net1', addresses }],
+});
+
+it('a fresh pod is at distance 3 until it is told another', async () => {
+  const distance = await open();
+  expect(distance.place()).toEqual({ distance: 3, peers: new Map() });
+  expect(distance.word()).toEqual({});
+  distance.passed(distance.place());
+  expect(distance.word()).toEqual({ distance: 3 });
+});
+
+it('an order holds at once, is confirmed when a pass has rendered with it, and holds after a restart', async () => {
+  const distance = await open();
+  distance.take(order(0, ['10.0.0.2']));
+  expect(distance.place()).toEqual({ distance: 0, peers: new Map([['net1', ['10.0.0.2']]]) });
+  expect(distance.word()).toEqual({});
+  distance.passed(distance.place());
+  expect([distance.word(), said]).toEqual([{ distance: 0 }, ['order', 'in force']]);
+  await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('10.0.0.2');
+  const next = await open();
+  expect(next.place()).toEqual(distance.place());
+  expect(next.word()).toEqual({});
+});
+
+it('the same order again is none, and another peer is one', async () => {
+  const distance = await open();
+  distance.take(order(1));
+  distance.take(order(1));
+  expect(said).toEqual(['order']);
+  distance.take(order(1, ['10.0.0.3']));
+  expect(said).toEqual(['order', 'order']);
+});
+
+it('an order that cannot be kept holds as long as the agent runs', async () => {
+  const distance = await open();
+  await rm(folder, { recursive: true });
+  distance.take(order(2));
+  expect(distance.place().distance).toBe(2);
+  await new Promise(setImmediate);
+  folder = await mkdtemp(join(tmpdir(), 'distance-'));
+});

@@ -1,0 +1,87 @@
+/**
+ * How near this pod is to the traffic of its CNF: the last order of a coordinator, kept on disk so that it holds without one, and what of it is
+ * in force. An order is in force when a pass has rendered the rules with it.
+ */
+import * as z from 'zod';
+import type { CnfPlace } from '#shared/compile/types.ts';
+import {
+  fleetOrderSchema,
+  UNORDERED_DISTANCE,
+  type DistanceWord,
+  type FleetOrder,
+} from '#shared/protocol/report.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import { openStateFile } from '../io/state-file.ts';
+
+export type Distance = {
+  /** With which rules are to be rendered. */
+  place: () => CnfPlace;
+  word: () => DistanceWord;
+  take: (order: FleetOrder) => void;
+  /** A pass has brought OpenWRT to what the rules are at that place. */
+  passed: (place: CnfPlace) => void;
+};
+
+export type DistanceDeps = {
+  file: string;
+  /** `place` is another. */
+  onOrder: () => void;
+  /** `word` is another. */
+  onInForce: () => void;
+  log: Logger;
+};
+
+const keptSchema = fleetOrderSchema
+  .pick({ distance: true, peers: true })
+  .extend({ version: z.literal(1) });
+type Kept = z.infer<typeof keptSchema>;
+
+const UNORDERED: Kept = { version: 1, distance: UNORDERED_DISTANCE, peers: [] };
+
+/** @throws when the file exists and cannot be read */
+export const openDistance = async ({
+  file: path,
+  onOrder,
+  onInForce,
+  log,
+}: DistanceDeps): Promise<Distance> => {
+  const file = await openStateFile({ path, schema: keptSchema, initial: UNORDERED, log });
+  let kept = file.value();
+  let place = placeOf(kept);
+  let inForce: number | undefined;
+  let writing = Promise.resolve();
+
+  /** One that cannot be kept holds as long as this agent runs: the state folder is reported elsewhere. */
+  const keep = (order: Kept): void => {
+    writing = writing
+      .then(() => file.write(order))
+      .catch((error: unknown) =>
+        log.warn({ reason: messageOf(error) }, 'failed to keep the distance of this pod'),
+      );
+  };
+
+  return {
+    place: () => place,
+    word: () => (inForce === undefined ? {} : { distance: inForce }),
+    take: ({ distance, peers }) => {
+      const order: Kept = { version: 1, distance, peers };
+      if (JSON.stringify(order) === JSON.stringify(kept)) return;
+      if (distance !== kept.distance) log.info({ distance }, 'this pod has another distance');
+      kept = order;
+      place = placeOf(order);
+      keep(order);
+      onOrder();
+    },
+    passed: ({ distance }) => {
+      if (distance === inForce) return;
+      inForce = distance;
+      onInForce();
+    },
+  };
+};
+
+const placeOf = ({ distance, peers }: Kept): CnfPlace => ({
+  distance,
+  peers: new Map(peers.map(({ device, addresses }) => [device, addresses])),
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import * as fc from 'fast-check';
+import {
+  deletionCostOf,
+  distancesOf,
+  fleetOrders,
+  isConfirmed,
+  isFit,
+  type Distances,
+} from './distances.ts';
+import type { FleetPod } from './pod.ts';
+import { fleetPod } from './testing/facts.ts';
+
+const NONE: Distances = new Map();
+const of = (pods: readonly FleetPod[], leading = 'old', before = NONE): Record<string, number> =>
+  Object.fromEntries(
+    [...distancesOf(pods, leading, { before, now: 7 })].map(([name, { distance }]) => [
+      name,
+      distance,
+    ]),
+  );
+const at = (placed: Record<string, number>): Distances =>
+  new Map(Object.entries(placed).map(([name, distance]) => [name, { distance, since: 1 }]));
+
+describe('the distances of pods', () => {
+  it('are 0, 1 and 2 in the set that leads, and 3 and more in another', () => {
+    const pods = ['old-1', 'old-2', 'old-3', 'old-4', 'new-1', 'new-2'].map((name) =>
+      fleetPod(name),
+    );
+    expect(of(pods)).toEqual({
+      'old-1': 0,
+      'old-2': 1,
+      'old-3': 2,
+      'old-4': 2,
+      'new-1': 3,
+      'new-2': 4,
+    });
+    expect(of(pods, 'new')).toMatchObject({ 'new-1': 0, 'new-2': 1, 'old-1': 3, 'old-4': 5 });
+  });
+
+  it.each<[string, Partial<FleetPod>, Partial<FleetPod>, Record<string, number>]>([
+    ['its weight', { weight: 0 }, { weight: 1 }, {}],
+    ['a weight that is below none', { weight: -1 }, {}, {}],
+    ['its place of before', { createdAt: 2 }, { createdAt: 1 }, { 'old-1': 1, 'old-2': 0 }],
+    ['its youth', { createdAt: 1 }, { createdAt: 2 }, {}],
+    ['its weight, before its place', {}, { weight: 1 }, { 'old-1': 0, 'old-2': 1 }],
+    ['its readiness, before all else', { ready: false, weight: 9 }, {}, { 'old-1': 0 }],
+    ['its voice, before all else', { unheard: true, weight: 9 }, {}, { 'old-1': 0 }],
+  ])('a pod comes first by %s', (_, one, other, before) => {
+    const pods = [fleetPod('old-1', one), fleetPod('old-2', other)];
+    expect(of(pods, 'old', at(before))).toEqual({ 'old-2': 0, 'old-1': 1 });
+  });
+
+  it('an active pod that comes back takes nothing back', () => {
+    const pods = [fleetPod('old-1', { unheard: true }), fleetPod('old-2')];
+    const moved = distancesOf(pods, 'old', { before: at({ 'old-1': 0, 'old-2': 1 }), now: 7 });
+    expect(moved.get('old-2')).toEqual({ distance: 0, since: 7 });
+    const back = [fleetPod('old-1'), fleetPod('old-2')];
+    expect(distancesOf(back, 'old', { before: moved, now: 9 })).toEqual(moved);
+  });
+
+  it('a staged set takes them over while no pod of the other can have the traffic', () => {
+    const lost = fleetPod('old-1', { ready: false, containersReady: false });
+    expect(of([lost, fleetPod('new-1')])).toEqual({ 'old-1': 0, 'new-1': 3 });
+    expect(of([lost, fleetPod('new-1', { gate: 'open', ready: true })])).toEqual({
+      'new-1': 0,
+      'old-1': 3,
+    });
+    expect(of([fleetPod('new-1')])).toEqual({ 'new-1': 0 });
+  });
+
+  it('one has 0, whatever pods there are, and it can have the traffic where one of them can', () => {
+    const pod = fc.record({
+      set: fc.constantFrom('old', 'new', 'older'),
+      ready: fc.boolean(),
+      containersReady: fc.boolean(),
+      unheard: fc.boolean(),
+      gate: fc.constantFrom('none' as const, 'closed' as const, 'open' as const),
+      weight: fc.integer({ min: -2, max: 2 }),
+    });
+    const pods = fc.array(pod, { minLength: 1, maxLength: 12 }).map((list) =>
+      list.map((each, index) =>
+        fleetPod(`${each.set}-${index}`, {
+          ...each,
+          ready: each.ready && each.gate !== 'closed',
+        }),
+      ),
+    );
+    fc.assert(
+      fc.property(pods, fc.shuffledSubarray([0, 1, 2, 3]), (some, places) => {
+        const before = at(Object.fromEntries(places.map((place) => [`old-${place}`, place])));
+        const distances = distancesOf(some, 'old', { before, now: 7 });
+        const [nearest, ...others] = some.filter(({ name }) => distances.get(name)?.distance === 0);
+        expect(others).toEqual([]);
+        expect(nearest).toBeDefined();
+        const canOne = some.some((each) => each.ready && isFit(each));
+        expect(canOne && nearest !== undefined && !isFit(nearest)).toBe(false);
+        const reversed = distancesOf(some.toReversed(), 'old', { before, now: 7 });
+        expect(new Map(reversed)).toEqual(new Map(distances));
+      }),
+    );
+  });
+});
+
+it('a pod confirms its distance by what its agent has in force, and an agent that knows of none is not asked', () => {
+  const distances = at({ 'old-1': 0 });
+  const confirmed = (changes: Partial<FleetPod>): boolean =>
+    isConfirmed(fleetPod('old-1', { takesOrders: true, ...changes }), distances);
+  expect(confirmed({ actual: 0 })).toBe(true);
+  expect(confirmed({ actual: 1 })).toBe(false);
+  expect(confirmed({ actual: undefined })).toBe(false);
+  expect(confirmed({ takesOrders: undefined })).toBe(false);
+  expect(confirmed({ takesOrders: false })).toBe(true);
+});
+
+it('a scale-down takes the lightest first, and among equals the farthest', () => {
+  const distances = at({ 'old-1': 0, 'old-2': 2 });
+  expect(deletionCostOf(fleetPod('old-1'), distances)).toBe(0);
+  expect(deletionCostOf(fleetPod('old-2'), distances)).toBe(-2);
+  expect(deletionCostOf(fleetPod('old-2', { weight: 3 }), distances)).toBe(28);
+});
+
+it('an order names the distance, and the addresses of all other pods by device', () => {
+  const addresses = new Map([
+    ['old-1', new Map([['net1', ['10.0.0.1']]])],
+    ['old-2', new Map([['net1', ['10.0.0.2', 'fd00::2']]])],
+    ['new-1', new Map([['net2', ['10.1.0.3']]])],
+  ]);
+  const pods = [...addresses.keys()].map((name) => fleetPod(name));
+  const orders = fleetOrders(pods, at({ 'old-1': 0, 'old-2': 1 }), {
+    nextReportMs: 2_000,
+    addressesOf: (pod) => addresses.get(pod) ?? new Map(),
+  });
+  expect(orders.get('old-1')).toEqual({
+    distance: 0,
+    nextReportMs: 2_000,
+    peers: [
+      { device: 'net1', addresses: ['10.0.0.2', 'fd00::2'] },
+      { device: 'net2', addresses: ['10.1.0.3'] },
+    ],
+  });
+  expect(orders.get('new-1')).toMatchObject({
+    distance: 8,
+    peers: [{ device: 'net1', addresses: ['10.0.0.1', '10.0.0.2', 'fd00::2'] }],
+  });
+});

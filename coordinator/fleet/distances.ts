@@ -1,0 +1,115 @@
+/**
+ * How near each pod of a CNFDeployment is to the traffic: 0, 1 and 2 in the set that leads, 3 and more in the others. Pure: one write of the
+ * status gives all of them, so there is never more than one at 0.
+ */
+import { MAX_DISTANCE, type FleetOrder } from '#shared/protocol/report.ts';
+import type { FleetPod } from './pod.ts';
+
+export type Placed = {
+  distance: number;
+  /** Since when it is wanted so; wall-clock milliseconds. */
+  since: number;
+};
+/** By the pod's name. */
+export type Distances = ReadonlyMap<string, Placed>;
+
+const STAGED = 3;
+/** Standbys beyond it are alike. */
+const FARTHEST_RANK = 2;
+const COST_OF_WEIGHT = 10;
+
+/** `leading`: the set that is to have the traffic. While none of its pods can, and others can, theirs is. */
+export const distancesOf = (
+  pods: readonly FleetPod[],
+  leading: string | undefined,
+  { before, now }: { before: Distances; now: number },
+): Distances => {
+  const ranked = pods.toSorted((one, other) => compare(one, other, before));
+  const first = ranked.find((pod) => pod.set === leading);
+  const able = ranked.find((pod) => pod.ready && isFit(pod));
+  const { set } = (first && isFit(first) ? first : (able ?? first ?? ranked[0])) ?? {
+    set: leading,
+  };
+  const near = ranked.filter((pod) => pod.set === set);
+  const far = ranked.filter((pod) => pod.set !== set);
+  return new Map([...placedFrom(near, 0), ...placedFrom(far, STAGED)].map(placeIn(before, now)));
+};
+
+const placedFrom = (ranked: readonly FleetPod[], base: number): [string, number][] =>
+  ranked.map(({ name }, rank) => [
+    name,
+    Math.min(Math.min(rank, FARTHEST_RANK) + base, MAX_DISTANCE),
+  ]);
+
+const placeIn =
+  (before: Distances, now: number) =>
+  ([name, distance]: [string, number]): [string, Placed] => {
+    const known = before.get(name);
+    return [name, known?.distance === distance ? known : { distance, since: now }];
+  };
+
+/**
+ * Health comes before the weight: a pod that is lost takes its weight along. The present distance comes before the age, so one that comes
+ * back takes nothing back.
+ */
+const compare = (one: FleetPod, other: FleetPod, before: Distances): number =>
+  healthOf(other) - healthOf(one) ||
+  other.weight - one.weight ||
+  distanceIn(before, one) - distanceIn(before, other) ||
+  other.createdAt - one.createdAt ||
+  (one.name < other.name ? -1 : 1);
+
+const distanceIn = (before: Distances, { name }: FleetPod): number =>
+  before.get(name)?.distance ?? MAX_DISTANCE + 1;
+
+const healthOf = (pod: FleetPod): number => {
+  if (!runs(pod)) return 0;
+  return pod.unheard ? 1 : 2;
+};
+
+/** It runs, and its agent is not missed. */
+export const isFit = (pod: FleetPod): boolean => healthOf(pod) === 2;
+
+/** Behind a gate no pod is ready. */
+const runs = ({ gate, ready, containersReady }: FleetPod): boolean =>
+  gate === 'closed' ? containersReady : ready;
+
+/** Its agent reports that it is in force; those that know of no distances are not asked. */
+export const isConfirmed = ({ name, actual, takesOrders }: FleetPod, of: Distances): boolean =>
+  takesOrders === false || (actual !== undefined && actual === of.get(name)?.distance);
+
+/** The first of them by distance. */
+export const nearestIn = (pods: readonly FleetPod[], of: Distances): FleetPod | undefined =>
+  pods.toSorted((one, other) => distanceIn(of, one) - distanceIn(of, other))[0];
+
+/** A ReplicaSet that is scaled down takes the pods with the lowest cost first. */
+export const deletionCostOf = ({ name, weight }: FleetPod, of: Distances): number =>
+  weight * COST_OF_WEIGHT - (of.get(name)?.distance ?? 0);
+
+export const sameDistances = (one: Distances, other: Distances): boolean =>
+  one.size === other.size &&
+  [...one].every(([name, { distance }]) => other.get(name)?.distance === distance);
+
+/** What each pod is told, by its name. `addressesOf`: of its devices. */
+export const fleetOrders = (
+  pods: readonly Pick<FleetPod, 'name'>[],
+  of: Distances,
+  {
+    nextReportMs,
+    addressesOf,
+  }: {
+    nextReportMs: number;
+    addressesOf: (pod: string) => ReadonlyMap<string, readonly string[]>;
+  },
+): ReadonlyMap<string, FleetOrder> =>
+  new Map(
+    pods.map(({ name }) => {
+      const others = pods.filter((pod) => pod.name !== name).map((pod) => addressesOf(pod.name));
+      const devices = new Set(others.flatMap((known) => [...known.keys()]));
+      const peers = [...devices].toSorted().map((device) => ({
+        device,
+        addresses: others.flatMap((known) => known.get(device) ?? []).toSorted(),
+      }));
+      return [name, { distance: of.get(name)?.distance ?? MAX_DISTANCE, nextReportMs, peers }];
+    }),
+  );
