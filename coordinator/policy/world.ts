@@ -14,7 +14,6 @@ import { Reflector } from '#shared/kube/reflector.ts';
 import type { Labels } from '#shared/kube/selector.ts';
 import type { PolicyPod } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema, PROTOCOLS, type Policy } from '#shared/policy/network-policy.ts';
-import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { podResource } from '../cnf/workload.ts';
@@ -154,7 +153,9 @@ export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
   const all = [policies, pods, namespaces] as const;
   const untilWanted = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && !isWanted())
-      await Promise.race([clock.sleep(UNWANTED_AGAIN_MS), aborted(signal)]);
+      await clock.sleep(UNWANTED_AGAIN_MS, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
   };
   return {
     policies: () => policies.store.list().map(({ policy }) => policy),
