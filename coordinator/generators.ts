@@ -86,6 +86,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     standings: sources.standings,
     orders: sources.orders,
     addressesOf: sources.addressesOf,
+    reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });
   // One that looks after one namespace does not see the pods that policies are about.
   const policies =

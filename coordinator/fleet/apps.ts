@@ -18,11 +18,12 @@ const REVISION_ANNOTATION = 'deployment.kubernetes.io/revision';
 export const RESTARTED_ANNOTATION = 'kubectl.kubernetes.io/restartedAt';
 
 const texts = z.record(z.string(), z.string());
+const containersSchema = z.array(z.looseObject({ image: z.string().optional() }));
 const templateSchema = z.looseObject({
   metadata: z.looseObject({ labels: texts.optional(), annotations: texts.optional() }).optional(),
   spec: z
     .looseObject({
-      containers: z.array(z.looseObject({ image: z.string().optional() })).optional(),
+      containers: containersSchema.optional(),
     })
     .optional(),
 });
@@ -33,6 +34,7 @@ const conditionSchema = z.looseObject({
   status: z.string(),
   reason: z.string().optional(),
   message: z.string().optional(),
+  lastTransitionTime: z.string().nullish(),
 });
 
 const deploymentSchema = objectSchema.extend({
@@ -64,6 +66,9 @@ export const fleetReplicaSets: ResourceType<FleetReplicaSet> = {
 
 const podSchema = objectSchema.extend({
   spec: z.looseObject({
+    nodeName: z.string().optional(),
+    containers: containersSchema.optional(),
+    initContainers: containersSchema.optional(),
     readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
   }),
   status: z

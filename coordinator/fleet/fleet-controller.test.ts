@@ -131,6 +131,7 @@ const start = (): void => {
       },
     },
     addressesOf: () => new Map(),
+    reportedAt: () => undefined,
     record: (event) => events.push(event),
     metrics: NO_METRICS,
     rollOuts: createRollOutMetrics(registry, { leads: () => true, clock: systemClock }),
@@ -451,6 +452,107 @@ it('a report makes it look at the CNFDeployment of its own CNF only', async () =
   expect(api.reads).toEqual([]);
   await look();
   expect(new Set(api.reads)).toEqual(new Set(['cnfdeployments/cnf-1', 'deployments/cnf-1']));
+});
+
+const setStatus = (name: string): unknown => Object(api.get('cnfsets', name))['status'];
+const writesOfMirror = (since: number): string[] =>
+  api.writes.slice(since).filter((write) => / cnf(set)?s\//.test(write));
+
+it('keeps a CNFSet for each revision and a CNF for each pod, in the order of their owners', async () => {
+  await serve();
+  await pass(5);
+  expect(writesOfMirror(0).slice(0, 4)).toEqual([
+    'create cnfsets/cnf-1-hash1',
+    'status cnfsets/cnf-1-hash1',
+    'create cnfs/cnf-1-hash1-a',
+    'status cnfs/cnf-1-hash1-a',
+  ]);
+  expect(api.get('cnfsets', 'cnf-1-hash1')).toMatchObject({
+    metadata: { ownerReferences: [{ kind: 'CNFDeployment', name: 'cnf-1', controller: true }] },
+    spec: { deployment: 'cnf-1', revision: 1, templateHash: 'hash1' },
+    status: { stage: 'Current', outcome: 'Proven', replicas: 1, ready: 1, inSync: 1 },
+  });
+  expect(api.get('cnfs', 'cnf-1-hash1-a')).toMatchObject({
+    metadata: { ownerReferences: [{ kind: 'CNFSet', name: 'cnf-1-hash1', controller: true }] },
+    spec: { deployment: 'cnf-1', templateHash: 'hash1' },
+    status: { phase: 'Running', podUID: 'uid-pods-cnf-1-hash1-a' },
+  });
+});
+
+it('remembers that a revision has failed when the next one is asked for', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s', onFailure: 'Pause' });
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await look();
+  await pass(60);
+  const failed = {
+    stage: 'Failed',
+    outcome: 'Failed',
+    message: 'cnf-1-hash2-a: its agent does not report',
+  };
+  expect(setStatus('cnf-1-hash2')).toMatchObject(failed);
+  cnf('cnf-1', 'openwrt:3');
+  await look();
+  kubernetesMakes(3, { gate: 'False' });
+  api.remove('pods', 'cnf-1-hash2-a');
+  await look();
+  await pass(60);
+  expect(setStatus('cnf-1-hash2')).toMatchObject({ ...failed, replicas: 0 });
+  expect(api.get('cnfs', 'cnf-1-hash2-a')).toBeUndefined();
+  await pass(60);
+  await look();
+  await pass(60);
+  expect(setStatus('cnf-1-hash3')).toMatchObject({ stage: 'HandedOver' });
+});
+
+it('makes a CNF anew that somebody has deleted, and its pod stays', async () => {
+  await serve();
+  await pass(5);
+  const before = api.get('pods', 'cnf-1-hash1-a');
+  api.remove('cnfs', 'cnf-1-hash1-a');
+  await pass(5);
+  expect(api.get('cnfs', 'cnf-1-hash1-a')).toBeDefined();
+  expect(api.get('pods', 'cnf-1-hash1-a')).toEqual(before);
+});
+
+it('removes what is left of a CNFDeployment that is gone', async () => {
+  await serve();
+  await pass(5);
+  api.remove('cnfdeployments', 'cnf-1');
+  stop.abort();
+  await running;
+  stop = new AbortController();
+  start();
+  await pass(10);
+  expect([api.get('cnfs', 'cnf-1-hash1-a'), api.get('cnfsets', 'cnf-1-hash1')]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(api.get('pods', 'cnf-1-hash1-a')).toBeDefined();
+});
+
+it('writes a CNF whose agent comes and goes at most once in two seconds', async () => {
+  await serve();
+  await pass(5);
+  const before = api.writes.length;
+  for (let second = 0; second < 20; second += 1) {
+    const link = second % 2 === 0 ? 'Silent' : 'Connected';
+    standing = () => ({ ...IN_SYNC, link });
+    await look();
+  }
+  const writes = writesOfMirror(before).filter((write) => write.includes('cnfs/'));
+  expect(writes.length).toBeGreaterThan(2);
+  expect(writes.length).toBeLessThanOrEqual(11);
+});
+
+it('goes on with a roll-out where it may write no CNFSets', async () => {
+  api.refusals.set('create cnfsets/cnf-1-hash1', { status: 403, reason: 'Forbidden' });
+  await serve();
+  await pass(5);
+  expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash1' });
+  expect(conditionOf('Degraded')?.status).toBe('False');
 });
 
 it('does nothing of one that is being deleted', async () => {

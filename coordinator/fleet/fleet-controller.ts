@@ -1,10 +1,16 @@
 /**
- * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the gate and the label of its pods, and its status.
+ * Watches CNFDeployments, their Deployments, pods and reports; owns the Deployment of each, the gate and the label of its pods, its CNFSets and CNFs, and its
+ * status.
  * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient, NewObject } from '#shared/kube/client.ts';
-import { createController, type ControllerDeps, type Outcome } from '#shared/kube/controller.ts';
+import {
+  againIn,
+  createController,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
 import { isConflict, KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
@@ -46,10 +52,12 @@ import {
   wantedSpec,
 } from './deployment.ts';
 import { durationMs } from './duration.ts';
+import { cnfFactsOf, type CnfFacts } from './cnf-facts.ts';
 import { fleetOrders, sameDistances } from './distances.ts';
 import { distancesIn, memoryOf } from './memory.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './orders.ts';
+import { createMirror } from './mirror-writer.ts';
 import type { FleetPod } from './pod.ts';
 import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
@@ -65,6 +73,8 @@ export type FleetDeps = ControllerDeps & {
   orders: Pick<FleetOrders, 'begin' | 'give'>;
   /** Device -> addresses of a pod, by its uid. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
+  /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
+  reportedAt: (podUid: string) => number | undefined;
   record: (event: RecordedEvent) => void;
   rollOuts: RollOutMetrics;
 };
@@ -118,6 +128,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     onEvent,
   });
 
+  const mirror = createMirror({
+    client,
+    clock,
+    log,
+    namespace,
+    mark: (key) => controller.mark(key),
+  });
+
   const reconcile = async (
     key: string,
     standing: StandingOf,
@@ -129,7 +147,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       badWeights.delete(key);
       rollOuts.gone(key);
       orders.give(key, new Map());
-      return 'done';
+      return againIn(await mirror.clear(key, signal));
     }
     const cnf = await find(client, cnfDeploymentResource, place, { signal });
     if (!cnf || cnf.metadata.deletionTimestamp !== undefined) return 'done';
@@ -154,10 +172,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const template = askedTemplate(cnf, present);
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
-    const seen = live.map((pod) => {
-      const target = targetOf(pod);
-      return fleetPodOf(pod, { ...standing(target), notReady: target.notReady });
-    });
+    const seen = live.map((pod) => factsOfPod(pod, standing));
     const order = orderOf(cnf, { template, memory, sets, present });
     const superseded = order.isDue && mustGiveBack(seen, memory);
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
@@ -177,7 +192,10 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const view = { pods: seen, step, asked, failure: replicaFailure(present) };
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
-    return nextLook(step, { isPlaced, isSaid, isDue: order.isDue, now: clock.now() });
+    const mirrored = { now: clock.now(), sets, pods: seen, step, wanted };
+    const mirrorMs = await mirror.write(cnf, mirrored, signal);
+    const facts = { isPlaced, isSaid, isDue: order.isDue, now: clock.now() };
+    return soonest(nextLookMs(step, facts), mirrorMs);
   };
 
   /** After the status has them: whoever comes to lead tells the same. */
@@ -215,6 +233,17 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
         message: `annotation ${WEIGHT_ANNOTATION} must be a whole number of at most eight digits, such as 10 or -10; it is taken as 0`,
         once: true,
       });
+  };
+
+  const factsOfPod = (pod: FleetPodObject, standing: StandingOf): CnfFacts => {
+    const target = targetOf(pod);
+    const { namespace: where, name, uid } = pod.metadata;
+    return cnfFactsOf(pod, fleetPodOf(pod, { ...standing(target), notReady: target.notReady }), {
+      troubled: target.troubled,
+      reportedAt: deps.reportedAt(uid),
+      before: mirror.cnfOf(where, name),
+      now: clock.now(),
+    });
   };
 
   const sayStep = async (
@@ -299,12 +328,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   const controller = createController({
     ...deps,
     name: 'fleet',
-    sources: [cnfs, deployments],
+    sources: [cnfs, deployments, ...mirror.sources],
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
     markAll: () => {
       rollOuts.begin();
       orders.begin();
       cnfs.store.list().forEach(markObject);
+      // What is left of those that have gone meanwhile.
+      for (const key of mirror.keys()) controller.mark(key);
     },
     reconcile,
     coalesceMs: COALESCE_MS,
@@ -445,7 +476,8 @@ const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeOb
     ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
   ) ?? false;
 
-const nextLook = (
+/** Milliseconds; undefined: at rest. */
+const nextLookMs = (
   step: RollOutStep,
   {
     isPlaced,
@@ -453,14 +485,17 @@ const nextLook = (
     isDue,
     now,
   }: { isPlaced: boolean; isSaid: boolean; isDue: boolean; now: number },
-): Outcome => {
-  if (!isPlaced) return { againInMs: 0 };
+): number | undefined => {
+  if (!isPlaced) return 0;
   // What comes after a call is decided by what it has left.
-  if (step.actions.length > 0) return { againInMs: WRITTEN_MS };
-  if (!isSaid) return { againInMs: WORDS_MS };
+  if (step.actions.length > 0) return WRITTEN_MS;
+  if (!isSaid) return WORDS_MS;
   const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
-  return isAtRest ? 'done' : { againInMs: waitOf(step, now) };
+  return isAtRest ? undefined : waitOf(step, now);
 };
+
+const soonest = (...waits: readonly (number | undefined)[]): Outcome =>
+  againIn(Math.min(...waits.map((ms) => ms ?? Infinity)));
 
 const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
   if (stage === 'Failed') return BROKEN_MS;
@@ -468,7 +503,8 @@ const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
 };
 
 const withoutWords = (status: CnfDeploymentStatus): CnfDeploymentStatus => {
-  const { waitsFor: _waits, message: _message, inSyncReplicas: _inSync, ...rest } = status;
+  const { waitsFor: _waits, message: _message, ...counts } = status;
+  const { inSyncReplicas: _in, progressingReplicas: _is, unhealthyReplicas: _un, ...rest } = counts;
   return {
     ...rest,
     conditions: (rest.conditions ?? []).map((one) => ({ ...one, message: '' })),

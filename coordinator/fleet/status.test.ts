@@ -3,8 +3,8 @@ import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf
 import { keptOf, memoryOf } from './memory.ts';
 import { steer, type Memory } from './stage.ts';
 import { brokenStatus, fleetStatus } from './status.ts';
-import { facts, fleetPod, missing } from './testing/facts.ts';
-import type { FleetPod } from './pod.ts';
+import { facts, cnfFacts, missing } from './testing/facts.ts';
+import type { CnfFacts } from './cnf-facts.ts';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 const labels = { sdewanPurpose: 'cnf-1' };
@@ -16,13 +16,13 @@ const cnf = (status?: object): CnfDeployment =>
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: {} } },
     ...(status && { status }),
   });
-const statusOf = (pods: readonly FleetPod[], memory: Memory, before?: object, now = NOW) => {
+const statusOf = (pods: readonly CnfFacts[], memory: Memory, before?: object, now = NOW) => {
   const step = steer(facts(pods, { now }), memory);
   const look = { now, pods, step, asked: 'hash', deployment: undefined, failure: undefined };
   return fleetStatus(cnf(before), look);
 };
-const old = fleetPod('old-1');
-const late = fleetPod('new-1', { missing: missing('FirewallRule deny-ssh') });
+const old = cnfFacts('old-1');
+const late = cnfFacts('new-1', { missing: missing('FirewallRule deny-ssh') });
 
 describe('the status of a CNFDeployment', () => {
   it('counts pods, says the stage, and what the roll-out waits for', () => {
@@ -30,6 +30,8 @@ describe('the status of a CNFDeployment', () => {
       observedGeneration: 4,
       replicas: 2,
       readyReplicas: 1,
+      progressingReplicas: 1,
+      unhealthyReplicas: 0,
       inSyncReplicas: 1,
       selector: 'sdewanPurpose=cnf-1',
       stage: 'Connected',
@@ -96,7 +98,7 @@ describe('the status of a CNFDeployment', () => {
       ]),
     );
     const status = statusOf(
-      [fleetPod('old-1', { missing: many }), fleetPod('new-1', { missing: many })],
+      [cnfFacts('old-1', { missing: many }), cnfFacts('new-1', { missing: many })],
       {
         current: 'old',
       },

@@ -7,14 +7,14 @@ import {
   type FleetCondition,
 } from '#shared/resources/cnf-deployment.ts';
 import { timestamp, truncated } from '../verdict/wording.ts';
+import { healthOf, isInSync, type CnfFacts } from './cnf-facts.ts';
 import { selectorOf } from './deployment.ts';
 import { distancesKept, keptOf } from './memory.ts';
-import type { FleetPod } from './pod.ts';
 import type { RollOutStep } from './stage.ts';
 
 export type RollOutView = {
   now: number;
-  pods: readonly FleetPod[];
+  pods: readonly CnfFacts[];
   step: RollOutStep;
   /** Hash of the template that is asked for. */
   asked: string;
@@ -35,6 +35,8 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
     replicas: pods.length,
     readyReplicas: ready,
+    progressingReplicas: pods.filter((pod) => healthOf(pod) === 'progressing').length,
+    unhealthyReplicas: pods.filter((pod) => healthOf(pod) === 'unhealthy').length,
     inSyncReplicas: pods.filter(isInSync).length,
     selector: selectorOf(cnf),
     ...stageOf(cnf, view),
@@ -72,9 +74,6 @@ export const brokenStatus = (
     ].map((one) => conditionOf(cnf, now, { ...one, reason, message })),
   ],
 });
-
-const isInSync = ({ link, missing }: FleetPod): boolean =>
-  link === 'Connected' && missing.size === 0;
 
 const failureOf = ({ set, why }: { set: string; why: string }): string =>
   `revision ${set} has failed: ${why}`;

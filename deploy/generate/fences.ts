@@ -2,7 +2,7 @@
  * The parts of the manifests of admission and rights that are about our resources: which requests webhooks and policies are asked about, and what the
  * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
  */
-import { HANDED_OVER_GATE } from '#shared/names.ts';
+import { FLEET_GROUP, HANDED_OVER_GATE, NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
@@ -94,6 +94,10 @@ const notRules = (resources: readonly Resource[], rules: readonly KindDefinition
     : [{ name: 'ties-rules-to-a-cnf', expression: expression.join(' && ') }];
 };
 
+/** Those of a group that nobody else writes. */
+const aloneOf = (resources: readonly Resource[], of: string): Resource[] =>
+  resources.filter(({ group, isCoordinatorsAlone }) => isCoordinatorsAlone && group === of);
+
 const madeByCoordinator = (rules: readonly KindDefinition[]): object[] => {
   const made = rules.filter(({ isMadeByCoordinator }) => isMadeByCoordinator);
   const names = made.map(({ plural }) => `'${plural}'`).join(', ');
@@ -146,9 +150,17 @@ export const fenceBlocks = (
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
   'names-of-the-fleet': namesOfTheFleet,
-  'made-of-policies': requestsAbout(
-    resources.filter(({ isCoordinatorsAlone }) => isCoordinatorsAlone),
-    ['CREATE', 'UPDATE', 'DELETE'],
+  'made-of-policies': requestsAbout(aloneOf(resources, NETWORK_GROUP), [
+    'CREATE',
+    'UPDATE',
+    'DELETE',
+  ]),
+  'made-of-fleets': requestsAbout(
+    aloneOf(resources, FLEET_GROUP).flatMap((one) => [
+      one,
+      { ...one, plural: `${one.plural}/status` },
+    ]),
+    ['CREATE', 'UPDATE'],
   ),
   'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),

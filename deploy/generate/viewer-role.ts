@@ -4,7 +4,9 @@
  */
 import { VIEWER_ROLE } from '#shared/names.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
+import { cnfSetResource } from '#shared/resources/cnf-set.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
+import { cnfResource } from '#shared/resources/cnf.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 
 export const viewerRole = (kinds: readonly KindDefinition[]): object => ({
@@ -18,6 +20,12 @@ export const viewerRole = (kinds: readonly KindDefinition[]): object => ({
         ...kinds.filter(({ holdsKeys }) => !holdsKeys).map(({ plural }) => plural),
         cnfStatusResource.plural,
       ],
+      verbs: READ,
+    },
+    {
+      // No CNFDeployment: its template says what may be in the environment of pods.
+      apiGroups: [cnfResource.group],
+      resources: [cnfResource.plural, cnfSetResource.plural],
       verbs: READ,
     },
     {

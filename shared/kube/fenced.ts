@@ -8,7 +8,7 @@ import type { CallOptions, KubeClient } from './client.ts';
 import type { KubeObject, ResourceType } from './objects.ts';
 
 export type Fence<T extends KubeObject = KubeObject> = {
-  client: KubeClient;
+  client: Pick<KubeClient, 'replace' | 'patch'>;
   resource: ResourceType<object>;
   object: T;
 };

@@ -20,6 +20,9 @@ const MAX_PODS = 4 * MAX_REPLICAS;
 /** Of what is listed in the status; the others are counted in words. */
 export const MAX_WAITS = 8;
 
+/** `kubectl get sdewan` shows the fleet beside the rules. */
+export const FLEET_CATEGORY = 'sdewan';
+
 const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
 const text = (max: number) => z.string().max(max);
 const moment = () => text(64).meta({ format: 'date-time' });
@@ -94,19 +97,30 @@ const specSchema = z.object({
 });
 export type CnfDeploymentSpec = z.infer<typeof specSchema>;
 
-const conditionSchema = z.object({
-  type: text(64).describe('Available, Progressing or Degraded.'),
-  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
-  reason: text(64).describe('Why, in one word.'),
-  message: text(2_048).describe('Why, in words.'),
-  observedGeneration: z.int().optional().describe('Of the CNFDeployment that was looked at.'),
-  lastTransitionTime: moment().describe('When status last changed.'),
-});
+/** `types`: which there are. */
+export const fleetConditionSchema = (types: string) =>
+  z.object({
+    type: text(64).describe(types),
+    status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
+    reason: text(64).describe('Why, in one word.'),
+    message: text(2_048).describe('Why, in words.'),
+    observedGeneration: z.int().optional().describe('Of the CNFDeployment that was looked at.'),
+    lastTransitionTime: moment().describe('When status last changed.'),
+  });
+const conditionSchema = fleetConditionSchema('Available, Progressing or Degraded.');
 
 const statusSchema = z.object({
   observedGeneration: z.int().optional(),
   replicas: z.int().optional().describe('Pods of all sets.'),
   readyReplicas: z.int().optional().describe('Pods that are ready, of all sets.'),
+  progressingReplicas: z
+    .int()
+    .optional()
+    .describe('Pods that are not ready yet, or wait behind the gate, of all sets.'),
+  unhealthyReplicas: z
+    .int()
+    .optional()
+    .describe('Pods that crash, or were ready and whose agent is silent now, of all sets.'),
   inSyncReplicas: z
     .int()
     .optional()
@@ -191,6 +205,7 @@ export const cnfDeploymentResource = {
   plural: 'cnfdeployments',
   singular: 'cnfdeployment',
   shortNames: ['cnfdeploy'],
+  category: FLEET_CATEGORY,
   description:
     'A CNF whose roll-outs wait until the new pods have every rule, and go back by themselves when they do not get there.',
   spec: specSchema,
@@ -241,6 +256,8 @@ export const cnfDeploymentResource = {
   columns: [
     { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },
+    { name: 'Progressing', type: 'integer', jsonPath: '.status.progressingReplicas' },
+    { name: 'Unhealthy', type: 'integer', jsonPath: '.status.unhealthyReplicas' },
     { name: 'In Sync', type: 'integer', jsonPath: '.status.inSyncReplicas' },
     { name: 'Active', type: 'string', jsonPath: '.status.active', priority: 1 },
     { name: 'Stage', type: 'string', jsonPath: '.status.stage' },

@@ -6,9 +6,11 @@ import { generatorStatusSchema } from '../protocol/generator-status.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
 import { addressGroupResource } from './address-group.ts';
 import { cnfDeploymentKind } from './cnf-deployment.ts';
+import { cnfSetResource, type CnfSetSpec } from './cnf-set.ts';
 import { cnfStatusResource } from './cnf-status.ts';
+import { cnfResource, type CnfSpec } from './cnf.ts';
 import { MESSAGE_COLUMN, PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
-import type { KindDefinition } from './kind.ts';
+import { defineKind, type KindDefinition } from './kind.ts';
 import { policyEnforcementResource } from './policy-enforcement.ts';
 import { kinds } from './registry.ts';
 
@@ -31,6 +33,8 @@ export const resourceOfRule = (rule: KindDefinition): KindDefinition => ({
 const others: readonly KindDefinition[] = [
   cnfStatusResource,
   cnfDeploymentKind,
+  defineKind<CnfSetSpec>(cnfSetResource),
+  defineKind<CnfSpec>(cnfResource),
   addressGroupResource,
   policyEnforcementResource,
 ];

@@ -94,6 +94,7 @@ type Right = {
 
 const batch = (plural: string): string => `${plural}.batch.sdewan.akraino.org`;
 const network = (plural: string): string => `${plural}.network.sdewan.akraino.org`;
+const fleet = (plural: string): string => `${plural}.fleet.sdewan.akraino.org`;
 const rbac = (plural: string): string => `${plural}.rbac.authorization.k8s.io`;
 const hooks = (kind: string): string => `${kind}webhookconfigurations.admissionregistration.k8s.io`;
 const merge = (body: object): string[] => ['--type=merge', '-p', JSON.stringify(body), DRY];
@@ -243,7 +244,7 @@ const rights: readonly Right[] = [
     },
   },
   {
-    of: ['', '/status'].map((of) => `cnfdeployments.fleet.sdewan.akraino.org${of}`),
+    of: ['', '/status'].map((of) => `${fleet('cnfdeployments')}${of}`),
     can: {
       'read all CNFDeployments': () => ['get', 'cnfdeployments', '-A'],
     },
@@ -275,6 +276,29 @@ const rights: readonly Right[] = [
         edge,
         '--quiet',
       ],
+    },
+  },
+  {
+    of: ['cnfs', 'cnfsets'].flatMap((one) => [fleet(one), `${fleet(one)}/status`]),
+    can: {
+      'make up CNFSets and CNFs, and what became of them': () => ({
+        create: {
+          apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+          kind: 'CNF',
+          metadata: { name: 'mine', namespace: edge, ...MARK },
+          spec: { deployment: 'cnf-1', templateHash: 'x' },
+        },
+      }),
+    },
+    cannot: {
+      'make one without its label': () => ({
+        create: {
+          apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+          kind: 'CNF',
+          metadata: { name: 'mine', namespace: edge, labels: { sdewanPurpose: 'cnf-1' } },
+          spec: { deployment: 'cnf-1', templateHash: 'x' },
+        },
+      }),
     },
   },
   {

@@ -939,6 +939,27 @@ const enforcements = ({ closed }: Places): Case[] => {
   ];
 };
 
+const fleetObjects = ({ closed }: Places): Case[] => {
+  const made = (kind: string, spec: object): object => ({
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind,
+    metadata: { name: 'forged', namespace: closed, labels: { sdewanPurpose: 'cnf-1', ...MARK } },
+    spec: { deployment: 'cnf-1', templateHash: 'hash', ...spec },
+  });
+  return [
+    {
+      policy: 'sdewan-fleet-objects',
+      message: 'the coordinator alone writes cnf',
+      who: 'operator',
+      denied: {
+        'create a CNFSet': create(made('CNFSet', { revision: 1 })),
+        'create a CNF': create(made('CNF', {})),
+      },
+      allowed: {},
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...sizes(places),
@@ -954,4 +975,5 @@ export const casesOf = (places: Places): Case[] => [
   ...deployments(places),
   ...rolledPods(places),
   ...enforcements(places),
+  ...fleetObjects(places),
 ];

@@ -1,4 +1,7 @@
-/** What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell nothing, and Kubernetes' own controllers are played by the test. */
+/**
+ * What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell of CNFSets and CNFs alone, and Kubernetes' own
+ * controllers are played by the test.
+ */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
@@ -12,6 +15,7 @@ type Given = Fields & { metadata: Partial<KubeObject['metadata']> & { name: stri
 type Addressed = { plural: string; kind: string };
 
 export const NAMESPACE = 'edge';
+const TOLD: ReadonlySet<string> = new Set(['cnfs', 'cnfsets']);
 
 export class FakeFleetApi {
   /** Each write, as `verb plural/name`. */
@@ -21,6 +25,8 @@ export class FakeFleetApi {
   /** By what `writes` would say: answered with this instead. */
   readonly refusals = new Map<string, { status: number; reason: string }>();
   readonly #objects = new Map<string, Map<string, Stored>>();
+  /** By plural: who watches. */
+  readonly #watchers = new Map<string, Set<(line: string) => void>>();
   #version = 1;
 
   put({ plural, kind }: Addressed, { metadata, ...fields }: Given): Stored {
@@ -33,13 +39,14 @@ export class FakeFleetApi {
       metadata: {
         namespace: NAMESPACE,
         uid: before?.metadata.uid ?? `uid-${plural}-${metadata.name}`,
-        creationTimestamp: '2026-01-01T00:00:00Z',
+        creationTimestamp: new Date().toISOString(),
         ...metadata,
         generation: (before?.metadata.generation ?? 0) + (isOther ? 1 : 0),
         resourceVersion: String((this.#version += 1)),
       },
     };
     this.#of(plural).set(metadata.name, object);
+    this.#tell(plural, before ? 'MODIFIED' : 'ADDED', object);
     return structuredClone(object);
   }
 
@@ -48,7 +55,9 @@ export class FakeFleetApi {
   }
 
   remove(plural: string, name: string): void {
+    const object = this.get(plural, name);
     this.#of(plural).delete(name);
+    if (object) this.#tell(plural, 'DELETED', object);
   }
 
   client(): KubeClient {
@@ -91,14 +100,32 @@ export class FakeFleetApi {
         this.#note('delete', resource, name);
         this.remove(resource.plural, name);
       },
-      watch: (_, { signal }) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('aborted')));
-        }),
+      watch: async ({ plural }, { signal }) => this.#watch(plural, signal),
     };
     // What is missing is called by no controller of the fleet.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return client as KubeClient;
+  }
+
+  #tell(plural: string, type: string, object: Stored): void {
+    const line = `${JSON.stringify({ type, object })}\n`;
+    if (TOLD.has(plural)) this.#watchers.get(plural)?.forEach((tell) => tell(line));
+  }
+
+  #watch(plural: string, signal: AbortSignal): ReadableStream<Uint8Array> {
+    const watchers = this.#watchers.get(plural) ?? new Set();
+    this.#watchers.set(plural, watchers);
+    const encoder = new TextEncoder();
+    return new ReadableStream({
+      start: (lines) => {
+        const tell = (line: string): void => lines.enqueue(encoder.encode(line));
+        watchers.add(tell);
+        signal.addEventListener('abort', () => {
+          watchers.delete(tell);
+          lines.error(new Error('aborted'));
+        });
+      },
+    });
   }
 
   #fenced(verb: string, resource: Addressed, { metadata }: Given): Stored {

@@ -1,4 +1,5 @@
 /** Pods of a CNFDeployment for unit tests. */
+import type { CnfFacts } from '../cnf-facts.ts';
 import type { RollOutFacts } from '../stage.ts';
 import type { FleetPod } from '../pod.ts';
 
@@ -47,5 +48,20 @@ export const facts = (
   handOverMs: 20_000,
   distances: new Map(),
   pods,
+  ...changes,
+});
+
+/** Of the year 1970, and on no cordoned node. */
+export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFacts => ({
+  ...fleetPod(name),
+  takesOrders: true,
+  uid: `uid-${name}`,
+  node: 'node-1',
+  images: ['openwrt:1'],
+  troubled: false,
+  provisioned: true,
+  reportedAt: 0,
+  silentSince: undefined,
+  notReadySince: undefined,
   ...changes,
 });

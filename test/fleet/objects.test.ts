@@ -1,0 +1,88 @@
+/** CNFSets and CNFs: made anew when they are deleted, written by nobody else, and gone with their CNFDeployment. */
+import * as z from 'zod';
+import { expect, it } from 'vitest';
+import { connectCluster } from 'kind-test-harness';
+import { withOwnNamespaces } from '../stack/own-namespaces.ts';
+import { observePods, until } from '../stack/observe.ts';
+import { applyFleet, PURPOSE, serves, waitForFleet } from './cnf.ts';
+
+const cluster = withOwnNamespaces(await connectCluster());
+
+const listSchema = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string(), uid: z.string() }),
+      spec: z.looseObject({}),
+      status: z.looseObject({}).optional(),
+    }),
+  ),
+});
+const listed = async (namespace: string, plural: string) => {
+  const path = `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/${plural}`;
+  return listSchema.parse(await cluster.api.find(path)).items;
+};
+const one = async (namespace: string, plural: string) => {
+  const [first, ...more] = await listed(namespace, plural);
+  if (!first || more.length > 0) throw new Error(`there is not one of ${plural}`);
+  return first;
+};
+const kubectl = (...args: string[]) => cluster.kubectl(args, { allowFailure: true });
+
+it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking pods along', async () => {
+  const namespace = await cluster.createNamespace('objects');
+  const [at, cascade] = [
+    ['-n', namespace],
+    ['--cascade=orphan', '--timeout=60s'],
+  ];
+  await applyFleet(cluster, { namespace, replicas: 1, version: '1', lateMs: 0, rules: 0 });
+  const { currentRevision } = await waitForFleet(cluster, namespace, 'it serves', serves(1));
+  const [pod] = await observePods(cluster, namespace, PURPOSE);
+  if (!pod) throw new Error('there is no pod');
+  await until('both say how it is', 30_000, async () => {
+    const [set] = await listed(namespace, 'cnfsets');
+    const [cnf] = await listed(namespace, 'cnfs');
+    return set?.status?.['inSync'] === 1 && cnf?.status?.['podUID'] === pod.uid ? true : undefined;
+  });
+  const set = await one(namespace, 'cnfsets');
+  expect(set).toMatchObject({
+    metadata: { name: `${PURPOSE}-${currentRevision}` },
+    spec: { templateHash: currentRevision },
+    status: { stage: 'Current', outcome: 'Proven', ready: 1 },
+  });
+  const cnf = await one(namespace, 'cnfs');
+  expect(cnf).toMatchObject({ metadata: { name: pod.name }, status: { phase: 'Running' } });
+
+  const status = ['--subresource=status', '--type=merge', '-p'];
+  for (const [kind, { name }] of [
+    ['cnfset', set.metadata],
+    ['cnf', cnf.metadata],
+  ] as const)
+    for (const change of [
+      [...status, '{"status": {"message": "forged"}}'],
+      ['--type=merge', '-p', '{"spec": {"deployment": "other"}}'],
+      ['--type=merge', '-p', '{"metadata": {"ownerReferences": null}}'],
+    ]) {
+      const { code, stderr } = await kubectl('patch', kind, name, ...at, ...change);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`alone writes ${kind}s`)]);
+    }
+  expect((await kubectl('annotate', 'cnf', pod.name, ...at, 'theirs=x')).code).toBe(0);
+
+  for (const [kind, { metadata }] of [
+    ['cnf', cnf],
+    ['cnfset', set],
+  ] as const) {
+    expect((await kubectl('delete', kind, metadata.name, ...at)).code).toBe(0);
+    await until(`the ${kind} is there again`, 30_000, async () => {
+      const [again] = await listed(namespace, `${kind}s`);
+      return again && again.metadata.uid !== metadata.uid && again.status ? true : undefined;
+    });
+  }
+  expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
+
+  expect((await kubectl('delete', 'cnfdeploy', PURPOSE, ...at, ...cascade)).code).toBe(0);
+  await until('no CNFSet and no CNF is left', 60_000, async () => {
+    const left = [...(await listed(namespace, 'cnfs')), ...(await listed(namespace, 'cnfsets'))];
+    return left.length === 0 ? true : undefined;
+  });
+  expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
+});
