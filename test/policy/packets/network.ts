@@ -15,6 +15,8 @@ export type Request =
 export type Network = {
   /** In the CNF's namespace: makes the kernel what the file says. @throws with nft's words */
   load: (file: string) => Promise<void>;
+  /** No packet belongs any more to a connection that the CNF's kernel knows: one that was allowed a case ago would pass as open. */
+  forgetFlows: () => Promise<void>;
   /** Starts a program in the CNF's namespace, and gives what it prints. @throws with its words */
   inCnf: (command: string, ...params: readonly string[]) => Promise<string>;
   /** What the prober of that pod answers. */
@@ -52,7 +54,12 @@ export const createNetwork = async (): Promise<Network> => {
     await close();
     throw error;
   }
+  let zone = 0;
   return {
+    forgetFlows: async () => {
+      zone += 1;
+      await inNamespace(cnf, 'nft', ['-f', '-'], zoneTable(zone));
+    },
     load: async (file) => {
       await inNamespace(cnf, 'nft', ['-f', '-'], file);
     },
@@ -71,6 +78,18 @@ export const createNetwork = async (): Promise<Network> => {
     close,
   };
 };
+
+/** Connections of one zone are unknown in all others. */
+const zoneTable = (zone: number): string => `table inet ${ZONE_TABLE} {}
+delete table inet ${ZONE_TABLE}
+table inet ${ZONE_TABLE} {
+  chain arriving {
+    type filter hook prerouting priority raw;
+    ct zone set ${zone}
+  }
+}
+`;
+export const ZONE_TABLE = 'probe_zone';
 
 const linkOf = (pod: string, namespace: string): string => {
   const device = deviceOf(pod);

@@ -31,10 +31,7 @@ const byTcp = ({ to, port, waitMs }) =>
     socket.on('connect', () => socket.write('?'));
   });
 
-/**
- * After two seconds from another port: one flow in CI got no answer for 20 s, though its pair was allowed. What is denied is asked for less long, so
- * that few ports are used: one that the kernel knows of a case before passes as an open connection.
- */
+/** After two seconds from another port: one flow in CI got no answer for 20 s, though its pair was allowed. */
 const byUdp = ({ to, port, waitMs }) =>
   new Promise((resolve) => {
     const sockets = [];
