@@ -93,7 +93,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     options.namespace === undefined
       ? createPoliciesController({
           ...options,
-          places: () => (pods.state.listed ? pods.policyPlaces() : undefined),
+          asking: () => (pods.state.listed ? pods.askingForPolicies() : undefined),
           podsOf: ({ namespace, purpose }) =>
             new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
         })

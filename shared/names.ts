@@ -78,10 +78,17 @@ export const SERVICE_UID_LABEL = `${PREFIX}/service-uid`;
 /** On PolicyEnforcements: the NetworkPolicy that they are made of. */
 export const POLICY_UID_LABEL = `${PREFIX}/policy-uid`;
 /**
- * On the pod template of a CNF: of which networks it is the gateway, so that it enforces policies between their pods. `cluster`: pods' own
- * addresses.
+ * On the pod template of a CNF: of which networks it is the gateway, so that it enforces policies for what it forwards. `cluster`: pods' own
+ * addresses; else names of its second networks.
  */
 export const POLICY_NETWORKS_ANNOTATION = `${PREFIX}/policy-networks`;
+/** Beside it, `NetworkPolicy`: NetworkPolicies hold for its second networks, too, and not only MultiNetworkPolicies. */
+export const POLICY_KINDS_ANNOTATION = `${PREFIX}/policy-kinds`;
+/** What Nodus, and Multus, write of a pod's addresses in second networks. */
+export const OVN_INTERFACES_ANNOTATION = 'k8s.plugin.opnfv.org/ovnInterfaces';
+export const NETWORK_STATUS_ANNOTATION = 'k8s.v1.cni.cncf.io/network-status';
+/** On a MultiNetworkPolicy: the networks that it is for. */
+export const POLICY_FOR_ANNOTATION = 'k8s.v1.cni.cncf.io/policy-for';
 /** Bucket type of what is made for Services. */
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */

@@ -133,6 +133,19 @@ afterEach(async () => {
   await ended;
 });
 
+it('what the coordinator does not carry is Failed with its words, and what it was stays', async () => {
+  const refused = { generation: 2, reason: 'TooLarge' as const, message: '5001 and 5000' };
+  const [web] = enforcements;
+  if (web) enforcements = [{ ...web, spec: { ...web.spec, refused } }];
+  const never = enforcement('never', {});
+  enforcements.push({ ...never, spec: { ...never.spec, isolates: [], lines: [], refused } });
+  start();
+  await pass();
+  expect(kernel.loads).toEqual(['whole']);
+  expect(states()).toEqual({ web: 'Failed: TooLarge', never: 'Failed: TooLarge' });
+  expect(keeper.reports({ reading: 'holds', problem: '' })[0]?.message).toBe('5001 and 5000');
+});
+
 describe('what is asked for', () => {
   it('is loaded, and reported when it is', async () => {
     start();

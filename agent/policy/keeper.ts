@@ -167,15 +167,19 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
       ),
   });
 
+  const removalOf = (uid: string): Outcome => {
+    const isGone = held !== undefined && !held.entries.has(uid);
+    // A table that this OpenWRT cannot have, it does not have.
+    if (isGone || unsupported !== undefined) return ['Removed', 'Removed', ''];
+    return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Removing', problem];
+  };
+
   const outcomeOf = (object: PolicyEnforcement): Outcome => {
     const { deletionTimestamp, uid } = object.metadata;
-    if (deletionTimestamp !== undefined) {
-      const isGone = held !== undefined && !held.entries.has(uid);
-      // A table that this OpenWRT cannot have, it does not have.
-      if (isGone || unsupported !== undefined) return ['Removed', 'Removed', ''];
-      return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Removing', problem];
-    }
+    if (deletionTimestamp !== undefined) return removalOf(uid);
     if (unsupported !== undefined) return ['Failed', 'UnsupportedByDriver', unsupported];
+    const { refused: notCarried } = object.spec;
+    if (notCarried) return ['Failed', notCarried.reason, notCarried.message];
     if (held?.entries.get(uid)?.revision === revisionOf(object)) return ['Applied', 'Applied', ''];
     if (refused !== undefined) return ['Failed', 'RefusedByOpenwrt', refused.message];
     return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Applying', problem];

@@ -40,7 +40,8 @@ export const wantedTable = (
   const entries = new Map<string, Entry>();
   for (const object of enforcements) {
     const { uid, deletionTimestamp } = object.metadata;
-    if (deletionTimestamp !== undefined) continue;
+    // One that was never carried isolates nothing.
+    if (deletionTimestamp !== undefined || object.spec.isolates.length === 0) continue;
     const entry = [entryOf(object), before.entries.get(uid)].find((one) => one && isComplete(one));
     if (entry) entries.set(uid, entry);
   }

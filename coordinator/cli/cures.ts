@@ -53,6 +53,10 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
     'The message says what was lost. Change the rule, or delete and create it to have it tried again as it is: [commit-confirm](commit-confirm.md).',
   NotInForce:
     'The message names the part. Correct a gateway that no interface of the CNF reaches; end what takes rules out of the kernel. The agent repairs it, and tries again at growing intervals of up to five minutes.',
+  TooLarge:
+    'The message has both numbers. Split the policy, or select pods by fewer or narrower selectors.',
+  SubnetUnknown:
+    "Say the subnet in annotation `sdewan.akraino.org/policy-networks` of the CNF's pods, as the message shows.",
   UnsupportedByDriver: 'Remove the field, or use an image that answers over ubus.',
   OpenwrtUnreachable: "Look at the CNF's container and at the agent's log.",
   OpenwrtUnread:

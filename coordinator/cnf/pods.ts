@@ -2,12 +2,12 @@
  * The pods of all CNFs: a watch of those that bear a purpose label, kept as targets, and a look past the watch for the moment
  * before a finalizer goes. A pod that lost its label is only seen by that look, which is why it asks for all pods of a namespace.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
-import { policyNetworksIn } from '#shared/inject/policy-networks.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
+import { POLICY_NETWORKS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
@@ -36,6 +36,14 @@ export type PodsOptions = {
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
 type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
 
+/** A pod that says that its CNF enforces policies, with those of its annotations that are about that. */
+export type AskingPod = {
+  object: KubeObject;
+  namespace: string;
+  purpose: string;
+  annotations: Readonly<Record<string, string>>;
+};
+
 export class Pods {
   readonly #options: PodsOptions;
   readonly #reflector: Reflector<CnfPod>;
@@ -60,7 +68,8 @@ export class Pods {
         const before = type === 'deleted' ? object.target : old?.target;
         const now = type === 'deleted' ? undefined : object.target;
         const hasNewConsent = old?.accepts !== object.accepts;
-        const isNews = hasNewConsent || old?.policyNetworks !== object.policyNetworks;
+        const isNews =
+          hasNewConsent || !isDeepStrictEqual(old?.aboutPolicies, object.aboutPolicies);
         if (before && now && sameTarget(before, now) && !isNews) return;
         onChange({ before, now, hasNewConsent });
       },
@@ -122,20 +131,16 @@ export class Pods {
     return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
   }
 
-  /** The CNFs of which a pod that may run says that they enforce policies, each once. */
-  policyPlaces(): { namespace: string; purpose: string }[] {
-    const places = this.#reflector.store
-      .list()
-      .filter(
-        ({ policyNetworks, target }) =>
-          !target.finished &&
-          target.agent.state !== 'missing' &&
-          policyNetworksIn(policyNetworks).length > 0,
-      )
-      .flatMap(({ target: { namespace, purpose } }) =>
-        purpose === undefined ? [] : [[`${namespace}/${purpose}`, { namespace, purpose }] as const],
-      );
-    return [...new Map(places).values()];
+  /** Pods that may run and say that their CNF enforces policies. */
+  askingForPolicies(): AskingPod[] {
+    return this.#reflector.store.list().flatMap((object) => {
+      const { aboutPolicies: annotations, target } = object;
+      const { agent, finished, namespace, purpose } = target;
+      const isAsking = annotations[POLICY_NETWORKS_ANNOTATION] !== undefined;
+      return isAsking && !finished && agent.state !== 'missing' && purpose !== undefined
+        ? [{ object, namespace, purpose, annotations }]
+        : [];
+    });
   }
 
   /** In no particular order; finished and terminating ones too. */

@@ -4,6 +4,8 @@ import {
   ACCEPTS_ANNOTATION,
   AGENT_CONTAINER,
   NFN_NETWORK_ANNOTATION,
+  OVN_INTERFACES_ANNOTATION,
+  POLICY_KINDS_ANNOTATION,
   POLICY_NETWORKS_ANNOTATION,
   PURPOSE_LABEL,
 } from '#shared/names.ts';
@@ -13,6 +15,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
+import { own } from '#shared/runtime/own.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
 
@@ -50,6 +53,13 @@ export const podResource: ResourceType = {
   schema: objectSchema,
 };
 export const replicaSets = apps('replicasets', 'ReplicaSet');
+
+const ABOUT_POLICIES = [
+  POLICY_NETWORKS_ANNOTATION,
+  POLICY_KINDS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  OVN_INTERFACES_ANNOTATION,
+] as const;
 
 const stringMap = z.record(z.string(), z.string()).nullish();
 
@@ -142,8 +152,8 @@ export type PodFacts = {
   networks: string | undefined;
   /** Its annotation `accepts-services-from`. */
   accepts: string | undefined;
-  /** Its annotation `policy-networks`. */
-  policyNetworks: string | undefined;
+  /** Those of its annotations that are about policies. */
+  aboutPolicies: Readonly<Record<string, string>>;
 };
 
 const imagesSchema = z
@@ -190,9 +200,20 @@ export const podFactsOf = (object: unknown): PodFacts => {
     account: spec?.serviceAccountName || DEFAULT_SERVICE_ACCOUNT,
     networks: ifShort(metadata?.annotations?.[NFN_NETWORK_ANNOTATION]),
     accepts: ifShort(metadata?.annotations?.[ACCEPTS_ANNOTATION]),
-    policyNetworks: ifShort(metadata?.annotations?.[POLICY_NETWORKS_ANNOTATION]),
+    aboutPolicies: aboutPoliciesIn(metadata?.annotations ?? {}),
   };
 };
+
+/** Nothing of a pod that is not asked for policies. */
+const aboutPoliciesIn = (annotations: Readonly<Record<string, string>>): Record<string, string> =>
+  own(annotations, POLICY_NETWORKS_ANNOTATION) === undefined
+    ? {}
+    : Object.fromEntries(
+        ABOUT_POLICIES.flatMap((name) => {
+          const value = ifShort(own(annotations, name));
+          return value === undefined ? [] : [[name, value]];
+        }),
+      );
 
 const ownedSchema = z.looseObject({ metadata: metadataSchema });
 

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_GROUP_MEMBERS } from '#shared/policy/bounds.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
+import { type PolicyPod } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { changesFor, type ObjectChange, type Present } from './changes.ts';
-import { askedOf, type AskedPolicies } from './desired.ts';
+import { askedOf, compiledAt, NOTHING_ASKED, type AskedPolicies } from './desired.ts';
+import { createLiveGroups } from './live-groups.ts';
+import type { Gateway } from './places.ts';
 
 const PLACE = { namespace: 'edge', purpose: 'cnf-1' };
 const NOBODY: Present = { groups: [], enforcements: [] };
-const NOTHING: AskedPolicies = { enforcements: new Map(), groups: new Map(), refused: new Map() };
 
 const pod = (name: string, labels: Record<string, string>, addresses: string[]): PolicyPod => ({
   namespace: 'apps',
@@ -23,6 +24,8 @@ const pod = (name: string, labels: Record<string, string>, addresses: string[]):
   isFinished: false,
 });
 const policy = (name: string, from = 'client'): Policy => ({
+  kind: 'NetworkPolicy',
+  networks: [],
   namespace: 'apps',
   name,
   uid: name,
@@ -34,8 +37,22 @@ const policy = (name: string, from = 'client'): Policy => ({
 });
 const server = pod('server', { role: 'server' }, ['10.0.0.1']);
 const client = pod('client', { role: 'client' }, ['10.0.0.2']);
-const asked = (policies: Policy[], pods = [server, client]): AskedPolicies =>
-  askedOf({ policies, pods, labelsOf: () => ({}) });
+const GATEWAY: Gateway = {
+  ...PLACE,
+  hasCluster: true,
+  networks: [],
+  hasNetworkPolicies: false,
+  isUnread: false,
+};
+const asked = (policies: Policy[], pods = [server, client], gateway = GATEWAY): AskedPolicies => {
+  const compiled = compiledAt(gateway, policies);
+  const groups = createLiveGroups();
+  groups.follow(
+    new Map([...compiled.values()].flatMap((one) => ('groups' in one ? [...one.groups] : []))),
+  );
+  for (const each of pods) groups.put(each.uid, each);
+  return askedOf(compiled, groups.members);
+};
 
 /** What is there when these changes have been made. */
 const after = (before: Present, changes: ReturnType<typeof changesFor>): Present => ({
@@ -88,10 +105,10 @@ describe('what is to be written', () => {
 
   it('keeps the groups of a policy that goes, until it is gone', () => {
     const before = brought(asked([policy('web')]));
-    const ending = changesFor(PLACE, NOTHING, before);
+    const ending = changesFor(PLACE, NOTHING_ASKED, before);
     expect(ending.enforcementsGone).toHaveLength(1);
     expect(ending.groupsGone).toEqual([]);
-    const held = changesFor(PLACE, NOTHING, {
+    const held = changesFor(PLACE, NOTHING_ASKED, {
       ...before,
       enforcements: before.enforcements.map((one) => ({
         ...one,
@@ -99,7 +116,9 @@ describe('what is to be written', () => {
       })),
     });
     expect(held).toMatchObject({ enforcementsGone: [], groupsGone: [] });
-    expect(changesFor(PLACE, NOTHING, { ...before, enforcements: [] }).groupsGone).toHaveLength(2);
+    expect(
+      changesFor(PLACE, NOTHING_ASKED, { ...before, enforcements: [] }).groupsGone,
+    ).toHaveLength(2);
   });
 
   it('leaves a policy that has become too large as it last could be carried', () => {
@@ -110,13 +129,19 @@ describe('what is to be written', () => {
     );
     const crowd = pod('crowd', { role: 'client' }, addresses);
     const large = asked([policy('web')], [server, crowd]);
-    expect(large.refused.get('web')).toBe(
-      'a selector of the policy selects 5001 addresses, and 5000 are carried',
-    );
+    const refused = {
+      generation: 1,
+      reason: 'TooLarge',
+      message: 'a selector of the policy selects 5001 addresses, and 5000 are carried',
+    };
     const present = brought(large, before);
-    expect(present.enforcements).toEqual(before.enforcements);
+    expect(present.enforcements.map(({ spec }) => spec)).toEqual(
+      before.enforcements.map(({ spec }) => ({ ...spec, refused })),
+    );
     expect(membersIn(present)).toEqual(membersIn(before));
-    expect(brought(large)).toEqual(NOBODY);
+    const never = brought(large);
+    expect(never.enforcements).toMatchObject([{ spec: { refused, isolates: [], lines: [] } }]);
+    expect(brought(asked([policy('web')]), present)).toEqual(before);
   });
 
   it('names two policies of long names, or of one name made anew, apart', () => {

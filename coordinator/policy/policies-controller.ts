@@ -17,18 +17,21 @@ import { addressGroupResource, type AddressGroup } from '#shared/resources/addre
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
+  type PolicyEnforcementSpec,
 } from '#shared/resources/policy-enforcement.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { changesFor, type ObjectChange } from './changes.ts';
-import { askedOf, type AskedPolicies } from './desired.ts';
+import { changesFor, isAbout, type About, type Changes, type ObjectChange } from './changes.ts';
+import { askedOf, compiledAt, NOTHING_ASKED, type Compiled } from './desired.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
+import { gatewaysOf, type Gateway } from './places.ts';
+import type { AskingPod } from '../cnf/pods.ts';
 import { writeStatuses } from './statuses.ts';
 import { createPolicyWorld } from './world.ts';
 
 export type PoliciesDeps = ControllerDeps & {
   client: KubeClient;
-  /** The CNFs that ask for policies; undefined while that is not known. */
-  places: () => readonly PolicyPlace[] | undefined;
+  /** Those that say that their CNF enforces policies; undefined while that is not known. */
+  asking: () => readonly AskingPod[] | undefined;
   /** Uids of the pods of a CNF. */
   podsOf: (place: PolicyPlace) => ReadonlySet<string>;
   record: (event: RecordedEvent) => void;
@@ -46,69 +49,85 @@ const COALESCE_MS = 250;
 export const createPoliciesController = (deps: PoliciesDeps): PoliciesController => {
   const { client, clock, log, podsOf, record } = deps;
   const common = { client, clock, log };
-  const markOf = (object: { metadata: AddressGroup['metadata'] }): void => {
-    const purpose = object.metadata.labels?.[PURPOSE_LABEL];
-    if (purpose !== undefined)
-      controller.mark(keyOf({ namespace: object.metadata.namespace, purpose }), COALESCE_MS);
+  const changed = createChanged();
+  const markOf = (
+    { metadata }: AddressGroup | PolicyEnforcement,
+    about: Partial<Changed>,
+  ): void => {
+    const purpose = metadata.labels?.[PURPOSE_LABEL];
+    if (purpose === undefined) return;
+    const key = keyOf({ namespace: metadata.namespace, purpose });
+    changed.add(key, about);
+    controller.mark(key, COALESCE_MS);
   };
   const groups = new Reflector({
     ...common,
     resource: addressGroupResource,
-    onEvent: ({ object }) => markOf(object),
+    indices: { place: placesOf },
+    onEvent: ({ object }) => markOf(object, { groups: [object.spec.group] }),
   });
   const enforcements = new Reflector({
     ...common,
     resource: policyEnforcementResource,
-    onEvent: ({ object }) => markOf(object),
+    indices: { place: placesOf },
+    // One that is gone may have been the last that needed a group.
+    onEvent: ({ object, type }) =>
+      markOf(object, type === 'updated' ? { policies: [object.spec.policy.uid] } : { isAll: true }),
   });
-  const isPlace = (key: string): boolean =>
-    (deps.places() ?? []).some((place) => keyOf(place) === key);
+
+  /** Undefined: nobody knows, or what is known has changed. */
+  let gateways: ReadonlyMap<string, Gateway> | undefined;
+  let compiled: ReadonlyMap<string, ReadonlyMap<string, Compiled>> | undefined;
+
+  const gatewaysNow = (): ReadonlyMap<string, Gateway> | undefined => {
+    if (gateways) return gateways;
+    const asking = deps.asking();
+    if (asking === undefined) return undefined;
+    const found = gatewaysOf(asking);
+    for (const { object, message } of found.invalid)
+      record({ object, type: 'Warning', reason: 'InvalidAnnotation', message, once: true });
+    gateways = new Map(found.gateways.map((one) => [keyOf(one), one]));
+    return gateways;
+  };
+
+  const compiledNow = (): ReadonlyMap<string, ReadonlyMap<string, Compiled>> => {
+    if (compiled) return compiled;
+    const policies = world.policies();
+    compiled = new Map(
+      [...(gatewaysNow() ?? [])].map(([key, one]) => [key, compiledAt(one, policies)] as const),
+    );
+    const all = [...compiled.values()].flatMap((of) => [...of.values()]);
+    world.groups.follow(new Map(all.flatMap((one) => ('groups' in one ? [...one.groups] : []))));
+    return compiled;
+  };
+
   const keys = (): string[] => [
     ...new Set([
-      ...(deps.places() ?? []).map(keyOf),
-      ...[...groups.store.list(), ...enforcements.store.list()].map(({ metadata }) =>
-        keyOf({
-          namespace: metadata.namespace,
-          purpose: metadata.labels?.[PURPOSE_LABEL] ?? '',
-        }),
-      ),
+      ...(gatewaysNow()?.keys() ?? []),
+      ...[...groups.store.list(), ...enforcements.store.list()].flatMap(placesOf),
     ]),
   ];
-  let asked: AskedPolicies | undefined;
   let markedAt = -Infinity;
-  const markAll = (): void => {
+  /** The first of what comes together is written at once. */
+  const markAll = (about: Partial<Changed>): void => {
     const now = clock.monotonic();
     const delay = Math.max(0, markedAt + COALESCE_MS - now);
     if (delay === 0) markedAt = now;
-    for (const key of keys()) controller.mark(key, delay);
+    for (const key of keys()) {
+      changed.add(key, about);
+      controller.mark(key, delay);
+    }
   };
-  const onChange = (): void => {
-    asked = undefined;
-    markAll();
+  const onPolicies = (): void => {
+    compiled = undefined;
+    markAll({ isAll: true });
   };
   const world = createPolicyWorld({
     ...common,
-    isWanted: () => (deps.places()?.length ?? 0) > 0,
-    onChange,
+    isWanted: () => (gatewaysNow()?.size ?? 0) > 0,
+    onPolicies,
+    onTouched: (touched) => markAll({ groups: touched }),
   });
-
-  const askedNow = (): AskedPolicies =>
-    (asked ??= askedOf({
-      policies: world.policies(),
-      pods: world.pods(),
-      labelsOf: world.labelsOf,
-    }));
-
-  const ofPlace = <T extends AddressGroup | PolicyEnforcement>(
-    { store }: Reflector<T>,
-    { namespace, purpose }: PolicyPlace,
-  ): T[] =>
-    store
-      .list()
-      .filter(
-        ({ metadata }) =>
-          metadata.namespace === namespace && metadata.labels?.[PURPOSE_LABEL] === purpose,
-      );
 
   /** The first write that hits another version ends it: there is news. */
   const writeAll = async <T extends AddressGroup | PolicyEnforcement>(
@@ -123,26 +142,53 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     return true;
   };
 
-  const reconcile = async (key: string, _known: true, signal: AbortSignal): Promise<Outcome> => {
-    const place = placeOf(key);
-    const wanted = isPlace(key) ? askedNow() : NOTHING_ASKED;
-    const present = {
-      groups: ofPlace(groups, place),
-      enforcements: ofPlace(enforcements, place),
-    };
-    const changes = changesFor(place, wanted, present);
-    const isWritten =
-      (await writeAll(addressGroupResource, changes.groups, signal)) &&
-      (await writeAll(policyEnforcementResource, changes.enforcements, signal)) &&
-      (await writeAll(policyEnforcementResource, changes.enforcementsGone, signal)) &&
-      (await writeAll(addressGroupResource, changes.groupsGone, signal));
-    if (!isWritten) return OVERTAKEN;
-    for (const [uid, message] of wanted.refused) {
+  /** What cannot be carried is told once. */
+  const tellRefused = (refused: ReadonlyMap<string, PolicyEnforcementSpec>): void => {
+    for (const [uid, spec] of refused) {
       const object = world.policy(uid);
+      const message = spec.refused?.message ?? '';
       if (object) record({ object, type: 'Warning', reason: 'NotEnforced', message, once: true });
     }
-    await writeStatuses({ client, podsOf, record, world }, place, present.enforcements, signal);
+  };
+
+  const writeChanges = async (
+    { enforcements: kept, enforcementsGone, groups: slices, groupsGone }: Changes,
+    signal: AbortSignal,
+  ): Promise<boolean> =>
+    (await writeAll(addressGroupResource, slices, signal)) &&
+    (await writeAll(policyEnforcementResource, kept, signal)) &&
+    (await writeAll(policyEnforcementResource, enforcementsGone, signal)) &&
+    (await writeAll(addressGroupResource, groupsGone, signal));
+
+  const carryOut = async (key: string, about: About, signal: AbortSignal): Promise<Outcome> => {
+    const place = placeOf(key);
+    const gateway = gatewaysNow()?.get(key);
+    // Of a CNF whose annotation nobody can read what is in force stays.
+    if (gateway?.isUnread) return 'done';
+    const at = (gateway && compiledNow().get(key)) ?? NOTHING_COMPILED;
+    const wanted = gateway ? askedOf(at, world.groups.members) : NOTHING_ASKED;
+    const present = {
+      groups: groups.store.by('place', key),
+      enforcements: enforcements.store.by('place', key),
+    };
+    if (!(await writeChanges(changesFor(place, wanted, present, about), signal))) return OVERTAKEN;
+    tellRefused(wanted.refused);
+    const told = present.enforcements.filter(({ spec }) => isAbout(about, spec.policy.uid, spec));
+    const statuses = { client, podsOf, record, world };
+    await writeStatuses(statuses, place, { compiled: at, present: told }, signal);
     return 'done';
+  };
+
+  const reconcile = async (key: string, _known: true, signal: AbortSignal): Promise<Outcome> => {
+    const about = changed.take(key);
+    let outcome: Outcome | undefined;
+    try {
+      outcome = await carryOut(key, about, signal);
+      return outcome;
+    } finally {
+      // What was not carried out to its end is all looked at the next time.
+      if (outcome !== 'done') changed.add(key, { isAll: true });
+    }
   };
 
   const controller = createController<true>({
@@ -150,23 +196,59 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     name: 'policies',
     sources: [world, groups, enforcements],
     world: () => {
-      const places = deps.places();
-      const isKnown = groups.state.listed && enforcements.state.listed && places !== undefined;
-      return isKnown && (places.length === 0 || world.isKnown()) ? true : undefined;
+      const known = gatewaysNow();
+      const isKnown = groups.state.listed && enforcements.state.listed && known !== undefined;
+      return isKnown && (known.size === 0 || world.isKnown()) ? true : undefined;
     },
     markAll: () => {
-      for (const key of keys()) controller.mark(key, 0);
+      gateways = undefined;
+      for (const key of keys()) {
+        changed.add(key, { isAll: true });
+        controller.mark(key, 0);
+      }
     },
     reconcile,
     fieldsOf: (cnf) => ({ cnf }),
     coalesceMs: COALESCE_MS,
   });
 
-  return { onPlaces: markAll, run: controller.run };
+  return {
+    onPlaces: () => {
+      gateways = undefined;
+      onPolicies();
+    },
+    run: controller.run,
+  };
 };
 
-const NOTHING_ASKED: AskedPolicies = {
-  enforcements: new Map(),
-  groups: new Map(),
-  refused: new Map(),
+const NOTHING_COMPILED: ReadonlyMap<string, Compiled> = new Map();
+
+const placesOf = ({ metadata }: AddressGroup | PolicyEnforcement): string[] => [
+  keyOf({ namespace: metadata.namespace, purpose: metadata.labels?.[PURPOSE_LABEL] ?? '' }),
+];
+
+type Changed = { isAll: boolean; groups: Iterable<string>; policies: Iterable<string> };
+
+/** What has changed of each CNF since it was last looked at. */
+const createChanged = () => {
+  const byKey = new Map<string, About>();
+  return {
+    add: (key: string, { isAll = false, groups = [], policies = [] }: Partial<Changed>): void => {
+      const about = byKey.get(key) ?? { groups: new Set<string>(), policies: new Set<string>() };
+      if (isAll || about === 'all') {
+        byKey.set(key, 'all');
+        return;
+      }
+      byKey.set(key, {
+        groups: new Set([...about.groups, ...groups]),
+        policies: new Set([...about.policies, ...policies]),
+      });
+    },
+    /** Nothing is known of a key that somebody marked otherwise, so all of it. */
+    take: (key: string): About => {
+      const about = byKey.get(key) ?? 'all';
+      byKey.delete(key);
+      return about;
+    },
+  };
 };

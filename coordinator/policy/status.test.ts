@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ownersOf, type PolicyPod } from '#shared/policy/groups.ts';
-import { ownStatusOf } from './status.ts';
+import type { Scope } from '#shared/policy/networks.ts';
+import { ownStatusOf, type StatusFacts } from './status.ts';
 
 const pod = (name: string, more: Partial<PolicyPod> = {}): PolicyPod => ({
   namespace: 'apps',
@@ -14,16 +15,34 @@ const pod = (name: string, more: Partial<PolicyPod> = {}): PolicyPod => ({
   isFinished: false,
   ...more,
 });
-const of = (pods: PolicyPod[], isInSync = true) =>
-  ownStatusOf({
-    selector: { pods: {}, namespaces: { name: 'apps' } },
-    pods,
-    labelsOf: () => ({}),
-    owners: ownersOf(pods),
+const CLUSTER: Scope = [{ name: 'cluster', subnets: [] }];
+const NET: Scope = [{ name: 'net1', subnets: ['10.1.0.0/24'] }];
+const second = (...addresses: string[]) => ({ secondAddresses: [{ network: 'net1', addresses }] });
+
+const of = (
+  pods: PolicyPod[],
+  {
+    isInSync = true,
+    scope = CLUSTER,
+    peers,
+    refused,
+  }: Partial<Pick<StatusFacts, 'isInSync' | 'scope'>> & {
+    peers?: string[];
+    refused?: StatusFacts['spec']['refused'];
+  } = {},
+) => {
+  const owners = ownersOf(pods);
+  return ownStatusOf({
+    spec: { lines: peers ? [{ direction: 'ingress', group: 'peers' }] : [], refused },
+    scope,
+    selected: pods.filter(({ namespace }) => namespace === 'apps'),
+    members: () => peers ?? [],
+    ownerOf: (claim) => owners.get(claim),
     cnf: new Set(['cnf']),
     purpose: 'cnf-1',
     isInSync,
   });
+};
 
 describe('pods that a policy selects', () => {
   it('are enforced when each agent of the CNF has the policy', () => {
@@ -47,9 +66,54 @@ describe('pods that a policy selects', () => {
   });
 
   it('are not while an agent has not said that it has the policy', () => {
-    expect(of([pod('a')], false)).toMatchObject({
+    expect(of([pod('a')], { isInSync: false })).toMatchObject({
       selectedPods: { summary: '0/1' },
       notEnforced: [{ reason: 'AgentNotReady', pods: 1, examples: ['apps/a'] }],
     });
+  });
+});
+
+describe('in a second network', () => {
+  const why = (pods: PolicyPod[], more: Parameters<typeof of>[1] = {}) =>
+    of(pods, { scope: NET, ...more }).notEnforced?.map(({ reason }) => reason) ?? [];
+
+  it('a pod counts by its address there', () => {
+    expect(why([pod('a', second('10.1.0.5'))])).toEqual([]);
+    expect(why([pod('a')])).toEqual(['NotInNetwork']);
+  });
+
+  it('an address outside the subnets of the network is said', () => {
+    expect(why([pod('a', second('10.2.0.5'))])).toEqual(['OutsideNetwork']);
+  });
+
+  it('two pods that have the same address are told apart, whatever their own addresses are', () => {
+    const later = pod('later', {
+      ...second('10.1.0.5'),
+      creationTimestamp: '2026-01-01T00:00:01Z',
+    });
+    expect(why([pod('a', second('10.1.0.5')), later])).toEqual(['AddressTaken']);
+  });
+
+  it('a policy between neighbours alone is not called enforced: their packets do not come here', () => {
+    expect(why([pod('a', second('10.1.0.5'))], { peers: ['10.1.0.6'] })).toEqual([
+      'SameNetworkOnly',
+    ]);
+    expect(why([pod('a', second('10.1.0.5'))], { peers: ['10.1.0.6', '10.9.0.1'] })).toEqual([]);
+    expect(why([pod('a', second('10.1.0.5'))], { peers: [] })).toEqual([]);
+  });
+
+  it('the sentence names the network', () => {
+    expect(of([], { scope: NET }).scope).toContain("forward from or to pods' addresses in net1:");
+    expect(of([], { scope: [...CLUSTER, ...NET] }).scope).toContain(
+      "the pods' own addresses or pods' addresses in net1:",
+    );
+  });
+});
+
+it('pods of a policy that is not carried are not called enforced', () => {
+  const refused = { generation: 2, reason: 'TooLarge' as const, message: 'too large' };
+  expect(of([pod('a')], { refused })).toMatchObject({
+    selectedPods: { summary: '0/1' },
+    notEnforced: [{ reason: 'TooLarge' }],
   });
 });

@@ -1,24 +1,24 @@
 /** What the status of a PolicyEnforcement says of the policy's pods: how many it protects here, and which not and why. Never more than agents have reported. Pure. */
-import {
-  isSelected,
-  type ownersOf,
-  type PolicyPod,
-  type PodSelector,
-} from '#shared/policy/groups.ts';
-import { spelled } from '#shared/policy/addresses.ts';
-import type { Labels } from '#shared/kube/selector.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import { addressesIn, addressesOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { CLUSTER_PLACE, subnetOf, type Scope } from '#shared/policy/networks.ts';
+import type {
+  PolicyEnforcement,
+  PolicyEnforcementSpec,
+} from '#shared/resources/policy-enforcement.ts';
 
 export type Status = NonNullable<PolicyEnforcement['status']>;
 export type OwnStatus = Pick<Status, 'selectedPods' | 'notEnforced' | 'scope'>;
 
 const MAX_EXAMPLES = 5;
+const MAX_SCOPE = 512;
 
-type Facts = {
-  selector: PodSelector;
-  pods: readonly PolicyPod[];
-  labelsOf: (namespace: string) => Labels;
-  owners: ReturnType<typeof ownersOf>;
+export type StatusFacts = {
+  spec: Pick<PolicyEnforcementSpec, 'lines' | 'refused'>;
+  scope: Scope;
+  /** Those that the policy selects. */
+  selected: readonly PolicyPod[];
+  members: (group: string) => readonly string[];
+  ownerOf: (claim: string) => PolicyPod | undefined;
   /** Uids of the pods of the CNF itself. */
   cnf: ReadonlySet<string>;
   purpose: string;
@@ -26,12 +26,12 @@ type Facts = {
   isInSync: boolean;
 };
 
-export const ownStatusOf = (facts: Facts): OwnStatus => {
-  const { labelsOf, pods, purpose, selector } = facts;
-  const selected = pods.filter((pod) => isSelected(selector, pod, labelsOf(pod.namespace)));
+export const ownStatusOf = (facts: StatusFacts): OwnStatus => {
+  const { purpose, scope, selected } = facts;
   const reasons = new Map<string, string[]>();
+  const peers = peersOf(facts);
   for (const pod of selected) {
-    const reason = whyNotEnforced(pod, facts);
+    const reason = whyNotEnforced(pod, peers, facts);
     if (reason !== undefined)
       reasons.set(reason, [...(reasons.get(reason) ?? []), `${pod.namespace}/${pod.name}`]);
   }
@@ -51,16 +51,64 @@ export const ownStatusOf = (facts: Facts): OwnStatus => {
       summary: `${enforced}/${selected.length}`,
     },
     ...(notEnforced.length > 0 && { notEnforced }),
-    scope: `only packets that the pods of CNF ${purpose} forward from or to the pods' own addresses: those between pods of one network, and those of host-network pods, do not come here`,
+    scope: scopeText(purpose, scope),
   };
 };
 
-const whyNotEnforced = (pod: PolicyPod, { cnf, isInSync, owners }: Facts): string | undefined => {
+const scopeText = (purpose: string, scope: Scope): string => {
+  const second = scope.filter(({ name }) => name !== CLUSTER_PLACE).map(({ name }) => name);
+  const whose = [
+    ...(second.length < scope.length ? ["the pods' own addresses"] : []),
+    ...(second.length > 0 ? [`pods' addresses in ${second.join(', ')}`] : []),
+  ].join(' or ');
+  return `only packets that the pods of CNF ${purpose} forward from or to ${whose}: those between pods of one network, and those of host-network pods, do not come here`.slice(
+    0,
+    MAX_SCOPE,
+  );
+};
+
+const whyNotEnforced = (
+  pod: PolicyPod,
+  peers: readonly string[] | undefined,
+  { cnf, isInSync, ownerOf, scope, spec }: StatusFacts,
+): string | undefined => {
   if (cnf.has(pod.uid)) return 'IsTheEnforcer';
+  // In second networks it has addresses of its own.
   if (pod.isHostNetwork) return 'HostNetwork';
   if (pod.isFinished) return 'Finished';
-  const addresses = pod.addresses.flatMap((text) => spelled(text)?.address ?? []);
-  if (addresses.length === 0) return 'NoAddressYet';
-  if (addresses.some((address) => owners.get(address) !== pod)) return 'AddressTaken';
+  const own = addressesIn(pod, scope);
+  if (own.length === 0) return whyNoAddress(pod, scope);
+  if (own.some(({ claim }) => ownerOf(claim)?.uid !== pod.uid)) return 'AddressTaken';
+  if (spec.refused) return spec.refused.reason;
+  if (peers && isAmongNeighbours(own, peers, scope)) return 'SameNetworkOnly';
   return isInSync ? undefined : 'AgentNotReady';
+};
+
+const whyNoAddress = (pod: PolicyPod, scope: Scope): string => {
+  const names = new Set(scope.map(({ name }) => name));
+  if (names.has(CLUSTER_PLACE)) return 'NoAddressYet';
+  const isThere = (pod.secondAddresses ?? []).some(
+    ({ addresses, network }) => names.has(network) && addresses.length > 0,
+  );
+  return isThere && addressesOf(pod).length > 0 ? 'OutsideNetwork' : 'NotInNetwork';
+};
+
+/** Undefined when the policy lets pass what is of no pod, too. */
+const peersOf = ({ members, spec: { lines } }: StatusFacts): readonly string[] | undefined => {
+  const groups = new Set(lines.map(({ group }) => group));
+  return groups.has(undefined) || groups.size === 0
+    ? undefined
+    : [...groups].flatMap((group) => members(group ?? ''));
+};
+
+/** All that the policy lets come to the pod, or go from it, is in one subnet with it, and so is not forwarded. */
+const isAmongNeighbours = (
+  own: readonly { address: string }[],
+  peers: readonly string[],
+  scope: Scope,
+): boolean => {
+  if (peers.length === 0 || scope.some(({ name }) => name === CLUSTER_PLACE)) return false;
+  const subnets = scope.flatMap((network) => network.subnets);
+  const ours = new Set(own.map(({ address }) => subnetOf(address, subnets)));
+  return peers.every((peer) => ours.has(subnetOf(peer, subnets)));
 };

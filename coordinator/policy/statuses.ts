@@ -1,13 +1,13 @@
-/** Writes of each PolicyEnforcement what only the coordinator knows of its pods, and tells the NetworkPolicy by Events. */
+/** Writes of each PolicyEnforcement what only the coordinator knows of its pods, and tells the policy by Events. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
-import { ownersOf } from '#shared/policy/groups.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
+import type { Compiled } from './desired.ts';
 import { keyOf, type PolicyPlace } from './objects.ts';
 import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
 import type { PolicyWorld } from './world.ts';
@@ -23,36 +23,33 @@ export type StatusesDeps = {
 export const writeStatuses = async (
   { client, podsOf, record, world }: StatusesDeps,
   place: PolicyPlace,
-  present: readonly PolicyEnforcement[],
+  {
+    compiled,
+    present,
+  }: { compiled: ReadonlyMap<string, Compiled>; present: readonly PolicyEnforcement[] },
   signal: AbortSignal,
 ): Promise<void> => {
-  const pods = world.pods();
-  const facts = {
-    pods,
-    labelsOf: world.labelsOf,
-    owners: ownersOf(pods),
-    cnf: podsOf(place),
-    purpose: place.purpose,
-  };
-  const policies = new Map(world.policies().map((policy) => [policy.uid, policy]));
+  const { members, ownerOf, selected } = world.groups;
+  const facts = { cnf: podsOf(place), members, ownerOf, purpose: place.purpose };
   for (const object of present) {
-    const policy = policies.get(object.spec.policy.uid);
-    if (policy === undefined || object.metadata.deletionTimestamp !== undefined) continue;
-    const { status = {} } = object;
+    const one = compiled.get(object.spec.policy.uid);
+    if (one === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+    const { status = {}, spec } = object;
     const own = ownStatusOf({
       ...facts,
-      selector: { pods: policy.spec.podSelector, namespaces: { name: policy.namespace } },
+      spec,
+      scope: 'scope' in one ? one.scope : [],
+      selected: selected(one.spec.pods),
       isInSync: isInSync(object),
     });
     const next = { ...withoutOwn(status), ...own };
     if (isDeepStrictEqual(next, status)) continue;
     await replaceStatus({ client, resource: policyEnforcementResource, object }, next, { signal });
-    const watched = world.policy(policy.uid);
+    const watched = world.policy(spec.policy.uid);
     if (watched)
       for (const event of eventsOf(place, status, next)) record({ object: watched, ...event });
   }
 };
-
 const isInSync = ({ status, metadata }: PolicyEnforcement): boolean =>
   status?.inSync === true && status.observedGeneration === metadata.generation;
 

@@ -11,7 +11,8 @@ const client = {} as unknown as KubeClient;
 it('leaves nothing on the signal of the program, however long no CNF asks for policies', async () => {
   const clock = createManualClock();
   const end = new AbortController();
-  const options = { client, isWanted: () => false, onChange: () => {}, log: silentLogger };
+  const nothing = { onTouched: () => {}, onPolicies: () => {} };
+  const options = { client, isWanted: () => false, ...nothing, log: silentLogger };
   const running = createPolicyWorld({ ...options, clock }).run(end.signal);
   for (let second = 0; second < 100; second += 1) await clock.step();
   await clock.awaited();

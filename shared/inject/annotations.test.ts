@@ -107,7 +107,7 @@ describe('annotations of a CNF', () => {
       problems: [
         'annotation sdewan.akraino.org/inject: "no" must be one of true, false',
         'annotation sdewan.akraino.org/without-webhook: "yes" must be one of true, false',
-        'annotation sdewan.akraino.org/policy-networks: "cluster,net9" must be one of cluster',
+        'annotation sdewan.akraino.org/policy-networks: "net9" must be one of cluster',
         `annotation ${agent('driver')}: "telnet" must be one of auto, ubus, icn`,
       ],
     });

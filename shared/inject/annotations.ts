@@ -3,16 +3,11 @@
  * problem that names it and what is allowed, never silently left out.
  */
 import * as z from 'zod';
-import {
-  CNF_ACCOUNT_LABEL,
-  CNF_CA_LABEL,
-  POLICY_NETWORKS_ANNOTATION,
-  WITHOUT_WEBHOOK_ANNOTATION,
-} from '../names.ts';
+import { CNF_ACCOUNT_LABEL, CNF_CA_LABEL, WITHOUT_WEBHOOK_ANNOTATION } from '../names.ts';
 import { driverChoices, drivers, loginNeededBy } from './drivers.ts';
 import { logLevels, type InjectOptions } from './options.ts';
 import type { PodTemplate } from './pod.ts';
-import { KNOWN_POLICY_NETWORKS, policyNetworksIn } from './policy-networks.ts';
+import { policyNetworksIn } from './policy-networks.ts';
 import { own } from '../runtime/own.ts';
 
 const PREFIX = 'sdewan.akraino.org/';
@@ -143,7 +138,7 @@ export const readOptions = (template: PodTemplate, defaults: InjectOptions): Rea
     ...[INJECT_ANNOTATION, WITHOUT_WEBHOOK_ANNOTATION].flatMap((annotation) =>
       switchProblems(annotation, annotations[annotation]),
     ),
-    ...policyNetworkProblems(annotations[POLICY_NETWORKS_ANNOTATION]),
+    ...policyNetworksIn(annotations).problems,
   ];
   let options = withIcnLabels(labels, defaults);
   for (const [annotation, value] of agentAnnotations(annotations)) {
@@ -191,17 +186,6 @@ const switchProblems = (annotation: string, value: string | undefined): string[]
   value === undefined || z.enum(booleans).safeParse(value).success
     ? []
     : [problemWith(`annotation ${annotation}`, value, listed(booleans))];
-
-const policyNetworkProblems = (value: string | undefined): string[] =>
-  value === undefined || policyNetworksIn(value).length > 0
-    ? []
-    : [
-        problemWith(
-          `annotation ${POLICY_NETWORKS_ANNOTATION}`,
-          value,
-          listed(KNOWN_POLICY_NETWORKS),
-        ),
-      ];
 
 /** Long values are cut: they come back in a message. */
 const problemWith = (where: string, value: string, allowed: string): string =>

@@ -6,9 +6,6 @@ import { networkPolicySpecSchema } from './network-policy.ts';
 const compiled = (spec: object) =>
   compilePolicy({
     namespace: 'ns',
-    name: 'policy',
-    uid: 'uid',
-    generation: 1,
     spec: networkPolicySpecSchema.parse({ podSelector: {}, ...spec }),
   });
 

@@ -6,6 +6,7 @@
 import { blockText, parseBlock } from './addresses.ts';
 import { MAX_RULES, type TooLarge } from './bounds.ts';
 import { groupId, type Group, type PodSelector } from './groups.ts';
+import { CLUSTER_SCOPE, isClusterAlone, type Scope } from './networks.ts';
 import type { Policy, PolicyPeer, PolicyPort, Protocol } from './network-policy.ts';
 
 /** `group`: its id. */
@@ -26,10 +27,15 @@ export type Compiled =
   /** `path` in the policy, e.g. `spec.egress[0].to[1].ipBlock.cidr`. */
   | { invalid: { path: string; message: string } };
 
-export const compilePolicy = (policy: Policy): Compiled => {
+/** What the compiler reads of a policy. */
+export type CompiledFrom = Pick<Policy, 'namespace' | 'spec'>;
+
+/** `scope`: by which addresses pods and peers are meant. */
+export const compilePolicy = (policy: CompiledFrom, scope: Scope = CLUSTER_SCOPE): Compiled => {
   const { namespace, spec } = policy;
   const groups = new Map<string, Group>();
-  const use = (group: Group): string => {
+  const use = (selected: Group): string => {
+    const group = isClusterAlone(scope) ? selected : { ...selected, scope };
     const id = groupId(group);
     groups.set(id, group);
     return id;
@@ -75,7 +81,7 @@ class InvalidPolicyError extends Error {
 
 const ALL_PODS: PodSelector = { pods: {}, namespaces: { labels: {} } };
 
-const impliedTypes = ({ spec }: Policy): ('Ingress' | 'Egress')[] =>
+const impliedTypes = ({ spec }: CompiledFrom): ('Ingress' | 'Egress')[] =>
   spec.egress === undefined || spec.egress.length === 0 ? ['Ingress'] : ['Ingress', 'Egress'];
 
 type Context = {

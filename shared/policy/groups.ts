@@ -5,6 +5,13 @@
 import { createHash } from 'node:crypto';
 import { selects, selectorText, type Labels, type LabelSelector } from '../kube/selector.ts';
 import { spelled } from './addresses.ts';
+import {
+  CLUSTER_PLACE,
+  CLUSTER_SCOPE,
+  isWithin,
+  type Scope,
+  type SecondAddresses,
+} from './networks.ts';
 import type { Protocol } from './network-policy.ts';
 
 /** A selector, and where it looks: in one namespace, or in those whose labels are selected. */
@@ -13,8 +20,11 @@ export type PodSelector = {
   namespaces: { name: string } | { labels: LabelSelector };
 };
 
-/** With `port`: the addresses with the number that this port has on each pod; pods that have none by that name are not in it. */
-export type Group = PodSelector & { port?: NamedPort };
+/**
+ * With `port`: the addresses with the number that this port has on each pod; pods that have none by that name are not in it. `scope`: in which
+ * networks; absent: the pods' own addresses alone.
+ */
+export type Group = PodSelector & { port?: NamedPort; scope?: Scope };
 export type NamedPort = { name: string; protocol: Protocol };
 
 export type PolicyPod = {
@@ -25,6 +35,8 @@ export type PolicyPod = {
   /** RFC 3339, whole seconds. */
   creationTimestamp: string;
   addresses: readonly string[];
+  /** Whoever may change the pod may have written them. */
+  secondAddresses?: readonly SecondAddresses[];
   ports: readonly (NamedPort & { port: number })[];
   /** Its addresses are the node's. */
   isHostNetwork: boolean;
@@ -33,10 +45,17 @@ export type PolicyPod = {
 };
 
 /** The same group has the same id in every process; two that differ have the same one in 1 of 2⁶⁴ pairs. */
-export const groupId = ({ pods, namespaces, port }: Group): string => {
+export const groupId = ({ pods, namespaces, port, scope }: Group): string => {
   const where =
     'name' in namespaces ? ['name', namespaces.name] : ['labels', selectorText(namespaces.labels)];
-  const text = JSON.stringify([...where, selectorText(pods), port?.name, port?.protocol]);
+  const networks = scope?.map(({ name, subnets }) => [name, ...subnets]) ?? [];
+  const text = JSON.stringify([
+    ...where,
+    selectorText(pods),
+    port?.name,
+    port?.protocol,
+    ...networks,
+  ]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 };
 
@@ -57,15 +76,45 @@ export const isSelected = (
 export const hasOwnAddresses = ({ isHostNetwork, isFinished }: PolicyPod): boolean =>
   !isHostNetwork && !isFinished;
 
-/** What the pod brings into the group: its addresses, or `address . number` for a named port. */
+/** An address of a pod in one network, in its one spelling. `claim`: two pods with the same one cannot both have it. */
+export type OwnAddress = { address: string; claim: string };
+
+const inNetwork = (network: string, texts: readonly string[]): OwnAddress[] =>
+  texts.flatMap((text) => {
+    const address = spelled(text)?.address;
+    if (address === undefined) return [];
+    return [{ address, claim: network === CLUSTER_PLACE ? address : `${network} ${address}` }];
+  });
+
+/** All that a pod has, in whatever network. */
+export const addressesOf = (pod: PolicyPod): OwnAddress[] => [
+  ...inNetwork(CLUSTER_PLACE, pod.addresses),
+  ...(pod.secondAddresses ?? []).flatMap(({ network, addresses }) => inNetwork(network, addresses)),
+];
+
+/** Those that count in these networks. */
+export const addressesIn = (pod: PolicyPod, scope: Scope = CLUSTER_SCOPE): OwnAddress[] =>
+  scope.flatMap(({ name, subnets }) => {
+    if (name === CLUSTER_PLACE) return inNetwork(CLUSTER_PLACE, pod.addresses);
+    return (pod.secondAddresses ?? [])
+      .filter(({ network }) => network === name)
+      .flatMap(({ addresses }) => inNetwork(name, addresses))
+      .filter(({ address }) => isWithin(address, subnets));
+  });
+
+/**
+ * What a pod that the group selects brings into it: its addresses, or `address . number` for a named port. An address is a member through the
+ * pod that it belongs to, and through no other.
+ */
 export const membersFrom = (
-  group: Group,
+  { port, scope }: Group,
   pod: PolicyPod,
-  labelsOfNamespace: Labels,
+  ownerOf: (claim: string) => PolicyPod | undefined,
 ): readonly string[] => {
-  if (!hasOwnAddresses(pod) || !isSelected(group, pod, labelsOfNamespace)) return [];
-  const addresses = pod.addresses.flatMap((text) => spelled(text)?.address ?? []);
-  const { port } = group;
+  if (!hasOwnAddresses(pod)) return [];
+  const addresses = addressesIn(pod, scope)
+    .filter(({ claim }) => ownerOf(claim)?.uid === pod.uid)
+    .map(({ address }) => address);
   if (port === undefined) return addresses;
   const numbers = pod.ports
     .filter(({ name, protocol }) => name === port.name && protocol === port.protocol)
@@ -80,37 +129,34 @@ export const addressOf = (member: string): string => member.split(PAIR, 1)[0] ??
 
 /**
  * Of the pods that have one address at the same time, the one that it belongs to: the network gives an address to the next pod while the one
- * before is still being stopped. By the address's one spelling.
+ * before is still being stopped. By claim.
  */
 export const ownersOf = (pods: readonly PolicyPod[]): ReadonlyMap<string, PolicyPod> => {
   const owners = new Map<string, PolicyPod>();
   for (const pod of pods.filter(hasOwnAddresses)) {
-    for (const text of pod.addresses) {
-      const address = spelled(text)?.address;
-      if (address === undefined) continue;
-      const other = owners.get(address);
-      if (other === undefined || isLater(pod, other)) owners.set(address, pod);
+    for (const { claim } of addressesOf(pod)) {
+      const other = owners.get(claim);
+      if (other === undefined || isLater(pod, other)) owners.set(claim, pod);
     }
   }
   return owners;
 };
 
-const isLater = (one: PolicyPod, other: PolicyPod): boolean =>
+export const isLater = (one: PolicyPod, other: PolicyPod): boolean =>
   one.creationTimestamp === other.creationTimestamp
     ? one.uid > other.uid
     : one.creationTimestamp > other.creationTimestamp;
 
-/** All members, sorted; an address is a member through the pod that it belongs to, and through no other. */
+/** All members, sorted. */
 export const membersOf = (
   group: Group,
   pods: readonly PolicyPod[],
   labelsOf: (namespace: string) => Labels,
   owners: ReadonlyMap<string, PolicyPod> = ownersOf(pods),
 ): readonly string[] => {
-  const members = pods.flatMap((pod) =>
-    membersFrom(group, pod, labelsOf(pod.namespace)).filter(
-      (member) => owners.get(addressOf(member)) === pod,
-    ),
-  );
-  return [...new Set(members)].sort();
+  const selected = pods.filter((pod) => isSelected(group, pod, labelsOf(pod.namespace)));
+  return sortedMembers(selected.flatMap((pod) => membersFrom(group, pod, (of) => owners.get(of))));
 };
+
+export const sortedMembers = (members: readonly string[]): readonly string[] =>
+  [...new Set(members)].sort();

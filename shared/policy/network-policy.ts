@@ -1,18 +1,22 @@
-/** NetworkPolicies as the API server has them. What an empty list or a missing field means is said in `enforcement.ts`. */
+/** NetworkPolicies as the API server has them, and MultiNetworkPolicies, which say the same of second networks. What an empty list or a missing field means is said in `enforcement.ts`. */
 import * as z from 'zod';
 import { labelSelectorSchema } from '../kube/selector.ts';
 
 export const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export const portNameOrNumber = z.union([z.int(), z.string()]);
-
-const portSchema = z.object({
-  protocol: z.enum(PROTOCOLS).default('TCP'),
-  /** A number, or the name of a port of the pod that the packet goes to. */
-  port: portNameOrNumber.optional(),
-  endPort: z.int().optional(),
-});
+const portNumber = z.int().min(1).max(65_535);
+const portSchema = z
+  .object({
+    protocol: z.enum(PROTOCOLS).default('TCP'),
+    /** A number, or the name of a port of the pod that the packet goes to. */
+    port: z.union([portNumber, z.string().max(63)]).optional(),
+    endPort: portNumber.optional(),
+  })
+  .refine(
+    ({ port, endPort }) => endPort === undefined || (typeof port === 'number' && port <= endPort),
+    { path: ['endPort'], message: 'ends no range that begins at port' },
+  );
 export type PolicyPort = z.infer<typeof portSchema>;
 
 const peerSchema = z.object({
@@ -33,11 +37,20 @@ export const networkPolicySpecSchema = z.object({
 });
 export type NetworkPolicySpec = z.infer<typeof networkPolicySpecSchema>;
 
+export const POLICY_KINDS = ['NetworkPolicy', 'MultiNetworkPolicy'] as const;
+export type PolicyKind = (typeof POLICY_KINDS)[number];
+
 /** A policy without what nobody here reads. */
 export type Policy = {
+  kind: PolicyKind;
   namespace: string;
   name: string;
   uid: string;
   generation: number;
+  /** Of a MultiNetworkPolicy: the second networks that it is for. */
+  networks: readonly string[];
   spec: NetworkPolicySpec;
 };
+
+/** What is wrong with a spec that nobody here can read: a CRD need not check what the API server checks of NetworkPolicies. */
+export type UnreadPolicy = Omit<Policy, 'spec'> & { invalid: { path: string; message: string } };

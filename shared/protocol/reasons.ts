@@ -38,6 +38,9 @@ export const reasons = {
   LostConnectivity:
     'the agent does not reach the API server with the rule, so it is left out until it changes; pods keep in force what they had before',
   NotInForce: 'OpenWRT has the rule in its configuration, and its kernel lacks a part of it',
+  TooLarge: 'the policy is larger than is carried; what was in force of it before stays',
+  SubnetUnknown:
+    'no subnet of a network of the CNF is known, so no address of pods in it counts; what was in force of the policy before stays',
   UnsupportedByDriver: 'this OpenWRT or its API does not support what the rule asks for',
   OpenwrtUnreachable: 'OpenWRT does not answer the agent, or refuses its login',
   OpenwrtUnread:

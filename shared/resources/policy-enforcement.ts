@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { objectSchema, type ResourceType } from '../kube/objects.ts';
 import { NETWORK_GROUP, NETWORK_VERSION } from '../names.ts';
 import { MAX_RULES } from '../policy/bounds.ts';
-import { PROTOCOLS } from '../policy/network-policy.ts';
+import { POLICY_KINDS, PROTOCOLS } from '../policy/network-policy.ts';
 import { ruleStatusSchema } from '../protocol/status.ts';
 import { groupIdSchema } from './address-group.ts';
 import { PURPOSE_COLUMN, REASON_COLUMN, shareColumn } from './columns.ts';
@@ -20,6 +20,12 @@ const block = () =>
     .max(64);
 
 const DIRECTIONS = ['ingress', 'egress'] as const;
+
+const MAX_PLACE_LENGTH = 1_024;
+const MAX_REFUSAL = 1_024;
+
+/** Of the agents' reasons, those that the coordinator finds. */
+const REFUSAL_REASONS = ['TooLarge', 'InvalidSpec', 'SubnetUnknown'] as const;
 
 const line = z.strictObject({
   direction: z.enum(DIRECTIONS).describe('To the pods, or from them.'),
@@ -36,12 +42,10 @@ const exception = z.strictObject({
   cidr: block().describe('Addresses that its block does not mean.'),
 });
 
-/** The only place so far: where a CNF routes packets between the pods' own addresses. */
-export const CLUSTER_PLACE = 'cluster';
-
 export const policyEnforcementSpec = z.strictObject({
   policy: z
     .strictObject({
+      kind: z.enum(POLICY_KINDS).optional().describe('NetworkPolicy, unless it is said.'),
       namespace: z
         .string()
         .regex(/^[a-z0-9-]+$/)
@@ -55,10 +59,14 @@ export const policyEnforcementSpec = z.strictObject({
       uid: z.string().max(64).describe('One that is made anew under the same name is another.'),
       generation: z.int().min(0).describe('The generation of the policy that this is made of.'),
     })
-    .describe('The NetworkPolicy: whoever wants another rule changes that.'),
+    .describe('The NetworkPolicy, or MultiNetworkPolicy: whoever wants another rule changes that.'),
   place: z
-    .enum([CLUSTER_PLACE])
-    .describe("Whose addresses are meant: cluster, the pods' own ones."),
+    .string()
+    .regex(/^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$/)
+    .max(MAX_PLACE_LENGTH)
+    .describe(
+      "Which addresses are meant: cluster, the pods' own ones, and names of second networks.",
+    ),
   pods: groupIdSchema.describe('The group of the pods that the policy selects.'),
   isolates: z
     .array(z.enum(DIRECTIONS))
@@ -66,8 +74,17 @@ export const policyEnforcementSpec = z.strictObject({
     .describe('In which directions nothing passes but what a line lets pass.'),
   lines: z.array(line).max(MAX_RULES).describe('Each lets some packets pass.'),
   exceptions: z.array(exception).max(MAX_RULES).describe('What the blocks of lines do not mean.'),
+  refused: z
+    .strictObject({
+      generation: z.int().min(0).describe('The generation of the policy that is not carried.'),
+      reason: z.enum(REFUSAL_REASONS).describe('CamelCase word for programs.'),
+      message: z.string().max(MAX_REFUSAL).describe('Sentence for people.'),
+    })
+    .optional()
+    .describe('Why the policy as it is now is not carried. All else here is of when it last was.'),
 });
 export type PolicyEnforcementSpec = z.infer<typeof policyEnforcementSpec>;
+export type Refusal = Omit<NonNullable<PolicyEnforcementSpec['refused']>, 'generation'>;
 
 const text = (max: number) => z.string().max(max);
 
@@ -111,7 +128,7 @@ export const policyEnforcementResource = {
   singular: 'policyenforcement',
   shortNames: ['pe'],
   description:
-    'A NetworkPolicy at one CNF, and how far it is enforced there. Written by the coordinator alone.',
+    'A NetworkPolicy, or MultiNetworkPolicy, at one CNF, and how far it is enforced there. Written by the coordinator alone.',
   spec: policyEnforcementSpec,
   status: policyEnforcementStatusSchema,
   columns: [

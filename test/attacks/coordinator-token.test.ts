@@ -147,6 +147,7 @@ const rights: readonly Right[] = [
     of: [
       ...['addressgroups', 'policyenforcements'].map(network),
       'networkpolicies.networking.k8s.io',
+      'multi-networkpolicies.k8s.cni.cncf.io',
     ],
     can: {
       'have CNFs let through what a NetworkPolicy forbids': () => ({ create: group(MARK) }),

@@ -1,53 +1,23 @@
 /** NetworkPolicies at a CNF of two pods: what is in the kernel of each OpenWRT, and that nothing is called enforced that is not. */
-import * as z from 'zod';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
 import { readJournal } from '../stack/journal.ts';
-import { observePods, until } from '../stack/observe.ts';
+import { observePods } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
-import { control, policyTableOf } from '../stack/simulator.ts';
+import { eventually, policiesIn } from '../stack/policies.ts';
+import { control } from '../stack/simulator.ts';
 import { e2eCluster } from './cluster.ts';
 
 const PURPOSE = 'cnf-1';
 const ANNOTATION = 'sdewan.akraino.org/policy-networks';
-const PATIENCE_MS = 60_000;
-
-const enforcement = z.object({
-  metadata: z.object({
-    name: z.string(),
-    uid: z.string(),
-    deletionTimestamp: z.string().optional(),
-  }),
-  spec: z.object({ policy: z.object({ name: z.string() }) }),
-  status: z
-    .object({
-      inSync: z.boolean().optional(),
-      message: z.string().optional(),
-      selectedPods: z.object({ summary: z.string() }).optional(),
-      notEnforced: z
-        .array(z.object({ reason: z.string(), examples: z.array(z.string()) }))
-        .optional(),
-    })
-    .default({}),
-});
-type Enforcement = z.infer<typeof enforcement>;
-const list = z.object({ items: z.array(enforcement) });
 
 describe('NetworkPolicies at a CNF of two pods', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   let cnfs: string[] = [];
+  let world: ReturnType<typeof policiesIn>;
 
-  /** No kubelet runs it: the test says what a kubelet would say of it. */
-  const pod = async (name: string, ip: string, labels: object): Promise<void> => {
-    const metadata = { name, labels };
-    const spec = { schedulerName: 'nobody', containers: [{ name: 'main', image: 'none' }] };
-    await apply(cluster, namespace, { apiVersion: 'v1', kind: 'Pod', metadata, spec });
-    const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
-    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
-    await cluster.kubectl(['patch', 'pod', name, '-n', namespace, ...patch]);
-  };
   const policy = (name: string, from = 'client'): object => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -62,26 +32,14 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       ],
     },
   });
-  const enforcements = async (): Promise<Enforcement[]> => {
-    const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;
-    return list.parse(await cluster.api.find(path)).items;
-  };
-  const ofPolicy = async (name: string): Promise<Enforcement[]> =>
-    (await enforcements()).filter(({ spec }) => spec.policy.name === name);
-  const tables = (): Promise<string[]> =>
-    Promise.all(cnfs.map((name) => policyTableOf(cluster, { namespace, pod: name })));
-  const chainOf = (name: string): string => `comment "${namespace}/${name}"`;
-  const eventually = (what: string, holds: () => Promise<boolean>): Promise<true> =>
-    until(what, PATIENCE_MS, async () => ((await holds()) ? true : undefined));
+  const tables = (): Promise<string[]> => Promise.all(cnfs.map((name) => world.tableOf(name)));
   const inAll = async (holds: (table: string) => boolean): Promise<boolean> =>
     (await tables()).every(holds);
-  const isEnforced = async (name: string, summary = '1/1'): Promise<boolean> =>
-    (await ofPolicy(name)).some(({ status }) => status.selectedPods?.summary === summary);
-
   beforeAll(async () => {
     namespace = await cluster.createNamespace('network-policies');
-    await pod('server', '10.99.1.1', { role: 'server' });
-    await pod('client', '10.99.1.2', { role: 'client' });
+    world = policiesIn(cluster, namespace);
+    await world.pod('server', '10.99.1.1', { role: 'server' });
+    await world.pod('client', '10.99.1.2', { role: 'client' });
     await createCnf(cluster, {
       namespace,
       purpose: PURPOSE,
@@ -95,17 +53,17 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const NAME = 'web';
     beforeEach(async () => {
       await apply(cluster, namespace, policy(NAME));
-      await eventually('the policy is enforced', () => isEnforced(NAME));
+      await eventually('the policy is enforced', () => world.isEnforced(NAME));
     });
 
     it('is in the kernel of both pods, and its pods are counted', async () => {
       for (const table of await tables()) {
-        expect(table).toContain(chainOf(NAME));
+        expect(table).toContain(world.chainOf(NAME));
         expect(table).toContain('tcp dport 8080 ip saddr @');
         expect(table).toContain('10.99.1.1');
         expect(table).toContain('10.99.1.2');
       }
-      const [told] = await ofPolicy(NAME);
+      const [told] = await world.enforcements(NAME);
       expect(told?.status).toMatchObject({ inSync: true, selectedPods: { summary: '1/1' } });
       const about = `involvedObject.kind=NetworkPolicy,involvedObject.name=${NAME}`;
       await eventually('the policy has an Event', async () => {
@@ -125,31 +83,15 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
           ),
         );
       const before = await reloads();
-      await pod('other', '10.99.1.3', { role: 'none' });
-      await cluster.kubectl([
-        'label',
-        'pod',
-        'other',
-        '-n',
-        namespace,
-        '--overwrite',
-        'role=client',
-      ]);
+      await world.pod('other', '10.99.1.3', { role: 'none' });
+      await world.relabel('other', 'role=client');
       await eventually('both have the address', () =>
         inAll((table) => table.includes('10.99.1.3')),
       );
-      await cluster.kubectl(['label', 'pod', 'other', '-n', namespace, '--overwrite', 'role=none']);
+      await world.relabel('other', 'role=none');
       await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
-      await cluster.kubectl([
-        'label',
-        'pod',
-        'other',
-        '-n',
-        namespace,
-        '--overwrite',
-        'role=server',
-      ]);
-      await eventually('two pods are protected', () => isEnforced(NAME, '2/2'));
+      await world.relabel('other', 'role=server');
+      await eventually('two pods are protected', () => world.isEnforced(NAME, '2/2'));
       const force = ['--grace-period=0', '--force'];
       await cluster.kubectl(['delete', 'pod', 'other', '-n', namespace, ...force]);
       await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.3')));
@@ -161,15 +103,15 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       const target = { namespace, pod: first };
       await control({ cluster }, target, { method: 'POST', route: 'flush-ruleset' });
       await eventually('the table is back', async () =>
-        (await policyTableOf(cluster, target)).includes(chainOf(NAME)),
+        (await world.tableOf(first)).includes(world.chainOf(NAME)),
       );
     });
 
     it('changes as a difference: the object stays', async () => {
-      const [before] = await ofPolicy(NAME);
+      const [before] = await world.enforcements(NAME);
       await apply(cluster, namespace, policy(NAME, 'nobody'));
       await eventually('the client is out', () => inAll((table) => !table.includes('10.99.1.2')));
-      const [after] = await ofPolicy(NAME);
+      const [after] = await world.enforcements(NAME);
       expect(after?.metadata.uid).toBe(before?.metadata.uid);
     });
   });
@@ -179,10 +121,10 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
     await apply(cluster, namespace, policy('late'));
     await eventually('the other pod has it', async () =>
-      (await policyTableOf(cluster, { namespace, pod: other })).includes(chainOf('late')),
+      (await world.tableOf(other)).includes(world.chainOf('late')),
     );
     await eventually('it says why it is not enforced', async () =>
-      (await ofPolicy('late')).some(
+      (await world.enforcements('late')).some(
         ({ status }) =>
           status.selectedPods?.summary === '0/1' &&
           status.notEnforced?.some(
@@ -191,33 +133,32 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
           ),
       ),
     );
-    expect(await policyTableOf(cluster, { namespace, pod: frozen })).not.toContain(chainOf('late'));
+    expect(await world.tableOf(frozen)).not.toContain(world.chainOf('late'));
     await restore();
-    await eventually('it is enforced', () => isEnforced('late'));
-    expect(await inAll((table) => table.includes(chainOf('late')))).toBe(true);
+    await eventually('it is enforced', () => world.isEnforced('late'));
+    expect(await inAll((table) => table.includes(world.chainOf('late')))).toBe(true);
   });
 
   it('deleted while an agent does not run: it stays, names the pod, and goes when that has removed it', async () => {
     await apply(cluster, namespace, policy('gone'));
-    await eventually('it is enforced', () => isEnforced('gone'));
+    await eventually('it is enforced', () => world.isEnforced('gone'));
     const [frozen = '', other = ''] = cnfs;
     const restore = await agentsDown(cluster, namespace, PURPOSE, [frozen]);
     await cluster.kubectl(['delete', 'networkpolicy', 'gone', '-n', namespace]);
     await eventually(
       'the other pod has removed it',
-      async () =>
-        !(await policyTableOf(cluster, { namespace, pod: other })).includes(chainOf('gone')),
+      async () => !(await world.tableOf(other)).includes(world.chainOf('gone')),
     );
     await eventually('it names the pod that has not', async () =>
-      (await ofPolicy('gone')).some(
+      (await world.enforcements('gone')).some(
         ({ metadata, status }) =>
           metadata.deletionTimestamp !== undefined && status.message?.includes(frozen) === true,
       ),
     );
-    expect(await policyTableOf(cluster, { namespace, pod: frozen })).toContain(chainOf('gone'));
+    expect(await world.tableOf(frozen)).toContain(world.chainOf('gone'));
     await restore();
-    await eventually('it is gone', async () => (await ofPolicy('gone')).length === 0);
-    expect(await inAll((table) => !table.includes(chainOf('gone')))).toBe(true);
+    await eventually('it is gone', async () => (await world.enforcements('gone')).length === 0);
+    expect(await inAll((table) => !table.includes(world.chainOf('gone')))).toBe(true);
   });
 
   it('nobody but the coordinator writes what is enforced, or deletes it, whatever RBAC says', async () => {
@@ -227,7 +168,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
     const to = [`--serviceaccount=${namespace}:cnf`, '--role=writer'];
     await cluster.kubectl(['create', 'rolebinding', 'writer', '-n', namespace, ...to]);
     await apply(cluster, namespace, policy('fenced'));
-    await eventually('it is enforced', () => isEnforced('fenced'));
+    await eventually('it is enforced', () => world.isEnforced('fenced'));
     const tried = async (...args: string[]): Promise<string> =>
       (await cluster.kubectl([...args, '-n', namespace, `--as=${user}`], { allowFailure: true }))
         .stderr;
@@ -240,7 +181,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
 
   it('is gone from both pods when the CNF does not ask for policies any more', async () => {
     await apply(cluster, namespace, policy('last'));
-    await eventually('it is enforced', () => isEnforced('last'));
+    await eventually('it is enforced', () => world.isEnforced('last'));
     const pods = cnfs.map((name) => `pod/${name}`);
     await cluster.kubectl(['annotate', '-n', namespace, ...pods, `${ANNOTATION}-`]);
     await eventually('both tables are gone', () => inAll((table) => table === ''));

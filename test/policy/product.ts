@@ -10,9 +10,6 @@ export const tableOf = ({ namespaces, pods, policies }: World): PolicyTable => {
   const entries = policies.map(({ namespace, name, spec }, at): TableEntry => {
     const compiled = compilePolicy({
       namespace,
-      name,
-      uid: `uid-${at}`,
-      generation: 1,
       spec: networkPolicySpecSchema.parse(spec),
     });
     if (!('enforcement' in compiled)) throw new Error(JSON.stringify(compiled));

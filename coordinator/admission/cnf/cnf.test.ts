@@ -251,6 +251,28 @@ describe('the webhooks for workloads', () => {
     expect(patchText(labelTemplate(request(deployment(labels, {}))))).toContain('sdewanPurpose');
   });
 
+  it('refuse networks of policies that are not known, but not of a workload that has them already', async () => {
+    const of = (networks: string) =>
+      deployment(labels, {
+        labels,
+        annotations: { 'sdewan.akraino.org/policy-networks': networks },
+      });
+    const webhook = setUp();
+    expect(await webhook(request(of('net9')), signal)).toMatchObject({
+      allowed: false,
+      code: 422,
+      message: expect.stringContaining('"net9" must be one of cluster (NotInjectable)'),
+    });
+    expect(await webhook(request(of('cluster')), signal)).toMatchObject({ allowed: true });
+    const changed = (networks: string) => {
+      const { object } = request(of('net9'));
+      const some = { operation: 'UPDATE' as const, ...(object && { oldObject: object }) };
+      return webhook(request(of(networks), some), signal);
+    };
+    expect(await changed('net9')).toMatchObject({ allowed: true });
+    expect(await changed('net8')).toMatchObject({ allowed: false });
+  });
+
   it.each([
     ['there', deployment(labels, { labels })],
     ['there with another value', deployment(labels, { labels: { sdewanPurpose: 'cnf-2' } })],

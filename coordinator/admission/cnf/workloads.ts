@@ -1,10 +1,11 @@
 /**
  * The webhooks for workloads that bear the purpose label, or whose pod template does. They warn at `kubectl apply` of what would otherwise only show
- * when pods are made, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
+ * when pods are made, refuse annotations that would have a CNF enforce something else than is meant, and put the label into a pod template that lacks it: without it no pod would be seen or injected.
  */
 import { readOptions } from '#shared/inject/annotations.ts';
 import type { InjectOptions } from '#shared/inject/options.ts';
 import { pausedWarning } from '#shared/inject/paused.ts';
+import { policyNetworksIn } from '#shared/inject/policy-networks.ts';
 import { withPurpose } from '#shared/inject/purpose.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -52,6 +53,8 @@ export const createWorkloadWebhook =
     const purpose = servedBy(workload);
     if (purpose === undefined || workload.deleting) return allowed;
     if (!dryRun) announce(namespace);
+    const problem = newPolicyProblem(request);
+    if (problem !== undefined) return denied({ reason: 'NotInjectable' }, problem);
     const old = workloadBefore(oldObject);
     const warnings = [
       ...warningsOf(workload, object, defaults),
@@ -65,6 +68,15 @@ export const createWorkloadWebhook =
       ? { allowed: true, warnings: [...warnings, second.message] }
       : denied(second, second.message, warnings);
   };
+
+/** One that is stored already can still be scaled: its pods are denied, and say so. */
+const newPolicyProblem = ({ object, oldObject }: AdmissionRequest): string | undefined => {
+  const known = oldObject ? policyProblemsOf(oldObject) : [];
+  return policyProblemsOf(object).find((problem) => !known.includes(problem));
+};
+
+const policyProblemsOf = (object: unknown): readonly string[] =>
+  policyNetworksIn(templateIn(object).metadata?.annotations ?? {}).problems;
 
 const refuseSecond = async (
   workload: Workload,

@@ -1,0 +1,144 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  groupId,
+  isSelected,
+  membersOf,
+  type Group,
+  type PolicyPod,
+} from '#shared/policy/groups.ts';
+import type { LabelSelector } from '#shared/kube/selector.ts';
+import { createLiveGroups } from './live-groups.ts';
+
+const NAMESPACES = ['x', 'y'];
+const NET = [{ name: 'net1', subnets: ['10.1.0.0/29'] }];
+
+const labels = fc.dictionary(fc.constantFrom('app', 'tier'), fc.constantFrom('', 'one'), {
+  noNullPrototype: true,
+});
+const selector: fc.Arbitrary<LabelSelector> = fc.oneof(
+  fc.record({ matchLabels: labels }),
+  fc.constant<LabelSelector>({
+    matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['one'] }],
+  }),
+);
+const group: fc.Arbitrary<Group> = fc.record(
+  {
+    pods: selector,
+    namespaces: fc.oneof(
+      fc.constantFrom(...NAMESPACES).map((name) => ({ name })),
+      selector.map((of) => ({ labels: of })),
+    ),
+    port: fc.constant({ name: 'http', protocol: 'TCP' as const }),
+    scope: fc.constant(NET),
+  },
+  { requiredKeys: ['pods', 'namespaces'] },
+);
+/** Few addresses, so that pods often have the same one. */
+const address = fc.nat(9).map((number) => `10.1.0.${number}`);
+const pod = (uid: string): fc.Arbitrary<PolicyPod> =>
+  fc.record({
+    // No pod moves.
+    namespace: fc.constant(uid < 'c' ? 'x' : 'y'),
+    name: fc.constant(uid),
+    uid: fc.constant(uid),
+    labels,
+    creationTimestamp: fc.constantFrom('2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'),
+    addresses: fc.array(address, { maxLength: 2 }),
+    secondAddresses: fc.array(
+      fc.record({ network: fc.constantFrom('net1', 'net2'), addresses: fc.array(address) }),
+      { maxLength: 1 },
+    ),
+    ports: fc.constantFrom([], [{ name: 'http', protocol: 'TCP' as const, port: 80 }]),
+    isHostNetwork: fc.nat(5).map((of) => of === 0),
+    isFinished: fc.nat(5).map((of) => of === 0),
+  });
+const uid = fc.constantFrom('a', 'b', 'c', 'd');
+type Step =
+  | { pod: PolicyPod }
+  | { gone: string }
+  | { namespace: string; labels: Record<string, string> }
+  | { groups: Group[] };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  uid.chain((of) => pod(of).map((made) => ({ pod: made }))),
+  uid.map((gone) => ({ gone })),
+  fc.record({ namespace: fc.constantFrom(...NAMESPACES), labels }),
+  fc.array(group, { maxLength: 4 }).map((groups) => ({ groups })),
+);
+
+describe('groups that follow what happens', () => {
+  it('have after each event the members that a look at everything gives, and tell of each that changed', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 25 }), (steps) => {
+        const live = createLiveGroups();
+        const pods = new Map<string, PolicyPod>();
+        const of = new Map<string, Record<string, string>>();
+        let groups = new Map<string, Group>();
+        const labelsOf = (namespace: string) => of.get(namespace) ?? {};
+        const seen = () =>
+          new Map(
+            [...groups].map(([id, one]) => [id, membersOf(one, [...pods.values()], labelsOf)]),
+          );
+        for (const now of steps) {
+          const before = seen();
+          let touched: ReadonlySet<string> = new Set(groups.keys());
+          if ('pod' in now) {
+            pods.set(now.pod.uid, now.pod);
+            touched = live.put(now.pod.uid, now.pod);
+          } else if ('gone' in now) {
+            pods.delete(now.gone);
+            touched = live.put(now.gone, undefined);
+          } else if ('namespace' in now) {
+            of.set(now.namespace, now.labels);
+            touched = live.relabel(now.namespace, now.labels);
+          } else {
+            groups = new Map(now.groups.map((one) => [groupId(one), one]));
+            live.follow(groups);
+            continue;
+          }
+          for (const [id, members] of seen()) {
+            expect(live.members(id)).toEqual(members);
+            const isTold = touched.has(id) || members.join() === before.get(id)?.join();
+            expect(isTold).toBe(true);
+            const selected = [...pods.values()].filter((one) =>
+              isSelected(
+                groups.get(id) ?? { pods: {}, namespaces: { name: '' } },
+                one,
+                labelsOf(one.namespace),
+              ),
+            );
+            expect(
+              live
+                .selected(id)
+                .map((one) => one.uid)
+                .sort(),
+            ).toEqual(selected.map((one) => one.uid).sort());
+          }
+        }
+      }),
+    );
+  });
+
+  it('are not touched by a pod that none of them selects', () => {
+    const live = createLiveGroups();
+    const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
+    live.follow(new Map([[groupId(mine), mine]]));
+    const stranger: PolicyPod = {
+      namespace: 'x',
+      name: 'stranger',
+      uid: 'stranger',
+      labels: { app: 'other' },
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      addresses: ['10.0.0.1'],
+      ports: [],
+      isHostNetwork: false,
+      isFinished: false,
+    };
+    expect(live.put('stranger', stranger)).toEqual(new Set());
+    expect(live.put('stranger', { ...stranger, labels: { app: 'one' } })).toEqual(
+      new Set([groupId(mine)]),
+    );
+    expect(live.put('stranger', stranger)).toEqual(new Set([groupId(mine)]));
+    expect(live.put('stranger', undefined)).toEqual(new Set());
+  });
+});

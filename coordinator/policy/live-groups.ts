@@ -1,0 +1,175 @@
+/**
+ * Who is in which group, kept up to date event by event: a pod that changes is asked of the selectors that can select it, once, and touches the
+ * groups that it was in or is in. What is asked for of it is `membersOf` of shared/policy, which a property test holds it to.
+ */
+import type { Labels } from '#shared/kube/selector.ts';
+import {
+  addressesOf,
+  hasOwnAddresses,
+  isLater,
+  isSelected,
+  membersFrom,
+  sortedMembers,
+  type Group,
+  type PolicyPod,
+} from '#shared/policy/groups.ts';
+
+/** Ids of groups. */
+export type Touched = ReadonlySet<string>;
+
+export type LiveGroups = {
+  /** These groups are followed from now on, and no others. */
+  follow: (groups: ReadonlyMap<string, Group>) => void;
+  /** `undefined`: the pod is gone. Which groups have to be looked at. */
+  put: (uid: string, pod: PolicyPod | undefined) => Touched;
+  /** Labels of the namespace have changed. */
+  relabel: (namespace: string, labels: Labels) => Touched;
+  /** None of a group that is not followed. */
+  members: (id: string) => readonly string[];
+  /** Pods that it selects, whatever addresses they have. */
+  selected: (id: string) => readonly PolicyPod[];
+  /** Which pod the address belongs to, by its claim. */
+  ownerOf: (claim: string) => PolicyPod | undefined;
+  size: () => { groups: number; members: number };
+};
+
+type Followed = {
+  group: Group;
+  pods: Map<string, PolicyPod>;
+  /** Undefined: to be worked out. */
+  members: readonly string[] | undefined;
+};
+
+export const createLiveGroups = (): LiveGroups => {
+  const labels = new Map<string, Labels>();
+  const byNamespace = new Map<string, Map<string, PolicyPod>>();
+  const pods = new Map<string, PolicyPod>();
+  const claimants = new Map<string, Map<string, PolicyPod>>();
+  const groupsOfPod = new Map<string, Set<string>>();
+  const followed = new Map<string, Followed>();
+  /** Groups of one namespace, by its name; the others can select pods of any. */
+  const inNamespace = new Map<string, Set<string>>();
+  const anywhere = new Set<string>();
+
+  const labelsOf = (namespace: string): Labels => labels.get(namespace) ?? {};
+  const ownerOf = (claim: string): PolicyPod | undefined => {
+    let owner: PolicyPod | undefined;
+    for (const pod of claimants.get(claim)?.values() ?? [])
+      if (owner === undefined || isLater(pod, owner)) owner = pod;
+    return owner;
+  };
+  const idsIn = (namespace: string): Set<string> => setIn(inNamespace, namespace);
+  const homeOf = ({ namespaces }: Group): Set<string> =>
+    'name' in namespaces ? idsIn(namespaces.name) : anywhere;
+
+  const forget = (id: string): void => {
+    const one = followed.get(id);
+    if (one) one.members = undefined;
+  };
+
+  const enter = (id: string, uid: string, pod: PolicyPod | undefined): boolean => {
+    const one = followed.get(id);
+    if (one === undefined) return false;
+    const was = one.pods.delete(uid);
+    const is = pod !== undefined && isSelected(one.group, pod, labelsOf(pod.namespace));
+    if (pod && is) {
+      one.pods.set(uid, pod);
+      setIn(groupsOfPod, uid).add(id);
+    } else if (was) groupsOfPod.get(uid)?.delete(id);
+    if (was || is) one.members = undefined;
+    return was || is;
+  };
+
+  /** The groups of the other pods that have this address: who it belongs to may change. */
+  const claim = (of: string, uid: string, pod: PolicyPod | undefined): string[] => {
+    const holders = mapIn(claimants, of);
+    const others = [...holders.keys()].filter((other) => other !== uid);
+    if (pod) holders.set(uid, pod);
+    else holders.delete(uid);
+    if (holders.size === 0) claimants.delete(of);
+    return others.flatMap((other) => [...(groupsOfPod.get(other) ?? [])]);
+  };
+
+  const remember = (uid: string, pod: PolicyPod | undefined, old: PolicyPod | undefined): void => {
+    if (old) byNamespace.get(old.namespace)?.delete(uid);
+    if (pod) {
+      pods.set(uid, pod);
+      mapIn(byNamespace, pod.namespace).set(uid, pod);
+    } else pods.delete(uid);
+  };
+
+  const put = (uid: string, pod: PolicyPod | undefined): Touched => {
+    const old = pods.get(uid);
+    const touched = new Set([
+      ...claimsOf(old).flatMap((of) => claim(of, uid, undefined)),
+      ...claimsOf(pod).flatMap((of) => claim(of, uid, pod)),
+    ]);
+    for (const id of touched) forget(id);
+    remember(uid, pod, old);
+    const namespace = (pod ?? old)?.namespace ?? '';
+    for (const id of [...(inNamespace.get(namespace) ?? []), ...anywhere])
+      if (enter(id, uid, pod)) touched.add(id);
+    if (pod === undefined) groupsOfPod.delete(uid);
+    return touched;
+  };
+
+  const follow = (groups: ReadonlyMap<string, Group>): void => {
+    for (const [id, { group, pods: inside }] of followed) {
+      if (groups.has(id)) continue;
+      followed.delete(id);
+      homeOf(group).delete(id);
+      for (const uid of inside.keys()) groupsOfPod.get(uid)?.delete(id);
+    }
+    for (const [id, group] of groups) {
+      if (followed.has(id)) continue;
+      followed.set(id, { group, pods: new Map(), members: undefined });
+      homeOf(group).add(id);
+      const { namespaces } = group;
+      const near = 'name' in namespaces ? (byNamespace.get(namespaces.name) ?? new Map()) : pods;
+      for (const [uid, pod] of near) enter(id, uid, pod);
+    }
+  };
+
+  const members = (id: string): readonly string[] => {
+    const one = followed.get(id);
+    if (one === undefined) return [];
+    one.members ??= sortedMembers(
+      [...one.pods.values()].flatMap((pod) => membersFrom(one.group, pod, ownerOf)),
+    );
+    return one.members;
+  };
+
+  return {
+    follow,
+    put,
+    relabel: (namespace, of) => {
+      labels.set(namespace, of);
+      const touched = new Set<string>();
+      for (const [uid, pod] of byNamespace.get(namespace) ?? [])
+        for (const id of anywhere) if (enter(id, uid, pod)) touched.add(id);
+      return touched;
+    },
+    members,
+    selected: (id) => [...(followed.get(id)?.pods.values() ?? [])],
+    ownerOf,
+    size: () => ({
+      groups: followed.size,
+      members: [...followed.keys()].reduce((sum, id) => sum + members(id).length, 0),
+    }),
+  };
+};
+
+const claimsOf = (pod: PolicyPod | undefined): string[] =>
+  pod && hasOwnAddresses(pod) ? addressesOf(pod).map(({ claim }) => claim) : [];
+
+const setIn = (sets: Map<string, Set<string>>, key: string): Set<string> => {
+  const set = sets.get(key) ?? new Set<string>();
+  sets.set(key, set);
+  return set;
+};
+
+const mapIn = <T>(maps: Map<string, Map<string, T>>, key: string): Map<string, T> => {
+  const map = maps.get(key) ?? new Map<string, T>();
+  maps.set(key, map);
+  return map;
+};

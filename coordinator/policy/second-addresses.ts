@@ -1,0 +1,86 @@
+/**
+ * The addresses that a pod has in second networks, as Nodus and Multus write them into its annotations. Nodus' list has the interface and not the
+ * network, which the entry of `nfn-network` with that interface names. Whoever may change the pod may write anything there: what does not parse, or
+ * is longer than any real one, counts for nothing.
+ */
+import * as z from 'zod';
+import { parseNetworks } from '#shared/compile/networks.ts';
+import {
+  NETWORK_STATUS_ANNOTATION,
+  NFN_NETWORK_ANNOTATION,
+  OVN_INTERFACES_ANNOTATION,
+} from '#shared/names.ts';
+import { blockText, parseBlock } from '#shared/policy/addresses.ts';
+import { bareName, CLUSTER_PLACE, type SecondAddresses } from '#shared/policy/networks.ts';
+
+const MAX_LENGTH = 16_384;
+/** Of one pod. */
+const MAX_ENTRIES = 32;
+const MAX_NAME = 317;
+
+const ovnSchema = z
+  .array(z.object({ ip_address: z.string().max(64), interface: z.string().max(64) }))
+  .max(MAX_ENTRIES);
+const statusSchema = z
+  .array(
+    z.object({
+      name: z.string().max(MAX_NAME),
+      default: z.boolean().optional(),
+      ips: z.array(z.string().max(64)).max(8).default([]),
+    }),
+  )
+  .max(MAX_ENTRIES);
+
+type Annotations = Readonly<Record<string, string>>;
+
+export const secondAddressesIn = (annotations: Annotations): SecondAddresses[] => {
+  const found = [
+    ...ovnInterfaces(annotations).map(({ network, block }) => ({
+      network,
+      addresses: [block.split('/', 1)[0] ?? block],
+    })),
+    ...(parsed(annotations[NETWORK_STATUS_ANNOTATION], statusSchema) ?? [])
+      .filter((entry) => entry.default !== true)
+      .map(({ name, ips }) => ({ network: bareName(name), addresses: ips })),
+  ].filter(({ network }) => network !== CLUSTER_PLACE);
+  const merged = new Map<string, string[]>();
+  for (const { network, addresses } of found)
+    merged.set(network, [...new Set([...(merged.get(network) ?? []), ...addresses])]);
+  return [...merged].map(([network, addresses]) => ({ network, addresses }));
+};
+
+/** Subnets of its networks, as far as its own addresses say their length: those in provider networks do not. */
+export const subnetsIn = (annotations: Annotations): { network: string; subnet: string }[] =>
+  ovnInterfaces(annotations).flatMap(({ network, block }) => {
+    const subnet = parseBlock(block);
+    return subnet ? [{ network, subnet: blockText(subnet) }] : [];
+  });
+
+const ovnInterfaces = (annotations: Annotations): { network: string; block: string }[] => {
+  const entries = parsed(annotations[OVN_INTERFACES_ANNOTATION], ovnSchema) ?? [];
+  if (entries.length === 0) return [];
+  const networkOf = new Map<string, string>();
+  try {
+    const attached = annotations[NFN_NETWORK_ANNOTATION];
+    for (const [network, name] of parseNetworks(ifShort(attached))) networkOf.set(name, network);
+  } catch {
+    return [];
+  }
+  return entries.flatMap((entry) => {
+    const network = networkOf.get(entry.interface);
+    return network === undefined ? [] : [{ network, block: entry.ip_address }];
+  });
+};
+
+const ifShort = (text: string | undefined): string | undefined =>
+  text !== undefined && text.length > MAX_LENGTH ? undefined : text;
+
+const parsed = <T>(text: string | undefined, schema: z.ZodType<T>): T | undefined => {
+  const short = ifShort(text);
+  if (short === undefined) return undefined;
+  try {
+    return schema.safeParse(JSON.parse(short)).data;
+  } catch {
+    return undefined;
+  }
+};

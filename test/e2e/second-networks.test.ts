@@ -1,0 +1,178 @@
+/** Policies in the second networks of a CNF: whose addresses count, MultiNetworkPolicies where the cluster serves them, and annotations that say nothing known. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { observePods } from '../stack/observe.ts';
+import { apply } from '../stack/operator.ts';
+import { eventually, policiesIn } from '../stack/policies.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-1';
+const NETWORKS = 'sdewan.akraino.org/policy-networks';
+const PLUMBING = 'k8s.cni.cncf.io';
+const SUBNET = '10.77.0.0/24';
+
+const networksOf = (address: string): Record<string, string> => ({
+  'k8s.plugin.opnfv.org/nfn-network': JSON.stringify({
+    interface: [{ name: 'ovn-net1', interface: 'net0' }],
+  }),
+  'k8s.plugin.opnfv.org/ovnInterfaces': JSON.stringify([
+    { ip_address: address, interface: 'net0' },
+  ]),
+});
+
+/** As much of it as the API server needs: it checks nothing of a policy. */
+const KIND = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `multi-networkpolicies.${PLUMBING}` },
+  spec: {
+    group: PLUMBING,
+    names: { kind: 'MultiNetworkPolicy', plural: 'multi-networkpolicies' },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: 'v1beta1',
+        served: true,
+        storage: true,
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
+      },
+    ],
+  },
+};
+
+describe('policies in second networks', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let cnf = '';
+  let world: ReturnType<typeof policiesIn>;
+
+  const table = (): Promise<string> => world.tableOf(cnf);
+  const policy = (kind: string, name: string, from: object[], spec: object = {}): object => ({
+    apiVersion: kind === 'NetworkPolicy' ? 'networking.k8s.io/v1' : `${PLUMBING}/v1beta1`,
+    kind,
+    metadata: { name, annotations: { 'k8s.v1.cni.cncf.io/policy-for': 'ovn-net1' } },
+    spec: {
+      podSelector: { matchLabels: { role: 'server' } },
+      ingress: [{ from }],
+      ...spec,
+    },
+  });
+  const clients = [{ podSelector: { matchLabels: { role: 'client' } } }];
+  const far = [...clients, { ipBlock: { cidr: '10.99.0.0/16' } }];
+
+  beforeAll(async () => {
+    namespace = await cluster.createNamespace('second-networks');
+    world = policiesIn(cluster, namespace);
+    await world.pod('server', '10.99.2.1', { role: 'server' }, networksOf('10.77.0.11/24'));
+    await world.pod('client', '10.99.2.2', { role: 'client' }, networksOf('10.77.0.12/24'));
+    await createCnf(cluster, {
+      namespace,
+      purpose: PURPOSE,
+      replicas: 1,
+      annotations: { [NETWORKS]: `cluster,ovn-net1=${SUBNET}`, ...networksOf('10.77.0.1/24') },
+    });
+    cnf = (await observePods(cluster, namespace, PURPOSE))[0]?.name ?? '';
+  });
+
+  it('a cluster that serves no MultiNetworkPolicy has its NetworkPolicies, by own addresses alone', async () => {
+    await apply(cluster, namespace, policy('NetworkPolicy', 'own', clients));
+    await eventually('it is enforced', () => world.isEnforced('own'));
+    expect(await table()).toContain('10.99.2.1');
+    expect(await table()).not.toContain('10.77.0.');
+  });
+
+  describe('MultiNetworkPolicies, once they are served', () => {
+    beforeAll(async () => {
+      await apply(cluster, namespace, KIND);
+      await eventually('the kind is served', async () => {
+        const { stdout } = await cluster.kubectl(['api-resources', `--api-group=${PLUMBING}`]);
+        return stdout.includes('MultiNetworkPolicy');
+      });
+    });
+
+    it('hold for addresses in the network that they are for, and not for the others', async () => {
+      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'second', far));
+      await eventually('it is enforced', () => world.isEnforced('second'));
+      expect(await table()).toContain(world.chainOf('second'));
+      expect(await table()).toContain('elements = { 10.77.0.12 }');
+      const [told] = await world.enforcements('second');
+      expect(told?.spec.place).toBe('ovn-net1');
+      expect(told?.status.scope).toContain("pods' addresses in ovn-net1");
+    });
+
+    it('an address outside the subnet of the network does not count, and is said', async () => {
+      await world.pod('forged', '10.99.2.3', { role: 'server' }, networksOf('10.78.0.13/24'));
+      await eventually(
+        'it is named',
+        async () =>
+          (await world.whyNot('second'))['OutsideNetwork']?.includes(`${namespace}/forged`) ===
+          true,
+      );
+      expect(await table()).not.toContain('10.78.0.13');
+    });
+
+    it('between neighbours alone they are not called enforced', async () => {
+      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'neighbours', clients));
+      await eventually(
+        'it says why',
+        async () =>
+          (await world.whyNot('neighbours'))['SameNetworkOnly']?.includes(`${namespace}/server`) ===
+          true,
+      );
+      expect(await world.isEnforced('neighbours', '0/2')).toBe(true);
+    });
+
+    it('one that nobody can read harms no other', async () => {
+      const wrong = { ingress: [{ ports: [{ protocol: 'ICMP' }] }] };
+      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'wrong', [], wrong));
+      await eventually(
+        'it says why',
+        async () =>
+          Object.hasOwn(await world.whyNot('wrong'), 'InvalidSpec') ||
+          (await world.enforcements('wrong')).some(
+            ({ status }) => status.message?.includes('spec.ingress.0.ports.0.protocol') === true,
+          ),
+      );
+      await apply(cluster, namespace, policy('MultiNetworkPolicy', 'right', far));
+      await eventually('another is in the kernel', async () =>
+        (await table()).includes(world.chainOf('right')),
+      );
+    });
+  });
+
+  it('an annotation that names another network is refused with those that are known', async () => {
+    const workload = ['deployment', PURPOSE, '-n', namespace];
+    const template = { metadata: { annotations: { [NETWORKS]: 'cluster,net9' } } };
+    const patch = [
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { template } }),
+      '--dry-run=server',
+    ];
+    const { stderr } = await cluster.kubectl(['patch', ...workload, ...patch], {
+      allowFailure: true,
+    });
+    expect(stderr).toContain('"net9" must be one of cluster, ovn-net1');
+  });
+
+  it('on a running pod it is said, and what is in force stays', async () => {
+    const before = await table();
+    const annotate = ['annotate', '-n', namespace, `pod/${cnf}`, '--overwrite'];
+    await cluster.kubectl([...annotate, `${NETWORKS}=net9`]);
+    await eventually('the pod says it', async () => {
+      const about = `involvedObject.name=${cnf},reason=InvalidAnnotation`;
+      const get = ['get', 'events', '-n', namespace, '-o', 'yaml', '--field-selector', about];
+      const { stdout } = await cluster.kubectl(get);
+      return stdout.includes('"net9" must be one of cluster, ovn-net1');
+    });
+    expect(await table()).toBe(before);
+    await cluster.kubectl([...annotate, `${NETWORKS}=cluster`]);
+    await eventually(
+      'what is in second networks is gone',
+      async () => !(await table()).includes('10.77.0.'),
+    );
+    expect(await table()).toContain(world.chainOf('own'));
+  });
+});
