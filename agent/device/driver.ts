@@ -110,6 +110,8 @@ export type Policies = {
     before: PolicyTable | undefined,
     signal: AbortSignal,
   ) => Promise<PoliciesLoaded>;
+  /** Whether nft would take the table: the kernel is as before. @throws OpenwrtError when that is not known */
+  tryOut: (table: PolicyTable, signal: AbortSignal) => Promise<PoliciesLoaded>;
 };
 
 export type Driver = {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
+import { wholeFile, type PolicyTable } from '#shared/policy/table.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
@@ -45,6 +46,9 @@ const createKernel = () => {
     looks: 0,
     loads: [] as ('whole' | 'members' | 'removal')[],
     refuse: undefined as string | undefined,
+    refuses: undefined as ((table: PolicyTable) => string | undefined) | undefined,
+    table: undefined as PolicyTable | undefined,
+    trials: 0,
     unsupported: undefined as string | undefined,
     hasSession: true,
   };
@@ -64,8 +68,17 @@ const createKernel = () => {
       if (before && kernel.marker !== before.hash)
         return { outcome: 'refused', message: 'No such file or directory' };
       if (kernel.refuse !== undefined) return { outcome: 'refused', message: kernel.refuse };
+      const message = after && kernel.refuses?.(after);
+      if (message !== undefined) return { outcome: 'refused', message };
       kernel.marker = after?.hash ?? '';
+      kernel.table = after;
       return { outcome: 'loaded' };
+    },
+    tryOut: async (table) => {
+      assertSession();
+      kernel.trials += 1;
+      const message = kernel.refuse ?? kernel.refuses?.(table);
+      return message === undefined ? { outcome: 'loaded' } : { outcome: 'refused', message };
     },
   };
   return { kernel, policies };
@@ -292,6 +305,69 @@ describe('what cannot be', () => {
     kernel.refuse = undefined;
     await pass(20_000);
     expect(states()).toEqual({ web: 'Applied', more: 'Applied' });
+  });
+
+  describe('nft refuses for one policy', () => {
+    const BAD = '2'.repeat(16);
+    const names = (): string[] =>
+      [...(kernel.table?.chains.matchAll(/comment "apps\/([^"]*)"/g) ?? [])].map(
+        ([, name = '']) => name,
+      );
+    const many = (): PolicyEnforcement[] =>
+      Array.from({ length: 20 }, (_, at) => enforcement(`p${at}`));
+    const bad = (name: string): PolicyEnforcement =>
+      enforcement(name, { generation: 2 }, [CLIENTS, BAD]);
+    const isBad = ({ chains }: PolicyTable): boolean => chains.includes(`@g_${BAD}`);
+    beforeEach(() => {
+      groups.push(slice(BAD, '10.0.0.8'));
+    });
+
+    it.each<[string, (table: PolicyTable) => string, number]>([
+      [
+        'by a line',
+        (table) => {
+          const at = wholeFile(table)
+            .split('\n')
+            .findIndex((line) => line.includes(`saddr @g_${BAD}`));
+          return `/tmp/sdewan-kernel/policies:${at + 1}:1-9: Error: Could not process rule`;
+        },
+        0,
+      ],
+      ['without a line', () => 'Error: Could not process rule', 6],
+    ])('(%s) the others are in force, and that one says its words', async (_way, words, trials) => {
+      enforcements = [...many(), bad('bad')];
+      start({ refuses: (table) => (isBad(table) ? words(table) : undefined) });
+      await pass();
+      const told = states();
+      expect(told['bad']).toBe('Failed: RefusedByOpenwrt');
+      expect(new Set(Object.values({ ...told, bad: 'Applied' }))).toEqual(new Set(['Applied']));
+      expect(names().sort()).toEqual(
+        many()
+          .map(({ metadata }) => metadata.name)
+          .sort(),
+      );
+      expect(kernel.trials).toBeGreaterThanOrEqual(trials);
+      expect(kernel.trials).toBeLessThanOrEqual(2 * trials);
+    });
+
+    it('it stays as it last was taken, also after somebody flushed the table', async () => {
+      enforcements = many();
+      start({ refuses: (table) => (isBad(table) ? 'Error: no' : undefined) });
+      await pass();
+      enforcements = [bad('p0'), ...many().slice(1), enforcement('more')];
+      keeper.mark();
+      await pass();
+      expect(names()).toHaveLength(21);
+      expect(states()).toMatchObject({ p0: 'Failed: RefusedByOpenwrt', more: 'Applied' });
+      kernel.marker = '';
+      kernel.table = undefined;
+      await pass(5_000);
+      expect(names()).toHaveLength(21);
+      enforcements = many();
+      keeper.mark();
+      await pass();
+      expect(new Set(Object.values(states()))).toEqual(new Set(['Applied']));
+    });
   });
 
   it('OpenWRT cannot have it: it says so, and what is deleted is not there', async () => {

@@ -3,7 +3,7 @@
  * still there, and reports of each PolicyEnforcement what was read back. A loop of its own: a change takes no reload and waits for none.
  */
 import { revisionOf } from '#shared/compile/revision.ts';
-import type { PolicyTable } from '#shared/policy/table.ts';
+import { policyTable, type PolicyTable } from '#shared/policy/table.ts';
 import { sentenceOf, type Reason } from '#shared/protocol/reasons.ts';
 import { MAX_MESSAGE_LENGTH, type RuleReport, type RuleState } from '#shared/protocol/report.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
@@ -19,6 +19,7 @@ import {
   type PoliciesLoaded,
 } from '../device/driver.ts';
 import type { Reading } from '../report/trust.ts';
+import { halved, tracedBy } from './culprits.ts';
 import type { PolicySource } from './source.ts';
 import { NOTHING_WANTED, wantedTable, type Entry, type Wanted } from './wanted.ts';
 
@@ -52,6 +53,10 @@ const JITTER = 0.1;
 const NO_SESSION_MS = 250;
 /** Until what nft has refused is tried again, as long as nothing changes. */
 const REFUSED_MS = 10_000;
+/** The same for one policy: the kernel may have been given what it lacked. */
+const BLAMED_MS = 600_000;
+/** nft names the first few lines that it refuses; each round blames more. */
+const MAX_ROUNDS = 8;
 const BACKOFF = { baseMs: 250, maxMs: 10_000 };
 
 /** What the kernel holds, read back. Unknown: somebody has to look. */
@@ -59,6 +64,9 @@ type Held = { table: PolicyTable | undefined; entries: ReadonlyMap<string, Entry
 
 /** `hash`: of the table. */
 type Refused = { message: string; hash: string | undefined; until: number };
+
+/** A policy that nft refuses, as it was when it did. */
+type Blamed = { message: string; revision: string; until: number };
 
 const NOTHING: Held = { table: undefined, entries: new Map() };
 
@@ -68,8 +76,21 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
   let held: Held | undefined;
   let unsupported: string | undefined;
   let refused: Refused | undefined;
+  /** By uid. */
+  let good: ReadonlyMap<string, Entry> = new Map();
+  const blamed = new Map<string, Blamed>();
   let problem = '';
   let lookAt = 0;
+
+  const isBlamed = (uid: string, revision: string): boolean => {
+    const known = blamed.get(uid);
+    return known?.revision === revision && clock.monotonic() < known.until;
+  };
+  const wantedNow = (): Wanted =>
+    wantedTable(source.enforcements(), source.groups(), wanted, {
+      good,
+      isRefused: ({ revision, uid }) => isBlamed(uid, revision),
+    });
 
   /** Whether the kernel still has what it had. */
   const look = async (device: Policies, signal: AbortSignal): Promise<void> => {
@@ -105,7 +126,8 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     );
   };
 
-  const load = async (device: Policies, signal: AbortSignal): Promise<void> => {
+  /** nft's words, if it refuses what is wanted. */
+  const loadOnce = async (device: Policies, signal: AbortSignal): Promise<string | undefined> => {
     const { table, entries } = wanted;
     const known = held;
     // As long as the outcome is not known.
@@ -114,13 +136,58 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     unsupported = result.outcome === 'unsupported' ? result.message : undefined;
     if (result.outcome === 'refused') {
       held = known;
-      noteRefusal(result.message, table?.hash);
-      return;
+      return result.message;
     }
     refused = undefined;
-    if (result.outcome === 'unsupported') return;
+    if (result.outcome === 'unsupported') return undefined;
     held = { table, entries };
+    good = entries;
     log.info({ policies: entries.size, hash: table?.hash }, 'table of policies loaded');
+    return undefined;
+  };
+
+  /** Those that are new to the kernel are asked about alone, where there are some. */
+  const culpritsIn = async (
+    device: Policies,
+    message: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<Entry, string>> => {
+    const { table, groups } = wanted;
+    const entries = [...wanted.entries.values()];
+    const traced = table ? tracedBy(message, table, entries) : [];
+    if (traced.length > 0) return new Map(traced.map((entry) => [entry, message]));
+    const refusal = async (some: readonly Entry[]): Promise<string | undefined> => {
+      const trial = policyTable(some, (id) => groups.get(id) ?? []);
+      const result = await device.tryOut(trial, signal);
+      return result.outcome === 'refused' ? result.message : undefined;
+    };
+    // What takes no table at all has nothing against one policy.
+    if ((await refusal([])) !== undefined) return new Map();
+    const news = entries.filter(({ revision, uid }) => good.get(uid)?.revision !== revision);
+    return halved(news.length > 0 ? news : entries, refusal);
+  };
+
+  /** The others are loaded without those that nft refuses, which stay as they last were taken. */
+  const load = async (device: Policies, signal: AbortSignal): Promise<void> => {
+    for (let round = 0; round < MAX_ROUNDS && !isSettled(wanted); round += 1) {
+      const message = await loadOnce(device, signal);
+      if (message === undefined) return;
+      const culprits = await culpritsIn(device, message, signal);
+      for (const [{ revision, title, uid }, words] of culprits) {
+        log.warn({ policy: title, refused: words }, 'nft refuses a policy, which stays as it was');
+        blamed.set(uid, { message: words, revision, until: clock.monotonic() + BLAMED_MS });
+      }
+      if (culprits.size === 0) {
+        noteRefusal(message, wanted.table?.hash);
+        return;
+      }
+      wanted = wantedNow();
+    }
+  };
+
+  const forgetBlamed = (): void => {
+    const there = new Set(source.enforcements().map(({ metadata }) => metadata.uid));
+    for (const uid of blamed.keys()) if (!there.has(uid)) blamed.delete(uid);
   };
 
   const isIdle = (): boolean =>
@@ -137,7 +204,7 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
       return;
     }
     if (held === undefined || clock.monotonic() >= lookAt) await look(device, signal);
-    if (unsupported === undefined && !paused() && !isSettled(wanted)) await load(device, signal);
+    if (unsupported === undefined && !paused()) await load(device, signal);
   };
 
   const trigger = createTrigger({
@@ -146,7 +213,8 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     clock,
     run: async (signal) => {
       if (!source.isKnown()) return LOOK_MS;
-      wanted = wantedTable(source.enforcements(), source.groups(), wanted);
+      forgetBlamed();
+      wanted = wantedNow();
       try {
         await bring(signal);
         problem = '';
@@ -167,6 +235,11 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
       ),
   });
 
+  const wordsAbout = (object: PolicyEnforcement): string | undefined => {
+    const known = blamed.get(object.metadata.uid);
+    return known?.revision === revisionOf(object) ? known.message : undefined;
+  };
+
   const removalOf = (uid: string): Outcome => {
     const isGone = held !== undefined && !held.entries.has(uid);
     // A table that this OpenWRT cannot have, it does not have.
@@ -181,7 +254,8 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     const { refused: notCarried } = object.spec;
     if (notCarried) return ['Failed', notCarried.reason, notCarried.message];
     if (held?.entries.get(uid)?.revision === revisionOf(object)) return ['Applied', 'Applied', ''];
-    if (refused !== undefined) return ['Failed', 'RefusedByOpenwrt', refused.message];
+    const words = wordsAbout(object) ?? refused?.message;
+    if (words !== undefined) return ['Failed', 'RefusedByOpenwrt', words];
     return paused() ? ['Pending', 'Paused', ''] : ['Pending', 'Applying', problem];
   };
 

@@ -11,14 +11,14 @@ import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 
 /** One enforcement as it is in a table. */
-export type Entry = TableEntry & { revision: string };
+export type Entry = TableEntry & { uid: string; revision: string };
 
 export type Wanted = {
   /** Undefined: none is to be there. */
   table: PolicyTable | undefined;
   /** By uid. */
   entries: ReadonlyMap<string, Entry>;
-  /** Members of the groups that these are about, by id. */
+  /** Members of the groups that these are about, or were when they were last taken, by id. */
   groups: ReadonlyMap<string, readonly string[]>;
 };
 
@@ -28,28 +28,42 @@ export const NOTHING_WANTED: Wanted = {
   groups: new Map(),
 };
 
-/** `before`: what was wanted last. */
+/** What the kernel has taken: each entry as it last had it, by uid, and whether it is known that it does not take one. */
+export type Taken = {
+  good: ReadonlyMap<string, Entry>;
+  isRefused: (entry: Entry) => boolean;
+};
+
+const NOTHING_TAKEN: Taken = { good: new Map(), isRefused: () => false };
+
+/** `before`: what was wanted last. An entry that is refused stays as it was last taken. */
 export const wantedTable = (
   enforcements: readonly PolicyEnforcement[],
   slices: readonly AddressGroup[],
   before: Pick<Wanted, 'entries' | 'groups'>,
+  { good, isRefused }: Taken = NOTHING_TAKEN,
 ): Wanted => {
   const groups = new Map([...before.groups, ...groupsOf(slices)]);
   const isComplete = ({ enforcement }: TableEntry): boolean =>
     groupIdsIn(enforcement).every((id) => groups.has(id));
   const entries = new Map<string, Entry>();
+  const inUse = new Set<string>();
   for (const object of enforcements) {
     const { uid, deletionTimestamp } = object.metadata;
     // One that was never carried isolates nothing.
     if (deletionTimestamp !== undefined || object.spec.isolates.length === 0) continue;
-    const entry = [entryOf(object), before.entries.get(uid)].find((one) => one && isComplete(one));
+    const last = good.get(uid);
+    const entry = [entryOf(object), before.entries.get(uid), last].find(
+      (one) => one && isComplete(one) && !isRefused(one),
+    );
     if (entry) entries.set(uid, entry);
+    for (const one of [entry, last])
+      for (const id of one ? groupIdsIn(one.enforcement) : []) inUse.add(id);
   }
   const table =
     entries.size === 0
       ? undefined
       : policyTable([...entries.values()], (id) => groups.get(id) ?? []);
-  const inUse = new Set([...entries.values()].flatMap((entry) => groupIdsIn(entry.enforcement)));
   return { table, entries, groups: new Map([...groups].filter(([id]) => inUse.has(id))) };
 };
 
@@ -68,6 +82,7 @@ const groupsOf = (slices: readonly AddressGroup[]): ReadonlyMap<string, readonly
 const entryOf = (object: PolicyEnforcement): Entry => {
   const { spec, metadata } = object;
   return {
+    uid: metadata.uid,
     id: metadata.uid.replaceAll(/\W/g, '_'),
     title: `${spec.policy.namespace}/${spec.policy.name}`,
     enforcement: enforcementOf(spec),

@@ -29,6 +29,8 @@ export const POLICY_TABLE = 'sdewan_policy';
 /** A second table, that holds nothing but the hash of the first one: to list it is cheap, whatever the size of the other. */
 export const MARKER_TABLE = 'sdewan_policy_rev';
 
+const TRIAL_TABLE = 'sdewan_policy_trial';
+
 type Direction = {
   hook: 'ingress' | 'egress';
   prefix: 'in' | 'eg';
@@ -73,6 +75,14 @@ export const wholeFile = ({ sets, chains, hash }: PolicyTable): string =>
   `${emptied(POLICY_TABLE)}table inet ${POLICY_TABLE} {
 ${[...sets].map(([name, set]) => setText(name, set)).join('')}${chains}}
 ${markerText(hash)}`;
+
+/** Whether nft and the kernel would take the table: it is loaded where no packet comes to it, and removed in the same transaction. */
+export const trialFile = ({ sets, chains }: PolicyTable): string =>
+  `${emptied(TRIAL_TABLE)}table inet ${TRIAL_TABLE} {
+  flags dormant;
+${[...sets].map(([name, set]) => setText(name, set)).join('')}${chains}}
+delete table inet ${TRIAL_TABLE}
+`;
 
 /** Removes both tables, whether or not they are there. */
 export const removalFile = (): string => `${emptied(POLICY_TABLE)}${emptied(MARKER_TABLE)}`;
@@ -128,6 +138,23 @@ const groupsIn = (entries: readonly TableEntry[]): ReadonlyMap<string, boolean> 
     ...peers.flatMap((peer) => ('group' in peer ? [[peer.group, false] as const] : [])),
     ...ports.flatMap(({ group }) => (group === undefined ? [] : [[group, true] as const])),
   ]);
+};
+
+/** Of which entries the words of nft at that line of the whole file are: a chain is one's own, a set that of all who use its group. Lines from 1. */
+export const entriesAtLine = (
+  file: string,
+  line: number,
+  entries: readonly TableEntry[],
+): readonly TableEntry[] => {
+  const head = file
+    .split('\n')
+    .slice(0, line)
+    .findLast((text) => /^ {2}(chain|set) /.test(text));
+  const [, kind, id] = /^ {2}(chain|set) (?:in|eg|g)_(\w+?)(?:_[46])? \{$/.exec(head ?? '') ?? [];
+  if (id === undefined) return [];
+  return entries.filter((entry) =>
+    kind === 'chain' ? entry.id === id : groupsIn([entry]).has(id),
+  );
 };
 
 const groupSet = (id: string): string => `g_${id}`;

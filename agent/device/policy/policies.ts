@@ -7,10 +7,16 @@ import {
   changedSets,
   membersFile,
   removalFile,
+  trialFile,
   wholeFile,
   type PolicyTable,
 } from '#shared/policy/table.ts';
-import { OpenwrtError, OpenwrtUnreachableError, type Policies } from '../driver.ts';
+import {
+  OpenwrtError,
+  OpenwrtUnreachableError,
+  type Policies,
+  type PoliciesLoaded,
+} from '../driver.ts';
 import { foundIn, runVerb, runVerbOn } from '../kernel/calls.ts';
 import { POLICIES_FILE, POLICIES_LISTED } from '../kernel/helper.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
@@ -34,6 +40,20 @@ export const createPolicies = ({ session, whyNot }: PoliciesDeps): Policies => {
     throw new OpenwrtUnreachableError(ATTEMPTED, 'the agent is not logged in to OpenWRT');
   };
 
+  const loadedFile = async (
+    file: string,
+    signal: AbortSignal,
+  ): Promise<Exclude<PoliciesLoaded, { outcome: 'loaded' }> | { printed: string }> => {
+    const current = now();
+    const unsupported = whyNot();
+    if (unsupported !== undefined) return { outcome: 'unsupported', message: unsupported };
+    const answer = await runVerbOn(current, { [POLICIES_FILE]: file }, 'load-policies', signal);
+    if ('whyNot' in answer) return { outcome: 'unsupported', message: answer.whyNot };
+    if (answer.stdout.startsWith(REFUSED))
+      return { outcome: 'refused', message: answer.stdout.slice(REFUSED.length).trim() };
+    return { printed: answer.stdout };
+  };
+
   return {
     marker: async (signal) => {
       const current = now();
@@ -46,17 +66,17 @@ export const createPolicies = ({ session, whyNot }: PoliciesDeps): Policies => {
     },
 
     load: async (after, before, signal) => {
-      const current = now();
-      const unsupported = whyNot();
-      if (unsupported !== undefined) return { outcome: 'unsupported', message: unsupported };
       const { file, written } = fileFor(after, before);
-      const answer = await runVerbOn(current, { [POLICIES_FILE]: file }, 'load-policies', signal);
-      if ('whyNot' in answer) return { outcome: 'unsupported', message: answer.whyNot };
-      if (answer.stdout.startsWith(REFUSED))
-        return { outcome: 'refused', message: answer.stdout.slice(REFUSED.length).trim() };
-      const listed = await listedBy(current, answer.stdout, signal);
+      const answer = await loadedFile(file, signal);
+      if ('outcome' in answer) return answer;
+      const listed = await listedBy(now(), answer.printed, signal);
       assertLoaded(listed, after, written);
       return { outcome: 'loaded' };
+    },
+
+    tryOut: async (table, signal) => {
+      const answer = await loadedFile(trialFile(table), signal);
+      return 'outcome' in answer ? answer : { outcome: 'loaded' };
     },
   };
 };

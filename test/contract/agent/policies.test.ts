@@ -104,6 +104,22 @@ describe('with the login of the agent', () => {
     expect(await policies.marker(NEVER)).toEqual({ marker: before.hash });
   });
 
+  it('what is tried out changes nothing, whether nft would take it or not', async () => {
+    const policies = await start();
+    const before = tableFor(['10.0.0.9']);
+    await policies.load(before, undefined, NEVER);
+    const kept = listed();
+    const wrong = { ...tableFor([]), chains: '  chain ingress {\n    counter drip\n  }\n' };
+    expect(await policies.tryOut(tableFor(many(5_000)), NEVER)).toEqual({ outcome: 'loaded' });
+    expect(await policies.tryOut(wrong, NEVER)).toMatchObject({
+      outcome: 'refused',
+      message: expect.stringContaining('unexpected counter drip'),
+    });
+    expect(listed()).toBe(kept);
+    expect(await policies.marker(NEVER)).toEqual({ marker: before.hash });
+    expect(openwrt.simulator.policies.listed('sdewan_policy_trial')).toBe('');
+  });
+
   it('a change of members of a table that is gone is refused, not half made', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);

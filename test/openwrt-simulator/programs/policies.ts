@@ -129,6 +129,7 @@ const tableIn = (lines: string[]): Table => {
     .map((line) => `${line}\n`)
     .join('');
   const table = newTable();
+  rest = rest.replace(/^ {2}flags dormant;\n/, '');
   while (rest !== '') {
     const set = SET.exec(rest);
     const [found = '', name = '', type = '', members] = set ?? CHAIN.exec(rest) ?? [];

@@ -11,10 +11,12 @@ import {
   membersFile,
   policyTable,
   removalFile,
+  trialFile,
   wholeFile,
   type PolicyTable,
 } from '#shared/policy/table.ts';
 import { HELPER_SCRIPT, POLICIES_FILE } from '../../../agent/device/kernel/helper.ts';
+import { tracedBy } from '../../../agent/policy/culprits.ts';
 import { differingSet, markerIn, setsIn } from '../../../agent/device/policy/listing.ts';
 
 const NAMESPACE = `sdewan-${process.pid}-helper`;
@@ -116,6 +118,33 @@ describe('the helper', () => {
     );
     expect(load('flush set inet sdewan_policy no_such_set\n')).toMatch(/^== refused\n/);
     expect(run('policies')).toBe(marker);
+  });
+
+  it('tries a table out: nothing is left of it', () => {
+    const whole = execFileSync('ip', ['netns', 'exec', NAMESPACE, 'nft', 'list', 'ruleset']);
+    expect(load(trialFile(tableWith(many(100))))).not.toMatch(/^== refused/);
+    expect(load(trialFile(before).replace('counter drop', 'counter drip'))).toMatch(/^== refused/);
+    // The kernel itself refuses this one.
+    const absent = trialFile(before).replace('jump in_web', 'jump in_nobody');
+    expect(load(absent)).toMatch(/^== refused\n[^]*policies:\d+:\d+-\d+: Error/);
+    const after = execFileSync('ip', ['netns', 'exec', NAMESPACE, 'nft', 'list', 'ruleset']);
+    expect(after.equals(whole)).toBe(true);
+  });
+
+  it("traces nft's words to the policy by the line of its chain", () => {
+    const entries = ['one', 'two'].map((id) => ({
+      id,
+      title: `ns/${id}`,
+      enforcement: { pods: 'pods', ingress: [{ peers: [{ group: 'clients' }] }] },
+    }));
+    const table = policyTable(entries, () => ['10.0.0.1']);
+    const at = table.chains.indexOf('accept', table.chains.indexOf('chain in_two'));
+    const wrong = {
+      ...table,
+      chains: `${table.chains.slice(0, at)}acept${table.chains.slice(at + 6)}`,
+    };
+    const said = load(wholeFile(wrong));
+    expect(tracedBy(said, wrong, entries).map(({ id }) => id)).toEqual(['two']);
   });
 
   it('removes all of it', () => {

@@ -35,6 +35,7 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
       policies && {
         marker: (signal) => until(policies.marker(signal)),
         load: (after, before, signal) => until(policies.load(after, before, signal)),
+        tryOut: (table, signal) => until(policies.tryOut(table, signal)),
       }
     );
   },
