@@ -88,7 +88,7 @@ export default defineConfig({
         project(
           'device',
           [
-            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,space}.test.ts',
+            'test/contract/conformance/{driver,kernel,packets,ipsec,walk,amendments,takeover,lock-out,lost-ledger,policies,space}.test.ts',
             'test/attacks/agent-login.test.ts',
           ],
           60_000,

@@ -57,6 +57,9 @@ const TAKEOVER = `${FOLDER}/takeover.test.ts`;
 /** ICN's firewall3 knows none. */
 const AMENDMENTS = `${FOLDER}/amendments.test.ts`;
 
+/** With the program of the agent's own login. */
+const POLICIES = `${FOLDER}/policies.test.ts`;
+
 /** Of the agent's own login. */
 const ATTACKS = 'test/attacks/agent-login.test.ts';
 
@@ -67,7 +70,7 @@ const files = (): string[] => {
   if (values.walk !== undefined) return [`${FOLDER}/walk.test.ts`];
   const seen = inside === undefined ? [] : RECORDED.slice(0, peer === undefined ? 1 : 2);
   const [icns, others] =
-    inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, LOST_LEDGER, ATTACKS]];
+    inside === undefined ? [[], []] : [[TAKEOVER], [AMENDMENTS, POLICIES, LOST_LEDGER, ATTACKS]];
   return values.icn ? [...seen, ...icns, ...cut] : [DRIVER, ...seen, ...others, ...cut];
 };
 

@@ -15,26 +15,16 @@ import { caseCount, SEED } from '#shared/runtime/testing.ts';
 import { deltaOf } from '#shared/uci/delta.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import type { Driver } from '../../../agent/device/driver.ts';
-import { KERNEL_RIGHTS } from '../../../agent/device/kernel/calls.ts';
-import { EXCERPT_FILES, HELPER_SCRIPT, STEPS_FILE } from '../../../agent/device/kernel/helper.ts';
-import { ACL_GROUP } from '../../../agent/device/ubus/login/acl.ts';
+import { EXCERPT_FILES, STEPS_FILE } from '../../../agent/device/kernel/helper.ts';
 import { NEVER } from './bench.ts';
 import { namedDevice } from './named-device.ts';
+import { PUT_HELPER, REMOVE_HELPER } from './own-helper.ts';
 import { ubusDriver } from './simulated.ts';
 import { recordedPath } from './stage.ts';
 
 const given = namedDevice();
 const devices = given?.inside && recordedPath(given) === 'ubus-fast' ? [given] : [];
 
-const RIGHTS_FILE = '/usr/share/rpcd/acl.d/sdewan-kernel-test.json';
-const PREPARE = `cat >${RIGHTS_FILE} <<'END'
-${JSON.stringify({ [ACL_GROUP]: { description: 'SD-EWAN agent', ...KERNEL_RIGHTS } })}
-END
-cat >${KERNEL_HELPER_PATH} <<'END'
-${HELPER_SCRIPT}
-END
-chmod 755 ${KERNEL_HELPER_PATH}
-`;
 const LIST = 'nft -j -s -t list table inet fw4';
 const LOADED_ANEW = `unshare -n sh -c 'fw4 -q print | nft -f - && ${LIST}'\n`;
 
@@ -91,14 +81,14 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
   const amended = (): number => driver.firewallWays?.()?.amended ?? 0;
 
   beforeAll(() => {
-    run(PREPARE);
+    run(PUT_HELPER);
     writeFileSync(usernameFile, user);
     driver = ubusDriver({ url, usernameFile, passwordFile }, systemClock);
   });
   afterAll(async () => {
     await bring();
     await driver.close();
-    run(`rm -f ${RIGHTS_FILE} ${KERNEL_HELPER_PATH}\n`);
+    run(REMOVE_HELPER);
     rmSync(folder, { recursive: true });
   });
 
