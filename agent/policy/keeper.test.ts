@@ -350,7 +350,7 @@ describe('what cannot be', () => {
       expect(kernel.trials).toBeLessThanOrEqual(2 * trials);
     });
 
-    it('it stays as it last was taken, also after somebody flushed the table', async () => {
+    it('that one stays as it last was taken, also after somebody flushed the table', async () => {
       enforcements = many();
       start({ refuses: (table) => (isBad(table) ? 'Error: no' : undefined) });
       await pass();

@@ -163,8 +163,8 @@ describe('policies in second networks', async () => {
     await cluster.kubectl([...annotate, `${NETWORKS}=net9`]);
     await eventually('the pod says it', async () => {
       const about = `involvedObject.name=${cnf},reason=InvalidAnnotation`;
-      const get = ['get', 'events', '-n', namespace, '-o', 'yaml', '--field-selector', about];
-      const { stdout } = await cluster.kubectl(get);
+      const get = ['get', 'events', '-n', namespace, '-o', 'jsonpath={.items[*].message}'];
+      const { stdout } = await cluster.kubectl([...get, '--field-selector', about]);
       return stdout.includes('"net9" must be one of cluster, ovn-net1');
     });
     expect(await table()).toBe(before);

@@ -14,7 +14,7 @@ import {
   type Probe,
   type Step,
 } from '../cases.ts';
-import type { World } from '../evaluator.ts';
+import type { PodOf, World } from '../evaluator.ts';
 import { tableOf } from '../product.ts';
 import { createNetwork, ZONE_TABLE, type Network } from './network.ts';
 
@@ -128,6 +128,56 @@ describe('what changes', () => {
     expect(await isAnswered(DENIED_MS)).toBe(false);
     expect(await bring(tableOf(worldOf(onlyFrom(true), 4)))).toBe('members');
     expect(await isAnswered(PASSES_MS)).toBe(true);
+  });
+
+  test('three hundred times: new connections meanwhile are judged as before and after', async () => {
+    const idle = (at: number): PodOf[] =>
+      Array.from({ length: 200 }, (_, of) => ({
+        namespace: 'x',
+        name: `idle-${of}`,
+        labels: { friend: of % 3 === at % 3 ? 'yes' : 'no' },
+        addresses: [`10.9.${at % 7}.${of}`],
+        ports: [],
+      }));
+    const tableAt = (at: number): PolicyTable => {
+      const { pods, ...world } = worldOf(onlyFrom(true), 4);
+      return tableOf({ ...world, pods: [...pods, ...idle(at)] });
+    };
+    await bring(tableAt(0));
+    await network.forgetFlows();
+    const over = new AbortController();
+    const wrong: string[] = [];
+    let tried = 0;
+    const keepTrying = async (from: string, waitMs: number, isAllowed: boolean): Promise<void> => {
+      while (!over.signal.aborted) {
+        const passed = await network.probe(from, { to, protocol: 'TCP', port: 80, waitMs });
+        tried += 1;
+        if (passed !== isAllowed) wrong.push(from);
+      }
+    };
+    const trying = [
+      keepTrying('x/b', PASSES_MS, true),
+      ...['x/c', 'y/a', 'z/b'].map((from) => keepTrying(from, 200, false)),
+    ];
+    for (let at = 1; at <= 300; at += 1) {
+      if (at % 10 === 0) loaded = undefined;
+      await bring(tableAt(at));
+    }
+    over.abort();
+    await Promise.all(trying);
+    expect(wrong).toEqual([]);
+    expect(tried).toBeGreaterThan(50);
+  });
+
+  test('an address that is reused by a pod outside the group is out at once', async () => {
+    const { pods, ...world } = worldOf(onlyFrom(true), 4);
+    await bring(tableOf({ ...world, pods }));
+    expect(await isAnswered(PASSES_MS)).toBe(true);
+    const former = pods.find(({ namespace, name }) => namespace === 'x' && name === 'b');
+    const reused = { addresses: former?.addresses ?? [], labels: {}, ports: [], namespace: 'y' };
+    const others = pods.filter((pod) => pod !== former);
+    await bring(tableOf({ ...world, pods: [...others, { ...reused, name: 'new' }] }));
+    expect(await isAnswered(DENIED_MS)).toBe(false);
   });
 
   test('is refused as a whole: the table stays as it was', async () => {
