@@ -193,7 +193,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
     const mirrored = { now: clock.now(), sets, pods: seen, step, wanted };
-    const mirrorMs = await mirror.write(cnf, mirrored, signal);
+    // The label of a lost pod does not wait for it.
+    const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
     const facts = { isPlaced, isSaid, isDue: order.isDue, now: clock.now() };
     return soonest(nextLookMs(step, facts), mirrorMs);
   };
@@ -497,10 +498,8 @@ const nextLookMs = (
 const soonest = (...waits: readonly (number | undefined)[]): Outcome =>
   againIn(Math.min(...waits.map((ms) => ms ?? Infinity)));
 
-const waitOf = ({ lookAt, stage }: RollOutStep, now: number): number => {
-  if (stage === 'Failed') return BROKEN_MS;
-  return Math.max(0, Math.min(ROLLING_MS, (lookAt ?? Infinity) - now));
-};
+const waitOf = ({ lookAt = Infinity, stage }: RollOutStep, now: number): number =>
+  Math.max(0, Math.min(stage === 'Failed' ? BROKEN_MS : ROLLING_MS, lookAt - now));
 
 const withoutWords = (status: CnfDeploymentStatus): CnfDeploymentStatus => {
   const { waitsFor: _waits, message: _message, ...counts } = status;

@@ -46,6 +46,7 @@ it('has defaults, and keeps the template whole', async () => {
     template,
     bakeSeconds: 30,
     progressDeadline: '15m',
+    handOverTimeout: '20s',
     onFailure: 'Rollback',
     paused: false,
   });
