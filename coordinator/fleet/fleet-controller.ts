@@ -4,7 +4,7 @@
  * Each look reads pods and sets from the API server: who gets the traffic is not decided by what a watch knew a moment ago.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { KubeClient, NewObject } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient, type NewObject } from '#shared/kube/client.ts';
 import {
   againIn,
   createController,
@@ -59,6 +59,7 @@ import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './orders.ts';
 import { createMirror } from './mirror-writer.ts';
 import type { FleetPod } from './pod.ts';
+import { oursOf, sifting } from './ours.ts';
 import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
 import { steer, type Memory, type RollOutFacts, type RollOutStep, type Stage } from './stage.ts';
@@ -266,14 +267,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const { namespace: where, name } = cnf.metadata;
     const present = await find(client, fleetDeployments, { namespace: where, name }, { signal });
     if (present && !isControlledBy(present, cnf)) throw new NameTakenError(present);
-    const selection = { namespace: where, labelSelector: selectorOf(cnf), signal };
-    const [sets, pods] = await Promise.all([
-      client.list(fleetReplicaSets, selection),
-      client.list(fleetPods, selection),
-    ]);
-    const own = sets.items.filter((set) => present && isOwnedBy(set, present));
-    const isOurs = (pod: FleetPodObject): boolean => own.some((set) => isOwnedBy(pod, set));
-    return { present, sets: own, live: pods.items.filter((pod) => isLive(pod) && isOurs(pod)) };
+    const labelSelector = selectorOf(cnf);
+    const selection = { namespace: where, labelSelector, pageSize: PAGE_SIZE, signal };
+    const ownSets = sifting(fleetReplicaSets, (set) => !!present && isOwnedBy(set, present));
+    const sets = oursOf((await client.list(ownSets, selection)).items);
+    const isOurs = (pod: FleetPodObject): boolean =>
+      isLive(pod) && sets.some((set) => isOwnedBy(pod, set));
+    const live = oursOf((await client.list(sifting(fleetPods, isOurs), selection)).items);
+    return { present, sets, live };
   };
 
   const write = async (

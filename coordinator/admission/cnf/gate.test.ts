@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
+import type { ResourceType } from '#shared/kube/objects.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { AdmissionRequest } from '../review.ts';
 import { createGates } from './gate.ts';
@@ -15,9 +16,10 @@ type World = {
 };
 
 const labels = { sdewanPurpose: 'cnf-1' };
-const live = { apiVersion: 'v1', kind: 'Pod', metadata: {}, spec: {}, status: {} };
+const metadata = { name: 'p', uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' };
+const live = { apiVersion: 'v1', kind: 'Pod', metadata, spec: {}, status: {} };
 const ended = { ...live, status: { phase: 'Failed' } };
-const going = { ...live, metadata: { deletionTimestamp: 'now' } };
+const going = { ...live, metadata: { ...metadata, deletionTimestamp: 'now' } };
 
 const gateFor = (
   world: World,
@@ -31,9 +33,15 @@ const gateFor = (
       if (world.fails) throw new KubeError('get', 'down', { status: 0, reason: 'Unreachable' });
       return { metadata: { uid }, spec: { strategy }, status: { currentRevision: current } };
     },
-    list: async (_: unknown, { labelSelector }: { labelSelector: string }) => {
+    list: async (
+      { schema }: ResourceType,
+      { labelSelector, pageSize }: { labelSelector: string; pageSize: number },
+    ) => {
       expect(labelSelector).toBe(`pod-template-hash=${current}`);
-      return { items: world.live ?? [live], resourceVersion: '1' };
+      expect(pageSize).toBeGreaterThan(0);
+      const items = (world.live ?? [live]).map((pod) => schema.parse(pod));
+      expect(JSON.stringify(items)).not.toContain('spec');
+      return { items, resourceVersion: '1' };
     },
   } as unknown as KubeClient;
   const lookups = { rootOf: async () => ({ kind: rootKind, name: 'cnf-1', uid: 'uid-1' }) };

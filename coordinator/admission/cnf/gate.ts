@@ -2,7 +2,8 @@
  * Whether a pod that is about to be made waits behind the gate of roll-outs: only one of a CNFDeployment's new set does, while another set of it
  * serves. First pods, and those in the place of lost ones, wait for no coordinator. In doubt there is no gate.
  */
-import type { KubeClient } from '#shared/kube/client.ts';
+import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
+import { identityOf, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -20,6 +21,12 @@ export type GateDeps = {
 /** True: the pod of the request waits. Each answer is read from the API server. */
 export type Gates = (request: AdmissionRequest, signal: AbortSignal) => Promise<boolean>;
 
+/** Whoever may write pods gives them any label and any size: no more is kept of them. */
+const podsOfSet: ResourceType<KubeObject & { isLive: boolean }> = {
+  ...fleetPods,
+  schema: fleetPods.schema.transform((pod) => ({ ...identityOf(pod), isLive: isLive(pod) })),
+};
+
 export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
   const waits = async (
     { namespace, set, owner }: { namespace: string; set: string; owner: OwnerRef },
@@ -33,8 +40,9 @@ export const createGates = ({ client, lookups, log }: GateDeps): Gates => {
     const current = cnf.status?.currentRevision;
     if (current === undefined || current === set) return false;
     const labelSelector = `${HASH_LABEL}=${current}`;
-    const { items } = await client.list(fleetPods, { namespace, labelSelector, signal });
-    return items.some(isLive);
+    const selection = { namespace, labelSelector, pageSize: PAGE_SIZE, signal };
+    const { items } = await client.list(podsOfSet, selection);
+    return items.some((pod) => pod.isLive);
   };
   return async ({ namespace, object }, signal) => {
     const { controller: owner } = controllerFactsOf(object);
