@@ -7,7 +7,6 @@ import { createBackoff } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { Recent } from '#shared/runtime/recent.ts';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isGone } from '#shared/kube/errors.ts';
 import {
@@ -17,6 +16,7 @@ import {
   type ResourceType,
 } from '#shared/kube/objects.ts';
 import { watchEvents } from '#shared/kube/watch-events.ts';
+import { LatestEvents } from './latest-events.ts';
 
 export type RecentEvent = {
   namespace: string;
@@ -37,8 +37,6 @@ export type EventsSeen = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** At about a kilobyte each. */
-export const MAX_EVENTS = 1_000;
 const MAX_TEXT = 1_024;
 const WATCH_SECONDS = 300;
 const SILENCE_MS = 330_000;
@@ -85,6 +83,20 @@ const events: ResourceType<Kept> = {
   }),
 };
 
+/** There may be any number of them: none of a list stays in memory beside those that are kept. */
+const keptAtOnce = (keep: (event: Kept) => void): ResourceType<KubeObject> => ({
+  ...events,
+  schema: events.schema.transform((event): KubeObject => {
+    keep(event);
+    return NOTHING;
+  }),
+});
+const NOTHING: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { name: '', namespace: '', uid: '', resourceVersion: '', creationTimestamp: '' },
+};
+
 export type EventsSeenDeps = {
   client: Pick<KubeClient, 'list' | 'watch'>;
   namespace: string | undefined;
@@ -96,7 +108,7 @@ export type EventsSeenDeps = {
 
 export const createEventsSeen = (deps: EventsSeenDeps): EventsSeen => {
   const { client, clock, component, log, namespace, onChange } = deps;
-  const kept = new Recent<RecentEvent>({ most: MAX_EVENTS });
+  const kept = new LatestEvents();
   const selection = { namespace, fieldSelector: `reportingComponent=${component}` };
   const backoff = createBackoff({ baseMs: 500, maxMs: 30_000 });
   let place: string | undefined;
@@ -105,9 +117,7 @@ export const createEventsSeen = (deps: EventsSeenDeps): EventsSeen => {
   const keep = ({ metadata, seen }: Kept): void => kept.set(metadata.uid, seen);
   const list = async (signal: AbortSignal): Promise<string> => {
     const bounds = { signal, pageSize: PAGE_SIZE, timeoutMs: LIST_TIMEOUT_MS };
-    const { items, resourceVersion } = await client.list(events, { ...selection, ...bounds });
-    items.sort((a, b) => (a.seen.last < b.seen.last ? -1 : 1));
-    for (const item of items.slice(-MAX_EVENTS)) keep(item);
+    const { resourceVersion } = await client.list(keptAtOnce(keep), { ...selection, ...bounds });
     onChange();
     return resourceVersion;
   };
@@ -144,8 +154,7 @@ export const createEventsSeen = (deps: EventsSeenDeps): EventsSeen => {
   };
 
   return {
-    latest: () =>
-      [...kept.values()].sort((a, b) => (a.last > b.last ? -1 : Number(a.last < b.last))),
+    latest: () => kept.list(),
     problem: () => problem,
     run: async (signal) => {
       while (!signal.aborted) {
