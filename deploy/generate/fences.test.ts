@@ -45,6 +45,17 @@ describe('a resource of the whole cluster, in another group', () => {
     ]);
   });
 
+  it('has its status fenced under its own scope', () => {
+    expect(blocks['statuses-written']).toEqual([
+      expect.objectContaining({ resources: ['*/status'], scope: 'Namespaced' }),
+      expect.objectContaining({
+        apiGroups: ['example.org'],
+        resources: ['*/status'],
+        scope: 'Cluster',
+      }),
+    ]);
+  });
+
   it('needs nothing that only rules need', () => {
     for (const block of ['rules-written', 'rules-changed'])
       expect(blocks[block]).toEqual([expect.objectContaining({ apiGroups: [GROUP] })]);

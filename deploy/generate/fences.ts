@@ -16,13 +16,17 @@ const groupsOf = (resources: readonly Named[]): string[] => [
   ...new Set(resources.map(({ group }) => group)),
 ];
 
-/** Requests about any resource of these groups, also one of another version that this one does not know. */
-const requests = (resources: readonly Named[], operations: readonly string[]): object[] =>
+/** Requests about any resource of these groups, also one of another version that this one does not know; `names`: those of subresources are apart. */
+const requests = (
+  resources: readonly Named[],
+  operations: readonly string[],
+  names: '*' | '*/status' = '*',
+): object[] =>
   (['Namespaced', 'Cluster'] as const).flatMap((scope) => {
     const apiGroups = groupsOf(resources.filter((resource) => resource.scope === scope));
     return apiGroups.length === 0
       ? []
-      : [{ apiGroups, apiVersions: ['*'], resources: ['*'], operations, scope }];
+      : [{ apiGroups, apiVersions: ['*'], resources: [names], operations, scope }];
   });
 
 /** Requests about these resources and no others of a namespace, in any version. */
@@ -147,6 +151,7 @@ export const fenceBlocks = (
   'rules-updated': requests(rules, ['UPDATE']),
   'rules-changed': requests(rules, ['CREATE', 'UPDATE', 'DELETE']),
   'resources-changed': requests(resources, ['CREATE', 'UPDATE', 'DELETE']),
+  'statuses-written': requests(resources, ['UPDATE'], '*/status'),
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
   'names-of-the-fleet': namesOfTheFleet,
@@ -162,6 +167,7 @@ export const fenceBlocks = (
     ]),
     ['CREATE', 'UPDATE'],
   ),
+  'cnfs-rolled-out': requestsAbout([cnfDeploymentResource], ['CREATE', 'UPDATE']),
   'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),
 });

@@ -112,9 +112,11 @@ const ways: Record<string, Way> = {
   'under the name of the status': { patch: LET_GO, subresource: 'status' },
 };
 
-/** The status alone is written under its name, whatever else the patch has. */
+/** Under the name of the status there is a policy of its own. */
 const answerTo = ({ subresource }: Way): string =>
-  subresource === undefined ? 'needs the right to verb release' : 'done';
+  subresource === undefined
+    ? 'who removes it before needs the right to verb release'
+    : 'status: the coordinator alone writes it';
 
 /** A server-side apply names the object. */
 const whole = (name: string, { patch, subresource }: Way): [Patch, string | undefined] => [

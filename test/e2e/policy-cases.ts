@@ -960,6 +960,83 @@ const fleetObjects = ({ closed }: Places): Case[] => {
   ];
 };
 
+const statuses = ({ closed }: Places): Case[] => {
+  const zoneOf = ['firewallzone', 'lan1', '-n', closed];
+  const rolled = ['cnfdeployment', ROLLED, '-n', closed];
+  const ofStatus = (target: readonly string[], status: object): Attempt =>
+    patch([...target, '--subresource=status'], { status });
+  return [
+    {
+      policy: 'sdewan-statuses',
+      message:
+        'status: the coordinator alone writes it, from what agents report; who repairs one needs the right to verb release on buckettypes.permissions.sdewan.akraino.org',
+      who: 'tenant',
+      denied: {
+        'call a rule in force': ofStatus(zoneOf, { inSync: true }),
+        'call a roll-out done': ofStatus(rolled, { readyReplicas: 3 }),
+      },
+      allowed: {
+        'change the spec of the rule': patch(zoneOf, { spec: { input: 'ACCEPT' } }),
+        'scale a CNFDeployment': patch([...rolled, '--subresource=scale'], {
+          spec: { replicas: 1 },
+        }),
+      },
+    },
+  ];
+};
+
+const policyNetworks = ({ closed }: Places): Case[] => {
+  const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
+  const inject = { 'sdewan.akraino.org/inject': 'false' };
+  const labels = { sdewanPurpose: 'asks' };
+  const template = (asking: object) => ({
+    metadata: { labels, annotations: asking },
+    spec: { containers: [{ name: 'openwrt', image: 'none' }] },
+  });
+  const workload = (kind: string, asking: object): Attempt =>
+    create({
+      apiVersion: 'apps/v1',
+      kind,
+      metadata: { name: 'asks', namespace: closed, labels },
+      spec: { replicas: 0, selector: { matchLabels: labels }, template: template(asking) },
+    });
+  const { spec } = template(annotations);
+  const jobTemplate = {
+    spec: { template: { ...template(annotations), spec: { ...spec, restartPolicy: 'Never' } } },
+  };
+  const asked = { spec: { template: { metadata: { annotations } } } };
+  const pod = (asking: object): Attempt =>
+    create(barePod(closed, 'bare', { annotations: { ...inject, ...asking } }));
+  return [
+    {
+      policy: 'sdewan-policy-networks',
+      message:
+        'annotation sdewan.akraino.org/policy-networks: a CNF that enforces NetworkPolicies is shown addresses of pods of all namespaces, so who makes one needs the right to verb use on policynetworks.permissions.sdewan.akraino.org',
+      who: 'tenant',
+      denied: {
+        'create a Deployment that enforces policies': workload('Deployment', annotations),
+        'create a ReplicaSet that does': workload('ReplicaSet', annotations),
+        'create a CronJob that does': create({
+          apiVersion: 'batch/v1',
+          kind: 'CronJob',
+          metadata: { name: 'asks', namespace: closed },
+          spec: { schedule: '* * * * *', jobTemplate },
+        }),
+        'create a pod that does': pod(annotations),
+        'have a Deployment that is there do so': patch(['deployment', 'cnf', '-n', closed], asked),
+        'have a CNFDeployment do so': patch(['cnfdeployment', ROLLED, '-n', closed], asked),
+        'have a pod that is there do so': patch(['pod', SILENT, '-n', closed], {
+          metadata: { annotations },
+        }),
+      },
+      allowed: {
+        'create a Deployment that does not': workload('Deployment', {}),
+        'create a pod that does not': pod({}),
+      },
+    },
+  ];
+};
+
 export const casesOf = (places: Places): Case[] => [
   ...purposes(places),
   ...sizes(places),
@@ -976,4 +1053,6 @@ export const casesOf = (places: Places): Case[] => [
   ...rolledPods(places),
   ...enforcements(places),
   ...fleetObjects(places),
+  ...statuses(places),
+  ...policyNetworks(places),
 ];

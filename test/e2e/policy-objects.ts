@@ -110,12 +110,21 @@ const cnf = (namespace: string): object => ({
   },
 });
 
-/** Of service account `tenant`: all that one can do with rules and pods. */
+/** Of service account `tenant`: all that one can do with rules, CNFDeployments and pods, and some workloads. */
 export const tenantsRights = (namespace: string): object[] => [
   {
     ...role('Role', 'tenant', namespace),
     rules: [
-      { apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] },
+      {
+        apiGroups: ['batch.sdewan.akraino.org', 'fleet.sdewan.akraino.org'],
+        resources: ['*'],
+        verbs: ['*'],
+      },
+      {
+        apiGroups: ['apps', 'batch'],
+        resources: ['deployments', 'replicasets', 'cronjobs'],
+        verbs: ['*'],
+      },
       { apiGroups: [''], resources: ['pods'], verbs: ['*'] },
     ],
   },

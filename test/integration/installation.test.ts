@@ -2,12 +2,11 @@
  * Everything that `kubectl apply -k deploy` installs, by kind and name, with what hangs on a name inside: webhooks, and who is bound
  * to what. An object that falls out of the kustomization is a line less in the golden file. `UPDATE=1` rewrites it.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connectCluster } from 'kind-test-harness';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { installedObjects, render, type Manifest } from '../stack/installation.ts';
+import { installedObjects, renderWith, type Manifest } from '../stack/installation.ts';
 
 const GOLDEN = new URL('../golden/installation.txt', import.meta.url).pathname;
 
@@ -63,68 +62,50 @@ it('labels everything that it installs, so that uninstalling finds it', async ()
 });
 
 it('has a NetworkPolicy that an overlay can add, with the addresses of API servers to be patched', async () => {
-  const dist = join(import.meta.dirname, '../../dist');
-  mkdirSync(dist, { recursive: true });
-  const overlay = mkdtempSync(join(dist, 'network-policy-'));
+  const cluster = await connectCluster();
   const from = [{ ipBlock: { cidr: '10.0.0.10/32' } }];
-  const kustomization = {
-    resources: ['../../deploy'],
-    components: ['../../deploy/network-policy'],
-    patches: [
+  const objects = await renderWith(
+    cluster,
+    ['network-policy'],
+    [
       {
         target: { kind: 'NetworkPolicy', name: 'sdewan-coordinator' },
         patch: JSON.stringify([{ op: 'replace', path: '/spec/ingress/0/from', value: from }]),
       },
     ],
-  };
-  try {
-    writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
-    const cluster = await connectCluster();
-    const objects = await render(cluster, overlay);
-    const added = objects.filter(({ kind }) => kind === 'NetworkPolicy');
-    expect(added).toMatchObject([
-      {
-        metadata: { namespace: 'sdewan-system' },
-        spec: {
-          podSelector: { matchLabels: { app: 'sdewan-coordinator' } },
-          ingress: [{ from }, { ports: [{ port: 'https' }] }, { ports: [{ port: 'health' }] }],
-        },
+  );
+  const added = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+  expect(added).toMatchObject([
+    {
+      metadata: { namespace: 'sdewan-system' },
+      spec: {
+        podSelector: { matchLabels: { app: 'sdewan-coordinator' } },
+        ingress: [{ from }, { ports: [{ port: 'https' }] }, { ports: [{ port: 'health' }] }],
       },
-    ]);
-    expect(objects).toHaveLength((await installedObjects(cluster)).length + 1);
-    const dryRun = ['create', '--dry-run=server', '--namespace=default', '-f', '-'];
-    const [policy] = added;
-    const stdin = JSON.stringify({
-      ...policy,
-      metadata: { ...policy?.metadata, namespace: 'default' },
-    });
-    expect(await cluster.kubectl(dryRun, { stdin })).toMatchObject({ code: 0 });
-  } finally {
-    rmSync(overlay, { recursive: true });
-  }
+    },
+  ]);
+  expect(objects).toHaveLength((await installedObjects(cluster)).length + 1);
+  const dryRun = ['create', '--dry-run=server', '--namespace=default', '-f', '-'];
+  const [policy] = added;
+  const stdin = JSON.stringify({
+    ...policy,
+    metadata: { ...policy?.metadata, namespace: 'default' },
+  });
+  expect(await cluster.kubectl(dryRun, { stdin })).toMatchObject({ code: 0 });
 });
 
 it('has policies that only warn for the time of an upgrade, and no others that do', async () => {
-  const dist = join(import.meta.dirname, '../../dist');
-  mkdirSync(dist, { recursive: true });
-  const overlay = mkdtempSync(join(dist, 'warn-first-'));
-  const kustomization = { resources: ['../../deploy'], components: ['../../deploy/warn-first'] };
-  try {
-    writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
-    const cluster = await connectCluster();
-    const before = await installedObjects(cluster);
-    const after = await render(cluster, overlay);
-    const texts = new Set(before.map((object) => JSON.stringify(object)));
-    const changed = after.filter((object) => !texts.has(JSON.stringify(object)));
-    expect(changed).toMatchObject(
-      ['sdewan-programs', 'sdewan-size'].map((name) => ({
-        kind: 'ValidatingAdmissionPolicyBinding',
-        metadata: { name },
-        spec: { policyName: name, validationActions: ['Warn', 'Audit'] },
-      })),
-    );
-    expect(after).toHaveLength(before.length);
-  } finally {
-    rmSync(overlay, { recursive: true });
-  }
+  const cluster = await connectCluster();
+  const before = await installedObjects(cluster);
+  const after = await renderWith(cluster, ['warn-first']);
+  const texts = new Set(before.map((object) => JSON.stringify(object)));
+  const changed = after.filter((object) => !texts.has(JSON.stringify(object)));
+  expect(changed).toMatchObject(
+    ['sdewan-programs', 'sdewan-size', 'sdewan-statuses'].map((name) => ({
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name, validationActions: ['Warn', 'Audit'] },
+    })),
+  );
+  expect(after).toHaveLength(before.length);
 });

@@ -2,6 +2,7 @@
  * What `kubectl apply -k deploy` installs, as kubectl renders it. Tests take objects from here by kind and name, and never list the
  * files of deploy/: what falls out of the kustomization is missing in the tests, too.
  */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Cluster } from 'kind-test-harness';
 import { parseAllDocuments } from 'yaml';
@@ -23,6 +24,28 @@ type Kubectl = Pick<Cluster, 'kubectl'>;
 export const render = async (cluster: Kubectl, folder: string): Promise<Manifest[]> => {
   const { stdout } = await cluster.kubectl(['kustomize', folder]);
   return parseAllDocuments(stdout).map((document) => manifestSchema.parse(document.toJS()));
+};
+
+/** What an overlay installs that adds components of deploy/, such as `warn-first`, and has its own patches. */
+export const renderWith = async (
+  cluster: Kubectl,
+  components: readonly string[],
+  patches: readonly object[] = [],
+): Promise<Manifest[]> => {
+  const dist = path.join(DEPLOY, '../dist');
+  mkdirSync(dist, { recursive: true });
+  const overlay = mkdtempSync(path.join(dist, 'overlay-'));
+  const kustomization = {
+    resources: ['../../deploy'],
+    components: components.map((name) => `../../deploy/${name}`),
+    patches,
+  };
+  try {
+    writeFileSync(path.join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+    return await render(cluster, overlay);
+  } finally {
+    rmSync(overlay, { recursive: true });
+  }
 };
 
 let rendering: Promise<Manifest[]> | undefined;

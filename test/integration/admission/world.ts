@@ -73,7 +73,7 @@ const PATIENCE_SECONDS = 10;
 export const createWorld = async (
   env: Record<string, string> = {},
   group?: ControlGroup,
-  { patienceSeconds }: Pick<Installation, 'patienceSeconds'> = {
+  installation: Pick<Installation, 'patienceSeconds' | 'components'> = {
     patienceSeconds: PATIENCE_SECONDS,
   },
 ): Promise<World> => {
@@ -96,7 +96,7 @@ export const createWorld = async (
     return path;
   };
 
-  const objects = await manifestsOf(cluster, { systemNamespace, url, patienceSeconds });
+  const objects = await manifestsOf(cluster, { systemNamespace, url, ...installation });
   await cluster.kubectl(['apply', '-f', '-'], { stdin: listOf(objects) });
   const kubeconfig = await kubeconfigOf(systemNamespace, COORDINATOR);
 
