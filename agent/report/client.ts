@@ -8,7 +8,7 @@ import {
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
-import { exchange } from '../io/exchange.ts';
+import { exchange } from '#shared/runtime/exchange.ts';
 
 /** One coordinator. */
 export type ReportTarget = {

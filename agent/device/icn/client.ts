@@ -4,8 +4,8 @@
  * answer 403, and get it.
  */
 import type { Clock } from '#shared/runtime/clock.ts';
-import type { Answer } from '../../io/exchange.ts';
-import { exchange } from '../../io/exchange.ts';
+import type { Answer } from '#shared/runtime/exchange.ts';
+import { exchange } from '#shared/runtime/exchange.ts';
 import { createUnanswered } from '../../io/unanswered.ts';
 import { readText, readUsername, type OpenwrtTarget } from '../ubus/login/credentials.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { exchange, type Answer } from '../../../io/exchange.ts';
+import { exchange, type Answer } from '#shared/runtime/exchange.ts';
 import type { Unanswered } from '../../../io/unanswered.ts';
 import { OpenwrtApiMissingError, OpenwrtError, OpenwrtUnreachableError } from '../../driver.ts';
 

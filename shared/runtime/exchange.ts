@@ -1,5 +1,5 @@
 /**
- * One HTTP exchange on a connection of its own, for OpenWRT and for reports. node:http instead of undici, whose parser for HTTP/1
+ * One HTTP exchange on a connection of its own: with OpenWRT, for reports, with OpenStack. node:http instead of undici, whose parser for HTTP/1
  * costs 8 MB of memory per agent (measured, Node 26); the watches on the API server use undici's HTTP/2.
  */
 import {
@@ -9,7 +9,7 @@ import {
   type RequestOptions,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { withDeadline, type Limits } from '#shared/runtime/deadline.ts';
+import { withDeadline, type Limits } from './deadline.ts';
 
 /** `timeoutMs` is for the whole exchange; the signal cuts the connection. */
 export type Exchange = Limits & {
