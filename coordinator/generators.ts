@@ -19,6 +19,8 @@ import type { Target } from './cnf/target.ts';
 import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
 import { createPoliciesController } from './policy/policies-controller.ts';
+import type { Neutron } from './provider/neutron/neutron.ts';
+import { createSecurityGroupsController } from './security-groups/security-groups-controller.ts';
 import { createServicesController } from './services/services-controller.ts';
 
 export type GeneratorsOptions = ControllerDeps & {
@@ -39,6 +41,8 @@ export type GeneratorsOptions = ControllerDeps & {
   selectsWithoutConsent: boolean;
   sources: Sources;
   rollOuts: RollOutMetrics;
+  /** Undefined: policies are not enforced there. */
+  neutron: { neutron: Neutron; resyncMs: number } | undefined;
   record: (event: RecordedEvent) => void;
 };
 
@@ -99,6 +103,11 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         })
       : undefined;
 
+  const securityGroups =
+    options.neutron && options.namespace === undefined
+      ? createSecurityGroupsController({ ...options, ...options.neutron })
+      : undefined;
+
   return {
     onReport: fleet.mark,
     onRule: (uid) => {
@@ -121,6 +130,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         services?.run(signal),
         fleet.run(signal),
         policies?.run(signal),
+        securityGroups?.run(signal),
       ]);
     },
   };

@@ -22,19 +22,23 @@ import { isLoopback } from '#shared/runtime/loopback.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './fleet/metrics.ts';
 import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
 import {
+  cloudFileOf,
   coordinatorEnvSchema,
   dnsOptionsOf,
   exposeOptionsOf,
   injectOptionsOf,
+  type CoordinatorEnv,
 } from './settings/env.ts';
-import { createGenerators, type Generators } from './generators.ts';
+import { createGenerators, type Generators, type GeneratorsOptions } from './generators.ts';
 import { createHealth } from './health.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, createNeutronCounter } from './metrics.ts';
+import { createNeutron } from './provider/neutron/neutron.ts';
 import { createNudge } from './nudge/nudge.ts';
 import { Awaited } from './rules/awaited.ts';
 import { createTls } from './tls.ts';
@@ -133,6 +137,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
       leads: () => election.term() !== undefined,
       clock: systemClock,
     }),
+    neutron: neutronOf(env, registry),
     record: coordinator.record,
   });
 
@@ -198,6 +203,15 @@ const main = async (signal: AbortSignal): Promise<void> => {
   await Promise.all([intake.close(), health.close(), dashboard?.close()]);
   await client.close();
   log.info('coordinator stopped');
+};
+
+/** Off unless a cloud is named. */
+const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['neutron'] => {
+  const cloud = cloudFileOf(env);
+  if (cloud === undefined) return undefined;
+  const count = createNeutronCounter(registry);
+  const neutron = createNeutron({ cloud, clock: systemClock, count });
+  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS };
 };
 
 /** Loaded only where it is wanted. */

@@ -51,6 +51,19 @@ export const createMetrics = (registry: Registry): Metrics => {
   };
 };
 
+/** Only where a coordinator talks to Neutron. */
+export const createNeutronCounter = (
+  registry: Registry,
+): ((method: string, result: string) => void) => {
+  const calls = new Counter({
+    name: 'sdewan_coordinator_openstack_calls_total',
+    help: 'Calls of OpenStack by HTTP method and result: an HTTP status, or Timeout, Unreachable, Malformed.',
+    labelNames: ['method', 'result'],
+    registers: [registry],
+  });
+  return (method, result) => calls.inc({ method, result });
+};
+
 const createDriftCounter = (registry: Registry): Metrics['drifted'] => {
   const drifts = new Counter({
     name: 'sdewan_coordinator_drift_repairs_total',

@@ -89,6 +89,13 @@ export const OVN_INTERFACES_ANNOTATION = 'k8s.plugin.opnfv.org/ovnInterfaces';
 export const NETWORK_STATUS_ANNOTATION = 'k8s.v1.cni.cncf.io/network-status';
 /** On a MultiNetworkPolicy: the networks that it is for. */
 export const POLICY_FOR_ANNOTATION = 'k8s.v1.cni.cncf.io/policy-for';
+/** On a pod: which of its interfaces is which port of the network (`shared/policy/pod-ports.ts`). */
+export const POD_PORTS_ANNOTATION = `${PREFIX}/ports`;
+/** On a pod with ports, written by the coordinator: the security groups that its policies have come to, by port. */
+export const POLICY_GROUPS_ANNOTATION = `${PREFIX}/policy-groups`;
+/** Annotations that the coordinator may write: on pods of CNFs, and on all pods. Policy `sdewan-coordinator-pods` holds it to them. */
+export const WRITTEN_ON_CNF_PODS: readonly string[] = [DELETION_COST_ANNOTATION];
+export const WRITTEN_ON_PODS: readonly string[] = [POLICY_GROUPS_ANNOTATION];
 /** Bucket type of what is made for Services. */
 export const SERVICE_BUCKET = 'k8s-service';
 /** On a pod, `"true"`: its agent changes nothing on OpenWRT, and goes on reporting. */

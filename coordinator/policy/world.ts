@@ -13,7 +13,11 @@ import {
 } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { Labels } from '#shared/kube/selector.ts';
-import { POLICY_FOR_ANNOTATION } from '#shared/names.ts';
+import {
+  POD_PORTS_ANNOTATION,
+  POLICY_FOR_ANNOTATION,
+  POLICY_GROUPS_ANNOTATION,
+} from '#shared/names.ts';
 import type { PolicyPod } from '#shared/policy/groups.ts';
 import {
   networkPolicySpecSchema,
@@ -22,6 +26,7 @@ import {
   type PolicyKind,
   type UnreadPolicy,
 } from '#shared/policy/network-policy.ts';
+import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { podResource } from '../cnf/workload.ts';
@@ -30,8 +35,13 @@ import { secondAddressesIn } from './second-addresses.ts';
 
 export type AnyPolicy = Policy | UnreadPolicy;
 type WatchedPolicy = KubeObject & { policy: AnyPolicy };
-type WatchedPod = KubeObject & { pod: PolicyPod };
-type WatchedNamespace = KubeObject & { labels: Labels };
+export type WatchedPod = KubeObject & {
+  pod: PolicyPod;
+  /** Annotations of it, as they are: its ports in Neutron, and the security groups that these have. */
+  ports?: string;
+  groups?: string;
+};
+export type WatchedNamespace = KubeObject & { labels: Labels };
 
 const MAX_POLICY_FOR = 4_096;
 
@@ -105,7 +115,7 @@ const podSchema = objectSchema.extend({
 
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
 
-const watchedPods: ResourceType<WatchedPod> = {
+export const watchedPods: ResourceType<WatchedPod> = {
   ...podResource,
   schema: podSchema.transform(({ spec, status, ...object }): WatchedPod => {
     const {
@@ -119,8 +129,12 @@ const watchedPods: ResourceType<WatchedPod> = {
     const secondAddresses = secondAddressesIn(annotations);
     const containers = [...(spec.initContainers ?? []), ...spec.containers];
     const { phase = '', podIP, podIPs } = status ?? {};
+    const ports = annotations[POD_PORTS_ANNOTATION]?.slice(0, MAX_PORTS_TEXT + 1);
+    const groups = annotations[POLICY_GROUPS_ANNOTATION];
     return {
       ...identityOf(object),
+      ...(ports !== undefined && { ports }),
+      ...(groups !== undefined && { groups }),
       pod: {
         namespace,
         name,
@@ -143,7 +157,7 @@ const watchedPods: ResourceType<WatchedPod> = {
   }),
 };
 
-const watchedNamespaces: ResourceType<WatchedNamespace> = {
+export const watchedNamespaces: ResourceType<WatchedNamespace> = {
   group: '',
   version: 'v1',
   plural: 'namespaces',

@@ -10,6 +10,7 @@ import { referenceModes } from '../admission/decide.ts';
 
 import { RESERVED_PORTS, type ExposeOptions } from '../services/claims.ts';
 import type { CertificatePolicy } from '../certificates/plan.ts';
+import type { CloudFile } from '../provider/neutron/cloud.ts';
 
 const DAY_MS = 86_400_000;
 const lifetime = () => envField.int(1_000, 3_650 * DAY_MS);
@@ -198,6 +199,22 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       'Its address. On a loopback address, which `kubectl port-forward` reaches, it speaks plain HTTP; on any other TLS, with the certificate of the coordinator.',
     ),
+  SDEWAN_OPENSTACK_CLOUD_FILE: envField
+    .text()
+    .optional()
+    .describe(
+      'File `clouds.yaml` of a mounted Secret, with the OpenStack in whose Neutron [policies are enforced](policies.md#in-neutron); read again for each token. Not set: OpenStack is never called.',
+    ),
+  SDEWAN_OPENSTACK_CLOUD: envField
+    .text()
+    .optional()
+    .describe('Which of the clouds in it; default: the only one.'),
+  SDEWAN_NEUTRON_RESYNC_MS: envField
+    .int(1_000, 3_600_000)
+    .default(60_000)
+    .describe(
+      'Interval of whole looks at our ports and groups in Neutron, so that what somebody else has changed there is put back.',
+    ),
   SDEWAN_DRAIN_MS: envField
     .int(0, 60_000)
     .default(5_000)
@@ -235,6 +252,12 @@ export const exposeOptionsOf = (
         reservedPorts: env.SDEWAN_EXPOSE_RESERVED_PORTS,
       }
     : undefined;
+
+/** Undefined: there is no OpenStack. */
+export const cloudFileOf = (env: CoordinatorEnv): CloudFile | undefined =>
+  env.SDEWAN_OPENSTACK_CLOUD_FILE === undefined
+    ? undefined
+    : { path: env.SDEWAN_OPENSTACK_CLOUD_FILE, name: env.SDEWAN_OPENSTACK_CLOUD };
 
 type DnsOptions = { servers: readonly string[]; minTtlMs: number; maxTtlMs: number };
 

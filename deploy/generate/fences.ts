@@ -2,7 +2,13 @@
  * The parts of the manifests of admission and rights that are about our resources: which requests webhooks and policies are asked about, and what the
  * coordinator may do. In one place, so that no manifest names an API group or a resource by hand.
  */
-import { FLEET_GROUP, HANDED_OVER_GATE, NETWORK_GROUP } from '#shared/names.ts';
+import {
+  FLEET_GROUP,
+  HANDED_OVER_GATE,
+  NETWORK_GROUP,
+  WRITTEN_ON_CNF_PODS,
+  WRITTEN_ON_PODS,
+} from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
@@ -134,6 +140,10 @@ const annotationLimit = (rules: readonly KindDefinition[]): object[] => {
   return [{ name: 'most', expression: `${cases.join('')}${LEAST_FOR_ANNOTATIONS}` }];
 };
 
+/** In CEL. */
+const listOf = (names: readonly string[]): string =>
+  `[${names.map((name) => `'${name}'`).join(', ')}]`;
+
 /** `rules` are also among `resources`. */
 export const fenceBlocks = (
   resources: readonly Resource[],
@@ -155,6 +165,10 @@ export const fenceBlocks = (
   'rights-on-resources': coordinatorRights(resources, rules),
   'made-by-the-coordinator': madeByCoordinator(rules),
   'names-of-the-fleet': namesOfTheFleet,
+  'annotations-written-on-pods': [
+    { name: 'writtenOnCnfs', expression: listOf([...WRITTEN_ON_CNF_PODS, ...WRITTEN_ON_PODS]) },
+    { name: 'writtenOnPods', expression: listOf(WRITTEN_ON_PODS) },
+  ],
   'made-of-policies': requestsAbout(aloneOf(resources, NETWORK_GROUP), [
     'CREATE',
     'UPDATE',

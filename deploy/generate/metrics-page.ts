@@ -10,7 +10,12 @@ import { Registry } from '#shared/runtime/prometheus.ts';
 import { createAgentMetrics } from '../../agent/metrics.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
 import { createRollOutMetrics } from '../../coordinator/fleet/metrics.ts';
-import { createMetrics, createReviewMetrics, exposeExpiry } from '../../coordinator/metrics.ts';
+import {
+  createMetrics,
+  createNeutronCounter,
+  createReviewMetrics,
+  exposeExpiry,
+} from '../../coordinator/metrics.ts';
 
 /** As Prometheus' operator reads it, as far as we use it. */
 const alertsSchema = z.object({
@@ -66,6 +71,7 @@ export const coordinatorMetrics = (): Registry => {
     queued: unread,
     droppedEvents: unread,
   });
+  createNeutronCounter(registry);
   createRollOutMetrics(registry, { leads: unread, clock: systemClock });
   return registry;
 };

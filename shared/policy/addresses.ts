@@ -8,7 +8,7 @@ export type Address = { family: Family; bits: bigint };
 /** `length`: of the prefix; the bits behind it are 0. */
 export type Block = Address & { length: number };
 
-const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
+export const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
 
 /** Undefined when it is no address; one with a zone is none. */
 export const parseAddress = (text: string): Address | undefined => {

@@ -825,18 +825,25 @@ const rolledPods = ({ closed }: Places): Case[] => {
   const ofStatus = (status: object): Attempt =>
     patch(['pod', SILENT, '-n', closed, '--subresource=status'], { status });
   const condition = (type: string): Attempt => ofStatus({ conditions: [{ type, status: 'True' }] });
+  const annotate = (annotations: object, name?: string): Attempt =>
+    change({ metadata: { annotations } }, name);
   const active = { metadata: { labels: { 'sdewan.akraino.org/active': 'true' } } };
   const image = [{ op: 'replace', path: '/spec/containers/0/image', value: 'another' }];
   return [
     {
       ...common,
-      message:
-        'the coordinator may change pods of CNFs only, by their label sdewanPurpose, and make and delete none',
+      message: 'the coordinator may make and delete no pods',
       denied: {
-        'activate a pod of no CNF': change(active, STRANGER),
         'make a pod': create(barePod(closed, 'bare', { labels: {} })),
         'delete a pod of no CNF': remove('pod', STRANGER, '-n', closed),
       },
+      allowed: {},
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may write nothing but annotations of pods of no CNF, by their label sdewanPurpose',
+      denied: { 'activate a pod of no CNF': change(active, STRANGER) },
       allowed: { 'activate a pod of a CNF': change(active) },
     },
     {
@@ -870,12 +877,24 @@ const rolledPods = ({ closed }: Places): Case[] => {
     {
       ...common,
       message:
-        'the coordinator may change no annotation of pods except controller.kubernetes.io/pod-deletion-cost',
-      denied: { 'annotate a pod': change({ metadata: { annotations: { more: 'x' } } }) },
+        'the coordinator may change no annotation of pods except those that say what it has done',
+      denied: {
+        'annotate a pod': annotate({ more: 'x' }),
+        'say how late a scale-down takes a pod of no CNF': annotate(
+          { 'controller.kubernetes.io/pod-deletion-cost': '-1' },
+          STRANGER,
+        ),
+        'give a pod of no CNF a port': annotate({ 'sdewan.akraino.org/ports': '[]' }, STRANGER),
+      },
       allowed: {
-        'say how late a scale-down takes a pod': change({
-          metadata: { annotations: { 'controller.kubernetes.io/pod-deletion-cost': '-1' } },
+        'say which groups a pod of no CNF has': annotate(
+          { 'sdewan.akraino.org/policy-groups': '[]' },
+          STRANGER,
+        ),
+        'say how late a scale-down takes a pod': annotate({
+          'controller.kubernetes.io/pod-deletion-cost': '-1',
         }),
+        'say it no more': annotate({ 'sdewan.akraino.org/policy-groups': null }, STRANGER),
       },
     },
     {

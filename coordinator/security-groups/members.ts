@@ -1,0 +1,94 @@
+/** Who is in a group of pods: the ports that its pods have, and the addresses of those that have none. Looked for once each. Pure. */
+import {
+  groupId,
+  hasOwnAddresses,
+  isSelected,
+  ownersOf,
+  type Group,
+  type PolicyPod,
+} from '#shared/policy/groups.ts';
+import { spelled } from '#shared/policy/addresses.ts';
+import type { Labels } from '#shared/kube/selector.ts';
+import type { PortOfPod } from './types.ts';
+
+export type GroupMembers = {
+  /** Ids. */
+  ports: readonly string[];
+  /** The addresses of these. */
+  portAddresses: readonly string[];
+  /** Of pods that have no port with it. */
+  addresses: readonly string[];
+};
+
+export type Members = {
+  /** `number`: only pods on which the port of the group's name has it. */
+  of: (group: Group, number?: number) => GroupMembers;
+  /** That the port of the group's name has on its pods, sorted. */
+  numbersOf: (group: Group) => number[];
+};
+
+export type MembersFacts = {
+  pods: readonly PolicyPod[];
+  labelsOf: (namespace: string) => Labels;
+  ports: readonly PortOfPod[];
+};
+
+export const createMembers = ({ pods, labelsOf, ports }: MembersFacts): Members => {
+  const owners = ownersOf(pods);
+  const portsOf = new Map<string, PortOfPod[]>();
+  for (const port of ports) portsOf.set(port.pod, [...(portsOf.get(port.pod) ?? []), port]);
+  const withPort = new Set(ports.flatMap(({ addresses }) => addresses.map(spell)));
+  const selected = new Map<string, PolicyPod[]>();
+  const found = new Map<string, GroupMembers>();
+
+  const podsOf = (group: Group): PolicyPod[] => {
+    const id = groupId(group);
+    const known = selected.get(id);
+    if (known) return known;
+    const those = pods.filter(
+      (pod) =>
+        hasOwnAddresses(pod) &&
+        isSelected(group, pod, labelsOf(pod.namespace)) &&
+        (group.port === undefined || numbersOn(pod, group.port).length > 0),
+    );
+    selected.set(id, those);
+    return those;
+  };
+
+  const numbersOn = (pod: PolicyPod, { name, protocol }: NonNullable<Group['port']>): number[] =>
+    pod.ports
+      .filter((one) => one.name === name && one.protocol === protocol)
+      .map(({ port }) => port);
+
+  const look = (group: Group, number: number | undefined): GroupMembers => {
+    const those = podsOf(group).filter(
+      (pod) => number === undefined || (group.port && numbersOn(pod, group.port).includes(number)),
+    );
+    const theirs = those.flatMap(({ uid }) => portsOf.get(uid) ?? []);
+    const addresses = those.flatMap((pod) =>
+      pod.addresses.map(spell).filter((one) => owners.get(one) === pod && !withPort.has(one)),
+    );
+    return {
+      ports: theirs.map(({ id }) => id).sort(),
+      portAddresses: theirs.flatMap((port) => port.addresses.map(spell)),
+      addresses: [...new Set(addresses)].sort(),
+    };
+  };
+
+  return {
+    of: (group, number) => {
+      const key = `${groupId(group)}/${number}`;
+      const members = found.get(key) ?? look(group, number);
+      found.set(key, members);
+      return members;
+    },
+    numbersOf: (group) => {
+      const { port } = group;
+      if (port === undefined) return [];
+      const numbers = podsOf(group).flatMap((pod) => numbersOn(pod, port));
+      return [...new Set(numbers)].sort((one, other) => one - other);
+    },
+  };
+};
+
+const spell = (text: string): string => spelled(text)?.address ?? text;

@@ -1,0 +1,218 @@
+/**
+ * Watches NetworkPolicies, pods, namespaces and nodes; owns and writes the security groups and address groups in Neutron that bear our prefix
+ * and this cluster's mark, which of them the ports of pods have, and annotation `policy-groups` of these pods. Policies and pods get Events.
+ * What Neutron has is read whole now and then and after any doubt; between, what was written is known.
+ */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import {
+  createController,
+  OVERTAKEN,
+  type ControllerDeps,
+  type Outcome,
+} from '#shared/kube/controller.ts';
+import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import type { RecordedEvent } from '#shared/kube/events.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+} from '#shared/kube/objects.ts';
+import { Reflector } from '#shared/kube/reflector.ts';
+import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
+import { podResource } from '../cnf/workload.ts';
+import type { WatchedPod } from '../policy/world.ts';
+import { isAbsent, isOvertakenInNeutron } from '../provider/neutron/errors.ts';
+import type { Neutron } from '../provider/neutron/neutron.ts';
+import { createAnnouncer } from './announce.ts';
+import { applySteps } from './apply.ts';
+import { portClaimsOf, namedPorts, type PortClaims } from './claims.ts';
+import { createMembers } from './members.ts';
+import { clusterMark, prefixOf } from './names.ts';
+import { stepsFor } from './plan.ts';
+import { createPodsWorld } from './pods-world.ts';
+import { readPresent, type PresentInNeutron } from './present.ts';
+import { wantedOf, type WantedResult } from './wanted.ts';
+
+export type SecurityGroupsDeps = ControllerDeps & {
+  client: KubeClient;
+  neutron: Neutron;
+  /** Between whole looks at Neutron. */
+  resyncMs: number;
+  record: (event: RecordedEvent) => void;
+};
+
+export type SecurityGroupsController = {
+  run: (signal: AbortSignal) => Promise<void>;
+};
+
+type WatchedNode = KubeObject & { addresses: readonly string[] };
+
+const nodeResource: ResourceType<WatchedNode> = {
+  group: '',
+  version: 'v1',
+  plural: 'nodes',
+  kind: 'Node',
+  schema: objectSchema
+    .extend({
+      status: z
+        .object({
+          addresses: z.array(z.object({ type: z.string(), address: z.string() })).optional(),
+        })
+        .optional(),
+    })
+    .transform(({ status, ...object }): WatchedNode => ({
+      ...identityOf(object),
+      addresses: (status?.addresses ?? [])
+        .filter(({ type }) => type === 'InternalIP' || type === 'ExternalIP')
+        .map(({ address }) => address),
+    })),
+};
+
+const KEY = 'all';
+const COALESCE_MS = 50;
+/** Until the quota is asked for again. */
+const QUOTA_AGAIN_MS = 10_000;
+/** Whose uid lives as long as the cluster. */
+const CLUSTER_NAMESPACE = 'kube-system';
+
+export const createSecurityGroupsController = (
+  deps: SecurityGroupsDeps,
+): SecurityGroupsController => {
+  const { client, clock, log, neutron, record, resyncMs } = deps;
+  const mark = (): void => controller.mark(KEY);
+  const world = createPodsWorld({ client, clock, log, onChange: mark });
+  const nodes = new Reflector({
+    client,
+    clock,
+    log,
+    resource: nodeResource,
+    onEvent: ({ type, object, old }) => {
+      if (type !== 'updated' || object.addresses.join() !== old.addresses.join()) mark();
+    },
+  });
+  let present: PresentInNeutron | undefined;
+  let readAt = -Infinity;
+  /** Ports that pods name and Neutron did not have when it was last read. */
+  let absent = new Set<string>();
+  const announce = createAnnouncer({ world, record });
+
+  const presentNow = async (
+    cluster: string,
+    named: readonly string[],
+    signal: AbortSignal,
+  ): Promise<PresentInNeutron> => {
+    if (present === undefined || clock.monotonic() >= readAt + resyncMs) {
+      present = await readPresent(neutron, cluster, signal);
+      readAt = clock.monotonic();
+      absent = new Set();
+    }
+    const { ports } = present;
+    const ids = [...new Set(named)].filter((id) => !ports.has(id) && !absent.has(id));
+    if (ids.length > 0) {
+      const prefix = prefixOf(cluster);
+      for (const port of await neutron.ports({ ids }, signal))
+        if (port.name.startsWith(prefix)) ports.set(port.id, port);
+      for (const id of ids) if (!ports.has(id)) absent.add(id);
+    }
+    return present;
+  };
+
+  const wantedNow = async (
+    facts: Omit<Parameters<typeof wantedOf>[0], 'quotas'>,
+    signal: AbortSignal,
+  ): Promise<WantedResult> => {
+    const unbound = wantedOf({ ...facts, quotas: undefined });
+    if (!unbound.needsQuota) return unbound;
+    return wantedOf({ ...facts, quotas: await neutron.quotas(signal) });
+  };
+
+  const reconcile = async (_: string, cluster: string, signal: AbortSignal): Promise<Outcome> => {
+    try {
+      return await bring(cluster, signal);
+    } catch (error) {
+      // Something may have been done, and something is not as it was thought to be.
+      present = undefined;
+      if (isOvertakenInNeutron(error) || isAbsent(error)) return OVERTAKEN;
+      throw error;
+    }
+  };
+
+  const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
+    const watched = world.pods();
+    const withPorts = watched.flatMap(({ pod, ports }) =>
+      ports === undefined ? [] : [{ pod, annotation: ports }],
+    );
+    const there = await presentNow(cluster, namedPorts(withPorts), signal);
+    const claims = portClaimsOf(withPorts, there.ports);
+    const result = await wantedNow(
+      {
+        cluster,
+        policies: world.policies(),
+        members: createMembers({
+          pods: watched.map(({ pod }) => pod),
+          labelsOf: world.labelsOf,
+          ports: claims.ports,
+        }),
+        ports: claims.ports.map(({ id }) => id),
+        nodeAddresses: nodes.store.list().flatMap(({ addresses }) => addresses),
+        present: there,
+      },
+      signal,
+    );
+    await applySteps(stepsFor(result.wanted, there), { neutron, present: there, signal });
+    await annotate(watched, { claims, present: there }, signal);
+    announce({ result, claims, present: there });
+    const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
+    if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
+    return { againInMs: Math.max(0, readAt + resyncMs - clock.monotonic()) };
+  };
+
+  /** The groups are on the port before the annotation says so. */
+  const annotate = async (
+    watched: readonly WatchedPod[],
+    { claims, present: there }: { claims: PortClaims; present: PresentInNeutron },
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const ofPod = new Map<string, { port: string; groups: string[] }[]>();
+    for (const { id, pod } of claims.ports) {
+      const groups = there.ports.get(id)?.security_groups.filter((one) => there.groups.has(one));
+      ofPod.set(pod, [...(ofPod.get(pod) ?? []), { port: id, groups: (groups ?? []).toSorted() }]);
+    }
+    for (const { pod, groups, metadata } of watched) {
+      const ports = ofPod.get(pod.uid);
+      const text = ports && JSON.stringify(ports);
+      if (text === groups) continue;
+      const { namespace, name, uid } = metadata;
+      const annotations = { [POLICY_GROUPS_ANNOTATION]: text ?? null };
+      const patch = { type: 'merge', body: { metadata: { uid, annotations } } } as const;
+      try {
+        await client.patch(podResource, { namespace, name }, { patch, answer: 'metadata', signal });
+      } catch (error) {
+        // Another pod of that name, or none.
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+      }
+    }
+  };
+
+  const controller = createController<string>({
+    ...deps,
+    name: 'security-groups',
+    sources: [world, nodes],
+    world: () => {
+      const uid = world.namespaceUid(CLUSTER_NAMESPACE);
+      const isKnown = world.isKnown() && nodes.state.listed && uid !== undefined;
+      return isKnown ? clusterMark(uid) : undefined;
+    },
+    markAll: () => {
+      // Another coordinator may have written.
+      present = undefined;
+      controller.mark(KEY, 0);
+    },
+    reconcile,
+    fieldsOf: () => ({}),
+    coalesceMs: COALESCE_MS,
+  });
+  return { run: controller.run };
+};
