@@ -120,6 +120,12 @@ export default defineConfig({
       project('node', NODE_TESTS, 90_000),
       // Namespaces of this machine, whose kernel judges packets.
       inOneRow(project('packets', ['test/policy/packets/*.test.ts'], 120_000)),
+      // A real Neutron, which `test/neutron-harness` installs: `npm run test:neutron`.
+      inOneRow(
+        project('neutron', ['test/neutron/*.test.ts'], 240_000, {
+          globalSetup: [PROGRAMS, ...globalSetup],
+        }),
+      ),
       // Two lanes, a cluster each. Files that leave each other alone wait more than they compute, so two of them run at once.
       inParallel(
         project('e2e', ['test/e2e/*.test.ts', 'test/e2e/processes/*.test.ts'], 180_000, {

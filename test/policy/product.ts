@@ -1,22 +1,24 @@
-/** The product's table for a world of the tests. */
+/** A world of the tests as the product sees it, and its table. */
 import { compilePolicy } from '#shared/policy/enforcement.ts';
 import { membersOf, type Group, type PolicyPod } from '#shared/policy/groups.ts';
-import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
+import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
 import type { World } from './evaluator.ts';
 
-export const tableOf = ({ namespaces, pods, policies }: World): PolicyTable => {
-  const groups = new Map<string, Group>();
-  const entries = policies.map(({ namespace, name, spec }, at): TableEntry => {
-    const compiled = compilePolicy({
-      namespace,
-      spec: networkPolicySpecSchema.parse(spec),
-    });
-    if (!('enforcement' in compiled)) throw new Error(JSON.stringify(compiled));
-    for (const [id, group] of compiled.groups) groups.set(id, group);
-    return { id: `p${at}`, title: `${namespace}/${name}`, enforcement: compiled.enforcement };
-  });
-  const all = pods.map((pod): PolicyPod => ({
+export const policiesOf = ({ policies }: World): Policy[] =>
+  policies.map(({ namespace, name, spec }, at) => ({
+    kind: 'NetworkPolicy',
+    networks: [],
+    namespace,
+    name,
+    uid: `uid-${at}`,
+    generation: 1,
+    spec: networkPolicySpecSchema.parse(spec),
+  }));
+
+/** Their uids are `namespace/name`. */
+export const podsOf = ({ pods }: World): PolicyPod[] =>
+  pods.map((pod): PolicyPod => ({
     namespace: pod.namespace,
     name: pod.name,
     uid: `${pod.namespace}/${pod.name}`,
@@ -31,8 +33,19 @@ export const tableOf = ({ namespaces, pods, policies }: World): PolicyTable => {
     isHostNetwork: pod.hostNetwork === true,
     isFinished: pod.finished === true,
   }));
+
+export const tableOf = (world: World): PolicyTable => {
+  const groups = new Map<string, Group>();
+  const entries = policiesOf(world).map((policy, at): TableEntry => {
+    const compiled = compilePolicy(policy);
+    if (!('enforcement' in compiled)) throw new Error(JSON.stringify(compiled));
+    for (const [id, group] of compiled.groups) groups.set(id, group);
+    const title = `${policy.namespace}/${policy.name}`;
+    return { id: `p${at}`, title, enforcement: compiled.enforcement };
+  });
+  const all = podsOf(world);
   return policyTable(entries, (id) => {
     const group = groups.get(id);
-    return group ? membersOf(group, all, (name) => namespaces[name] ?? {}) : [];
+    return group ? membersOf(group, all, (name) => world.namespaces[name] ?? {}) : [];
   });
 };

@@ -8,6 +8,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ROWS_VARIABLE } from '../faults/choice.ts';
+import { whyNoNeutron } from '../neutron-harness/install.ts';
 import { onRealNode } from './real-node.ts';
 import { runStages, type Project, type Stage } from './stages.ts';
 import { traced } from './traced.ts';
@@ -34,6 +35,10 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   versions: () => one('versions'),
   load: () => one('load'),
   harness: () => one('harness'),
+  neutron: async () => {
+    const because = await whyNoNeutron();
+    return because === undefined ? one('neutron') : [{ cannotRun: 'neutron', because }];
+  },
   e2e: () => one('e2e'),
   people: () => one('people'),
   'e2e-outages': () => one('e2e-outages', many),

@@ -1,0 +1,115 @@
+/** OVN's databases, northd and ovn-trace without any Open vSwitch: what Neutron writes becomes flows, and a packet is followed through them. */
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Installed } from './install.ts';
+
+const run = promisify(execFile);
+
+export type TracedPacket = {
+  network: string;
+  from: { port: string; mac: string; address: string };
+  to: { mac: string; address: string };
+  protocol: 'TCP' | 'UDP' | 'SCTP';
+  port: number;
+};
+
+export type Ovn = {
+  /** Where its databases listen. */
+  nb: string;
+  sb: string;
+  /** Until the flows are those of what Neutron has written. */
+  settle: () => Promise<void>;
+  /** Whether a first packet arrives anywhere. */
+  arrives: (packet: TracedPacket) => Promise<boolean>;
+  stop: () => void;
+};
+
+export const startOvn = async (folder: string, { bin, root }: Installed): Promise<Ovn> => {
+  const at = (name: string): string => join(folder, name);
+  const daemon = (name: string): string[] => [
+    `--unixctl=${at(`${name}.ctl`)}`,
+    `--pidfile=${at(`${name}.pid`)}`,
+    `--log-file=${at(`${name}.log`)}`,
+    '--no-chdir',
+    '--detach',
+  ];
+  const env = { ...process.env, OVS_RUNDIR: folder, OVN_RUNDIR: folder };
+  const program = (name: string, args: readonly string[]): Promise<{ stdout: string }> =>
+    run(join(bin, name), args, { env });
+  for (const name of ['nb', 'sb']) {
+    const schema = join(root, `usr/share/ovn/ovn-${name}.ovsschema`);
+    await program('ovsdb-tool', ['create', at(`${name}.db`), schema]);
+    await program('ovsdb-server', [
+      at(`${name}.db`),
+      `--remote=punix:${at(`${name}.sock`)}`,
+      ...daemon(name),
+    ]);
+  }
+  const [nb, sb] = [`unix:${at('nb.sock')}`, `unix:${at('sb.sock')}`];
+  await program('ovn-northd', [`--ovnnb-db=${nb}`, `--ovnsb-db=${sb}`, ...daemon('northd')]);
+  await program('ovn-trace', [`--db=${sb}`, ...daemon('trace')]);
+  return {
+    nb,
+    sb,
+    settle: async () => {
+      await program('ovn-nbctl', [`--db=${nb}`, '--wait=sb', 'sync']);
+    },
+    arrives: async (packet) => {
+      const args = [
+        '--minimal',
+        '--ct=new',
+        '--ct=new',
+        `neutron-${packet.network}`,
+        flowOf(packet),
+      ];
+      return (await control(at('trace.ctl'), 'trace', args)).includes('output(');
+    },
+    stop: () => {
+      for (const name of ['trace', 'northd', 'sb', 'nb']) {
+        const file = at(`${name}.pid`);
+        if (existsSync(file)) process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL');
+      }
+    },
+  };
+};
+
+const flowOf = ({ from, to, protocol, port }: TracedPacket): string => {
+  const family = from.address.includes(':') ? 'ip6' : 'ip4';
+  return [
+    `inport == "${from.port}"`,
+    `eth.src == ${from.mac}`,
+    `eth.dst == ${to.mac}`,
+    `${family}.src == ${from.address}`,
+    `${family}.dst == ${to.address}`,
+    'ip.ttl == 64',
+    `${protocol.toLowerCase()}.dst == ${port}`,
+  ].join(' && ');
+};
+
+/** As ovs-appctl asks a daemon, without a process for each packet. @throws with what it says */
+const control = (socket: string, method: string, params: readonly string[]): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const connection = connect(socket);
+    let text = '';
+    connection.on('error', reject);
+    connection.on('data', (chunk) => {
+      text += chunk.toString();
+      const answer = parsed(text);
+      if (answer === undefined) return;
+      connection.end();
+      if (answer.error) reject(new Error(`${method} ${params.join(' ')}: ${answer.error}`));
+      else resolve(answer.result ?? '');
+    });
+    connection.write(JSON.stringify({ id: 0, method, params }));
+  });
+
+const parsed = (text: string): { result?: string; error?: string | null } | undefined => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

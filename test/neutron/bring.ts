@@ -1,0 +1,47 @@
+/** What the coordinator does with a world of the tests, without the API server: what Neutron has is read, and brought to what is wanted. */
+import { applySteps } from '../../coordinator/security-groups/apply.ts';
+import { createMembers } from '../../coordinator/security-groups/members.ts';
+import { stepsFor, type NeutronStep } from '../../coordinator/security-groups/plan.ts';
+import { readPresent } from '../../coordinator/security-groups/present.ts';
+import { wantedOf, type WantedResult } from '../../coordinator/security-groups/wanted.ts';
+import type { Neutron } from '../../coordinator/provider/neutron/neutron.ts';
+import type { World } from '../policy/evaluator.ts';
+import { podsOf, policiesOf } from '../policy/product.ts';
+import type { PodNetwork } from './network.ts';
+
+export const NODE_ADDRESSES = ['192.0.2.1', '2001:db8::1'];
+
+export type Brought = {
+  result: WantedResult;
+  steps: readonly NeutronStep[];
+  /** What would be done next: nothing, where all is as it should be. */
+  rest: readonly NeutronStep[];
+};
+
+export const bring = async (
+  world: World,
+  { neutron, network, cluster }: { neutron: Neutron; network: PodNetwork; cluster: string },
+): Promise<Brought> => {
+  const { signal } = new AbortController();
+  const pods = podsOf(world);
+  const ports = pods.flatMap((pod) => {
+    const port = network.ports.get(pod.uid);
+    return port ? [{ id: port.id, pod: pod.uid, addresses: pod.addresses }] : [];
+  });
+  const wantedFrom = async () => {
+    const present = await readPresent(neutron, cluster, signal);
+    const result = wantedOf({
+      cluster,
+      policies: policiesOf(world),
+      members: createMembers({ pods, ports, labelsOf: (name) => world.namespaces[name] ?? {} }),
+      ports: ports.map(({ id }) => id),
+      nodeAddresses: NODE_ADDRESSES,
+      present,
+      quotas: await neutron.quotas(signal),
+    });
+    return { present, result, steps: stepsFor(result.wanted, present) };
+  };
+  const { present, result, steps } = await wantedFrom();
+  await applySteps(steps, { neutron, present, signal });
+  return { result, steps, rest: (await wantedFrom()).steps };
+};

@@ -1,0 +1,6 @@
+/** Cases for a short run: one of every sort of peer, port and step. All of them run in `npm run test:neutron`. */
+
+/** Numbers, separated by commas; absent: all. */
+export const CASES_VARIABLE = 'SDEWAN_NEUTRON_CASES';
+
+export const SHARE = [2, 9, 18, 19, 22, 28, 36, 47, 49, 50];
