@@ -28,6 +28,7 @@ import {
 } from '#shared/policy/network-policy.ts';
 import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { own } from '#shared/runtime/own.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { podResource } from '../cnf/workload.ts';
 import { createLiveGroups, type LiveGroups, type Touched } from './live-groups.ts';
@@ -115,6 +116,12 @@ const podSchema = objectSchema.extend({
 
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
 
+const inNeutron = (annotations: Labels): Pick<WatchedPod, 'ports' | 'groups'> => {
+  const ports = own(annotations, POD_PORTS_ANNOTATION)?.slice(0, MAX_PORTS_TEXT + 1);
+  const groups = own(annotations, POLICY_GROUPS_ANNOTATION);
+  return { ...(ports !== undefined && { ports }), ...(groups !== undefined && { groups }) };
+};
+
 export const watchedPods: ResourceType<WatchedPod> = {
   ...podResource,
   schema: podSchema.transform(({ spec, status, ...object }): WatchedPod => {
@@ -129,12 +136,9 @@ export const watchedPods: ResourceType<WatchedPod> = {
     const secondAddresses = secondAddressesIn(annotations);
     const containers = [...(spec.initContainers ?? []), ...spec.containers];
     const { phase = '', podIP, podIPs } = status ?? {};
-    const ports = annotations[POD_PORTS_ANNOTATION]?.slice(0, MAX_PORTS_TEXT + 1);
-    const groups = annotations[POLICY_GROUPS_ANNOTATION];
     return {
       ...identityOf(object),
-      ...(ports !== undefined && { ports }),
-      ...(groups !== undefined && { groups }),
+      ...inNeutron(annotations),
       pod: {
         namespace,
         name,
