@@ -9,7 +9,7 @@ import { CLUSTER_MARK } from '../processes.ts';
 import { createAddressPool } from './addresses.ts';
 import type { KubeletContext } from './context.ts';
 import { createEventRecorder } from './events.ts';
-import { startLogServer } from './log-server.ts';
+import { startKubeletServer } from './kubelet-server.ts';
 import { HOST_IP, NODE_NAME, runNode } from './node.ts';
 import { deletePod } from './pod-ending.ts';
 import { portsOfPod } from './pod-ports.ts';
@@ -21,7 +21,7 @@ export type KubeletOptions = {
   /** `https://host:port` */
   server: string;
   clusterId: string;
-  /** The API server's own pair, by which it may fetch logs; absent on an existing cluster, which has no logs then. */
+  /** The API server's own pair, by which it may fetch logs and forward ports; absent on an existing cluster, which can do neither then. */
   servingPair?: { certificateFile: string; keyFile: string } | undefined;
   directory: string;
   logsDirectory: string;
@@ -101,9 +101,13 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
 
   const kubeletPort =
     options.servingPair &&
-    (await startLogServer({
+    (await startKubeletServer({
       ...options.servingPair,
       logsDirectory: options.logsDirectory,
+      placeOf: (namespace, pod, port) =>
+        [...workers.values()]
+          .map(({ worker }) => worker.placeOf(namespace, pod, port))
+          .find((place) => place !== undefined),
       isRunning: (namespace, pod, container) =>
         [...workers.values()].some(({ worker }) => worker.isRunning(namespace, pod, container)),
       signal: stopping.signal,

@@ -12,7 +12,9 @@ import { planPod } from './plan.ts';
 import { createPodContainers, graceOf } from './pod-containers.ts';
 import { deletePod, deletionGraceOf, stopContainers, stopMainContainers } from './pod-ending.ts';
 import { linkByName, unlinkByName } from './pod-links.ts';
+import { portsOfPod } from './pod-ports.ts';
 import { buildPodStatus } from './pod-status.ts';
+import type { Place } from './port-forward.ts';
 import { createStatusWriter } from './status-writer.ts';
 import { createPodTokens } from './tokens.ts';
 import { listUnsupported } from './unsupported.ts';
@@ -32,6 +34,8 @@ export type PodWorker = {
   /** Objects that its volumes are made of may have changed. */
   refreshVolumes: () => void;
   isRunning: (namespace: string, pod: string, container: string) => boolean;
+  /** Where a port of this pod is on this machine; undefined of another pod, and when this one has ended. */
+  placeOf: (namespace: string, pod: string, port: number) => Place | undefined;
   /** Lets go without ending anything: that is the guardian's. */
   abandon: () => void;
 };
@@ -199,6 +203,10 @@ export const createPodWorker = (
     },
     isRunning: (ofNamespace, ofPod, container) =>
       ofNamespace === namespace && ofPod === name && containers.isRunning(container),
+    placeOf: (ofNamespace, ofPod, port) =>
+      ofNamespace === namespace && ofPod === name && !hasEnded
+        ? { host: podIP, port: portsOfPod(pod, context.images).get(port) ?? port }
+        : undefined,
     abandon: () => {
       passes.stop();
       containers.abandon();
