@@ -8,6 +8,7 @@ import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
 import { logsCommand } from './logs/command.ts';
 import { renderCommand } from './render/command.ts';
+import { resyncCommand } from './resync/command.ts';
 import { rolloutCommand } from './rollout/command.ts';
 import { rulesCommand } from './rules/command.ts';
 import { statusCommand } from './status/command.ts';
@@ -21,6 +22,7 @@ export const commands: readonly CommandFile[] = [
   rulesCommand,
   explainCommand,
   waitCommand,
+  resyncCommand,
   logsCommand,
   rolloutCommand,
   renderCommand,

@@ -1,6 +1,7 @@
 /** The shapes of JSON output, by the name of their file in docs/schemas. */
 import type * as z from 'zod';
 import { checkViewSchema } from './check/view.ts';
+import { podDiffViewSchema } from './diff/device.ts';
 import { diffViewSchema } from './diff/view.ts';
 import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
@@ -12,6 +13,7 @@ import { versionViewSchema } from './version/view.ts';
 export const schemas: Readonly<Record<string, z.ZodType>> = {
   check: checkViewSchema,
   diff: diffViewSchema,
+  'pod-diff': podDiffViewSchema,
   explanation: explanationSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
+import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { programFile, type Program } from './programs.ts';
 
@@ -54,7 +55,12 @@ export const images = ({ watch = false }: ImagesOptions = {}): Record<string, Im
     env: COMPILE_CACHE,
   });
   return {
-    [AGENT_IMAGE]: program('agent'),
+    // Pods share this machine's loopback: a port that the image maps, and its URL, are at the address of the pod.
+    [AGENT_IMAGE]: {
+      ...program('agent'),
+      env: { ...COMPILE_CACHE, SDEWAN_INSPECT_URL: `http://127.0.0.1:${INSPECT_PORT}` },
+      ports: { [INSPECT_PORT]: INSPECT_PORT },
+    },
     [COORDINATOR_IMAGE]: program('coordinator'),
     [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : CNF,
   };

@@ -1,33 +1,102 @@
 import * as z from 'zod';
-import { withCluster } from '../cluster/connect.ts';
-import { gather, rightsOf } from '../cluster/facts.ts';
+import { inspectAgent } from '../agents/ask.ts';
+import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
+import { withCluster, type Cluster } from '../cluster/connect.ts';
+import { gather, rightsOf, type ClusterFacts } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { rulesInFiles } from '../apply/files.ts';
-import { EXIT, UsageError, type Run } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import {
+  CannotTellError,
+  EXIT,
+  UsageError,
+  type CommandIo,
+  type ExitCode,
+  type Given,
+  type Run,
+} from '../command.ts';
+import { formatSchema, formatted, type Format } from '../output/format.ts';
 import { unseen } from '../status/answer.ts';
+import {
+  askedPod,
+  podDiffText,
+  podDiffViewOf,
+  unaskedPod,
+  type PodDiff,
+  type PodDiffView,
+} from './device.ts';
 import { diffText, diffViewOf } from './view.ts';
 
-const optionsSchema = formatSchema.extend({
-  filename: z.array(z.string(), { error: 'specify files: -f FILE, or -f - for standard input' }),
-});
+const optionsSchema = formatSchema.extend({ filename: z.array(z.string()).optional() });
 
-export const runDiff: Run = ({ options }, io, signal) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
-  return withCluster({ options, io }, async ({ client, namespace: usual }) => {
-    const read = await rulesInFiles(data.filename, io, namespaceOf(options, usual) ?? usual);
-    // Nothing has been compared: that is neither equal nor different.
-    if ('code' in read) return EXIT.usage;
-    const places = new Set(read.rules.map(({ metadata }) => metadata.namespace));
-    const [only] = places;
-    const namespace = places.size === 1 ? only : undefined;
-    const facts = await gather(client, { namespace, withPods: true }, signal);
-    const view = diffViewOf(facts, read.rules);
-    io.out(formatted(data.output, { data: view, table: () => diffText(view) }));
-    const lines = unseen({ notSeen: rightsOf(facts.lacking), absentKinds: [...facts.absent] });
-    for (const line of lines) io.say(line);
-    if (view.different) return EXIT.no;
-    return facts.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
+export const runDiff: Run = ({ args: [name], options }, io, signal) => {
+  const { filename, output } = optionsSchema.parse(options);
+  if ((name === undefined) === (filename === undefined))
+    throw new UsageError('specify a CNF or a pod, or files: -f FILE, or -f - for standard input');
+  return withCluster({ options, io }, (cluster) => {
+    const asked = { cluster, options, io, signal, format: output };
+    return name === undefined ? diffFiles(filename ?? [], asked) : diffPods(name, asked);
   });
+};
+
+type Asked = {
+  cluster: Cluster;
+  options: Given['options'];
+  io: CommandIo;
+  signal: AbortSignal;
+  format: Format;
+};
+
+const diffFiles = async (
+  files: readonly string[],
+  { cluster: { client, namespace: usual }, options, io, signal, format }: Asked,
+): Promise<ExitCode> => {
+  const read = await rulesInFiles(files, io, namespaceOf(options, usual) ?? usual);
+  // Nothing has been compared: that is neither equal nor different.
+  if ('code' in read) return EXIT.usage;
+  const places = new Set(read.rules.map(({ metadata }) => metadata.namespace));
+  const [only] = places;
+  const namespace = places.size === 1 ? only : undefined;
+  const facts = await gather(client, { namespace, withPods: true }, signal);
+  const view = diffViewOf(facts, read.rules);
+  io.out(formatted(format, { data: view, table: () => diffText(view) }));
+  sayUnseen(facts, io);
+  if (view.different) return EXIT.no;
+  return facts.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
+};
+
+const diffPods = async (
+  name: string,
+  { cluster, options, io, signal, format }: Asked,
+): Promise<ExitCode> => {
+  const namespace = namespaceOf(options, cluster.namespace);
+  const facts = await gather(cluster.client, { namespace, withPods: true }, signal);
+  const pods = await Promise.all(
+    agentPodsOf(facts, name, namespace).map((pod) => diffOf(pod, { cluster, facts, signal })),
+  );
+  const view = podDiffViewOf(pods);
+  io.out(formatted(format, { data: view, table: () => podDiffText(view) }));
+  sayUnseen(facts, io);
+  return CODES[view.state];
+};
+
+const CODES: Readonly<Record<PodDiffView['state'], ExitCode>> = {
+  Equal: EXIT.done,
+  Different: EXIT.no,
+  Unknown: EXIT.unknown,
+};
+
+const diffOf = async (
+  pod: AgentPod,
+  { cluster, facts, signal }: Pick<Asked, 'cluster' | 'signal'> & { facts: ClusterFacts },
+): Promise<PodDiff> => {
+  try {
+    return askedPod(pod, await inspectAgent(cluster, pod, signal));
+  } catch (error) {
+    if (!(error instanceof CannotTellError)) throw error;
+    return unaskedPod(pod, error.message, rulesOf(facts, pod));
+  }
+};
+
+const sayUnseen = ({ lacking, absent }: ClusterFacts, io: CommandIo): void => {
+  for (const line of unseen({ notSeen: rightsOf(lacking), absentKinds: [...absent] })) io.say(line);
 };

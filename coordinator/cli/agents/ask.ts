@@ -1,0 +1,130 @@
+/** What agents answer to people, through a port-forward to their pods. */
+import { request, type IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import {
+  INSPECT_PATHS,
+  INSPECT_PORT,
+  inspectionSchema,
+  resyncedSchema,
+  type Inspection,
+  type Resynced,
+} from '#shared/protocol/inspection.ts';
+import { systemClock } from '#shared/runtime/clock.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import type { Cluster } from '../cluster/connect.ts';
+import { CannotTellError } from '../command.ts';
+
+export type Pod = { namespace: string; name: string };
+type Connect = Pick<Cluster, 'connectToPod'>;
+
+/** The agent answers 20 s after it was asked at the latest, and 60 s after it was asked for a pass. */
+const INSPECT_MS = 25_000;
+const RESYNC_MS = 65_000;
+/** It answers one at a time. */
+const TRIES = 5;
+const RETRY_MS = 1_000;
+
+/** @throws LackingRightsError; CannotTellError where the agent gives no answer, or none that is known */
+export const inspectAgent = async (
+  cluster: Connect,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<Inspection> =>
+  parsed(
+    pod,
+    await ask(
+      cluster,
+      pod,
+      { method: 'GET', path: INSPECT_PATHS.inspect, timeoutMs: INSPECT_MS },
+      signal,
+    ),
+    inspectionSchema,
+  );
+
+/** @throws as `inspectAgent` */
+export const resync = async (cluster: Connect, pod: Pod, signal: AbortSignal): Promise<Resynced> =>
+  parsed(
+    pod,
+    await ask(
+      cluster,
+      pod,
+      { method: 'POST', path: INSPECT_PATHS.resync, timeoutMs: RESYNC_MS },
+      signal,
+    ),
+    resyncedSchema,
+  );
+
+const TOO_MANY = 429;
+
+type Answer = { status: number; text: string };
+type Question = { method: 'GET' | 'POST'; path: string; timeoutMs: number };
+
+const ask = async (
+  cluster: Connect,
+  pod: Pod,
+  { method, path, timeoutMs }: Question,
+  signal: AbortSignal,
+): Promise<Answer> => {
+  for (let tried = 1; ; tried += 1) {
+    const to = { namespace: pod.namespace, pod: pod.name, port: INSPECT_PORT };
+    const stream = await cluster.connectToPod(to, signal).catch((error: unknown) => {
+      throw error instanceof CannotTellError ? error : noAnswer(pod, error);
+    });
+    try {
+      const answer = await withDeadline({ timeoutMs, signal }, (cut) =>
+        exchange(stream, { method, path, signal: cut }),
+      );
+      if (answer.status !== TOO_MANY || tried === TRIES) return answer;
+    } catch (error) {
+      // What the kubelet says of the connection comes before what becomes of the request by it.
+      throw noAnswer(pod, stream.errored ?? error);
+    } finally {
+      stream.destroy();
+    }
+    await systemClock.sleep(RETRY_MS, signal);
+  }
+};
+
+const noAnswer = ({ name }: Pod, error: unknown): CannotTellError =>
+  new CannotTellError(`${name} does not answer: ${messageOf(error)}`, {
+    cause: error,
+  });
+
+type Exchange = { method: string; path: string; signal: AbortSignal };
+
+const exchange = async (stream: Duplex, { method, path, signal }: Exchange): Promise<Answer> => {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  // The agent answers by the names of loopback only.
+  const options = {
+    method,
+    path,
+    host: 'localhost',
+    port: INSPECT_PORT,
+    createConnection: () => stream,
+    signal,
+  };
+  request(options, resolve).on('error', reject).end();
+  const response = await promise;
+  return { status: response.statusCode ?? 0, text: await text(response) };
+};
+
+const wellDone = (pod: Pod, { status, text: answer }: Answer): string => {
+  if (status !== 200) throw noAnswer(pod, new Error(answer.trim() || `HTTP ${status}`));
+  return answer;
+};
+
+type Schema<T> = { parse: (value: unknown) => T };
+
+const parsed = <T>(pod: Pod, answer: Answer, schema: Schema<T>): T => {
+  const json = wellDone(pod, answer);
+  try {
+    return schema.parse(JSON.parse(json));
+  } catch (cause) {
+    throw new CannotTellError(
+      `${pod.name} answers in a form that this program does not know; \`sdewan version\` shows the versions of both`,
+      { cause },
+    );
+  }
+};
