@@ -278,6 +278,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       status.addDrift([{ package: POLICIES, section: POLICY_TABLE }]);
       metrics.drift.inc({ package: POLICIES });
     },
+    onLoaded: (seconds) => metrics.policySeconds.observe(seconds),
     clock,
     log,
   });

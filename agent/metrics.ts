@@ -8,6 +8,7 @@ export type AgentMetrics = {
   passes: Counter<'outcome'>;
   passSeconds: Histogram;
   transactions: Counter<'outcome'>;
+  policySeconds: Histogram;
   drift: Counter<'package'>;
   reports: Counter<'outcome'>;
   /** Unix times. */
@@ -17,6 +18,7 @@ export type AgentMetrics = {
 
 /** From a read that finds nothing to do to a reload of 10,000 rules. */
 const PASS_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const POLICY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 60];
 
 export const createAgentMetrics = (
   registry: Registry,
@@ -93,6 +95,12 @@ export const createAgentMetrics = (
       'Changes of OpenWRT, by outcome: done, rejected.',
       'outcome',
     ),
+    policySeconds: new Histogram({
+      name: 'sdewan_agent_policy_seconds',
+      help: 'From when the agent saw a change of policies or of their groups until it read it back from the kernel.',
+      buckets: POLICY_SECONDS,
+      registers,
+    }),
     drift: counter(
       'sdewan_agent_drift_repairs_total',
       'Repaired differences that no change of the rules explains.',

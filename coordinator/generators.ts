@@ -18,6 +18,7 @@ import type { RollOutMetrics } from './fleet/metrics.ts';
 import type { Target } from './cnf/target.ts';
 import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
 import type { ExposeOptions } from './services/claims.ts';
+import type { PolicyMetrics } from './policy/metrics.ts';
 import { createPoliciesController } from './policy/policies-controller.ts';
 import type { Neutron } from './provider/neutron/neutron.ts';
 import { createSecurityGroupsController } from './security-groups/security-groups-controller.ts';
@@ -43,6 +44,7 @@ export type GeneratorsOptions = ControllerDeps & {
   rollOuts: RollOutMetrics;
   /** Undefined: policies are not enforced there. */
   neutron: { neutron: Neutron; resyncMs: number } | undefined;
+  policyMetrics: PolicyMetrics;
   record: (event: RecordedEvent) => void;
 };
 

@@ -26,6 +26,7 @@ import type { Registry } from '#shared/runtime/prometheus.ts';
 import { tiesOf } from './admission/ties.ts';
 import { createCoordinator } from './coordinator.ts';
 import { createRollOutMetrics } from './fleet/metrics.ts';
+import { createPolicyMetrics } from './policy/metrics.ts';
 import type { Dashboard, DashboardOptions } from './dashboard/dashboard.ts';
 import {
   cloudFileOf,
@@ -133,6 +134,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     dns: dnsOptionsOf(env),
     selectsWithoutConsent: env.SDEWAN_SELECT_PODS_WITHOUT_CONSENT,
     sources: coordinator.sources,
+    policyMetrics: createPolicyMetrics(registry),
     rollOuts: createRollOutMetrics(registry, {
       leads: () => election.term() !== undefined,
       clock: systemClock,

@@ -93,6 +93,7 @@ let clock: ReturnType<typeof createManualClock>;
 let kernel: typeof _kernel;
 let keeper: PolicyKeeper;
 let drifts: number;
+let loadedAfter: number[];
 let isKnown: boolean;
 let isPaused: boolean;
 let enforcements: PolicyEnforcement[];
@@ -115,6 +116,7 @@ const start = (now: Partial<typeof _kernel> = {}): void => {
     paused: () => isPaused,
     onChange: () => undefined,
     onDrift: () => (drifts += 1),
+    onLoaded: (seconds) => loadedAfter.push(seconds),
     clock,
     log: silentLogger,
   });
@@ -136,6 +138,7 @@ const states = (): Record<string, string> =>
 beforeEach(() => {
   clock = createManualClock();
   drifts = 0;
+  loadedAfter = [];
   isKnown = true;
   isPaused = false;
   enforcements = [enforcement('web')];
@@ -176,6 +179,7 @@ describe('what is asked for', () => {
     await pass();
     expect(kernel.loads).toEqual(['whole', 'members']);
     expect(states()).toEqual({ web: 'Applied' });
+    expect(loadedAfter).toEqual([0.05]);
   });
 
   it('waits until all of it is known', async () => {

@@ -34,6 +34,8 @@ export type PolicyKeeperDeps = {
   onChange: () => void;
   /** The table was gone, or another one was there, and it has been loaded again. */
   onDrift: () => void;
+  /** What changed so long ago has been read back from the kernel. */
+  onLoaded: (seconds: number) => void;
   clock: Clock;
   log: Logger;
 };
@@ -80,6 +82,8 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
   let good: ReadonlyMap<string, Entry> = new Map();
   const blamed = new Map<string, Blamed>();
   let problem = '';
+  /** When what is wanted began to differ from what the kernel has. */
+  let changedAt: number | undefined;
   let lookAt = 0;
 
   const isBlamed = (uid: string, revision: string): boolean => {
@@ -117,6 +121,7 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
   /** What is wanted is there, or it is known that nft refuses it. */
   const isSettled = ({ table, entries }: Wanted): boolean => {
     if (held && isSameTable(held.table, table)) {
+      changedAt = undefined;
       held = { table, entries };
       refused = undefined;
       return true;
@@ -142,6 +147,8 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     if (result.outcome === 'unsupported') return undefined;
     held = { table, entries };
     good = entries;
+    if (changedAt !== undefined) deps.onLoaded((clock.monotonic() - changedAt) / 1_000);
+    changedAt = undefined;
     log.info({ policies: entries.size, hash: table?.hash }, 'table of policies loaded');
     return undefined;
   };
@@ -260,7 +267,10 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
   };
 
   return {
-    mark: () => trigger.mark(),
+    mark: () => {
+      changedAt ??= clock.monotonic();
+      trigger.mark();
+    },
     reports: (now) =>
       source.enforcements().map((object): RuleReport => {
         const [state, reason, message] = unreadOf(now) ?? outcomeOf(object);

@@ -22,6 +22,7 @@ import {
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { changesFor, isAbout, type About, type Changes, type ObjectChange } from './changes.ts';
 import { askedOf, compiledAt, NOTHING_ASKED, type Compiled } from './desired.ts';
+import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { gatewaysOf, type Gateway } from './places.ts';
 import type { AskingPod } from '../cnf/pods.ts';
@@ -30,6 +31,7 @@ import { createPolicyWorld } from './world.ts';
 
 export type PoliciesDeps = ControllerDeps & {
   client: KubeClient;
+  policyMetrics: PolicyMetrics;
   /** Those that say that their CNF enforces policies; undefined while that is not known. */
   asking: () => readonly AskingPod[] | undefined;
   /** Uids of the pods of a CNF. */
@@ -128,6 +130,8 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     onPolicies,
     onTouched: (touched) => markAll({ groups: touched }),
   });
+
+  deps.policyMetrics.exposeGroups(world.groups.size);
 
   /** The first write that hits another version ends it: there is news. */
   const writeAll = async <T extends AddressGroup | PolicyEnforcement>(

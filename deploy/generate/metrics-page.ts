@@ -16,6 +16,7 @@ import {
   createReviewMetrics,
   exposeExpiry,
 } from '../../coordinator/metrics.ts';
+import { createPolicyMetrics } from '../../coordinator/policy/metrics.ts';
 
 /** As Prometheus' operator reads it, as far as we use it. */
 const alertsSchema = z.object({
@@ -73,6 +74,7 @@ export const coordinatorMetrics = (): Registry => {
   });
   createNeutronCounter(registry);
   createRollOutMetrics(registry, { leads: unread, clock: systemClock });
+  createPolicyMetrics(registry);
   return registry;
 };
 

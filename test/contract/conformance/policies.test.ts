@@ -159,6 +159,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
         paused: () => false,
         onChange: () => undefined,
         onDrift: () => (drifts += 1),
+        onLoaded: () => undefined,
         clock: systemClock,
         log: silentLogger,
       });

@@ -1,0 +1,29 @@
+/** What the coordinator tells Prometheus of policies. */
+import { Gauge, type Registry } from '#shared/runtime/prometheus.ts';
+import type { LiveGroups } from './live-groups.ts';
+
+export type PolicyMetrics = {
+  /** Read when somebody scrapes it. */
+  exposeGroups: (size: LiveGroups['size']) => void;
+};
+
+export const createPolicyMetrics = (registry: Registry): PolicyMetrics => {
+  let sizeOf: LiveGroups['size'] = () => ({ groups: 0, members: 0 });
+  const groups: Gauge = new Gauge({
+    name: 'sdewan_coordinator_policy_groups',
+    help: 'Selectors of policies that CNFs enforce, as groups of pods.',
+    registers: [registry],
+    collect: () => groups.set(sizeOf().groups),
+  });
+  const members: Gauge = new Gauge({
+    name: 'sdewan_coordinator_policy_members',
+    help: 'Addresses, or addresses with a port, in all groups together.',
+    registers: [registry],
+    collect: () => members.set(sizeOf().members),
+  });
+  return {
+    exposeGroups: (size) => {
+      sizeOf = size;
+    },
+  };
+};
