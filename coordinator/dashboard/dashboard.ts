@@ -9,7 +9,9 @@ import { Rules } from '../rules/rules.ts';
 import { createApp } from './app.ts';
 import { createEventsSeen } from './events.ts';
 import { createExplain } from './explain.ts';
+import { createFirewall } from './firewall.ts';
 import { createLive } from './live.ts';
+import { createRuleReader } from './read-rules.ts';
 import { createReviews } from './viewer/reviews.ts';
 import { createRights } from './viewer/rights.ts';
 import { createSessions } from './viewer/sessions.ts';
@@ -79,15 +81,17 @@ export const createDashboard = (options: DashboardOptions): Dashboard => {
     clock,
     log,
   });
-  const explain = createExplain({
-    client,
+  const reader = createRuleReader(client);
+  const known = {
     podsKnown: sources.podsKnown,
-    networkAnnotations: (...of) => sources.pods.networkAnnotations(...of),
-  });
+    networkAnnotations: (...of: Parameters<Pods['networkAnnotations']>) =>
+      sources.pods.networkAnnotations(...of),
+  };
   const app = createApp({
     overview,
     events,
-    explain,
+    explain: createExplain({ reader, ...known }),
+    firewall: createFirewall({ reader, ...known }),
     reviews,
     rights: createRights(reviews, clock),
     sessions,

@@ -13,6 +13,8 @@ import { ruleOf } from '../verdict/rule.ts';
 import { createApp } from './app.ts';
 import type { RecentEvent } from './events.ts';
 import { createExplain } from './explain.ts';
+import { createFirewall } from './firewall.ts';
+import { createRuleReader } from './read-rules.ts';
 import { createLive } from './live.ts';
 import type { Access, SignedIn } from './viewer/reviews.ts';
 import { createRights } from './viewer/rights.ts';
@@ -28,6 +30,8 @@ export type Cluster = {
   users: Map<string, { user: SignedIn; endsAt: number | undefined }>;
   may: (user: string, access: Access) => boolean;
   notReady: string[];
+  /** Annotation of its pods for Nodus. */
+  networks: string;
 };
 
 export const SILENT_AFTER_MS = 45_000;
@@ -46,6 +50,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     ]),
     may: () => true,
     notReady: [],
+    networks: '{"interface": [{"name": "ovn-net1", "interface": "net7"}]}',
     ...given,
   };
   const clock: ManualClock = createManualClock();
@@ -111,17 +116,19 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
     clock,
     log: silentLogger,
   });
+  const reader = createRuleReader(readerOf(cluster));
+  const known = {
+    podsKnown,
+    networkAnnotations: () => [cluster.networks],
+  };
   const deps = {
     overview,
     events: {
       latest: () => cluster.events,
       problem: () => '',
     },
-    explain: createExplain({
-      client: readerOf(cluster),
-      podsKnown,
-      networkAnnotations: () => ['{"interface": [{"name": "ovn-net1", "interface": "net7"}]}'],
-    }),
+    explain: createExplain({ reader, ...known }),
+    firewall: createFirewall({ reader, ...known }),
     rights: createRights(reviews, clock),
   };
   const app = createApp({ ...deps, reviews, sessions, live, isSecure, clock, log: silentLogger });

@@ -133,7 +133,9 @@ export const tracedView = (traced: Traced, { packet, others, ...ends }: Asked): 
     answer: after.answer,
     notKnown: [
       ...traced.notKnown,
-      ...(others ? [] : ['sections of administrators; --firewall names a file with them']),
+      ...(others
+        ? []
+        : ['sections of administrators; `sdewan trace --firewall` takes a file with them']),
       ...after.notKnown,
     ],
   };

@@ -59,6 +59,12 @@ pre { background: var(--raised); padding: .5rem; tab-size: 4; }
 .note, #live:not(:empty) { background: var(--raised); border-left: 4px solid var(--line); padding: .25rem .75rem; }
 #live.lost { border-left-color: var(--bad); color: var(--bad); font-weight: bold; }
 .good { color: var(--good); } .bad { color: var(--bad); } .wait { color: var(--wait); } .none { color: var(--none); }
+form.fields { align-items: end; } form.fields h2 { flex-basis: 100%; margin: .5rem 0 0; }
+form.fields p { margin: 0; display: flex; flex-direction: column; }
+figure { margin: 0; } figcaption { color: var(--none); max-width: 45rem; }
+svg { display: block; } svg text { fill: var(--words); font-size: 13px; } svg .name { font-weight: bold; }
+svg rect { fill: var(--raised); stroke: var(--line); } svg marker path { fill: var(--line); }
+svg .forwarding, svg .redirect { fill: none; stroke: var(--line); stroke-width: 2; } svg .redirect { stroke-dasharray: 6 4; }
 dt { font-weight: bold; } dd { margin: 0 0 .5rem; }
 @media (max-width: 40rem) { body { padding: 0 .5rem 1rem; } th, td { max-width: 16rem; } }
 `;

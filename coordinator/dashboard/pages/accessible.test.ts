@@ -22,6 +22,8 @@ describe.each([
   '/',
   '/cnf/default/cnf-1',
   '/rule/default/FirewallRule/r',
+  '/firewall/default/cnf-1',
+  '/firewall/default/cnf-1?src=10.0.0.1&dst=10.0.0.2',
   '/events',
   '/none',
   'nobody is signed in',

@@ -7,6 +7,7 @@ import { seesKind, sightOf, type PageDeps } from './look.ts';
 import {
   asked,
   cnfPath,
+  firewallPath,
   html,
   link,
   note,
@@ -55,7 +56,7 @@ export const cnfPage = async (
   const [namespace = '', name = ''] = parts;
   const purpose = name === NO_PURPOSE ? '' : name;
   const cnf = { namespace, purpose };
-  // AskedRight whether or not it is there, so that the answer is the same.
+  // Asked whether or not it is there, so that the answer is the same.
   const sight = await sightOf(deps, viewer, [
     [namespace, CNFS],
     ...ruleResources.map(([, listed]) => [namespace, listed] as const),
@@ -83,6 +84,7 @@ export const cnfPage = async (
       <p>
         Namespace ${shown(namespace)}. ${rules.filter(isInSync).length} of ${rules.length} rules are
         in sync.
+        ${purpose === '' ? '' : html`${link(firewallPath(namespace, purpose), 'Its firewall')}.`}
       </p>
       ${
         hidden.length > 0

@@ -4,6 +4,7 @@ import type { Rights, Sight } from '../viewer/rights.ts';
 import type { EventsSeen } from '../events.ts';
 import type { Overview } from '../overview.ts';
 import type { Explain } from '../explain.ts';
+import type { FirewallOf } from '../firewall.ts';
 import type { Viewer } from './page.ts';
 
 export type PageDeps = {
@@ -11,6 +12,7 @@ export type PageDeps = {
   rights: Rights;
   events: Pick<EventsSeen, 'latest' | 'problem'>;
   explain: Explain;
+  firewall: FirewallOf;
 };
 
 export const sightOf = (

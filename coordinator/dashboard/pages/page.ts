@@ -44,6 +44,8 @@ export const pathTo = (...parts: readonly string[]): string =>
 export const NO_PURPOSE = '-';
 export const cnfPath = (namespace: string, purpose: string): string =>
   pathTo('cnf', namespace, purpose || NO_PURPOSE);
+export const firewallPath = (namespace: string, purpose: string): string =>
+  pathTo('firewall', namespace, purpose);
 export const rulePath = (namespace: string, kind: string, name: string): string =>
   pathTo('rule', namespace, kind, name);
 
@@ -96,7 +98,7 @@ export const link = (path: string, words: string): Html =>
 
 export const note = (words: string): Html => html`<p class="note">${shown(words)}</p>`;
 
-const idOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]+/g, '-');
+const idOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
 
 /** Of a list that is shown in parts. `at`: from 1 on. */
 export type Part<T> = { items: readonly T[]; at: number; count: number; total: number };

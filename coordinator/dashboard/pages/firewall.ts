@@ -1,0 +1,302 @@
+/** The firewall of a CNF: its zones as a picture and in tables, and what becomes of a packet. */
+import type { TraceView } from '../../cli/trace/view.ts';
+import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
+import { MAX_COMPILED } from '../read-rules.ts';
+import { CNFS, PODS, resourceOf } from '../resources.ts';
+import type { ZoneMap } from '../zone-map.ts';
+import type { RuleRow } from '../overview.ts';
+import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { MAX_ZONES, zonesPicture } from './zones-picture.ts';
+import {
+  asked,
+  cnfPath,
+  firewallPath,
+  html,
+  link,
+  markOf,
+  note,
+  row,
+  rulePath,
+  scrollTable,
+  shown,
+  sign,
+  type Html,
+  type Page,
+  type Tone,
+  type Viewer,
+} from './page.ts';
+
+type Asked = { url: URL; parts: readonly string[] };
+
+type Seen = {
+  namespace: string;
+  purpose: string;
+  rules: readonly RuleRow[];
+  hidden: readonly string[];
+  seesPods: boolean;
+  seesNetworks: boolean;
+  mark: string;
+};
+
+/** Undefined: there is none, or the viewer may see nothing of it. */
+const seen = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  { parts }: Asked,
+): Promise<Seen | undefined> => {
+  const [namespace = '', purpose = ''] = parts;
+  const resources = firewallKinds.flatMap(({ kind }) => resourceOf(kind) ?? []);
+  const sight = await sightOf(
+    deps,
+    viewer,
+    [CNFS, PODS, ...resources].map((one) => [namespace, one] as const),
+  );
+  const rules = deps.overview
+    .rulesOf({ namespace, purpose })
+    .filter(({ object: { kind } }) => firewallKinds.some((one) => one.kind === kind))
+    .filter(({ object: { kind } }) => seesKind(sight, namespace, kind));
+  const seesPods = sight.sees(namespace, CNFS);
+  const isThere =
+    rules.length > 0 || (seesPods && deps.overview.podsOf({ namespace, purpose }).length > 0);
+  if (!isThere) return undefined;
+  const hidden = resources
+    .filter((one) => !sight.sees(namespace, one))
+    .map(({ resource }) => resource);
+  const seesNetworks = sight.sees(namespace, PODS);
+  const versions = rules.map(({ object: { metadata } }) => [
+    metadata.uid,
+    metadata.resourceVersion,
+  ]);
+  const mark = markOf(JSON.stringify([versions, hidden, seesPods, seesNetworks]));
+  return { namespace, purpose, rules, hidden, seesPods, seesNetworks, mark };
+};
+
+/** Without reading anything of the API server but rights. */
+export const firewallMark = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  at: Asked,
+): Promise<string | undefined> => (await seen(deps, viewer, at))?.mark;
+
+export const firewallPage = async (
+  deps: PageDeps,
+  viewer: Viewer,
+  at: Asked,
+): Promise<Page | undefined> => {
+  const found = await seen(deps, viewer, at);
+  if (!found) return undefined;
+  const { namespace, purpose, rules, hidden, mark } = found;
+  const title = `Firewall of ${shown(purpose)}`;
+  const head = html`<p>
+    ${link(cnfPath(namespace, purpose), `CNF ${purpose}`)}, namespace ${shown(namespace)}.
+  </p>`;
+  const why = whyNot(found);
+  if (why !== undefined) return { title, body: await html`${head}${note(why)}`, mark };
+  const packet = packetOf(at.url);
+  const isAsked = packet.src !== '' || packet.dst !== '';
+  const view = await deps.firewall({ ...found, packet: isAsked ? packet : undefined });
+  const body =
+    view === 'busy' ? html`${head}${note(BUSY)}` : wholly({ ...found, rules, hidden }, view, head);
+  return {
+    title,
+    form: formOf(firewallPath(namespace, purpose), packet, view === 'busy' ? [] : view.networks),
+    body: await body,
+    mark,
+  };
+};
+
+const BUSY = 'Many people ask for firewalls and rules at this moment. Reload the page.';
+
+/** What is not whole would be wrong. */
+const whyNot = ({ hidden, rules }: Seen): string | undefined => {
+  if (hidden.length > 0)
+    return `You may not list ${hidden.join(', ')} here, so nobody can tell you what the firewall does.`;
+  if (rules.length > MAX_COMPILED)
+    return `It has ${rules.length} rules, which is more than the coordinator compiles for a page; \`kubectl sdewan trace\` answers.`;
+  return undefined;
+};
+
+const packetOf = (url: URL): AskedPacket => ({
+  in: asked(url, 'in'),
+  src: asked(url, 'src'),
+  dst: asked(url, 'dst'),
+  proto: asked(url, 'proto'),
+  sport: asked(url, 'sport'),
+  dport: asked(url, 'dport'),
+  out: asked(url, 'out'),
+});
+
+const LABELS: Readonly<Record<(typeof PACKET_FIELDS)[number], string>> = {
+  in: 'Comes in by',
+  src: 'Source address',
+  dst: 'Destination address',
+  proto: 'Protocol',
+  sport: 'Source port',
+  dport: 'Destination port',
+  out: 'Leaves by',
+};
+
+const formOf = (path: string, packet: AskedPacket, networks: readonly string[]): Html =>
+  html`<form method="get" action="${path}" class="fields" aria-labelledby="packet">
+    <h2 id="packet">What becomes of a packet</h2>
+    ${PACKET_FIELDS.map((name) =>
+      name === 'in' || name === 'out'
+        ? choice(name, packet[name], networks)
+        : html`<p>
+            <label for="${name}">${LABELS[name]}</label>
+            <input
+              id="${name}"
+              name="${name}"
+              value="${packet[name] || (name === 'proto' ? 'tcp' : '')}"
+              maxlength="64"
+              ${name === 'src' || name === 'dst' ? 'required' : ''}
+            />
+          </p>`,
+    )}
+    <p><button>Trace</button></p>
+  </form>`;
+
+const choice = (name: 'in' | 'out', given: string, networks: readonly string[]): Html => {
+  const all = given === '' || networks.includes(given) ? networks : [given, ...networks];
+  return html`<p>
+    <label for="${name}">${LABELS[name]}</label>
+    <select id="${name}" name="${name}">
+      <option value="">${name === 'in' ? 'the CNF sends it' : 'as the routes say'}</option>
+      ${all.map(
+        (one) =>
+          html`<option value="${one}" ${one === given ? 'selected' : ''}>${shown(one)}</option>`,
+      )}
+    </select>
+  </p>`;
+};
+
+const wholly = (
+  { namespace, rules }: Pick<Seen, 'namespace' | 'rules' | 'hidden'>,
+  { map, trace }: FirewallView,
+  head: Html,
+): Html => {
+  const states = new Map(rules.map(({ state }) => [`${state.kind}/${state.name}`, state.state]));
+  const made = (one: { kind: string; name: string }): Html =>
+    html`${link(rulePath(namespace, one.kind, one.name), `${one.kind}/${one.name}`)}
+    ${states.get(`${one.kind}/${one.name}`) === 'InSync' ? '' : sign('bad', 'not in sync')}`;
+  return html`${answerOf(trace)} ${head}
+    <h2>Zones</h2>
+    ${map.zones.length > MAX_ZONES ? note(`A picture of ${map.zones.length} zones would be a tangle; the tables have all.`) : ''}
+    ${map.zones.length === 0 ? html`<p>None.</p>` : ''}
+    ${map.zones.length > 0 && map.zones.length <= MAX_ZONES ? zonesPicture(map) : ''}
+    ${tables(map, made)}
+    ${
+      map.leftOut.length === 0
+        ? ''
+        : html`<h2>Not in it</h2>
+            ${scrollTable(
+              'Rules that become no section',
+              ['Rule', 'Why'],
+              map.leftOut.map((one) => row([made(one), shown(one.why)])),
+            )}`
+    }
+    ${note('Sections of administrators are not in it: only the CNF itself knows them.')}`;
+};
+
+const tables = (
+  { zones, forwardings, redirects }: ZoneMap,
+  made: (one: { kind: string; name: string }) => Html,
+): Html =>
+  html` ${
+    zones.length === 0
+      ? ''
+      : scrollTable(
+          'Zones',
+          [
+            'Zone',
+            'Networks',
+            'To the CNF',
+            'From the CNF',
+            'Within the zone',
+            'Masquerades',
+            'Rule',
+          ],
+          zones.map((one) =>
+            row([
+              shown(one.zone),
+              shown(one.networks.join(', ')),
+              ...[one.input, one.output, one.forward].map((policy) => policy || 'default'),
+              one.masquerades ? 'yes' : 'no',
+              made(one),
+            ]),
+          ),
+        )
+  }
+  ${
+    forwardings.length === 0
+      ? ''
+      : scrollTable(
+          'Forwardings',
+          ['From', 'To', 'Rule'],
+          forwardings.map((one) => row([shown(one.from), shown(one.to), made(one)])),
+        )
+  }
+  ${
+    redirects.length === 0
+      ? ''
+      : scrollTable(
+          'Redirects',
+          ['From', 'To', 'Rewrites', 'Into', 'Rule'],
+          redirects.map((one) =>
+            row([
+              shown(one.from) || 'any zone',
+              shown(one.to) || (one.target === 'DNAT' ? 'the CNF, or any zone' : 'any zone'),
+              `${one.target === 'SNAT' ? 'source' : 'destination'} ${shown(one.before) || 'any'}`,
+              shown(one.after) || 'those of the CNF',
+              made(one),
+            ]),
+          ),
+        )
+  }`;
+
+type Branch = TraceView['answer']['branches'][number];
+
+const TONES: Readonly<Record<Branch['outcome']['verdict'], Tone>> = {
+  accepted: 'good',
+  rejected: 'bad',
+  dropped: 'bad',
+  undecided: 'wait',
+};
+
+const answerOf = (trace: FirewallView['trace']): Html => {
+  if (trace === undefined) return html``;
+  if (typeof trace === 'string')
+    return html`<p role="alert" class="note">This packet cannot be traced: ${shown(trace)}</p>`;
+  const { packet, answer, notKnown } = trace;
+  return html`<section aria-labelledby="answer">
+    <h2 id="answer">Answer</h2>
+    <p>${shown(packet)}; the first packet of a connection.</p>
+    ${answer.branches.map((branch, at) => branchOf(branch, { at, count: answer.branches.length }))}
+    ${answer.isWhole ? '' : html`<p>And further cases.</p>`}
+    ${notKnown.map((one) => note(`Not known: ${one}`))}
+  </section>`;
+};
+
+const branchOf = (
+  { assumed, stages, outcome }: Branch,
+  { at, count }: { at: number; count: number },
+): Html => {
+  const words = assumed.map(({ words: one, holds }) => (holds ? one : `not: ${one}`));
+  const caption = count === 1 ? 'Stages' : `Stages of case ${at + 1}`;
+  return html`<p>
+      ${words.length === 0 ? '' : html`If ${shown(words.join(', and '))}: `}
+      <strong>${sign(TONES[outcome.verdict], outcome.text)}</strong>
+    </p>
+    ${scrollTable(
+      caption,
+      ['Stage', 'What', 'Decided by', 'Passed over'],
+      stages.map(({ stage, does, decidedBy, passedOver }) =>
+        row([
+          stage,
+          shown(does),
+          shown(decidedBy) || '–',
+          shown(passedOver.map(({ rule, field }) => `${rule} (${field})`).join(', ')) || '–',
+        ]),
+      ),
+    )}`;
+};
