@@ -86,7 +86,7 @@ describe('the page of a CNF', () => {
     });
     const { words } = await seen({ ...usual, rules: [later, out, zone] }, '/cnf/default/cnf-1');
     expect(words).toContain(
-      'FirewallRule/reject-80 ✗ not in sync: AgentSilent 2026-01-01 00:00:00 UTC ✓ in sync ✗ AgentSilent the agent does not report any more (1 of 2 pods: cnf-1-b)',
+      'FirewallRule/reject-80 ✗ not in sync: AgentSilent the agent does not report any more (1 of 2 pods: cnf-1-b) 2026-01-01 00:00:00 UTC ✓ in sync ✗ AgentSilent',
     );
     const places = ['FirewallZone/lan', 'FirewallRule/reject-80', 'FirewallRule/aaa'].map((name) =>
       words.indexOf(name),

@@ -94,7 +94,7 @@ export const cnfPage = async (
       ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
       ${scrollTable(
         'Rules, in the order of the configuration of OpenWRT',
-        ['Rule', 'State', 'Since', ...names.map(shown), 'Cause'],
+        ['Rule', 'State', 'Since', ...names.map(shown)],
         part.items.map((rule) => ruleRow(rule, names)),
       )}
       ${
@@ -157,10 +157,10 @@ const ruleRow = ({ state }: RuleRow, pods: readonly string[]): Html => {
   const known = new Map(podStatesOf(state, pods).map((one) => [one.pod, one]));
   return row([
     link(rulePath(state.namespace, state.kind, state.name), `${state.kind}/${state.name}`),
-    sign(TONES[state.state], stateWords(state)),
+    html`${sign(TONES[state.state], stateWords(state))}
+    ${state.cause === '' ? '' : html`<p>${shown(state.cause)}</p>`}`,
     time(state.since),
     ...pods.map((pod) => podCell(known.get(pod))),
-    shown(state.cause) || '–',
   ]);
 };
 

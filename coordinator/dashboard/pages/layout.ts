@@ -35,7 +35,10 @@ export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: F
   frame(
     page.title,
     html`<header>
-        <nav aria-label="Main">${entry('/', 'CNFs', path)} ${entry('/events', 'Events', path)}</nav>
+        <nav aria-label="Main">
+          <span class="brand">SD-EWAN</span> ${entry('/', 'CNFs', path)}
+          ${entry('/events', 'Events', path)}
+        </nav>
         <form method="post" action="/sign-out">
           <p>
             ${shown(viewer.user.username)}, signed in until
