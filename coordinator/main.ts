@@ -18,7 +18,7 @@ import {
   type RunningServer,
   type ServeOptions,
 } from '#shared/runtime/http-server.ts';
-import { isLoopback } from '#shared/runtime/loopback.ts';
+import { hostIn } from '#shared/runtime/loopback.ts';
 import { runProgram } from '#shared/runtime/lifecycle.ts';
 import { createLogger } from '#shared/runtime/log.ts';
 import { createMetricsRegistry } from '#shared/runtime/metrics.ts';
@@ -149,7 +149,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   });
 
   const dashboard =
-    env.SDEWAN_DASHBOARD_PORT === undefined
+    env.SDEWAN_DASHBOARD_URL === undefined
       ? undefined
       : await serveDashboard(
           {
@@ -158,7 +158,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
             notReady: coordinator.notReady,
             silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
           },
-          { hostname: env.SDEWAN_DASHBOARD_HOST, port: env.SDEWAN_DASHBOARD_PORT, tls: tls.source },
+          { url: new URL(env.SDEWAN_DASHBOARD_URL), tls: tls.source },
         );
 
   const health = await serveApp({
@@ -216,16 +216,23 @@ const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['
   return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS };
 };
 
+const DEFAULT_PORTS = { http: 80, https: 443 };
+
 /** Loaded only where it is wanted. */
 const serveDashboard = async (
   options: Omit<DashboardOptions, 'isSecure'>,
-  { hostname, port, tls }: Pick<ServeOptions, 'hostname' | 'port' | 'tls'>,
+  { url, tls }: { url: URL; tls: ServeOptions['tls'] },
 ): Promise<Dashboard & RunningServer> => {
   const { createDashboard } = await import('./dashboard/dashboard.ts');
-  const isSecure = !isLoopback(hostname);
+  const isSecure = url.protocol === 'https:';
   const dashboard = createDashboard({ ...options, isSecure });
-  const served = { fetch: dashboard.fetch, hostname, port, log: options.log };
-  const server = await serveApp({ ...served, ...(isSecure && tls && { tls }) });
+  const server = await serveApp({
+    fetch: dashboard.fetch,
+    hostname: hostIn(url),
+    port: Number(url.port || DEFAULT_PORTS[isSecure ? 'https' : 'http']),
+    log: options.log,
+    ...(isSecure && tls && { tls }),
+  });
   return { ...dashboard, ...server };
 };
 

@@ -5,6 +5,7 @@ import { logLevels, type InjectOptions } from '#shared/inject/options.ts';
 import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
+import { hostIn, isLoopback } from '#shared/runtime/loopback.ts';
 import { bucketGrantModes } from '../admission/checks/check.ts';
 import { referenceModes } from '../admission/decide.ts';
 
@@ -13,6 +14,11 @@ import type { CertificatePolicy } from '../certificates/plan.ts';
 import type { CloudFile } from '../provider/neutron/cloud.ts';
 
 const DAY_MS = 86_400_000;
+/** Whether nobody on the network reads along. */
+const isPrivate = (url: string): boolean => {
+  const parsed = new URL(url);
+  return parsed.protocol === 'https:' || isLoopback(hostIn(parsed));
+};
 const lifetime = () => envField.int(1_000, 3_650 * DAY_MS);
 const quantity = (usual: string) =>
   z
@@ -187,17 +193,12 @@ export const coordinatorEnvSchema = z.object({
     .describe(
       "The coordinator's namespace, where the certificate Secret is; default: that of the service account.",
     ),
-  SDEWAN_DASHBOARD_PORT: envField
-    .port()
+  SDEWAN_DASHBOARD_URL: envField
+    .url()
+    .refine(isPrivate, 'must be on loopback, or https')
     .optional()
     .describe(
-      'Port of the [dashboard](dashboard.md); 0 selects a free one. Not set: there is no dashboard.',
-    ),
-  SDEWAN_DASHBOARD_HOST: envField
-    .text()
-    .default('127.0.0.1')
-    .describe(
-      'Its address. On a loopback address, which `kubectl port-forward` reaches, it speaks plain HTTP; on any other TLS, with the certificate of the coordinator.',
+      'Where the [dashboard](dashboard.md) is served; port 0 selects a free one. `http` on loopback, which a port-forward reaches; `https` on any address, with the certificate of the coordinator. Not set: there is no dashboard.',
     ),
   SDEWAN_OPENSTACK_CLOUD_FILE: envField
     .text()

@@ -5,6 +5,9 @@ import { BlockList, isIPv6 } from 'node:net';
 export const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || LOOPBACK.check(hostname, isIPv6(hostname) ? 'ipv6' : 'ipv4');
 
+/** As a server listens at it. */
+export const hostIn = ({ hostname }: URL): string => hostname.replaceAll(/[[\]]/g, '');
+
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
 LOOPBACK.addAddress('::1', 'ipv6');

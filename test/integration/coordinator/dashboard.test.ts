@@ -1,6 +1,4 @@
 /** What the dashboard asks a real API server, with no more rights than deploy/dashboard grants. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { EventRecorder } from '#shared/kube/events.ts';
@@ -12,7 +10,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createEventsSeen } from '../../../coordinator/dashboard/events.ts';
 import { createReviews } from '../../../coordinator/dashboard/viewer/reviews.ts';
-import { installedObjects, render, type Manifest } from '../../stack/installation.ts';
+import { installedObjects, renderWith, type Manifest } from '../../stack/installation.ts';
 
 const DEPLOYMENT = z.object({
   spec: z.object({
@@ -44,13 +42,7 @@ beforeAll(async () => {
   const config = await loadKubeConfig({ kubeconfig: cluster.kubeconfig });
   admin = createKubeClient({ config });
   namespace = await cluster.createNamespace('dashboard');
-  const dist = join(import.meta.dirname, '../../../dist');
-  mkdirSync(dist, { recursive: true });
-  const overlay = mkdtempSync(join(dist, 'dashboard-'));
-  const kustomization = { resources: ['../../deploy'], components: ['../../deploy/dashboard'] };
-  writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
-  rendered = await render(cluster, overlay);
-  rmSync(overlay, { recursive: true });
+  rendered = await renderWith(cluster, ['dashboard']);
   const role = rendered.find(
     ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'sdewan-dashboard',
   );
@@ -100,7 +92,9 @@ it('is off without the component, and with it on loopback only', async () => {
   };
   const without = await installedObjects(cluster);
   expect(envOf(without)).toEqual([]);
-  expect(envOf(rendered)).toEqual([{ name: 'SDEWAN_DASHBOARD_PORT', value: '8444' }]);
+  expect(envOf(rendered)).toEqual([
+    { name: 'SDEWAN_DASHBOARD_URL', value: 'http://127.0.0.1:8444' },
+  ]);
   const names = (objects: readonly Manifest[]) =>
     objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   const more = new Set(names(rendered));
