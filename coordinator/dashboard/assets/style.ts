@@ -65,16 +65,17 @@ label { color: var(--none); font-size: .875rem; }
 table { border-collapse: separate; border-spacing: 0; min-width: 100%; }
 caption { position: sticky; left: 0; text-align: left; font-weight: 600; padding: .5rem .75rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .75rem; border-bottom: 1px solid var(--soft);
-  min-width: 6rem; max-width: 34rem; }
+  min-width: 7.5rem; max-width: 34rem; overflow-wrap: break-word; }
 tbody tr:last-child > * { border-bottom: 0; }
 tbody tr:hover > * { background: var(--raised); }
 thead th { position: sticky; top: 0; z-index: 1; background: var(--raised); color: var(--none); font-size: .875rem; font-weight: 600; }
 tbody th { position: sticky; left: 0; background: var(--ground); font-weight: normal; min-width: 9rem; max-width: 20rem; }
 time { white-space: nowrap; }
-td p { margin: .25rem 0 0; }
+td p { margin: .25rem 0 0; overflow-wrap: anywhere; }
+.less { color: var(--none); font-size: .875rem; }
 pre, code { font-family: ui-monospace, monospace; font-size: .9375rem; }
 pre { background: var(--raised); padding: .75rem; tab-size: 4; }
-.note, #live:not(:empty) { background: var(--raised); border-left: 4px solid var(--line); border-radius: 0 .375rem .375rem 0; padding: .5rem .75rem; }
+.note, #live.lost, #live noscript { display: block; background: var(--raised); border-left: 4px solid var(--line); border-radius: 0 .375rem .375rem 0; padding: .5rem .75rem; }
 #live.lost { border-left-color: var(--bad); color: var(--bad); font-weight: 600; }
 .good { color: var(--good); } .bad { color: var(--bad); } .wait { color: var(--wait); } .none { color: var(--none); }
 .good, .bad, .wait { font-weight: 600; }

@@ -86,11 +86,6 @@ export const cnfPage = async (
         in sync.
         ${purpose === '' ? '' : html`${link(firewallPath(namespace, purpose), 'Its firewall')}.`}
       </p>
-      ${
-        hidden.length > 0
-          ? note(`You may not list ${hidden.join(', ')} here, so they are left out.`)
-          : ''
-      }
       ${seesPods ? podTable(pods) : note(`You may not list ${CNFS.resource} here, so nothing is said of pods.`)}
       ${scrollTable(
         'Rules, in the order of the configuration of OpenWRT',
@@ -105,6 +100,13 @@ export const cnfPage = async (
           : ''
       }
       ${partLinks(part, url)}
+      ${
+        hidden.length > 0
+          ? html`<p class="less">
+              You may not list ${hidden.join(', ')} here, so they are left out.
+            </p>`
+          : ''
+      }
     `,
   });
 };

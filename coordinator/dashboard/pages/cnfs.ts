@@ -124,9 +124,9 @@ const imagesOf = (pods: readonly PodView[]): string[] =>
   [...new Set(pods.flatMap(({ agentImage }) => agentImage || []))].sort();
 
 const nothing = (overview: Overview, namespace: string): Html => {
-  const where = namespace === '' ? '' : ` in namespace ${namespace}`;
-  if (overview.isIncomplete()) return html`<p>No CNF is known yet${shown(where)}.</p>`;
-  return html`<p>There is no CNF${shown(where)}, or none that you may see.</p>
+  const where = namespace === '' ? '' : ' in that namespace';
+  if (overview.isIncomplete()) return html`<p>No CNF is known yet${where}.</p>`;
+  return html`<p>There is no CNF${where}, or none that you may see.</p>
     <h2>What to do first</h2>
     <ol>
       <li>

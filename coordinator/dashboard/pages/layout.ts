@@ -1,5 +1,5 @@
 /** The frame of every page: landmarks, who is signed in, and what the coordinator does not know yet. */
-import { html, shown, time, type Html, type Page, type Viewer } from './page.ts';
+import { clockTime, html, shown, type Html, type Page, type Viewer } from './page.ts';
 
 export const SCRIPT_PATH = '/assets/live.js';
 export const STYLE_PATH = '/assets/style.css';
@@ -41,8 +41,8 @@ export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: F
         </nav>
         <form method="post" action="/sign-out">
           <p>
-            ${shown(viewer.user.username)}, signed in until
-            ${time(new Date(viewer.endsAt).toISOString())}
+            ${shown(nameOf(viewer.user.username))}, until
+            ${clockTime(new Date(viewer.endsAt).toISOString())}
           </p>
           <button>Sign out</button>
         </form>
@@ -61,6 +61,12 @@ export const wholePage = (page: Page, { viewer, path, isIncomplete, isYoung }: F
         </div>
       </main>`,
   );
+
+/** Of the API server's names for service accounts the last two parts tell who it is. */
+const nameOf = (username: string): string => {
+  const [, account] = /^system:serviceaccount:([^:]+:[^:]+)$/.exec(username) ?? [];
+  return account?.replace(':', '/') ?? username;
+};
 
 const INCOMPLETE =
   'This coordinator has just started and is still reading rules and pods. What is missing here may well be there.';

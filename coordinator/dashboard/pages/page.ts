@@ -57,6 +57,12 @@ export const time = (moment: string | undefined): Html => {
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 };
 
+/** `moment`: RFC 3339, of today as a rule; the day is for who asks for it. */
+export const clockTime = (moment: string): Html =>
+  html`<time datetime="${moment}" title="${moment.slice(0, 10)}"
+    >${moment.slice(11, 16)} UTC</time
+  >`;
+
 /** Colour is never the only sign. */
 export type Tone = 'good' | 'bad' | 'wait' | 'none';
 const SIGNS: Readonly<Record<Tone, string>> = { good: '✓', bad: '✗', wait: '…', none: '–' };
