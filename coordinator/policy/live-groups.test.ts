@@ -119,6 +119,31 @@ describe('groups that follow what happens', () => {
     );
   });
 
+  it('lose an address that a later pod outside of them takes, and have it back when that is gone', () => {
+    const live = createLiveGroups();
+    const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
+    const id = groupId(mine);
+    live.follow(new Map([[id, mine]]));
+    const older: PolicyPod = {
+      namespace: 'x',
+      name: 'older',
+      uid: 'older',
+      labels: { app: 'one' },
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      addresses: ['10.0.0.1'],
+      ports: [],
+      isHostNetwork: false,
+      isFinished: false,
+    };
+    live.put('older', older);
+    expect(live.members(id)).toEqual(['10.0.0.1']);
+    const later = { ...older, uid: 'later', labels: {}, creationTimestamp: '2026-01-01T00:00:01Z' };
+    expect(live.put('later', later)).toEqual(new Set([id]));
+    expect(live.members(id)).toEqual([]);
+    live.put('later', undefined);
+    expect(live.members(id)).toEqual(['10.0.0.1']);
+  });
+
   it('are not touched by a pod that none of them selects', () => {
     const live = createLiveGroups();
     const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
