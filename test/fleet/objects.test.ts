@@ -41,7 +41,9 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   await until('both say how it is', 30_000, async () => {
     const [set] = await listed(namespace, 'cnfsets');
     const [cnf] = await listed(namespace, 'cnfs');
-    return set?.status?.['inSync'] === 1 && cnf?.status?.['podUID'] === pod.uid ? true : undefined;
+    // A pod is in sync before it is ready, and what follows is written two seconds later.
+    const isCurrent = set?.status?.['stage'] === 'Current' && set.status['ready'] === 1;
+    return isCurrent && cnf?.status?.['phase'] === 'Running' ? true : undefined;
   });
   const set = await one(namespace, 'cnfsets');
   expect(set).toMatchObject({
