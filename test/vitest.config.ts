@@ -59,6 +59,8 @@ const HARNESS_TESTS = [
 ];
 /** They take all that a tenant may use, and what the coordinator's memory comes to; or need the machine for themselves. */
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
+/** What the simulator does of it is proven elsewhere: `npm run test:device`. */
+const DEVICE_ALONE = ['test/contract/conformance/policies.test.ts'];
 /** They start nodes of their own, and need root. */
 const NODE_TESTS = ['test/integration/node*.test.ts'];
 
@@ -95,7 +97,11 @@ export default defineConfig({
         ),
       ),
       withRandomCases(
-        inParallel(inOneWorker(project('contract', ['test/contract/**/*.test.ts'], 60_000))),
+        inParallel(
+          inOneWorker(
+            project('contract', ['test/contract/**/*.test.ts'], 60_000, { exclude: DEVICE_ALONE }),
+          ),
+        ),
       ),
       withRandomCases(
         inLanes(

@@ -20,8 +20,8 @@ const MAX_PODS = 4 * MAX_REPLICAS;
 /** Of what is listed in the status; the others are counted in words. */
 export const MAX_WAITS = 8;
 
-/** `kubectl get sdewan` shows the fleet beside the rules. */
-export const FLEET_CATEGORY = 'sdewan';
+/** Not that of rules: `kubectl wait --for=condition=Ready sdewan` would wait for ever for a CNFSet that has had its time. */
+export const FLEET_CATEGORY = 'sdewan-fleet';
 
 const KEPT = { 'x-kubernetes-preserve-unknown-fields': true };
 const text = (max: number) => z.string().max(max);
