@@ -132,15 +132,14 @@ const createRules = async (
   { neutron, present, signal }: Applying,
 ): Promise<void> => {
   const ids = idsByName(present);
-  for (let from = 0; from < rules.length; from += RULES_A_CALL) {
-    const part = rules.slice(from, from + RULES_A_CALL);
-    const news = part.map(({ group, rule }) => newRule(idIn(ids, group), rule, ids));
-    const made = await neutron.createRules(news, signal);
-    // Neutron answers in the order of the request.
-    made.forEach((rule, at) => {
-      const group = present.groups.get(news[at]?.security_group_id ?? '');
-      group?.security_group_rules.push(rule);
-    });
+  // Neutron takes the rules of one group in a call: of several it says SecurityGroupNotSingleGroupRules.
+  for (const [name, own] of Map.groupBy(rules, ({ group }) => group)) {
+    const id = idIn(ids, name);
+    const news = own.map(({ rule }) => newRule(id, rule, ids));
+    for (let from = 0; from < news.length; from += RULES_A_CALL) {
+      const made = await neutron.createRules(news.slice(from, from + RULES_A_CALL), signal);
+      present.groups.get(id)?.security_group_rules.push(...made);
+    }
   }
 };
 

@@ -189,6 +189,8 @@ export const createMemoryNeutron = (
       wrote('DELETE group');
     },
     createRules: async (news) => {
+      if (new Set(news.map((rule) => rule.security_group_id)).size > 1)
+        throw refusal(400, 'SecurityGroupNotSingleGroupRules');
       if (rules().length + news.length > neutron.limits.rules) throw refusal(409, 'OverQuota');
       const made = news.map(({ security_group_id: group, ...rule }) => ({
         group,
