@@ -26,35 +26,19 @@ const RESYNC_MS = 65_000;
 const TRIES = 5;
 const RETRY_MS = 1_000;
 
+const INSPECT = { method: 'GET', path: INSPECT_PATHS.inspect, timeoutMs: INSPECT_MS } as const;
+const RESYNC = { method: 'POST', path: INSPECT_PATHS.resync, timeoutMs: RESYNC_MS } as const;
+
 /** @throws LackingRightsError; CannotTellError where the agent gives no answer, or none that is known */
 export const inspectAgent = async (
   cluster: Connect,
   pod: Pod,
   signal: AbortSignal,
-): Promise<Inspection> =>
-  parsed(
-    pod,
-    await ask(
-      cluster,
-      pod,
-      { method: 'GET', path: INSPECT_PATHS.inspect, timeoutMs: INSPECT_MS },
-      signal,
-    ),
-    inspectionSchema,
-  );
+): Promise<Inspection> => parsed(pod, await ask(cluster, pod, INSPECT, signal), inspectionSchema);
 
 /** @throws as `inspectAgent` */
 export const resync = async (cluster: Connect, pod: Pod, signal: AbortSignal): Promise<Resynced> =>
-  parsed(
-    pod,
-    await ask(
-      cluster,
-      pod,
-      { method: 'POST', path: INSPECT_PATHS.resync, timeoutMs: RESYNC_MS },
-      signal,
-    ),
-    resyncedSchema,
-  );
+  parsed(pod, await ask(cluster, pod, RESYNC, signal), resyncedSchema);
 
 const TOO_MANY = 429;
 
