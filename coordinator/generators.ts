@@ -20,6 +20,7 @@ import { createFollowedPodsController } from './followed-pods/followed-pods-cont
 import type { ExposeOptions } from './services/claims.ts';
 import type { PolicyMetrics } from './policy/metrics.ts';
 import { createPoliciesController } from './policy/policies-controller.ts';
+import { createPolicyWorld } from './policy/world.ts';
 import type { Neutron } from './provider/neutron/neutron.ts';
 import { createSecurityGroupsController } from './security-groups/security-groups-controller.ts';
 import { createServicesController } from './services/services-controller.ts';
@@ -95,20 +96,20 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     reportedAt: (podUid) => sources.reportOf(podUid)?.receivedAt.wall,
   });
   // One that looks after one namespace does not see the pods that policies are about.
+  const world = options.namespace === undefined ? createPolicyWorld(options) : undefined;
   const policies =
-    options.namespace === undefined
-      ? createPoliciesController({
-          ...options,
-          asking: () => (pods.state.listed ? pods.askingForPolicies() : undefined),
-          podsOf: ({ namespace, purpose }) =>
-            new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
-        })
-      : undefined;
-
+    world &&
+    createPoliciesController({
+      ...options,
+      world,
+      asking: () => (pods.state.listed ? pods.askingForPolicies() : undefined),
+      podsOf: ({ namespace, purpose }) =>
+        new Set(pods.ofPurpose(namespace, purpose).map(({ uid }) => uid)),
+    });
   const securityGroups =
-    options.neutron && options.namespace === undefined
-      ? createSecurityGroupsController({ ...options, ...options.neutron })
-      : undefined;
+    world &&
+    options.neutron &&
+    createSecurityGroupsController({ ...options, ...options.neutron, world });
 
   return {
     onReport: fleet.mark,
@@ -131,6 +132,7 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
         children.run(signal),
         services?.run(signal),
         fleet.run(signal),
+        world?.run(signal),
         policies?.run(signal),
         securityGroups?.run(signal),
       ]);

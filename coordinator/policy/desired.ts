@@ -6,7 +6,7 @@ import { CLUSTER_SCOPE, placeName, type Scope } from '#shared/policy/networks.ts
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcementSpec, Refusal } from '#shared/resources/policy-enforcement.ts';
 import { scopeOf, type Gateway } from './places.ts';
-import type { AnyPolicy } from './world.ts';
+import type { AnyPolicy } from './watched.ts';
 
 /** A policy at one CNF: what of it is written, and the groups that it is about. */
 export type Compiled =
@@ -49,7 +49,8 @@ const compiledOne = (gateway: Gateway, policy: AnyPolicy): Compiled | undefined 
     return { spec: refusedSpec(policy, gateway, refused), refused };
   };
   if ('unknown' in at) return refuse('SubnetUnknown', unknownText(at.unknown));
-  const compiled = 'invalid' in policy ? policy : compilePolicy(policy, at.scope);
+  if ('unread' in policy) return refuse(policy.unread.reason, policy.unread.message);
+  const compiled = compilePolicy(policy, at.scope);
   if ('invalid' in compiled)
     return refuse('InvalidSpec', `${compiled.invalid.path}: ${compiled.invalid.message}`);
   if ('tooLarge' in compiled) return refuse('TooLarge', tooLargeText(compiled.tooLarge));

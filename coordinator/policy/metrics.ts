@@ -11,7 +11,7 @@ export const createPolicyMetrics = (registry: Registry): PolicyMetrics => {
   let sizeOf: LiveGroups['size'] = () => ({ groups: 0, members: 0 });
   const groups: Gauge = new Gauge({
     name: 'sdewan_coordinator_policy_groups',
-    help: 'Selectors of policies that CNFs enforce, as groups of pods.',
+    help: 'Selectors of policies that CNFs or Neutron enforce, as groups of pods.',
     registers: [registry],
     collect: () => groups.set(sizeOf().groups),
   });

@@ -27,10 +27,11 @@ import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { gatewaysOf, type Gateway } from './places.ts';
 import type { AskingPod } from '../cnf/pods.ts';
 import { writeStatuses } from './statuses.ts';
-import { createPolicyWorld } from './world.ts';
+import type { PolicyWorld } from './world.ts';
 
 export type PoliciesDeps = ControllerDeps & {
   client: KubeClient;
+  world: PolicyWorld;
   policyMetrics: PolicyMetrics;
   /** Those that say that their CNF enforces policies; undefined while that is not known. */
   asking: () => readonly AskingPod[] | undefined;
@@ -49,7 +50,7 @@ export type PoliciesController = {
 const COALESCE_MS = 250;
 
 export const createPoliciesController = (deps: PoliciesDeps): PoliciesController => {
-  const { client, clock, log, podsOf, record } = deps;
+  const { client, clock, log, podsOf, record, world } = deps;
   const common = { client, clock, log };
   const changed = createChanged();
   const markOf = (
@@ -99,7 +100,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
       [...(gatewaysNow() ?? [])].map(([key, one]) => [key, compiledAt(one, policies)] as const),
     );
     const all = [...compiled.values()].flatMap((of) => [...of.values()]);
-    world.groups.follow(new Map(all.flatMap((one) => ('groups' in one ? [...one.groups] : []))));
+    reader.follow(new Map(all.flatMap((one) => ('groups' in one ? [...one.groups] : []))));
     return compiled;
   };
 
@@ -124,8 +125,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
     compiled = undefined;
     markAll({ isAll: true });
   };
-  const world = createPolicyWorld({
-    ...common,
+  const reader = world.join({
     isWanted: () => (gatewaysNow()?.size ?? 0) > 0,
     onPolicies,
     onTouched: (touched) => markAll({ groups: touched }),
@@ -198,7 +198,7 @@ export const createPoliciesController = (deps: PoliciesDeps): PoliciesController
   const controller = createController<true>({
     ...deps,
     name: 'policies',
-    sources: [world, groups, enforcements],
+    sources: [groups, enforcements],
     world: () => {
       const known = gatewaysNow();
       const isKnown = groups.state.listed && enforcements.state.listed && known !== undefined;

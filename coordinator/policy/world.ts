@@ -1,224 +1,106 @@
 /**
- * What policies are about, as the API server has it: a watch each of policies, pods and namespaces, of which only what is read stays in
- * memory. They begin with the first CNF that asks for them: elsewhere nothing is watched.
+ * What policies are about, as the API server has it: a watch each of policies, pods and namespaces, for all who enforce them, of which only what
+ * is read stays in memory. They begin with the first who needs them: elsewhere nothing is watched.
  */
 import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import {
-  identityOf,
-  objectSchema,
-  type KubeObject,
-  type ResourceType,
-} from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
-import type { Labels } from '#shared/kube/selector.ts';
-import {
-  POD_PORTS_ANNOTATION,
-  POLICY_FOR_ANNOTATION,
-  POLICY_GROUPS_ANNOTATION,
-} from '#shared/names.ts';
-import type { PolicyPod } from '#shared/policy/groups.ts';
-import {
-  networkPolicySpecSchema,
-  PROTOCOLS,
-  type Policy,
-  type PolicyKind,
-  type UnreadPolicy,
-} from '#shared/policy/network-policy.ts';
-import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
+import type { StoreEvent } from '#shared/kube/store.ts';
+import type { Group } from '#shared/policy/groups.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { own } from '#shared/runtime/own.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { podResource } from '../cnf/workload.ts';
 import { createLiveGroups, type LiveGroups, type Touched } from './live-groups.ts';
-import { secondAddressesIn } from './second-addresses.ts';
-
-export type AnyPolicy = Policy | UnreadPolicy;
-type WatchedPolicy = KubeObject & { policy: AnyPolicy };
-export type WatchedPod = KubeObject & {
-  pod: PolicyPod;
-  /** Annotations of it, as they are: its ports in Neutron, and the security groups that these have. */
-  ports?: string;
-  groups?: string;
-};
-export type WatchedNamespace = KubeObject & { labels: Labels };
-
-const MAX_POLICY_FOR = 4_096;
-
-/** One that cannot be read is kept as such: whoever may write it must not end the watch of all others. */
-const policyOf = (kind: PolicyKind, object: z.infer<typeof objectSchema>): AnyPolicy => {
-  const { annotations = {}, generation = 0, name, namespace, uid } = object.metadata;
-  const named = annotations[POLICY_FOR_ANNOTATION] ?? '';
-  const networks =
-    kind === 'NetworkPolicy' || named.length > MAX_POLICY_FOR
-      ? []
-      : named.split(',').map((each) => each.trim());
-  const identity = { kind, namespace, name, uid, generation, networks };
-  const { data: spec, error } = networkPolicySpecSchema.safeParse(object['spec'] ?? {});
-  if (spec) return { ...identity, spec };
-  const [issue] = error.issues;
-  const path = ['spec', ...(issue?.path ?? [])].join('.');
-  return { ...identity, invalid: { path, message: issue?.message ?? error.message } };
-};
-
-const policiesOf = (
-  kind: PolicyKind,
-  resource: Pick<ResourceType, 'group' | 'version' | 'plural'>,
-): ResourceType<WatchedPolicy> => ({
-  ...resource,
-  kind,
-  schema: objectSchema.transform((object): WatchedPolicy => ({
-    ...identityOf(object),
-    policy: policyOf(kind, object),
-  })),
-});
-
-export const networkPolicyResource = policiesOf('NetworkPolicy', {
-  group: 'networking.k8s.io',
-  version: 'v1',
-  plural: 'networkpolicies',
-});
-
-/** Of the Network Plumbing Working Group; many clusters do not serve it. */
-export const multiNetworkPolicyResource = policiesOf('MultiNetworkPolicy', {
-  group: 'k8s.cni.cncf.io',
-  version: 'v1beta1',
-  plural: 'multi-networkpolicies',
-});
-
-const containerSchema = z.object({
-  ports: z
-    .array(
-      z.object({
-        name: z.string().optional(),
-        protocol: z.enum(PROTOCOLS).default('TCP'),
-        containerPort: z.int(),
-      }),
-    )
-    .nullish(),
-});
-
-const podSchema = objectSchema.extend({
-  spec: z.object({
-    hostNetwork: z.boolean().nullish(),
-    containers: z.array(containerSchema).default([]),
-    initContainers: z.array(containerSchema).nullish(),
-  }),
-  status: z
-    .object({
-      phase: z.string().optional(),
-      podIP: z.string().optional(),
-      podIPs: z.array(z.object({ ip: z.string() })).optional(),
-    })
-    .optional(),
-});
-
-const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
-
-const inNeutron = (annotations: Labels): Pick<WatchedPod, 'ports' | 'groups'> => {
-  const ports = own(annotations, POD_PORTS_ANNOTATION)?.slice(0, MAX_PORTS_TEXT + 1);
-  const groups = own(annotations, POLICY_GROUPS_ANNOTATION);
-  return { ...(ports !== undefined && { ports }), ...(groups !== undefined && { groups }) };
-};
-
-export const watchedPods: ResourceType<WatchedPod> = {
-  ...podResource,
-  schema: podSchema.transform(({ spec, status, ...object }): WatchedPod => {
-    const {
-      annotations = {},
-      creationTimestamp,
-      labels = {},
-      name,
-      namespace,
-      uid,
-    } = object.metadata;
-    const secondAddresses = secondAddressesIn(annotations);
-    const containers = [...(spec.initContainers ?? []), ...spec.containers];
-    const { phase = '', podIP, podIPs } = status ?? {};
-    return {
-      ...identityOf(object),
-      ...inNeutron(annotations),
-      pod: {
-        namespace,
-        name,
-        uid,
-        labels,
-        creationTimestamp,
-        addresses: podIPs?.map(({ ip }) => ip) ?? (podIP ? [podIP] : []),
-        ...(secondAddresses.length > 0 && { secondAddresses }),
-        ports: containers
-          .flatMap(({ ports }) => ports ?? [])
-          .flatMap((port) =>
-            port.name
-              ? [{ name: port.name, protocol: port.protocol, port: port.containerPort }]
-              : [],
-          ),
-        isHostNetwork: spec.hostNetwork === true,
-        isFinished: FINISHED.has(phase),
-      },
-    };
-  }),
-};
-
-export const watchedNamespaces: ResourceType<WatchedNamespace> = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  schema: objectSchema.transform((object): WatchedNamespace => ({
-    ...identityOf(object),
-    labels: object.metadata.labels ?? {},
-  })),
-};
+import { PolicyShares } from './policy-shares.ts';
+import {
+  multiNetworkPolicies,
+  networkPolicies,
+  watchedNamespaces,
+  watchedPods,
+  type AnyPolicy,
+  type WatchedPod,
+  type WatchedPolicy,
+} from './watched.ts';
 
 export type PolicyWorldOptions = {
   client: KubeClient;
-  /** Whether any CNF asks for policies. */
-  isWanted: () => boolean;
-  /** Who is in these groups, or which of their pods have addresses, may have changed. Must return at once. */
-  onTouched: (groups: Touched) => void;
-  /** Policies have changed, or it is known now which there are. Must return at once. */
-  onPolicies: () => void;
   clock: Clock;
   log: Logger;
 };
 
+/** Who enforces policies somewhere. What it is told of may have changed; each of these must return at once. */
+export type PolicyReader = {
+  /** Whether it needs the world now. */
+  isWanted: () => boolean;
+  /** Who is in these of its groups, or which of their pods have addresses. */
+  onTouched: (groups: Touched) => void;
+  /** Policies, or it is known now which there are. */
+  onPolicies: () => void;
+  /** What a pod says of its ports in Neutron, or a pod that says something of them. */
+  onPorts?: () => void;
+};
+
 export type PolicyWorld = {
+  /** The reader is told from now on, and its groups are those that it has said last. */
+  join: (reader: PolicyReader) => { follow: (groups: ReadonlyMap<string, Group>) => void };
+  /** What was made first comes first. */
   policies: () => AnyPolicy[];
   policy: (uid: string) => WatchedPolicy | undefined;
-  groups: LiveGroups;
+  /** Those that say something of ports in Neutron. */
+  podsWithPorts: () => WatchedPod[];
+  groups: Omit<LiveGroups, 'follow' | 'put' | 'relabel'>;
+  /** Undefined: there is none, or it is not known yet. */
+  namespaceUid: (name: string) => string | undefined;
   /** All is known, so that what is not there does not exist. */
   isKnown: () => boolean;
   run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Between looks whether a CNF asks for policies. */
+/** Between looks whether anybody needs the world. */
 const UNWANTED_AGAIN_MS = 1_000;
+/** Between looks whether a policy that found no room would find some. */
+const ROOM_AGAIN_MS = 10_000;
+const WITH_PORTS = 'yes';
 
-export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
-  const { client, clock, isWanted, log, onPolicies, onTouched } = options;
-  const common = { client, clock, log, onState: onPolicies };
+export const createPolicyWorld = ({ client, clock, log }: PolicyWorldOptions): PolicyWorld => {
+  const readers = new Map<PolicyReader, ReadonlyMap<string, Group>>();
   const groups = createLiveGroups();
+  const shares = new PolicyShares();
+
   const tell = (touched: Touched): void => {
-    if (touched.size > 0) onTouched(touched);
+    if (touched.size === 0) return;
+    for (const [reader, followed] of readers) {
+      const own = new Set([...touched].filter((id) => followed.has(id)));
+      if (own.size > 0) reader.onTouched(own);
+    }
   };
-  const policies = new Reflector({
+  const onPolicies = (): void => {
+    for (const reader of readers.keys()) reader.onPolicies();
+  };
+  const onPorts = (): void => {
+    for (const reader of readers.keys()) reader.onPorts?.();
+  };
+  const common = { client, clock, log, onState: onPolicies };
+  const ofPolicies = {
     ...common,
-    resource: networkPolicyResource,
-    onEvent: onPolicies,
-  });
-  const multiNetworkPolicies = new Reflector({
-    ...common,
-    resource: multiNetworkPolicyResource,
-    onEvent: onPolicies,
-  });
+    isPartial: ({ policy }: WatchedPolicy) =>
+      'unread' in policy && policy.unread.reason === 'TooLarge',
+    onEvent: ({ type, object }: StoreEvent<WatchedPolicy>) => {
+      if (type === 'deleted') shares.forget(object.metadata.uid);
+      onPolicies();
+    },
+  };
+  const policies = new Reflector({ ...ofPolicies, resource: networkPolicies(shares) });
+  const others = new Reflector({ ...ofPolicies, resource: multiNetworkPolicies(shares) });
   const pods = new Reflector({
     ...common,
     resource: watchedPods,
+    indices: { ports: (pod) => (saysOfPorts(pod) ? [WITH_PORTS] : []) },
     onEvent: ({ type, object, old }) => {
-      if (type === 'updated' && isDeepStrictEqual(object.pod, old.pod)) return;
-      tell(groups.put(object.metadata.uid, type === 'deleted' ? undefined : object.pod));
+      const isSame = type === 'updated' && isDeepStrictEqual(object.pod, old.pod);
+      if (!isSame)
+        tell(groups.put(object.metadata.uid, type === 'deleted' ? undefined : object.pod));
+      const isOfPorts = saysOfPorts(object) || (old !== undefined && saysOfPorts(old));
+      if (isOfPorts && !(isSame && isDeepStrictEqual(object.inNeutron, old.inNeutron))) onPorts();
     },
   });
   const namespaces = new Reflector({
@@ -229,26 +111,57 @@ export const createPolicyWorld = (options: PolicyWorldOptions): PolicyWorld => {
       tell(groups.relabel(object.metadata.name, type === 'deleted' ? {} : object.labels));
     },
   });
-  const all = [policies, multiNetworkPolicies, pods, namespaces] as const;
-  const untilWanted = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted && !isWanted())
-      await clock.sleep(UNWANTED_AGAIN_MS, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error;
-      });
+  const all = [policies, others, pods, namespaces] as const;
+
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    await clock.sleep(ms, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   };
+  const untilWanted = async (signal: AbortSignal): Promise<void> => {
+    const isWanted = (): boolean => [...readers.keys()].some((reader) => reader.isWanted());
+    while (!signal.aborted && !isWanted()) await pause(UNWANTED_AGAIN_MS, signal);
+  };
+  const readAgain = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await pause(ROOM_AGAIN_MS, signal);
+      shares.keepOnly((uid) => [policies, others].some(({ store }) => store.byUid(uid)));
+      if (shares.hasRoom()) for (const reflector of [policies, others]) reflector.relist();
+    }
+  };
+
   return {
+    join: (reader) => {
+      readers.set(reader, new Map());
+      return {
+        follow: (followed) => {
+          readers.set(reader, followed);
+          groups.follow(new Map([...readers.values()].flatMap((of) => [...of])));
+        },
+      };
+    },
     policies: () =>
-      [policies, multiNetworkPolicies].flatMap(({ store }) =>
-        store.list().map(({ policy }) => policy),
-      ),
-    policy: (uid) => policies.store.byUid(uid) ?? multiNetworkPolicies.store.byUid(uid),
+      [policies, others]
+        .flatMap(({ store }) => store.list())
+        .sort((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))
+        .map(({ policy }) => policy),
+    policy: (uid) => policies.store.byUid(uid) ?? others.store.byUid(uid),
+    podsWithPorts: () => pods.store.by('ports', WITH_PORTS),
     groups,
+    namespaceUid: (name) => namespaces.store.byName('', name)?.metadata.uid,
     isKnown: () =>
       [policies, pods, namespaces].every(({ state }) => state.listed) &&
-      (multiNetworkPolicies.state.listed || multiNetworkPolicies.state.phase === 'NotServed'),
+      (others.state.listed || others.state.phase === 'NotServed'),
     run: async (signal) => {
       await untilWanted(signal);
-      if (!signal.aborted) await Promise.all(all.map((reflector) => reflector.run(signal)));
+      if (signal.aborted) return;
+      await Promise.all([readAgain(signal), ...all.map((reflector) => reflector.run(signal))]);
     },
   };
 };
+
+const saysOfPorts = ({ inNeutron: { ports, groups } }: WatchedPod): boolean =>
+  ports !== undefined || groups !== undefined;
+
+const ageOf = ({ metadata: { creationTimestamp, uid } }: WatchedPolicy): string =>
+  `${creationTimestamp} ${uid}`;

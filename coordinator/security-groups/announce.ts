@@ -2,16 +2,22 @@
 import type { KubeObject } from '#shared/kube/objects.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { few } from '#shared/runtime/few.ts';
+import type { AnyPolicy } from '../policy/watched.ts';
+import type { PolicyWorld } from '../policy/world.ts';
 import type { PortClaims } from './claims.ts';
-import type { PodsWorld } from './pods-world.ts';
 import type { PresentInNeutron } from './present.ts';
 import type { WantedResult } from './wanted.ts';
 
-type Announced = { result: WantedResult; claims: PortClaims; present: PresentInNeutron };
+type Announced = {
+  policies: readonly AnyPolicy[];
+  result: WantedResult;
+  claims: PortClaims;
+  present: PresentInNeutron;
+};
 type Said = Omit<RecordedEvent, 'object' | 'once'>;
 
 export type AnnouncerOptions = {
-  world: Pick<PodsWorld, 'policies' | 'policy' | 'pods'>;
+  world: Pick<PolicyWorld, 'policy' | 'podsWithPorts'>;
   record: (event: RecordedEvent) => void;
 };
 
@@ -21,7 +27,7 @@ export const createAnnouncer = ({
 }: AnnouncerOptions): ((announced: Announced) => void) => {
   /** By uid of a policy or a pod. */
   let said = new Map<string, string>();
-  return ({ result, claims, present }) => {
+  return ({ policies, result, claims, present }) => {
     const now = new Map<string, string>();
     const tell = (object: KubeObject | undefined, event: Said | undefined): void => {
       if (object === undefined || event === undefined) return;
@@ -30,8 +36,8 @@ export const createAnnouncer = ({
       now.set(uid, text);
       if (said.get(uid) !== text) record({ object, ...event, once: true });
     };
-    for (const { uid } of world.policies()) tell(world.policy(uid), saidOf(uid, result, present));
-    const pods = new Map(world.pods().map((watched) => [watched.pod.uid, watched]));
+    for (const { uid } of policies) tell(world.policy(uid), saidOf(uid, result, present));
+    const pods = new Map(world.podsWithPorts().map((watched) => [watched.pod.uid, watched]));
     for (const { pod, reason, message } of claims.unguarded)
       tell(pods.get(pod.uid), {
         type: 'Warning',

@@ -1,14 +1,6 @@
 /** Who is in a group of pods: the ports that its pods have, and the addresses of those that have none. Looked for once each. Pure. */
-import {
-  groupId,
-  hasOwnAddresses,
-  isSelected,
-  ownersOf,
-  type Group,
-  type PolicyPod,
-} from '#shared/policy/groups.ts';
+import { groupId, hasOwnAddresses, type Group, type PolicyPod } from '#shared/policy/groups.ts';
 import { spelled } from '#shared/policy/addresses.ts';
-import type { Labels } from '#shared/kube/selector.ts';
 import type { PortOfPod } from './types.ts';
 
 export type GroupMembers = {
@@ -28,32 +20,24 @@ export type Members = {
 };
 
 export type MembersFacts = {
-  pods: readonly PolicyPod[];
-  labelsOf: (namespace: string) => Labels;
+  /** Pods of a selector by the id of its group without port, whatever addresses they have. */
+  selected: (id: string) => readonly PolicyPod[];
+  /** Which pod an address belongs to. */
+  ownerOf: (address: string) => PolicyPod | undefined;
   ports: readonly PortOfPod[];
 };
 
-export const createMembers = ({ pods, labelsOf, ports }: MembersFacts): Members => {
-  const owners = ownersOf(pods);
+export const createMembers = ({ selected, ownerOf, ports }: MembersFacts): Members => {
   const portsOf = new Map<string, PortOfPod[]>();
   for (const port of ports) portsOf.set(port.pod, [...(portsOf.get(port.pod) ?? []), port]);
   const withPort = new Set(ports.flatMap(({ addresses }) => addresses.map(spell)));
-  const selected = new Map<string, PolicyPod[]>();
   const found = new Map<string, GroupMembers>();
 
-  const podsOf = (group: Group): PolicyPod[] => {
-    const id = groupId(group);
-    const known = selected.get(id);
-    if (known) return known;
-    const those = pods.filter(
+  const podsOf = (group: Group): PolicyPod[] =>
+    selected(selectorId(group)).filter(
       (pod) =>
-        hasOwnAddresses(pod) &&
-        isSelected(group, pod, labelsOf(pod.namespace)) &&
-        (group.port === undefined || numbersOn(pod, group.port).length > 0),
+        hasOwnAddresses(pod) && (group.port === undefined || numbersOn(pod, group.port).length > 0),
     );
-    selected.set(id, those);
-    return those;
-  };
 
   const numbersOn = (pod: PolicyPod, { name, protocol }: NonNullable<Group['port']>): number[] =>
     pod.ports
@@ -66,7 +50,7 @@ export const createMembers = ({ pods, labelsOf, ports }: MembersFacts): Members 
     );
     const theirs = those.flatMap(({ uid }) => portsOf.get(uid) ?? []);
     const addresses = those.flatMap((pod) =>
-      pod.addresses.map(spell).filter((one) => owners.get(one) === pod && !withPort.has(one)),
+      pod.addresses.map(spell).filter((one) => ownerOf(one)?.uid === pod.uid && !withPort.has(one)),
     );
     return {
       ports: theirs.map(({ id }) => id).sort(),
@@ -90,5 +74,8 @@ export const createMembers = ({ pods, labelsOf, ports }: MembersFacts): Members 
     },
   };
 };
+
+/** Of the group without its port. */
+export const selectorId = ({ port: _port, ...selector }: Group): string => groupId(selector);
 
 const spell = (text: string): string => spelled(text)?.address ?? text;

@@ -16,10 +16,17 @@ import {
   tooLargeText,
   type TooLarge,
 } from '#shared/policy/bounds.ts';
-import { compilePolicy, type Peer, type Port, type Rule } from '#shared/policy/enforcement.ts';
+import {
+  compilePolicy,
+  type Compiled,
+  type Peer,
+  type Port,
+  type Rule,
+} from '#shared/policy/enforcement.ts';
 import { groupId, type Group } from '#shared/policy/groups.ts';
 import type { Policy } from '#shared/policy/network-policy.ts';
 import { createHash } from 'node:crypto';
+import type { AnyPolicy } from '../policy/watched.ts';
 import type { Members } from './members.ts';
 import {
   clusterTag,
@@ -46,7 +53,7 @@ export type PolicyParts = {
 
 export type PartsOf =
   | PolicyParts
-  | { refused: { reason: 'TooLarge' | 'Invalid'; message: string } };
+  | { refused: { reason: 'TooLarge' | 'InvalidSpec'; message: string } };
 
 const ETHERTYPES = ['IPv4', 'IPv6'] as const;
 const ETHERTYPE_OF = { 4: 'IPv4', 6: 'IPv6' } as const;
@@ -55,12 +62,13 @@ const PROTOCOL_OF = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' } as const;
 /** Where packets come from or go to. */
 type Side = { ethertype: 'IPv4' | 'IPv6'; remote?: Remote };
 
-export const partsOf = (cluster: string, policy: Policy, members: Members): PartsOf => {
-  const compiled = compilePolicy(policy);
+export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): PartsOf => {
+  if ('unread' in policy) return { refused: policy.unread };
+  const compiled = compiledOf(policy);
   if ('tooLarge' in compiled) return tooLarge(compiled.tooLarge);
   if ('invalid' in compiled) {
     const { path, message } = compiled.invalid;
-    return { refused: { reason: 'Invalid', message: `${path}: ${message}` } };
+    return { refused: { reason: 'InvalidSpec', message: `${path}: ${message}` } };
   }
   const { enforcement, groups: selectors } = compiled;
   const own = selectors.get(enforcement.pods);
@@ -203,6 +211,25 @@ export const partsOf = (cluster: string, policy: Policy, members: Members): Part
   if (most > MAX_GROUP_MEMBERS)
     return tooLarge({ what: 'addresses', has: most, limit: MAX_GROUP_MEMBERS });
   return { selected, isolates, groups: distinct, members: attached, addressGroups };
+};
+
+/** A policy that changes is another object. */
+const compiledBefore = new WeakMap<Policy, Compiled>();
+const compiledOf = (policy: Policy): Compiled => {
+  const compiled = compiledBefore.get(policy) ?? compilePolicy(policy);
+  compiledBefore.set(policy, compiled);
+  return compiled;
+};
+
+/** Whom `partsOf` asks members of: groups without port, by `selectorId`. */
+export const selectorsOf = (policy: AnyPolicy): (readonly [string, Group])[] => {
+  if ('unread' in policy) return [];
+  const compiled = compiledOf(policy);
+  if (!('groups' in compiled)) return [];
+  return [...compiled.groups.values()].map(({ port: _port, ...selector }) => [
+    groupId(selector),
+    selector,
+  ]);
 };
 
 const tooLarge = (what: TooLarge): PartsOf => ({

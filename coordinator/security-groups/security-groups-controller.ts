@@ -1,5 +1,5 @@
 /**
- * Watches NetworkPolicies, pods, namespaces and nodes; owns and writes the security groups and address groups in Neutron that bear our prefix
+ * Reads NetworkPolicies, pods and namespaces, watches nodes; owns and writes the security groups and address groups in Neutron that bear our prefix
  * and this cluster's mark, which of them the ports of pods have, and annotation `policy-groups` of these pods. Policies and pods get Events.
  * What Neutron has is read whole now and then and after any doubt; between, what was written is known.
  */
@@ -22,7 +22,8 @@ import {
 import { Reflector } from '#shared/kube/reflector.ts';
 import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { podResource } from '../cnf/workload.ts';
-import type { WatchedPod } from '../policy/world.ts';
+import { groupsMark, type AnyPolicy, type WatchedPod } from '../policy/watched.ts';
+import type { PolicyWorld } from '../policy/world.ts';
 import { isAbsent, isOvertakenInNeutron } from '../provider/neutron/errors.ts';
 import type { Neutron } from '../provider/neutron/neutron.ts';
 import { createAnnouncer } from './announce.ts';
@@ -31,12 +32,13 @@ import { portClaimsOf, namedPorts, type PortClaims } from './claims.ts';
 import { createMembers } from './members.ts';
 import { clusterMark, prefixOf } from './names.ts';
 import { stepsFor } from './plan.ts';
-import { createPodsWorld } from './pods-world.ts';
+import { selectorsOf } from './policy-parts.ts';
 import { readPresent, type PresentInNeutron } from './present.ts';
 import { wantedOf, type WantedResult } from './wanted.ts';
 
 export type SecurityGroupsDeps = ControllerDeps & {
   client: KubeClient;
+  world: PolicyWorld;
   neutron: Neutron;
   /** Between whole looks at Neutron. */
   resyncMs: number;
@@ -80,9 +82,19 @@ const CLUSTER_NAMESPACE = 'kube-system';
 export const createSecurityGroupsController = (
   deps: SecurityGroupsDeps,
 ): SecurityGroupsController => {
-  const { client, clock, log, neutron, record, resyncMs } = deps;
+  const { client, clock, log, neutron, record, resyncMs, world } = deps;
   const mark = (): void => controller.mark(KEY);
-  const world = createPodsWorld({ client, clock, log, onChange: mark });
+  /** Undefined: they have changed, or nobody has asked yet. */
+  let policies: readonly AnyPolicy[] | undefined;
+  const reader = world.join({
+    isWanted: () => true,
+    onTouched: mark,
+    onPolicies: () => {
+      policies = undefined;
+      mark();
+    },
+    onPorts: mark,
+  });
   const nodes = new Reflector({
     client,
     clock,
@@ -119,6 +131,13 @@ export const createSecurityGroupsController = (
     return present;
   };
 
+  const policiesNow = (): readonly AnyPolicy[] => {
+    if (policies) return policies;
+    policies = world.policies().filter(({ kind }) => kind === 'NetworkPolicy');
+    reader.follow(new Map(policies.flatMap(selectorsOf)));
+    return policies;
+  };
+
   const wantedNow = async (
     facts: Omit<Parameters<typeof wantedOf>[0], 'quotas'>,
     signal: AbortSignal,
@@ -140,8 +159,8 @@ export const createSecurityGroupsController = (
   };
 
   const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
-    const watched = world.pods();
-    const withPorts = watched.flatMap(({ pod, ports }) =>
+    const watched = world.podsWithPorts();
+    const withPorts = watched.flatMap(({ pod, inNeutron: { ports } }) =>
       ports === undefined ? [] : [{ pod, annotation: ports }],
     );
     const there = await presentNow(cluster, namedPorts(withPorts), signal);
@@ -149,12 +168,8 @@ export const createSecurityGroupsController = (
     const result = await wantedNow(
       {
         cluster,
-        policies: world.policies(),
-        members: createMembers({
-          pods: watched.map(({ pod }) => pod),
-          labelsOf: world.labelsOf,
-          ports: claims.ports,
-        }),
+        policies: policiesNow(),
+        members: createMembers({ ...world.groups, ports: claims.ports }),
         ports: claims.ports.map(({ id }) => id),
         nodeAddresses: nodes.store.list().flatMap(({ addresses }) => addresses),
         present: there,
@@ -163,7 +178,7 @@ export const createSecurityGroupsController = (
     );
     await applySteps(stepsFor(result.wanted, there), { neutron, present: there, signal });
     await annotate(watched, { claims, present: there }, signal);
-    announce({ result, claims, present: there });
+    announce({ policies: policiesNow(), result, claims, present: there });
     const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
     return { againInMs: Math.max(0, readAt + resyncMs - clock.monotonic()) };
@@ -175,15 +190,10 @@ export const createSecurityGroupsController = (
     { claims, present: there }: { claims: PortClaims; present: PresentInNeutron },
     signal: AbortSignal,
   ): Promise<void> => {
-    const ofPod = new Map<string, { port: string; groups: string[] }[]>();
-    for (const { id, pod } of claims.ports) {
-      const groups = there.ports.get(id)?.security_groups.filter((one) => there.groups.has(one));
-      ofPod.set(pod, [...(ofPod.get(pod) ?? []), { port: id, groups: (groups ?? []).toSorted() }]);
-    }
-    for (const { pod, groups, metadata } of watched) {
-      const ports = ofPod.get(pod.uid);
-      const text = ports && JSON.stringify(ports);
-      if (text === groups) continue;
+    const texts = groupsTexts(claims, there);
+    for (const { pod, inNeutron, metadata } of watched) {
+      const text = texts.get(pod.uid);
+      if ((text && groupsMark(text)) === inNeutron.groups) continue;
       const { namespace, name, uid } = metadata;
       const annotations = { [POLICY_GROUPS_ANNOTATION]: text ?? null };
       const patch = { type: 'merge', body: { metadata: { uid, annotations } } } as const;
@@ -199,7 +209,7 @@ export const createSecurityGroupsController = (
   const controller = createController<string>({
     ...deps,
     name: 'security-groups',
-    sources: [world, nodes],
+    sources: [nodes],
     world: () => {
       const uid = world.namespaceUid(CLUSTER_NAMESPACE);
       const isKnown = world.isKnown() && nodes.state.listed && uid !== undefined;
@@ -215,4 +225,17 @@ export const createSecurityGroupsController = (
     coalesceMs: COALESCE_MS,
   });
   return { run: controller.run };
+};
+
+/** What the annotation says, by the pod's uid. */
+const groupsTexts = (
+  claims: PortClaims,
+  { groups, ports }: PresentInNeutron,
+): ReadonlyMap<string, string> => {
+  const ofPod = Map.groupBy(claims.ports, ({ pod }) => pod);
+  const ours = ({ id }: { id: string }) => ({
+    port: id,
+    groups: (ports.get(id)?.security_groups ?? []).filter((one) => groups.has(one)).sort(),
+  });
+  return new Map([...ofPod].map(([uid, those]) => [uid, JSON.stringify(those.map(ours))]));
 };

@@ -10,6 +10,7 @@ import { applySteps } from './apply.ts';
 import { createMembers } from './members.ts';
 import { stepsFor, type NeutronStep } from './plan.ts';
 import { readPresent } from './present.ts';
+import { followed } from './testing/followed.ts';
 import {
   createMemoryNeutron,
   type MemoryNeutron,
@@ -73,7 +74,7 @@ const planFor = async (
   const result = wantedOf({
     cluster: CLUSTER,
     policies,
-    members: createMembers({ pods, ports, labelsOf: () => ({}) }),
+    members: createMembers({ ...followed({ policies, pods }), ports }),
     ports: ports.map(({ id }) => id),
     nodeAddresses: ['192.0.2.1'],
     present,

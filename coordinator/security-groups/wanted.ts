@@ -2,8 +2,8 @@
  * All that is to be in Neutron: the parts of the policies that can be carried, what stays of those that cannot, and groups that let pass what no
  * policy is about. Pure.
  */
-import type { Policy } from '#shared/policy/network-policy.ts';
 import { blockText, parseAddress, WIDTH } from '#shared/policy/addresses.ts';
+import type { AnyPolicy } from '../policy/watched.ts';
 import type { Members } from './members.ts';
 import {
   baseName,
@@ -25,12 +25,15 @@ import { quotaProblem, type Quotas } from './quota.ts';
 import type { GroupRule, WantedInNeutron, WantedGroup } from './types.ts';
 
 /** Why a policy is not carried; what was last carried of it stays. */
-export type PolicyRefusal = { reason: 'QuotaExceeded' | 'TooLarge' | 'Invalid'; message: string };
+export type PolicyRefusal = {
+  reason: 'QuotaExceeded' | 'TooLarge' | 'InvalidSpec';
+  message: string;
+};
 
 export type WantedFacts = {
   cluster: string;
   /** Those that were made first come first: they get what is left of a quota. */
-  policies: readonly Policy[];
+  policies: readonly AnyPolicy[];
   members: Members;
   /** Ids of the ports of pods. */
   ports: readonly string[];
@@ -157,9 +160,9 @@ const createDraft = ({ cluster, ports, present, quotas }: WantedFacts): Draft =>
 };
 
 /** What is there already keeps its room. */
-const presentFirst = (policies: readonly Policy[], present: PresentInNeutron): Policy[] => {
+const presentFirst = (policies: readonly AnyPolicy[], present: PresentInNeutron): AnyPolicy[] => {
   const tags = new Set([...present.groups.values()].flatMap((group) => group.tags));
-  const isThere = ({ uid }: Policy): boolean =>
+  const isThere = ({ uid }: AnyPolicy): boolean =>
     DIRECTIONS.some((direction) => tags.has(policyTag(uid, direction)));
   return [...policies.filter(isThere), ...policies.filter((one) => !isThere(one))];
 };

@@ -83,6 +83,16 @@ describe('without faults', () => {
     expect(phases).toEqual(['Syncing', 'Synced']);
   });
 
+  it('takes what it has in part from the next list, at the same version', async () => {
+    server.put('a');
+    server.put('b');
+    const reflector = start({ isPartial: ({ metadata }) => metadata.name === 'b' });
+    await untilSynced(reflector);
+    reflector.relist();
+    await until(() => events.length === 3);
+    expect(events).toEqual(['added a', 'added b', 'updated b']);
+  });
+
   it('is synced with an empty collection, and not before the list', async () => {
     const reflector = start();
     expect(reflector.hasSynced()).toBe(false);

@@ -51,6 +51,8 @@ export type ReflectorOptions<T extends KubeObject> = {
   selection?: Selection;
   /** By which the store can be asked. */
   indices?: Indices<T>;
+  /** Not all of it could be kept: the next list brings it again, though it is known at its version. */
+  isPartial?: (object: T) => boolean;
   /** Called after the store has changed. Must return at once and not throw: mark something dirty. */
   onEvent?: (event: StoreEvent<T>) => void;
   /** Called when any part of the state changes, e.g. `listed`. Same rules. */
@@ -90,7 +92,7 @@ export class Reflector<T extends KubeObject = RuleObject> {
     this.#options = options;
     this.resource = options.resource;
     this.#timings = { ...DEFAULT_TIMINGS, ...options.timings };
-    this.#store = new Store(options.indices);
+    this.#store = new Store(options.indices, options.isPartial);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     const { baseBackoffMs: baseMs, maxBackoffMs: maxMs } = this.#timings;

@@ -30,7 +30,11 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   readonly #uidByKey = new Map<string, string>();
   readonly #indices: ReadonlyMap<string, { index: Index; keysOf: Indices<T>[string] }>;
 
-  constructor(indices: Indices<T> = {}) {
+  readonly #isPartial: (object: T) => boolean;
+
+  /** `isPartial`: it can come again at the version at which it is known, and then has more. */
+  constructor(indices: Indices<T> = {}, isPartial: (object: T) => boolean = () => false) {
+    this.#isPartial = isPartial;
     const named = Object.entries(indices);
     this.#indices = new Map(named.map(([name, keysOf]) => [name, { index: new Index(), keysOf }]));
   }
@@ -62,7 +66,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   put(object: T): StoreEvent<T>[] {
     const { uid, resourceVersion } = object.metadata;
     const old = this.#byUid.get(uid);
-    if (old?.metadata.resourceVersion === resourceVersion) return [];
+    if (old?.metadata.resourceVersion === resourceVersion && !this.#isPartial(old)) return [];
     const key = keyOf(object);
     const predecessor = this.#uidByKey.get(key);
     const events: StoreEvent<T>[] =

@@ -52,5 +52,7 @@ export type Policy = {
   spec: NetworkPolicySpec;
 };
 
-/** What is wrong with a spec that nobody here can read: a CRD need not check what the API server checks of NetworkPolicies. */
-export type UnreadPolicy = Omit<Policy, 'spec'> & { invalid: { path: string; message: string } };
+/** One of which the spec is not known: a CRD need not check what the API server checks of NetworkPolicies, and a spec can be too long to be kept. */
+export type UnreadPolicy = Omit<Policy, 'spec'> & {
+  unread: { reason: 'InvalidSpec' | 'TooLarge'; message: string };
+};

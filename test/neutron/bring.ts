@@ -4,6 +4,7 @@ import { createMembers } from '../../coordinator/security-groups/members.ts';
 import { stepsFor, type NeutronStep } from '../../coordinator/security-groups/plan.ts';
 import { readPresent } from '../../coordinator/security-groups/present.ts';
 import { wantedOf, type WantedResult } from '../../coordinator/security-groups/wanted.ts';
+import { followed } from '../../coordinator/security-groups/testing/followed.ts';
 import type { Neutron } from '../../coordinator/provider/neutron/neutron.ts';
 import type { World } from '../policy/evaluator.ts';
 import { podsOf, policiesOf } from '../policy/product.ts';
@@ -24,6 +25,7 @@ export const bring = async (
 ): Promise<Brought> => {
   const { signal } = new AbortController();
   const pods = podsOf(world);
+  const policies = policiesOf(world);
   const ports = pods.flatMap((pod) => {
     const port = network.ports.get(pod.uid);
     return port ? [{ id: port.id, pod: pod.uid, addresses: pod.addresses }] : [];
@@ -32,8 +34,11 @@ export const bring = async (
     const present = await readPresent(neutron, cluster, signal);
     const result = wantedOf({
       cluster,
-      policies: policiesOf(world),
-      members: createMembers({ pods, ports, labelsOf: (name) => world.namespaces[name] ?? {} }),
+      policies,
+      members: createMembers({
+        ...followed({ policies, pods, labels: world.namespaces }),
+        ports,
+      }),
       ports: ports.map(({ id }) => id),
       nodeAddresses: NODE_ADDRESSES,
       present,
