@@ -7,6 +7,7 @@ import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
+import { liveTraceViewSchema } from './trace/live.ts';
 import { traceViewSchema } from './trace/view.ts';
 import { versionViewSchema } from './version/view.ts';
 
@@ -15,6 +16,7 @@ export const schemas: Readonly<Record<string, z.ZodType>> = {
   diff: diffViewSchema,
   'pod-diff': podDiffViewSchema,
   explanation: explanationSchema,
+  'live-trace': liveTraceViewSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,
   status: statusViewSchema,

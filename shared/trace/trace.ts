@@ -4,20 +4,22 @@
  */
 import { setOut, type Packet, type Travelling } from './packet.ts';
 import { wayOf, type Way } from './routes.ts';
-import type { Action, Firewall, Origin, PortRange, Range, Surroundings, Verdict } from './types.ts';
+import type { Action, Origin, PortRange, Range, Surroundings, Verdict } from './types.ts';
 import {
   deciderOf,
   Unanswered,
+  Undecidable,
   walk,
   type Answers,
   type Decision,
   type PassedOver,
   type Walk,
+  type Walkable,
 } from './walk.ts';
 import { own } from '../runtime/own.ts';
 
 export type World = {
-  firewall: Firewall;
+  firewall: Walkable;
   surroundings: Surroundings;
   /** False: sections are missing, that with the defaults among them. */
   isWhole: boolean;
@@ -102,12 +104,14 @@ const textOf = (outcome: Outcome): string =>
   );
 
 const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unanswered => {
+  const journey = new Journey(packet, world, answers);
+  const assumed = [...answers].map(([words, holds]) => ({ words, holds }));
   try {
-    const journey = new Journey(packet, world, answers);
     const outcome = packet.in === undefined ? journey.fromCnf() : journey.fromOutside();
-    const assumed = [...answers].map(([words, holds]) => ({ words, holds }));
     return { assumed, stages: journey.stages, outcome };
   } catch (error) {
+    if (error instanceof Undecidable)
+      return { assumed, stages: journey.stages, outcome: journey.undecided(error.message) };
     if (error instanceof Unanswered) return error;
     throw error;
   }
@@ -172,7 +176,7 @@ class Journey {
           conditions: match(side),
           action: ACCEPT,
         } as const;
-        const one = { ...firewall, chains: new Map([['zone', [rule]]]) };
+        const one = { chains: new Map([['zone', [rule]]]) };
         return walk('zone', this.#at, { firewall: one, answers: this.#answers }).decision;
       }),
     );
@@ -250,7 +254,11 @@ class Journey {
     const action = decision?.action.do;
     if (action === 'accept') return next();
     if (action === 'reject' || action === 'drop') return this.#ended(action);
-    return this.#ended('undecided', 'a file that the firewall loads decides');
+    return this.undecided('no rule decides');
+  }
+
+  undecided(words: string): Outcome {
+    return this.#ended('undecided', words);
   }
 
   #ended(verdict: Outcome['verdict'], words?: string): Outcome {

@@ -77,8 +77,10 @@ export type Action =
   | { do: 'dscp'; value: number }
   | { do: 'notrack' }
   | { do: 'continue' }
-  /** Somebody else's rules, which are not read. */
-  | { do: 'unknown' };
+  /** Back to the chain that has led here. */
+  | { do: 'return' }
+  /** In words: who decides, and why nobody can tell what. */
+  | { do: 'unknown'; words: string };
 
 /**
  * Whom a rule of the kernel comes from. `zone`: what its option says; `default`: what one of the section `defaults` says; `inner`: what

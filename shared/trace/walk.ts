@@ -1,7 +1,7 @@
 /** A packet through one chain of the kernel. */
 import { fits } from './conditions.ts';
 import { marked, type Travelling } from './packet.ts';
-import type { Action, ChainRule, Condition, Firewall, Origin } from './types.ts';
+import type { Action, ChainRule, Condition, Firewall, Origin, Zone } from './types.ts';
 
 /** Thrown where something would have to be known: the trace begins again with either answer. */
 export class Unanswered extends Error {
@@ -12,6 +12,16 @@ export class Unanswered extends Error {
     this.words = words;
   }
 }
+
+/** Thrown where a rule decides that nobody understands. */
+export class Undecidable extends Error {
+  override name = 'Undecidable';
+}
+
+/** As much of a firewall as a packet meets. */
+export type Walkable = Pick<Firewall, 'chains'> & {
+  zones: readonly Pick<Zone, 'name' | 'matches'>[];
+};
 
 /** Answers that have been assumed, by their words. */
 export type Answers = ReadonlyMap<string, boolean>;
@@ -34,18 +44,18 @@ export type Walk = {
 };
 
 type Way = {
-  firewall: Firewall;
+  firewall: Pick<Walkable, 'chains'>;
   at: Travelling;
   answers: Answers;
   passed: PassedOver[];
   done: Origin[];
 };
 
-/** @throws Unanswered */
+/** @throws Unanswered, Undecidable */
 export const walk = (
   chain: string,
   at: Travelling,
-  { firewall, answers }: { firewall: Firewall; answers: Answers },
+  { firewall, answers }: { firewall: Pick<Walkable, 'chains'>; answers: Answers },
 ): Walk => {
   const passed: PassedOver[] = [];
   const done: Origin[] = [];
@@ -61,6 +71,7 @@ const into = (chain: string, by: readonly ChainRule[], way: Way): Decision | und
       way.passed.push({ origin: rule.origin, condition: missed, depth });
       continue;
     }
+    if (rule.action.do === 'return') return undefined;
     const decision = act(rule, [...by, rule], way);
     if (decision) return decision;
   }
@@ -91,6 +102,7 @@ export const deciderOf = ({ by }: Decision): Origin | undefined =>
 const act = (rule: ChainRule, by: readonly ChainRule[], way: Way): Decision | undefined => {
   const { action } = rule;
   if (action.do === 'jump') return into(action.chain, by, way);
+  if (action.do === 'unknown') throw new Undecidable(action.words);
   const { at, done } = way;
   if (action.do === 'mark') {
     at.mark = marked(at.mark, action);

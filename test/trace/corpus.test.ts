@@ -2,9 +2,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
+import type { Walkable } from '#shared/trace/walk.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { readCorpus, type Recorded } from './corpus.ts';
-import { agrees, judge, type Judgement } from './judgement.ts';
+import { agrees, judge, kernelReading, type Judgement } from './judgement.ts';
 import { surroundings } from './scenes.ts';
 
 let corpus: readonly Recorded[];
@@ -16,18 +17,27 @@ beforeAll(() => {
 
 type Compared = { kernel: Judgement; own: readonly Judgement[]; isDecided: boolean; where: string };
 
-const compared = (
-  { seed, packets, judgements }: Recorded,
-  sections: readonly UciSection[],
-): Compared[] => {
-  const firewall = firewallOf(sections, surroundings.networks);
-  return packets.flatMap((packet, at) => {
+const compared = (recorded: Recorded, sections: readonly UciSection[]): Compared[] =>
+  comparedBy(recorded, firewallOf(sections, surroundings.networks));
+
+const comparedBy = ({ seed, packets, judgements }: Recorded, firewall: Walkable): Compared[] =>
+  packets.flatMap((packet, at) => {
     const kernel = judgements[at];
     if (!kernel) return [];
     const { alternatives, isDecided } = judge(firewall, packet);
     const where = `scene ${seed}, packet ${at}: ${JSON.stringify(packet)}`;
     return [{ kernel, own: alternatives, isDecided, where }];
   });
+
+/** By the rules that the kernel had. */
+const comparedInKernel = (
+  recorded: Recorded,
+  listing: (text: string) => string = (text) => text,
+): Compared[] => {
+  const reading = recorded.isRefused
+    ? undefined
+    : kernelReading(recorded, listing(recorded.listing));
+  return reading ? comparedBy(recorded, reading) : [];
 };
 
 const isWrong = ({ kernel, own }: Compared): boolean => !own.some((one) => agrees(one, kernel));
@@ -77,6 +87,44 @@ describe('the evaluator, judged by the kernel', () => {
       dropped: count(({ verdict }) => verdict === 'drop'),
     };
     expect(Object.entries(stages).filter(([, times]) => times < HUNDRED)).toEqual([]);
+  });
+});
+
+describe('the reading of what nft lists', () => {
+  it('is never wrong, and leaves less than 5 % undecided', () => {
+    const all = corpus.flatMap((recorded) => comparedInKernel(recorded));
+    expect(all.length).toBe(judged.length);
+    expect(all.filter(isWrong).slice(0, 3)).toEqual([]);
+    expect(all.filter(({ isDecided }) => !isDecided).length).toBeLessThan(all.length / 20);
+  });
+
+  it.each([
+    ['a verdict is another', / drop comment/g, ' accept comment'],
+    ['a rule is gone', /^.*jump accept_to.*$/gm, ''],
+    ['a port is another', / dport \d+/g, ' dport 9'],
+    ['a translation is another', / masquerade /g, ' accept '],
+  ])('is wrong when %s, and that is seen', (_, from, to) => {
+    const changed = corpus
+      .slice(0, CHANGED)
+      .flatMap((one) => comparedInKernel(one, (text) => text.replaceAll(from, to)));
+    expect(changed.filter(isWrong).length).toBeGreaterThan(0);
+  });
+
+  it('leaves undecided what it does not understand, where that may decide', () => {
+    const changed = corpus
+      .slice(0, CHANGED)
+      .flatMap((one) =>
+        comparedInKernel(one, (text) =>
+          text.replaceAll(' counter ', ' numgen inc mod 2 0 counter '),
+        ),
+      );
+    const admits = ({ own }: Compared): boolean =>
+      own.some(({ verdict }) => verdict === 'undecided');
+    expect(changed.filter((one) => isWrong(one) && !admits(one))).toEqual([]);
+    const undecided = (all: readonly Compared[]): number =>
+      all.filter(({ isDecided }) => !isDecided).length;
+    const before = corpus.slice(0, CHANGED).flatMap((one) => comparedInKernel(one));
+    expect(undecided(changed)).toBeGreaterThan(undecided(before));
   });
 });
 

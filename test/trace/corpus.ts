@@ -37,6 +37,7 @@ const recordedSchema = z.object({
   ),
   packets: z.array(packetSchema),
   isRefused: z.boolean().describe('nft does not take what firewall4 has rendered.'),
+  listing: z.string().describe('The rules of the kernel, as nft printed them.'),
   judgements: z.array(judgementSchema.nullable()).describe('Null where the kernel was not heard.'),
 });
 export type Recorded = z.infer<typeof recordedSchema>;

@@ -1,7 +1,12 @@
 /** What became of a packet, in words that the kernel's trace and the evaluator can both say. */
 import { addressOf } from '#shared/runtime/addresses.ts';
+import { firewallOf } from '#shared/trace/firewall.ts';
+import { kernelFirewall } from '#shared/trace/nft/listing.ts';
+import { originsBy } from '#shared/trace/nft/origins.ts';
 import { isDecided, trace, type Branch, type RuleStage, type Trace } from '#shared/trace/trace.ts';
-import type { Firewall, Origin, Range } from '#shared/trace/types.ts';
+import type { Origin, Range } from '#shared/trace/types.ts';
+import type { Walkable } from '#shared/trace/walk.ts';
+import type { UciSection } from '#shared/uci/model.ts';
 import { packetOf, surroundings, type SentPacket } from './scenes.ts';
 
 /** Sections by their names; `policy:ZONE:OPTION`, `dnat:ZONE`, `default:OPTION`, `drop_invalid`; empty: nobody. */
@@ -52,9 +57,20 @@ const judged = ({ stages, outcome }: Branch, packet: SentPacket): Judgement => {
   };
 };
 
+/** The evaluator over what nft lists, whose rules lead back to sections. */
+export const kernelReading = (
+  { sections }: { sections: readonly UciSection[] },
+  listing: string,
+): Walkable => {
+  const firewall = firewallOf(sections, surroundings.networks);
+  const reading = kernelFirewall(listing, originsBy(firewall, sections));
+  if (!reading) throw new Error('nft has listed nothing');
+  return reading;
+};
+
 export type Judged = { trace: Trace; alternatives: readonly Judgement[]; isDecided: boolean };
 
-export const judge = (firewall: Firewall, packet: SentPacket): Judged => {
+export const judge = (firewall: Walkable, packet: SentPacket): Judged => {
   const result = trace(packetOf(packet), { firewall, surroundings, isWhole: true });
   const alternatives = result.branches.map((branch) => judged(branch, packet));
   return { trace: result, alternatives, isDecided: isDecided(result) };

@@ -12,11 +12,17 @@ const kernel = new Kernel();
 const recorded: object[] = [...readCorpus()];
 for (let seed = first; seed < first + scenes; seed++) {
   const scene = sceneOf(seed, PACKETS);
-  const judgements = await kernel.judge(scene);
+  const judged = await kernel.judge(scene);
   recorded.push(
-    judgements === 'refused'
-      ? { seed, ...scene, packets: [], isRefused: true, judgements: [] }
-      : { seed, ...scene, isRefused: false, judgements: judgements.map((one) => one ?? null) },
+    judged === 'refused'
+      ? { seed, ...scene, packets: [], isRefused: true, judgements: [], listing: '' }
+      : {
+          seed,
+          ...scene,
+          isRefused: false,
+          listing: judged.listing,
+          judgements: judged.judgements.map((one) => one ?? null),
+        },
   );
   if (recorded.length % 20 === 0) process.stderr.write(`${recorded.length} scenes\n`);
 }

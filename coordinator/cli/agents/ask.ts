@@ -40,6 +40,24 @@ export const inspectAgent = async (
 export const resync = async (cluster: Connect, pod: Pod, signal: AbortSignal): Promise<Resynced> =>
   parsed(pod, await ask(cluster, pod, RESYNC, signal), resyncedSchema);
 
+/** The rules of the firewall as nft lists them; `unread`: why there are none. @throws as `inspectAgent` */
+export const kernelRules = async (
+  cluster: Connect,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<{ text: string } | { unread: string }> => {
+  const answer = await ask(
+    cluster,
+    pod,
+    { method: 'GET', path: INSPECT_PATHS.kernel, timeoutMs: INSPECT_MS },
+    signal,
+  );
+  return answer.status === NOT_READ
+    ? { unread: answer.text.trim() }
+    : { text: wellDone(pod, answer) };
+};
+
+const NOT_READ = 501;
 const TOO_MANY = 429;
 
 type Answer = { status: number; text: string };

@@ -6,13 +6,13 @@ import type { PodStatus } from '#shared/resources/cnf-status.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';
-import type { NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
+import type { Firewall, NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { compileOffline } from '../render/offline.ts';
 
 /** `nameOf`: whose section it is. */
 export type TracedCnf = {
-  world: Omit<World, 'out'>;
+  world: Omit<World, 'out' | 'firewall'> & { firewall: Firewall };
   nameOf: (section: UciSection) => string;
 };
 
@@ -45,11 +45,16 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
       surroundings,
       isWhole: others !== undefined,
     },
-    nameOf: ({ name, anonymous, type, options }) =>
-      names.get(name) ??
-      `administrator's section ${anonymous ? `of type ${type}${typeof options.name === 'string' ? ` (${options.name})` : ''}` : name}`,
+    nameOf: sectionNames(names),
   };
 };
+
+/** `rules`: of which rule a section is, by its name. */
+export const sectionNames =
+  (rules: ReadonlyMap<string, string>) =>
+  ({ name, anonymous, type, options }: UciSection): string =>
+    rules.get(name) ??
+    `administrator's section ${anonymous ? `of type ${type}${typeof options.name === 'string' ? ` (${options.name})` : ''}` : name}`;
 
 /** Where nobody tells more: interfaces are devices, and have no addresses. */
 export const bareSurroundings = (networks: NetworkTable): Surroundings => ({

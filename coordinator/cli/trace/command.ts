@@ -7,9 +7,18 @@ export const traceCommand: CommandFile = {
   name: 'trace',
   summary: 'tell which rule decides for a packet, stage by stage, and what becomes of the packet',
   description:
-    'It is about the first packet of a connection, on an OpenWRT with firewall4. With a CNF and files: before and after the change. With files alone: without a cluster. Exits 0 when the packet is accepted, 1 when not, 3 when it cannot be told.',
-  args: [new Argument('[cnf]', 'name of a CNF; without it the files of -f are all')],
+    'It is about the first packet of a connection, on an OpenWRT with firewall4. With a CNF and files: before and after the change. With files alone: without a cluster. With --live: each pod by the firewall that its OpenWRT has and by the rules of its kernel, as its agent reads them. Exits 0 when the packet is accepted, 1 when not, 3 when it cannot be told.',
+  args: [
+    new Argument(
+      '[cnf]',
+      'name of a CNF, with --live also of a pod; without it the files of -f are all',
+    ),
+  ],
   options: [
+    new Option(
+      '--live',
+      'ask the agents of the pods; needs the right to forward ports to them',
+    ).conflicts(['filename', 'firewall', 'networks']),
     new Option(
       '--in <network>',
       'network or interface by which it comes; default: from the CNF itself',
@@ -40,6 +49,10 @@ export const traceCommand: CommandFile = {
     [
       'cnf-1 --in ovn-net1 --src 10.0.1.2 --dst 10.0.2.9 --dport 80 -f change.yaml',
       'before and after a change',
+    ],
+    [
+      'cnf-1 --live --in ovn-net1 --src 10.0.1.2 --dst 10.0.2.9 --dport 80',
+      'in the pods as they are',
     ],
     [
       '-f cnf.yaml -f rules.yaml --in ovn-net1 --src 10.0.1.2 --dst 10.0.2.9 --out ovn-net2 --dport 80',

@@ -5,6 +5,7 @@ import type { Packet } from '#shared/trace/packet.ts';
 import { trace } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
 import type { UciSection } from '#shared/uci/model.ts';
+import type { AgentPod } from '../agents/find.ts';
 import { purposeOf, type ClusterFacts, type CnfObject } from '../cluster/facts.ts';
 import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { UsageError } from '../command.ts';
@@ -70,6 +71,20 @@ export const inCluster = (
     before: changes.length > 0 ? rules : undefined,
     rules: after,
     notKnown: pod ? [] : ['addresses and routes of the CNF: no pod has reported them'],
+  };
+};
+
+/** Of one pod: networks of its CNF, and addresses and routes that its agent has reported. */
+export const aroundPod = (
+  facts: ClusterFacts,
+  { namespace, name, cnf: purpose }: AgentPod,
+): { networks: NetworkTable; surroundings: Surroundings } => {
+  const networks = networksOf(facts, { namespace, purpose }) ?? new Map<string, string>();
+  const statuses = facts.cnfs.flatMap(({ status }) => status?.information ?? []);
+  const pod = statuses.find((one) => one.namespace === namespace && one.name === name);
+  return {
+    networks,
+    surroundings: pod?.interfaces ? surroundingsOf(pod) : bareSurroundings(networks),
   };
 };
 
@@ -142,7 +157,7 @@ export const tracedView = (traced: Traced, { packet, others, ...ends }: Asked): 
 };
 
 /** @throws UsageError with what there is */
-const deviceOf = (
+export const deviceOf = (
   given: string,
   networks: NetworkTable,
   { networks: interfaces }: Surroundings,

@@ -116,7 +116,7 @@ const doesText = ({ stage, decision, now }: RuleStage, family: 4 | 6): string =>
   }
   const action = decision?.action.do;
   if (action === 'accept' || action === 'reject' || action === 'drop') return VERDICTS[action];
-  return action === 'unknown' ? 'cannot be told' : 'not translated';
+  return 'not translated';
 };
 
 type Where = { family: 4 | 6; device: string | undefined };
@@ -179,19 +179,22 @@ export const traceText = (
   const parts = before
     ? [`Before:\n${answerText(before, isWide)}`, `After:\n${answerText(answer, isWide)}`]
     : [answerText(answer, isWide)];
-  const notes = notKnown.map((note) => `not known: ${printable(note)}\n`);
+  const notes = notesText(notKnown);
   const last = before
     ? `before: ${conclusion(before)}\nafter: ${conclusion(answer)}\n`
     : `${conclusion(answer)}\n`;
   return [
     `${printable(packet)}; the first packet of a connection\n`,
     ...parts,
-    ...(notes.length > 0 ? [notes.join('')] : []),
+    ...(notes === '' ? [] : [notes]),
     last,
   ].join('\n');
 };
 
-const answerText = ({ branches, isWhole }: TraceAnswer, isWide: boolean): string =>
+export const notesText = (notKnown: readonly string[]): string =>
+  notKnown.map((note) => `not known: ${printable(note)}\n`).join('');
+
+export const answerText = ({ branches, isWhole }: TraceAnswer, isWide: boolean): string =>
   branches
     .map(({ assumed, stages }) => {
       const head = assumed.length === 0 ? '' : `${ifText(assumed)}:\n`;
@@ -223,7 +226,7 @@ const ifText = (assumed: TraceAnswer['branches'][number]['assumed']): string =>
   `if ${assumed.map(({ words, holds }) => (holds ? words : `not: ${words}`)).join(', and ')}`;
 
 /** `A if …, else B`. */
-const conclusion = ({ branches, isDecided: isOne, isWhole }: TraceAnswer): string => {
+export const conclusion = ({ branches, isDecided: isOne, isWhole }: TraceAnswer): string => {
   const [first] = branches;
   if (!first) return 'undecided';
   if (isOne) return printable(first.outcome.text);

@@ -49,6 +49,16 @@ const LOOK_MS = 10;
 const BEFORE = 65_001;
 const AFTER = 65_002;
 
+/** As an agent reads them. */
+const LIST = ['-s', 'list', 'table', 'inet', 'fw4'];
+
+export type Judged = {
+  /** One for each packet; undefined where its trace is not whole, or it was not the first of its connection. */
+  judgements: readonly (Judgement | undefined)[];
+  /** The rules of the kernel, as nft prints them. */
+  listing: string;
+};
+
 export class Kernel {
   readonly #folder = mkdtempSync(join(tmpdir(), 'sdewan-trace-'));
 
@@ -97,11 +107,8 @@ export class Kernel {
     );
   }
 
-  /**
-   * One for each packet; undefined where its trace is not whole, or it was not the first of its connection.
-   * `refused`: nft does not take what firewall4 has rendered.
-   */
-  async judge(scene: Scene): Promise<readonly (Judgement | undefined)[] | 'refused'> {
+  /** `refused`: nft does not take what firewall4 has rendered. */
+  async judge(scene: Scene): Promise<Judged | 'refused'> {
     const rules = this.render(scene);
     const processes: ChildProcessWithoutNullStreams[] = [];
     const start = (program: string, args: readonly string[]): ChildProcessWithoutNullStreams => {
@@ -117,7 +124,10 @@ export class Kernel {
       build(cnf, others);
       if (!isTaken(cnf, TRACED)) throw new Error('nft does not work here');
       if (!isTaken(cnf, rules)) return 'refused';
-      return await this.#send(scene, { start, cnf, others });
+      const listing = execFileSync('nsenter', [...inside(cnf), 'nft', ...LIST], {
+        encoding: 'utf8',
+      });
+      return { judgements: await this.#send(scene, { start, cnf, others }), listing };
     } finally {
       for (const child of processes) child.kill('SIGKILL');
     }
