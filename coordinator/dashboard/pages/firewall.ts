@@ -5,7 +5,7 @@ import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf } from '../resources.ts';
 import type { ZoneMap } from '../zone-map.ts';
 import type { RuleRow } from '../overview.ts';
-import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
 import { MAX_ZONES, zonesPicture } from './zones-picture.ts';
 import {
   asked,
@@ -26,8 +26,6 @@ import {
   type Viewer,
 } from './page.ts';
 
-type Asked = { url: URL; parts: readonly string[] };
-
 type Seen = {
   namespace: string;
   purpose: string;
@@ -39,11 +37,7 @@ type Seen = {
 };
 
 /** Undefined: there is none, or the viewer may see nothing of it. */
-const seen = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  { parts }: Asked,
-): Promise<Seen | undefined> => {
+const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen | undefined> => {
   const [namespace = '', purpose = ''] = parts;
   const resources = firewallKinds.flatMap(({ kind }) => resourceOf(kind) ?? []);
   const sight = await sightOf(
@@ -71,39 +65,26 @@ const seen = async (
   return { namespace, purpose, rules, hidden, seesPods, seesNetworks, mark };
 };
 
-/** Without reading anything of the API server but rights. */
-export const firewallMark = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  at: Asked,
-): Promise<string | undefined> => (await seen(deps, viewer, at))?.mark;
-
-export const firewallPage = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  at: Asked,
-): Promise<Page | undefined> => {
-  const found = await seen(deps, viewer, at);
-  if (!found) return undefined;
-  const { namespace, purpose, rules, hidden, mark } = found;
+const show = async (deps: PageDeps, found: Seen, { url }: At): Promise<Omit<Page, 'mark'>> => {
+  const { namespace, purpose } = found;
   const title = `Firewall of ${shown(purpose)}`;
   const head = html`<p>
     ${link(cnfPath(namespace, purpose), `CNF ${purpose}`)}, namespace ${shown(namespace)}.
   </p>`;
   const why = whyNot(found);
-  if (why !== undefined) return { title, body: await html`${head}${note(why)}`, mark };
-  const packet = packetOf(at.url);
+  if (why !== undefined) return { title, body: await html`${head}${note(why)}` };
+  const packet = packetOf(url);
   const isAsked = packet.src !== '' || packet.dst !== '';
   const view = await deps.firewall({ ...found, packet: isAsked ? packet : undefined });
-  const body =
-    view === 'busy' ? html`${head}${note(BUSY)}` : wholly({ ...found, rules, hidden }, view, head);
+  const body = view === 'busy' ? html`${head}${note(BUSY)}` : wholly(found, view, head);
   return {
     title,
     form: formOf(firewallPath(namespace, purpose), packet, view === 'busy' ? [] : view.networks),
     body: await body,
-    mark,
   };
 };
+
+export const firewallPage = costlyPage(seen, show);
 
 const BUSY = 'Many people ask for firewalls and rules at this moment. Reload the page.';
 

@@ -2,10 +2,10 @@
 import { cnfPage } from './cnf.ts';
 import { cnfsPage } from './cnfs.ts';
 import { eventsPage } from './events.ts';
-import { firewallMark, firewallPage } from './firewall.ts';
-import type { PageDeps } from './look.ts';
+import { firewallPage } from './firewall.ts';
+import type { CostlyPage, PageDeps } from './look.ts';
 import type { Page, Viewer } from './page.ts';
-import { ruleMark, rulePage } from './rule.ts';
+import { rulePage } from './rule.ts';
 
 /** Undefined: there is none, or the viewer may not see it. @throws KubeError when nobody can tell */
 export const pageAt = async (
@@ -23,24 +23,19 @@ export const markAt = async (
   viewer: Viewer,
   url: URL,
 ): Promise<string | undefined> => {
-  const [first, ...parts] = partsOf(url);
-  const cheap = MARKS.get(first ?? '');
-  if (!cheap) return (await pageAt(deps, viewer, url))?.mark;
+  const [first = '', ...parts] = partsOf(url);
+  const costly = COSTLY.get(first);
+  if (!costly) return (await pageAt(deps, viewer, url))?.mark;
   const mark =
-    parts.length === cheap.parts ? await cheap.mark(deps, viewer, { url, parts }) : undefined;
+    parts.length === costly.parts
+      ? await costly.page.mark(deps, viewer, { url, parts })
+      : undefined;
   return mark && mark + remarksOf(deps);
 };
 
-type MarkOf = (
-  deps: PageDeps,
-  viewer: Viewer,
-  at: { url: URL; parts: readonly string[] },
-) => Promise<string | undefined>;
-
-/** Of pages for which specs are read: who watches them does not make the coordinator read anew. */
-const MARKS: ReadonlyMap<string, { parts: number; mark: MarkOf }> = new Map([
-  ['rule', { parts: 3, mark: ruleMark }],
-  ['firewall', { parts: 2, mark: firewallMark }],
+const COSTLY: ReadonlyMap<string, { parts: number; page: CostlyPage }> = new Map([
+  ['rule', { parts: 3, page: rulePage }],
+  ['firewall', { parts: 2, page: firewallPage }],
 ]);
 
 /** What the frame says above each page. */
@@ -48,13 +43,14 @@ const remarksOf = ({ overview }: PageDeps): string =>
   `${overview.isIncomplete() ? '-incomplete' : ''}${overview.isYoung() ? '-young' : ''}`;
 
 const found = async (deps: PageDeps, viewer: Viewer, url: URL): Promise<Page | undefined> => {
-  const [first, ...parts] = partsOf(url);
+  const [first = '', ...parts] = partsOf(url);
   if (first === '' && parts.length === 0) return cnfsPage(deps, viewer, url);
   if (first === 'events' && parts.length === 0) return eventsPage(deps, viewer, url);
   if (first === 'cnf' && parts.length === 2) return cnfPage(deps, viewer, { url, parts });
-  if (first === 'firewall' && parts.length === 2) return firewallPage(deps, viewer, { url, parts });
-  if (first === 'rule' && parts.length === 3) return rulePage(deps, viewer, { parts });
-  return undefined;
+  const costly = COSTLY.get(first);
+  return costly?.parts === parts.length
+    ? costly.page.page(deps, viewer, { url, parts })
+    : undefined;
 };
 
 const partsOf = ({ pathname }: URL): string[] => {

@@ -6,7 +6,7 @@ import { CNFS, EVENTS, PODS, resourceOf, ruleResources } from '../resources.ts';
 import type { RuleRow } from '../overview.ts';
 import { podCell, stateWords, TONES } from './cnf.ts';
 import { eventTable } from './events.ts';
-import { seesKind, sightOf, type PageDeps } from './look.ts';
+import { costlyPage, seesKind, sightOf, type At, type PageDeps } from './look.ts';
 import {
   cnfPath,
   html,
@@ -24,8 +24,6 @@ import {
   type Viewer,
 } from './page.ts';
 
-export type AskedRule = { parts: readonly string[] };
-
 type Seen = {
   rule: RuleRow;
   sight: Awaited<ReturnType<typeof sightOf>>;
@@ -34,11 +32,7 @@ type Seen = {
 };
 
 /** Undefined: there is none, or the viewer may not see it. */
-const seen = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  { parts }: AskedRule,
-): Promise<Seen | undefined> => {
+const seen = async (deps: PageDeps, viewer: Viewer, { parts }: At): Promise<Seen | undefined> => {
   const [namespace = '', kind = '', name = ''] = parts;
   const listed = resourceOf(kind);
   if (!listed) return undefined;
@@ -59,21 +53,10 @@ const seen = async (
   return { rule, sight, events, mark };
 };
 
-/** Without reading anything of the API server but rights. */
-export const ruleMark = async (
+const show = async (
   deps: PageDeps,
-  viewer: Viewer,
-  at: AskedRule,
-): Promise<string | undefined> => (await seen(deps, viewer, at))?.mark;
-
-export const rulePage = async (
-  deps: PageDeps,
-  viewer: Viewer,
-  at: AskedRule,
-): Promise<Page | undefined> => {
-  const found = await seen(deps, viewer, at);
-  if (!found) return undefined;
-  const { rule, sight, events, mark } = found;
+  { rule, sight, events }: Seen,
+): Promise<Content | undefined> => {
   const { namespace, cnf, kind, name } = rule.state;
   const explained = await deps.explain({
     namespace,
@@ -88,8 +71,11 @@ export const rulePage = async (
   });
   if (explained === 'gone') return undefined;
   const body = explained === 'busy' ? briefly(rule) : wholly(explained, events);
-  return { title: `${kind}/${shown(name)}`, body: await body, mark };
+  return { title: `${kind}/${shown(name)}`, body: await body };
 };
+type Content = Omit<Page, 'mark'>;
+
+export const rulePage = costlyPage(seen, show);
 
 const briefly = ({ state }: RuleRow): Html =>
   html`${head(state)}
