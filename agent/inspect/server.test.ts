@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Inspection, Resynced } from '#shared/protocol/inspection.ts';
+import { inspectionWith } from '#shared/protocol/testing.ts';
 import type { RunningHttp } from '../io/serve.ts';
 import { serveInspection } from './server.ts';
 
@@ -10,19 +11,7 @@ let clock: ManualClock;
 let inspect: () => Promise<Inspection>;
 let kernel: { text: string } | { unread: string };
 
-const INSPECTION: Inspection = {
-  agent: '0.1.0',
-  namespace: 'edge',
-  pod: 'cnf-1-a',
-  purpose: 'cnf-1',
-  at: '2026-01-01T00:00:00.000Z',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  paused: false,
-  watches: [],
-  waitsFor: [],
-  packages: [],
-  rules: [],
-};
+const INSPECTION = inspectionWith();
 const RESYNCED: Resynced = { outcome: 'passed', message: '', paused: false };
 
 beforeEach(async () => {

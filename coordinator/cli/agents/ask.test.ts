@@ -3,25 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Inspection } from '#shared/protocol/inspection.ts';
+import { inspectionWith } from '#shared/protocol/testing.ts';
 import { CannotTellError } from '../command.ts';
 import { LackingRightsError } from '../cluster/connect.ts';
 import { inspectAgent, resync } from './ask.ts';
 
 const POD = { namespace: 'edge', name: 'cnf-1-a' };
-const INSPECTION: Inspection = {
-  agent: '0.1.0',
-  namespace: 'edge',
-  pod: 'cnf-1-a',
-  purpose: 'cnf-1',
-  at: '2026-01-01T00:00:00.000Z',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  paused: false,
-  watches: [],
-  waitsFor: [],
-  packages: [],
-  rules: [],
-};
+const INSPECTION = inspectionWith();
 const SIGNAL = new AbortController().signal;
 
 let server: Server;

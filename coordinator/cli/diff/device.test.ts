@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Inspection } from '#shared/protocol/inspection.ts';
+import { inspectionWith } from '#shared/protocol/testing.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { ready, withStatus } from '../cluster/testing.ts';
 import { askedPod, podDiffText, podDiffViewOf, sectionChanges, unaskedPod } from './device.ts';
@@ -17,30 +18,22 @@ const web = section('sdewan_rule_web', { name: 'web', target: 'ACCEPT' });
 const theirs = section('theirs', { target: 'DROP' });
 
 type Package = Inspection['packages'][number];
-const inspection = (packages: Package[], more: Partial<Inspection> = {}): Inspection => ({
-  agent: '0.1.0',
-  namespace: 'edge',
-  pod: 'cnf-1-a',
-  purpose: 'cnf-1',
-  at: '2026-01-01T00:00:00.000Z',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  paused: false,
-  watches: [],
-  waitsFor: [],
-  packages,
-  rules: [
-    {
-      kind: 'FirewallRule',
-      name: 'web',
-      generation: 1,
-      state: 'Applied',
-      reason: 'Applied',
-      message: '',
-      sections: ['firewall.sdewan_rule_web'],
-    },
-  ],
-  ...more,
-});
+const inspection = (packages: Package[], more: Partial<Inspection> = {}): Inspection =>
+  inspectionWith({
+    packages,
+    rules: [
+      {
+        kind: 'FirewallRule',
+        name: 'web',
+        generation: 1,
+        state: 'Applied',
+        reason: 'Applied',
+        message: '',
+        sections: ['firewall.sdewan_rule_web'],
+      },
+    ],
+    ...more,
+  });
 const firewall = (held: Package['held'], wanted: Package['wanted']): Package => ({
   name: 'firewall',
   held,

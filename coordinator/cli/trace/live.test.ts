@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Inspection } from '#shared/protocol/inspection.ts';
+import { inspectionWith } from '#shared/protocol/testing.ts';
 import { EXIT } from '../command.ts';
 import { runCli } from '../testing.ts';
 import { bareSurroundings } from './cnf.ts';
@@ -41,22 +41,13 @@ const applied = (kind: string, name: string, ...sections: string[]) => ({
   message: '',
   sections,
 });
-const INSPECTION: Inspection = {
-  agent: '0.1.0',
-  namespace: 'edge',
-  pod: 'cnf-1-a',
-  purpose: 'cnf-1',
-  at: '2026-01-01T00:00:00.000Z',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  paused: false,
-  watches: [],
-  waitsFor: [],
+const INSPECTION = inspectionWith({
   packages: [{ name: 'firewall', wanted: HELD, held: HELD }],
   rules: [
     applied('FirewallRule', 'no-smtp', 'firewall.sdewan_smtp'),
     applied('FirewallForwarding', 'out', 'firewall.sdewan_out', 'network.other'),
   ],
-};
+});
 
 /** What nft 1.0.6 prints of what firewall4 makes of these sections, without chains that are not asked here. */
 const LISTING = `table inet fw4 {
