@@ -1,5 +1,6 @@
 /** A CNFDeployment of the seed's CNF with traffic, as an operator applies it; what people see of it; and clients that count what is lost. */
 import { get } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
@@ -44,6 +45,8 @@ export type FleetCnf = {
   lateMs: number;
   /** How many rejecting rules the container with traffic waits for. Default: all of `trafficRules`. */
   rules?: number;
+  /** Of the container with traffic. */
+  image?: string;
   /** More of the spec of the CNFDeployment. */
   spec?: object;
 };
@@ -60,6 +63,7 @@ const workload = async ({
   version,
   lateMs,
   rules = RULES,
+  image = TRAFFIC_IMAGE,
 }: FleetCnf): Promise<Workload> => {
   const objects = await cnfObjects({ namespace, purpose: PURPOSE, replicas });
   const deployment = deploymentSchema.parse(objects.at(-1));
@@ -74,7 +78,7 @@ const workload = async ({
   const variables = { TRAFFIC_RULES: rules, TRAFFIC_LATE_MS: lateMs };
   template.spec.containers.push({
     name: 'traffic',
-    image: TRAFFIC_IMAGE,
+    image,
     ports: [{ containerPort: PORT }],
     env: Object.entries(variables).map(([name, value]) => ({ name, value: String(value) })),
   });
@@ -139,6 +143,9 @@ const seenSchema = z.object({
       failedRevision: z.string().optional(),
       waitsFor: z.array(z.string()).optional(),
       excused: z.array(z.string()).optional(),
+      distances: z
+        .array(z.object({ pod: z.string(), distance: z.number(), confirmed: z.boolean() }))
+        .optional(),
       message: z.string().optional(),
       conditions: z
         .array(z.object({ type: z.string(), status: z.string(), message: z.string() }))
@@ -152,6 +159,17 @@ export const seenFleet = async ({ api }: Cluster, namespace: string): Promise<Se
   const path = `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/cnfdeployments/${PURPOSE}`;
   const { metadata, status } = seenSchema.parse(await api.find(path));
   return status.observedGeneration === metadata.generation ? status : {};
+};
+
+/** As people see them. */
+export const eventsOf = async (
+  cluster: Cluster,
+  namespace: string,
+  reason: string,
+): Promise<string> => {
+  const of = ['--field-selector', `involvedObject.kind=CNFDeployment,reason=${reason}`];
+  const { stdout } = await cluster.kubectl(['get', 'events', '-n', namespace, ...of]);
+  return stdout;
 };
 
 export const waitForFleet = async (
@@ -179,7 +197,12 @@ export const serves =
 
 export type Traffic = {
   /** Ends the clients: how many requests were made, and what became of those that were lost. */
-  stop: () => Promise<{ requests: number; lost: string[] }>;
+  stop: () => Promise<{
+    requests: number;
+    lost: string[];
+    /** Addresses of the pods that have answered. */
+    servedBy: ReadonlySet<string>;
+  }>;
 };
 
 const EVERY_MS = 5;
@@ -190,18 +213,19 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
   const name = ['get', 'service', 'traffic', '-n', namespace, '-o', 'jsonpath={.spec.clusterIP}'];
   const { stdout: host } = await cluster.kubectl(name);
   const lost: string[] = [];
+  const servedBy = new Set<string>();
   const flying = new Set<Promise<void>>();
   let requests = 0;
   const over = new AbortController();
   const request = (): Promise<void> =>
     new Promise((resolve) => {
       const sent = get({ host, port: PORT, agent: false, timeout: 10_000 }, (response) => {
-        response.resume();
-        response.on('end', () => {
-          if (response.statusCode !== 200) lost.push(String(response.statusCode));
-          resolve();
-        });
-        response.on('error', fail);
+        const { statusCode } = response;
+        text(response).then((ip) => {
+          servedBy.add(ip);
+          if (statusCode !== 200) lost.push(String(statusCode));
+          return resolve();
+        }, fail);
       });
       const fail = (error: Error): void => {
         lost.push(error.message);
@@ -226,7 +250,7 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
     stop: async () => {
       over.abort();
       await running;
-      return { requests, lost };
+      return { requests, lost, servedBy };
     },
   };
 };

@@ -6,6 +6,7 @@ import { observePods, until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import {
   applyFleet,
+  eventsOf,
   policyOn,
   PURPOSE,
   serves,
@@ -20,12 +21,6 @@ const cluster = withOwnNamespaces(await connectCluster());
 
 const uids = async (namespace: string): Promise<string[]> =>
   (await observePods(cluster, namespace, PURPOSE)).map(({ uid }) => uid).sort();
-
-const eventsOf = async (namespace: string, reason: string): Promise<string> => {
-  const of = ['--field-selector', `involvedObject.kind=CNFDeployment,reason=${reason}`];
-  const { stdout } = await cluster.kubectl(['get', 'events', '-n', namespace, ...of]);
-  return stdout;
-};
 
 const conditionOf = ({ conditions }: SeenFleet, type: string) =>
   conditions?.find((each) => each.type === type);
@@ -57,7 +52,9 @@ it('a set that never gets one rule goes away at the deadline, and the pods of be
   expect(failed.currentRevision).toBe(first.currentRevision);
   expect(conditionOf(failed, 'Degraded')?.message).toContain('Mwan3Policy late');
   await until('an Event names the rule', 30_000, async () =>
-    (await eventsOf(namespace, 'RollOutFailed')).includes('Mwan3Policy late') ? true : undefined,
+    (await eventsOf(cluster, namespace, 'RollOutFailed')).includes('Mwan3Policy late')
+      ? true
+      : undefined,
   );
 });
 
@@ -78,6 +75,8 @@ it('a rule that is in force on neither set stops nothing, and is named', async (
     (seen) => isCurrent(seen) && seen.currentRevision !== first.currentRevision,
   );
   await until('an Event names the rule', 30_000, async () =>
-    (await eventsOf(namespace, 'HandedOver')).includes('Mwan3Policy never') ? true : undefined,
+    (await eventsOf(cluster, namespace, 'HandedOver')).includes('Mwan3Policy never')
+      ? true
+      : undefined,
   );
 });

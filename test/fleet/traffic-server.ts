@@ -44,7 +44,7 @@ const look = async (): Promise<void> => {
 };
 
 createServer((_, response) => {
-  response.writeHead(isConfigured ? 200 : 503, { connection: 'close' }).end();
+  response.writeHead(isConfigured ? 200 : 503, { connection: 'close' }).end(ip);
 }).listen(9_000, ip);
 
 process.on('SIGTERM', () => setTimeout(() => process.exit(0), DRAIN_MS));

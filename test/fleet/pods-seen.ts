@@ -1,0 +1,103 @@
+/** The pods of a CNFDeployment as one watch shows them: who has the label of the active one, and when. */
+import type { Cluster, KubeObject } from 'kind-test-harness';
+import * as z from 'zod';
+import { podsPath } from '../stack/collections.ts';
+
+const podSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    labels: z.record(z.string(), z.string()),
+    deletionTimestamp: z.string().optional(),
+  }),
+  status: z.object({
+    podIP: z.string().optional(),
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
+  }),
+});
+
+export type SeenPod = {
+  name: string;
+  uid: string;
+  ip: string;
+  ready: boolean;
+  active: boolean;
+  ending: boolean;
+};
+
+export type PodsSeen = {
+  /** That have the label and are ready. */
+  active: () => SeenPod[];
+  ready: () => SeenPod[];
+  /** From now on, as far as this watch shows every moment: the fewest that were ready at once, and the most that were there and not ending. */
+  count: () => { fewestReady: number; most: number };
+  /**
+   * For how long nobody had the label, by this one watch: from the moment at which that pod was gone or not ready to that at which another one had it
+   * and was ready. Undefined: not yet.
+   */
+  takeoverMs: (uid: string) => { ms: number; by: SeenPod } | undefined;
+};
+
+/** Until the cluster is stopped. */
+export const watchPods = async (
+  { api }: Cluster,
+  namespace: string,
+  purpose: string,
+): Promise<PodsSeen> => {
+  const pods = new Map<string, SeenPod>();
+  const lostAt = new Map<string, number>();
+  /** By the uid of a pod: since when it is active and ready. */
+  const activeAt = new Map<string, number>();
+  const counts: { fewestReady: number; most: number }[] = [];
+  const note = (uid: string, now: SeenPod | undefined): void => {
+    const at = performance.now();
+    if (now) pods.set(uid, now);
+    else pods.delete(uid);
+    if (now?.ready) lostAt.delete(uid);
+    else if (!lostAt.has(uid)) lostAt.set(uid, at);
+    if (!now?.ready || !now.active) activeAt.delete(uid);
+    else if (!activeAt.has(uid)) activeAt.set(uid, at);
+    for (const counted of counts) {
+      counted.fewestReady = Math.min(counted.fewestReady, ready().length);
+      counted.most = Math.max(counted.most, stay().length);
+    }
+  };
+  const ready = (): SeenPod[] => [...pods.values()].filter((pod) => pod.ready);
+  const stay = (): SeenPod[] => [...pods.values()].filter((pod) => !pod.ending);
+  await api.watch<KubeObject>(podsPath(namespace), {
+    onChange: (object) => {
+      const { metadata, status } = podSchema.parse(object);
+      if (metadata.labels['sdewanPurpose'] !== purpose) return;
+      const { name, uid, labels } = metadata;
+      const isReady = status.conditions?.some(
+        (each) => each.type === 'Ready' && each.status === 'True',
+      );
+      note(uid, {
+        name,
+        uid,
+        ip: status.podIP ?? '',
+        ready: isReady === true && metadata.deletionTimestamp === undefined,
+        ending: metadata.deletionTimestamp !== undefined,
+        active: labels['sdewan.akraino.org/active'] === 'true',
+      });
+    },
+    onDelete: ({ metadata }) => note(z.string().parse(metadata.uid), undefined),
+  });
+  return {
+    ready,
+    count: () => {
+      const counted = { fewestReady: ready().length, most: stay().length };
+      counts.push(counted);
+      return counted;
+    },
+    active: () => ready().filter((pod) => pod.active),
+    takeoverMs: (uid) => {
+      const from = lostAt.get(uid);
+      const by = ready().find((pod) => pod.active && pod.uid !== uid);
+      const to = by && activeAt.get(by.uid);
+      return by === undefined || from === undefined || to === undefined
+        ? undefined
+        : { ms: Math.max(0, to - from), by };
+    },
+  };
+};
