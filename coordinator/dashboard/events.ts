@@ -146,9 +146,10 @@ export const createEventsSeen = (deps: EventsSeenDeps): EventsSeen => {
   };
   const once = async (signal: AbortSignal): Promise<void> => {
     place ??= await list(signal);
+    const from = place;
     const openedAt = clock.monotonic();
-    await follow(place, signal);
-    if (clock.monotonic() - openedAt < SHORTEST_WATCH_MS)
+    await follow(from, signal);
+    if (place === from && clock.monotonic() - openedAt < SHORTEST_WATCH_MS)
       throw new Error('the server ends each watch at once');
     backoff.reset();
   };

@@ -326,6 +326,29 @@ describe('with faults', () => {
     expect(count('GET watch')).toBeLessThan(25 + (performance.now() - started) / 100);
   });
 
+  it('does not wait after a watch that ended at once and has brought something', async () => {
+    const waits: number[] = [];
+    const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+      waits.push(ms);
+      return systemClock.sleep(1, signal);
+    };
+    const monotonic = (): number => 0;
+    const reflector = start({ clock: { ...systemClock, sleep, monotonic } });
+    await untilSynced(reflector);
+    for (const name of ['a', 'b', 'c']) {
+      server.put(name);
+      await until(() => names(reflector).includes(name));
+      const watches = count('GET watch');
+      server.endWatches();
+      await until(() => count('GET watch') > watches);
+    }
+    expect(waits).toEqual([]);
+    expect(count('GET list')).toBe(1);
+    expect(phases).toEqual(['Syncing', 'Synced']);
+    server.endWatches();
+    await until(() => waits.length > 0);
+  });
+
   it.each([1, 30])(
     'waits as long as the server asks (%i s), and at least its own backoff',
     async (asked) => {

@@ -67,7 +67,10 @@ export type ReflectorOptions<T extends KubeObject> = {
 
 /** Of a page: longer than for other requests, it can be large. */
 const LIST_TIMEOUT_MS = 60_000;
-/** A watch that ends sooner counts as a failure, so that a server that ends each at once is not asked without pause. */
+/**
+ * A watch that ends sooner and has brought nothing counts as a failure, so that a server that ends each at once is not asked without pause. One that has brought
+ * something does not: the API server ends the watch of who reads large objects slower than they change, several times a second.
+ */
 const SHORTEST_WATCH_MS = 1_000;
 
 export class Reflector<T extends KubeObject = RuleObject> {
@@ -145,14 +148,16 @@ export class Reflector<T extends KubeObject = RuleObject> {
 
   async #listAndWatch(signal: AbortSignal): Promise<void> {
     this.#resourceVersion ??= await this.#list(signal);
+    const from = this.#resourceVersion;
     const openedAt = this.#clock.monotonic();
-    const lasted = (): number => this.#clock.monotonic() - openedAt;
+    const hasWorked = (): boolean =>
+      this.#resourceVersion !== from || this.#clock.monotonic() - openedAt >= SHORTEST_WATCH_MS;
     try {
-      await this.#watch(this.#resourceVersion, signal);
+      await this.#watch(from, signal);
     } finally {
-      if (lasted() >= SHORTEST_WATCH_MS) this.#backoff.reset();
+      if (hasWorked()) this.#backoff.reset();
     }
-    if (lasted() < SHORTEST_WATCH_MS) throw new Error('the server ends each watch at once');
+    if (!hasWorked()) throw new Error('the server ends each watch at once');
   }
 
   async #list(signal: AbortSignal): Promise<string> {
