@@ -38,12 +38,17 @@ const namespaceResource: ResourceType<AcceptingNamespace> = {
   })),
 };
 
+/** Characters. Of a longer annotation nothing counts, as of a pod's. */
+const MAX_LENGTH = 16_384;
+
 /** Of an annotation. */
 export const acceptedIn = (text = ''): string[] =>
-  text
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  text.length > MAX_LENGTH
+    ? []
+    : text
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => name !== '');
 
 export class Consents {
   readonly #reflector: Reflector<AcceptingNamespace>;
