@@ -1,4 +1,5 @@
 /** NetworkPolicies at a CNF of two pods: what is in the kernel of each OpenWRT, and that nothing is called enforced that is not. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCnf } from '../stack/cnf.ts';
 import { agentsDown } from '../stack/faults.ts';
@@ -18,7 +19,8 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
   let cnfs: string[] = [];
   let world: ReturnType<typeof policiesIn>;
 
-  const policy = (name: string, from = 'client'): object => ({
+  const clients = (role: string): object[] => [{ podSelector: { matchLabels: { role } } }];
+  const policy = (name: string, { from = clients('client') } = {}): object => ({
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
     metadata: { name },
@@ -26,7 +28,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       podSelector: { matchLabels: { role: 'server' } },
       ingress: [
         {
-          from: [{ podSelector: { matchLabels: { role: from } } }],
+          from,
           ports: [{ protocol: 'TCP', port: 8080 }],
         },
       ],
@@ -98,6 +100,72 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
       expect(await reloads()).toEqual(before);
     });
 
+    it('has no pod that has ended, and of two with one address the later', async () => {
+      await world.pod('ending', '10.99.1.4', { role: 'client' });
+      // Times of creation have whole seconds.
+      await sleep(1_100);
+      await world.pod('twin', '10.99.1.4', { role: 'none' });
+      await world.pod('single', '10.99.1.5', { role: 'client' });
+      await eventually("both have the address that is one pod's", () =>
+        inAll((table) => table.includes('10.99.1.5')),
+      );
+      await eventually('none has that of a younger pod outside', () =>
+        inAll((table) => !table.includes('10.99.1.4')),
+      );
+      await world.ends('twin');
+      await eventually("it is the older one's again", () =>
+        inAll((table) => table.includes('10.99.1.4')),
+      );
+      await world.ends('ending');
+      await world.ends('single');
+      await eventually('none has an address of pods that have ended', () =>
+        inAll((table) => !table.includes('10.99.1.4') && !table.includes('10.99.1.5')),
+      );
+      const force = ['--grace-period=0', '--force'];
+      const pods = ['pod/ending', 'pod/twin', 'pod/single'];
+      await cluster.kubectl(['delete', ...pods, '-n', namespace, ...force]);
+    });
+
+    it('follows labels of namespaces', async () => {
+      const other = await cluster.createNamespace('network-policies-other');
+      await policiesIn(cluster, other).pod('theirs', '10.99.1.6', { role: 'client' });
+      const team = { namespaceSelector: { matchLabels: { team: 'edge' } }, podSelector: {} };
+      await apply(cluster, namespace, policy('teams', { from: [team] }));
+      await eventually('it is enforced', () => world.isEnforced('teams'));
+      expect(await inAll((table) => !table.includes('10.99.1.6'))).toBe(true);
+      const label = (value: string): Promise<unknown> =>
+        cluster.kubectl(['label', 'namespace', other, '--overwrite', `team=${value}`]);
+      await label('edge');
+      await eventually('both have the address', () =>
+        inAll((table) => table.includes('10.99.1.6')),
+      );
+      await label('none');
+      await eventually('none has it', () => inAll((table) => !table.includes('10.99.1.6')));
+      await cluster.kubectl(['delete', 'netpol', 'teams', '-n', namespace]);
+    });
+
+    it('does not cut off the CNF in whose namespace all is denied', async () => {
+      await apply(cluster, namespace, {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: { name: 'deny' },
+        spec: { podSelector: {}, policyTypes: ['Ingress', 'Egress'] },
+      });
+      await eventually('it is enforced', () => world.isEnforced('deny', `2/${2 + cnfs.length}`));
+      expect((await world.whyNot('deny'))['IsTheEnforcer']?.toSorted()).toEqual(
+        cnfs.map((name) => `${namespace}/${name}`).sort(),
+      );
+      const pods = await observePods(cluster, namespace, PURPOSE);
+      expect(pods.map(({ ready }) => ready)).toEqual([true, true]);
+      await cluster.kubectl(['delete', 'netpol', 'deny', '-n', namespace]);
+      await eventually(
+        'agents have heard of its end',
+        async () =>
+          (await inAll((table) => !table.includes(world.chainOf('deny')))) &&
+          (await world.enforcements('deny')).length === 0,
+      );
+    });
+
     it('is back after the ruleset was flushed', async () => {
       const [first = ''] = cnfs;
       const target = { namespace, pod: first };
@@ -109,7 +177,7 @@ describe('NetworkPolicies at a CNF of two pods', async () => {
 
     it('changes as a difference: the object stays', async () => {
       const [before] = await world.enforcements(NAME);
-      await apply(cluster, namespace, policy(NAME, 'nobody'));
+      await apply(cluster, namespace, policy(NAME, { from: clients('nobody') }));
       await eventually('the client is out', () => inAll((table) => !table.includes('10.99.1.2')));
       const [after] = await world.enforcements(NAME);
       expect(after?.metadata.uid).toBe(before?.metadata.uid);

@@ -14,7 +14,7 @@ const enforcement = z.object({
     deletionTimestamp: z.string().optional(),
   }),
   spec: z.object({
-    policy: z.object({ name: z.string() }),
+    policy: z.object({ namespace: z.string(), name: z.string() }),
     place: z.string(),
   }),
   status: z
@@ -40,7 +40,9 @@ export const policiesIn = (cluster: Cluster, namespace: string) => {
   const enforcements = async (name: string): Promise<Enforcement[]> => {
     const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;
     const { items } = list.parse(await cluster.api.find(path));
-    return items.filter(({ spec }) => spec.policy.name === name);
+    return items.filter(
+      ({ spec: { policy } }) => policy.name === name && policy.namespace === namespace,
+    );
   };
   return {
     /** Those of one policy. */
@@ -58,6 +60,16 @@ export const policiesIn = (cluster: Cluster, namespace: string) => {
       const status = { phase: 'Running', podIP: ip, podIPs: [{ ip }] };
       const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
       await cluster.kubectl(['patch', 'pod', name, '-n', namespace, ...patch]);
+    },
+    /** It has run to its end. */
+    ends: async (pod: string): Promise<void> => {
+      const patch = [
+        '--subresource=status',
+        '--type=merge',
+        '-p',
+        '{"status": {"phase": "Succeeded"}}',
+      ];
+      await cluster.kubectl(['patch', 'pod', pod, '-n', namespace, ...patch]);
     },
     relabel: async (pod: string, label: string): Promise<void> => {
       await cluster.kubectl(['label', 'pod', pod, '-n', namespace, '--overwrite', label]);
