@@ -8,6 +8,7 @@ import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
 import { statusViewSchema } from './status/view.ts';
 import { liveTraceViewSchema } from './trace/live.ts';
+import { policyTraceViewSchema } from './trace/policies.ts';
 import { traceViewSchema } from './trace/view.ts';
 import { versionViewSchema } from './version/view.ts';
 
@@ -16,6 +17,7 @@ export const schemas: Readonly<Record<string, z.ZodType>> = {
   diff: diffViewSchema,
   'pod-diff': podDiffViewSchema,
   explanation: explanationSchema,
+  'policy-trace': policyTraceViewSchema,
   'live-trace': liveTraceViewSchema,
   rendering: renderingSchema,
   rules: rulesViewSchema,

@@ -1,10 +1,10 @@
-/** The 53 cases, by the evaluator and by the product's table. The kernel has its say in `packets/`. */
+/** The 53 cases, by the evaluator, by the product's table, and by what `sdewan trace` says. The kernel has its say in `packets/`. */
 import { describe, expect, test } from 'vitest';
-import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, worldOf } from './cases.ts';
+import { ALL_PAIRS, CASES, addressOfPod, deniedPairs, worldOf, type Protocol } from './cases.ts';
 import { isAllowed, type Packet } from './evaluator.ts';
 import { passesTable, readTable } from './nft-judge.ts';
 import { wholeFile } from '#shared/policy/table.ts';
-import { tableOf } from './product.ts';
+import { judgeOf, tableOf } from './product.ts';
 
 test('there are 53 cases, and each number is one', () => {
   expect(CASES.map(({ number }) => number)).toStrictEqual(
@@ -17,15 +17,17 @@ describe.each([4, 6] as const)('IPv%i', (family) => {
     for (const step of steps) {
       const world = worldOf(step, family);
       const ruleset = readTable(wholeFile(tableOf(world)));
+      const judged = judgeOf(world);
       for (const { protocol, port, denied } of step.probes) {
         const wanted = [...deniedPairs(denied)].sort();
-        const deniedBy = (passes: (packet: Packet) => boolean): string[] =>
+        const deniedBy = (passes: (packet: Packet & { protocol: Protocol }) => boolean): string[] =>
           ALL_PAIRS.filter((pair) => {
             const [from = '', to = ''] = pair.split('>').map((pod) => addressOfPod(pod, family));
             return !passes({ from, to, protocol, port });
           }).sort();
         expect(deniedBy((packet) => isAllowed(world, packet))).toStrictEqual(wanted);
         expect(deniedBy((packet) => passesTable(ruleset, packet))).toStrictEqual(wanted);
+        expect(deniedBy(judged)).toStrictEqual(wanted);
       }
     }
   });

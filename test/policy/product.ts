@@ -1,4 +1,5 @@
 /** A world of the tests as the product sees it, and its table. */
+import { decide, passes, type PolicyPacket } from '#shared/policy/decide.ts';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
 import { membersOf, type Group, type PolicyPod } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
@@ -35,17 +36,33 @@ export const podsOf = ({ pods }: World): PolicyPod[] =>
   }));
 
 export const tableOf = (world: World): PolicyTable => {
+  const { entries, members } = compiled(world);
+  return policyTable(entries, members);
+};
+
+/** What `sdewan trace` says of a packet. */
+export const judgeOf = (world: World): ((packet: PolicyPacket) => boolean) => {
+  const { entries, members } = compiled(world);
+  const place = {
+    entries: entries.map(({ title, enforcement }) => ({ of: title, enforcement })),
+    members: (id: string) => new Set(members(id)),
+  };
+  return (packet) => decide(packet, place).every(passes);
+};
+
+const compiled = (world: World) => {
   const groups = new Map<string, Group>();
   const entries = policiesOf(world).map((policy, at): TableEntry => {
-    const compiled = compilePolicy(policy);
-    if (!('enforcement' in compiled)) throw new Error(JSON.stringify(compiled));
-    for (const [id, group] of compiled.groups) groups.set(id, group);
+    const one = compilePolicy(policy);
+    if (!('enforcement' in one)) throw new Error(JSON.stringify(one));
+    for (const [id, group] of one.groups) groups.set(id, group);
     const title = `${policy.namespace}/${policy.name}`;
-    return { id: `p${at}`, title, enforcement: compiled.enforcement };
+    return { id: `p${at}`, title, enforcement: one.enforcement };
   });
   const all = podsOf(world);
-  return policyTable(entries, (id) => {
+  const members = (id: string): readonly string[] => {
     const group = groups.get(id);
     return group ? membersOf(group, all, (name) => world.namespaces[name] ?? {}) : [];
-  });
+  };
+  return { entries, members };
 };

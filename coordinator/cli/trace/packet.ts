@@ -6,9 +6,10 @@ import { icmpTypes, protocolNumber, PROTOCOLS } from '#shared/trace/protocols.ts
 import * as values from '#shared/trace/values.ts';
 import { UsageError } from '../command.ts';
 
+const NEEDED = 'specify --src and --dst, or --from and --to';
 const optionsSchema = z.object({
-  src: z.string(),
-  dst: z.string(),
+  src: z.string({ error: NEEDED }),
+  dst: z.string({ error: NEEDED }),
   proto: z.string(),
   sport: z.string().optional(),
   dport: z.string().optional(),
@@ -23,7 +24,8 @@ const WITH_PORTS: ReadonlySet<number> = new Set([6, 17]);
 
 /** @throws UsageError */
 export const packetIn = (given: unknown): Omit<Packet, 'in'> => {
-  const options = optionsSchema.parse(given);
+  const { data: options, error } = optionsSchema.safeParse(given);
+  if (!options) throw new UsageError(error.issues[0]?.message ?? NEEDED);
   const source = addressIn('--src', options.src);
   const destination = addressIn('--dst', options.dst);
   if (source.family !== destination.family)

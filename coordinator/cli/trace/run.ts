@@ -20,6 +20,7 @@ import { formatSchema, formatted } from '../output/format.ts';
 import { render, rulesIn } from '../render/render.ts';
 import { networksGiven, remarkLine } from '../render/run.ts';
 import { packetIn } from './packet.ts';
+import { tracePolicies } from './policies-run.ts';
 import {
   liveTraceText,
   liveTraceView,
@@ -41,6 +42,11 @@ const optionsSchema = formatSchema.extend({
 });
 
 export const runTrace: Run = async ({ args: [name], options: given }, io, signal) => {
+  if (given['from'] !== undefined || given['to'] !== undefined) {
+    if (name !== undefined)
+      throw new UsageError('--from and --to are of no CNF: leave its name out');
+    return tracePolicies(given, io, signal);
+  }
   const options = optionsSchema.parse(given);
   const packet = packetIn(given);
   if (options.live) return runLive(name, { given, options, packet }, io, signal);

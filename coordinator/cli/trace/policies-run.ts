@@ -1,0 +1,139 @@
+import { familyOf } from '#shared/runtime/addresses.ts';
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { objectSchema, type RuleObject, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceName } from '#shared/kube/path.ts';
+import { spelled } from '#shared/policy/addresses.ts';
+import { PROTOCOLS } from '#shared/policy/network-policy.ts';
+import { addressGroupResource } from '#shared/resources/address-group.ts';
+import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { LackingRightsError, withCluster } from '../cluster/connect.ts';
+import { namespaceOf } from '../cluster/scope.ts';
+import {
+  CannotTellError,
+  EXIT,
+  UsageError,
+  type CommandIo,
+  type ExitCode,
+  type Given,
+} from '../command.ts';
+import { formatSchema, formatted } from '../output/format.ts';
+import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
+
+const MAX_PORT = 65_535;
+const optionsSchema = formatSchema.extend({
+  from: z.string({ error: '--to needs --from' }),
+  to: z.string({ error: '--from needs --to' }),
+  proto: z
+    .string()
+    .transform((text) => text.toUpperCase())
+    .pipe(z.enum(PROTOCOLS, { error: '--proto must be tcp, udp or sctp with --from and --to' })),
+  dport: z.coerce
+    .number({ error: '--dport must be a port' })
+    .int()
+    .min(1, '--dport must be a port')
+    .max(MAX_PORT, '--dport must be a port'),
+});
+
+/** @throws UsageError */
+export const tracePolicies = (
+  given: Given['options'],
+  io: CommandIo,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
+  const { data, error } = optionsSchema.safeParse(given);
+  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  return withCluster({ options: given, io }, async ({ client, namespace: usual }) => {
+    const namespace = namespaceOf(given, usual) ?? usual;
+    const ends = await Promise.all(
+      [data.from, data.to].map((text) => addressesOf(text, { client, namespace, signal })),
+    );
+    const [from, to] = inOneFamily(ends);
+    const [enforcements, groups] = await Promise.all([
+      listed(client, policyEnforcementResource, signal),
+      listed(client, addressGroupResource, signal),
+    ]);
+    const packet = { protocol: data.proto, port: data.dport };
+    const view = policyTraceView({ enforcements, groups }, { from, to, packet });
+    io.out(formatted(data.output, { data: view, table: () => policyTraceText(view) }));
+    return CODES[view.verdict];
+  });
+};
+
+const CODES: Readonly<Record<PolicyTraceView['verdict'], ExitCode>> = {
+  allowed: EXIT.done,
+  denied: EXIT.no,
+  unknown: EXIT.unknown,
+};
+
+const PAGE_SIZE = 500;
+
+/** Everywhere: nobody knows beforehand which CNF a packet passes. @throws LackingRightsError, CannotTellError */
+const listed = async <T extends RuleObject>(
+  client: KubeClient,
+  type: ResourceType<T>,
+  signal: AbortSignal,
+): Promise<T[]> => {
+  try {
+    return (await client.list(type, { pageSize: PAGE_SIZE, signal })).items;
+  } catch (error) {
+    if (isForbidden(error))
+      throw new LackingRightsError(
+        [{ verb: 'list', resource: resourceName(type), namespace: undefined }],
+        error,
+      );
+    if (isNotFound(error))
+      throw new CannotTellError(`this cluster does not know ${type.kind}`, { cause: error });
+    throw error;
+  }
+};
+
+const pods = {
+  group: '',
+  version: 'v1',
+  plural: 'pods',
+  kind: 'Pod',
+  schema: objectSchema.extend({
+    status: z
+      .looseObject({ podIPs: z.array(z.looseObject({ ip: z.string() })).optional() })
+      .optional(),
+  }),
+} satisfies ResourceType;
+
+type Resolved = { name: string | undefined; addresses: readonly string[] };
+type Place = { client: KubeClient; namespace: string; signal: AbortSignal };
+
+/** An address, `pod`, or `namespace/pod`. @throws UsageError */
+const addressesOf = async (text: string, { client, ...usual }: Place): Promise<Resolved> => {
+  const address = spelled(text)?.address;
+  if (address !== undefined) return { name: undefined, addresses: [address] };
+  const [first = '', second, ...rest] = text.split('/');
+  if (rest.length > 0) throw new UsageError(`${text}: must be an address, POD or NAMESPACE/POD`);
+  const [namespace, name] = second === undefined ? [usual.namespace, first] : [first, second];
+  try {
+    const pod = await client.get(pods, { namespace, name }, { signal: usual.signal });
+    const addresses = (pod.status?.podIPs ?? []).map(({ ip }) => spelled(ip)?.address ?? ip);
+    if (addresses.length === 0) throw new UsageError(`pod ${namespace}/${name} has no address yet`);
+    return { name: `${namespace}/${name}`, addresses };
+  } catch (error) {
+    if (isNotFound(error)) throw new UsageError(`there is no pod ${namespace}/${name}`);
+    if (isForbidden(error))
+      throw new LackingRightsError([{ verb: 'get', resource: 'pods', namespace }], error);
+    throw error;
+  }
+};
+
+/** IPv4 where both have it. @throws UsageError */
+const inOneFamily = (ends: readonly Resolved[]): [End, End] => {
+  const of = (family: 4 | 6): End[] =>
+    ends.flatMap(({ name, addresses }) => {
+      const address = addresses.find((one) => familyOf(one) === family);
+      return address === undefined ? [] : [{ name, address }];
+    });
+  for (const family of [4, 6] as const) {
+    const [from, to] = of(family);
+    if (from && to) return [from, to];
+  }
+  throw new UsageError('--from and --to have no addresses of one version of IP');
+};

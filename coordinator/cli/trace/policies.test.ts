@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { compilePolicy } from '#shared/policy/enforcement.ts';
+import { membersOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { addressGroupResource } from '#shared/resources/address-group.ts';
+import { writtenOf } from '#shared/resources/enforcement-lines.ts';
+import { EXIT } from '../command.ts';
+import { runCli } from '../testing.ts';
+import { policyTraceText, policyTraceView, policyTraceViewSchema } from './policies.ts';
+
+const pod = (name: string, address: string): PolicyPod => ({
+  namespace: 'shop',
+  name,
+  uid: name,
+  labels: { app: name },
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: [address],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+});
+const PODS = [pod('web', '10.1.1.1'), pod('db', '10.1.2.1'), pod('job', '10.1.3.1')];
+const metadata = (name: string) => ({
+  name,
+  namespace: 'edge',
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  labels: { [PURPOSE_LABEL]: 'cnf-1' },
+});
+
+/** At cnf-1, as the coordinator writes it. */
+const factsOf = (policies: Record<string, object>, inSync = true) => {
+  const compiled = Object.entries(policies).map(([name, spec]) => {
+    const one = compilePolicy({ namespace: 'shop', spec: networkPolicySpecSchema.parse(spec) });
+    if (!('enforcement' in one)) throw new Error(JSON.stringify(one));
+    return { name, ...one };
+  });
+  return {
+    enforcements: compiled.map(({ name, enforcement }) => ({
+      metadata: metadata(`shop.${name}`),
+      spec: {
+        policy: { namespace: 'shop', name, uid: name, generation: 1 },
+        place: 'cluster',
+        ...writtenOf(enforcement),
+      },
+      status: { inSync },
+    })),
+    groups: compiled.flatMap(({ groups }) =>
+      [...groups].map(([id, group]) =>
+        addressGroupResource.schema.parse({
+          apiVersion: 'network.sdewan.akraino.org/v1alpha1',
+          kind: 'AddressGroup',
+          metadata: metadata(`g.${id}`),
+          spec: { group: id, slice: 0, members: [...membersOf(group, PODS, () => ({}))] },
+        }),
+      ),
+    ),
+  };
+};
+const only = (app: string) => ({ podSelector: { matchLabels: { app } } });
+const DB = {
+  ...only('db'),
+  ingress: [{ from: [only('web')], ports: [{ protocol: 'TCP', port: 5_432 }] }],
+};
+const traced = (
+  facts: ReturnType<typeof factsOf>,
+  [from, to]: readonly [string, string],
+  port = 5_432,
+) => {
+  const end = (name: string) => ({
+    name: `shop/${name}`,
+    address: PODS.find((one) => one.name === name)?.addresses[0] ?? name,
+  });
+  const packet = { protocol: 'TCP', port } as const;
+  return policyTraceView(facts, { from: end(from), to: end(to), packet });
+};
+
+describe('what NetworkPolicies at CNFs say of a packet', () => {
+  it.each([
+    [['web', 'db'], 5_432, 'allowed'],
+    [['web', 'db'], 5_433, 'denied'],
+    [['job', 'db'], 5_432, 'denied'],
+    [['db', 'job'], 5_432, 'allowed'],
+  ] as const)('%j port %i: %s', (ends, port, verdict) => {
+    const view = traced(factsOf({ db: DB }), ends, port);
+    policyTraceViewSchema.parse(JSON.parse(JSON.stringify(view)));
+    expect(view.verdict).toBe(verdict);
+  });
+
+  it('names the policy that lets it pass, and those of which none does', () => {
+    const both = { db: DB, none: { ...only('db'), ingress: [] } };
+    const allowed = policyTraceText(traced(factsOf(both), ['web', 'db']));
+    expect(allowed).toMatch(/edge\/cnf-1 +cluster +ingress +allowed +NetworkPolicy shop\/db/);
+    const denied = policyTraceText(traced(factsOf(both), ['job', 'db']));
+    expect(denied).toContain('nothing in NetworkPolicy shop/db, NetworkPolicy shop/none lets it');
+    expect(denied.trimEnd()).toMatch(/denied at edge\/cnf-1, where it passes$/);
+  });
+
+  it('says when no CNF enforces anything about either end', () => {
+    const view = traced(factsOf({ db: DB }), ['web', 'job']);
+    expect([view.verdict, view.places]).toEqual(['allowed', []]);
+    expect(policyTraceText(view)).toContain('passes no place of ours');
+  });
+
+  it('is not known while a policy that is about it is not in sync', () => {
+    const view = traced(factsOf({ db: DB }, false), ['job', 'db']);
+    expect(view.verdict).toBe('unknown');
+    expect(policyTraceText(view)).toContain('when all policies are in sync: denied at edge/cnf-1');
+  });
+});
+
+it.each([
+  [['--from', 'a'], '--from needs --to'],
+  [['--to', 'a'], '--to needs --from'],
+  [['cnf-1', '--from', 'a', '--to', 'b', '--dport', '1'], 'leave its name out'],
+  [['--from', 'a', '--to', 'b'], '--dport must be a port'],
+  [['--from', 'a', '--to', 'b', '--dport', '1', '--proto', 'gre'], '--proto must be tcp, udp or'],
+  [['--from', 'a', '--to', 'b', '--dport', '1', '--src', '10.0.0.1'], 'cannot be used with'],
+  [[], 'specify --src and --dst, or --from and --to'],
+])('trace %j is wrong usage', async (args, words) => {
+  const answer = await runCli(['trace', ...args]);
+  expect([answer.code, answer.said.join('\n')]).toEqual([
+    EXIT.usage,
+    expect.stringContaining(words),
+  ]);
+});
