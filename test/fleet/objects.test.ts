@@ -1,9 +1,14 @@
 /** CNFSets and CNFs: made anew when they are deleted, written by nobody else, and gone with their CNFDeployment. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
+import { ROOT } from '../run/product-files.ts';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
 import { observePods, until } from '../stack/observe.ts';
+import { apply } from '../stack/operator.ts';
+import { zone } from '../stack/rules.ts';
 import { applyFleet, PURPOSE, serves, waitForFleet } from './cnf.ts';
 
 const cluster = withOwnNamespaces(await connectCluster());
@@ -53,6 +58,17 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
   });
   const cnf = await one(namespace, 'cnfs');
   expect(cnf).toMatchObject({ metadata: { name: pod.name }, status: { phase: 'Running' } });
+
+  // Sets of before are never ready again: the README's wait is for rules alone.
+  await apply(cluster, namespace, zone('lan1', 'ovn-net1'));
+  const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+  const [, wait = ''] = /^kubectl (wait .* sdewan .*)$/m.exec(readme) ?? [];
+  const waited = await kubectl(...wait.split(' '), ...at);
+  expect([wait, waited.code, waited.stdout.trim().split('\n')]).toEqual([
+    expect.stringContaining(`sdewanPurpose=${PURPOSE}`),
+    0,
+    ['firewallzone.batch.sdewan.akraino.org/lan1 condition met'],
+  ]);
 
   const status = ['--subresource=status', '--type=merge', '-p'];
   for (const [kind, { name }] of [
