@@ -7,6 +7,7 @@ import { icnResource, negatableNetworkItem, nothing, oneNetwork } from '../icn.t
 import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
 import { iptablesArguments } from './left-out.ts';
+import { masqueradedSubnetCautions, masqueradedSubnetLacks } from './masqueraded-subnets.ts';
 import { ruleResource, section } from '../render.ts';
 import { oneOf } from '../schema.ts';
 
@@ -75,12 +76,14 @@ export const firewallZone = defineKind({
   ],
   networks: ({ network }) =>
     network.map((name, index) => ({ path: `spec.network[${index}]`, network: name })),
-  cautions: ({ input }) =>
-    input === 'DROP'
+  cautions: (zone) => [
+    ...(zone.input === 'DROP'
       ? [
           'spec.input: DROP drops every packet from these networks to the CNF itself; a rule with target ACCEPT can except some',
         ]
-      : [],
+      : []),
+    ...masqueradedSubnetCautions(zone),
+  ],
   uci: {
     package: 'firewall',
     ownership: 'prefix',
@@ -89,8 +92,10 @@ export const firewallZone = defineKind({
     icn: { ...icnAnonymous('zone'), isOnlyIcns: ({ options }) => 'etra_dest' in options },
     nameOf: ({ type, options }) =>
       type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
-    lacks: ({ extra_src, extra_dest, etra_dest }, context) =>
-      iptablesArguments({ extra_src, extra_dest, etra_dest }, context),
+    lacks: ({ extra_src, extra_dest, etra_dest, ...zone }, context) => [
+      ...iptablesArguments({ extra_src, extra_dest, etra_dest }, context),
+      ...masqueradedSubnetLacks(zone, context),
+    ],
     render: (
       { network, etra_dest, extra_dest, ...options },
       { name, sectionName, interfaceOf },
