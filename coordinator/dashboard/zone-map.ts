@@ -1,5 +1,5 @@
 /** Zones of a CNF, and what leads from one to the other, as the sections of UCI say that its rules become. Pure. */
-import { compileOffline } from '../cli/render/offline.ts';
+import { compileOffline } from '#shared/compile/offline.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { UciSection } from '#shared/uci/model.ts';

@@ -3,7 +3,7 @@ import { parseNetworks } from '#shared/compile/networks.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { usesOf } from '../render/offline.ts';
+import { usesOf } from '#shared/compile/offline.ts';
 import type { ClusterFacts } from './facts.ts';
 
 /** Undefined: no pod can be seen, or none says it in a form that can be read. */

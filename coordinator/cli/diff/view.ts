@@ -5,7 +5,7 @@ import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
 import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable } from '../output/table.ts';
-import { compileOffline } from '../render/offline.ts';
+import { compileOffline } from '#shared/compile/offline.ts';
 import { packagesText, plain } from '../render/render.ts';
 import { changedLines, lineSchema } from './lines.ts';
 

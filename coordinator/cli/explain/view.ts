@@ -11,7 +11,7 @@ import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
-import { compileOffline, usesOf } from '../render/offline.ts';
+import { compileOffline, usesOf } from '#shared/compile/offline.ts';
 import { packageSchema, packagesText, plain } from '../render/render.ts';
 import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
 import { bareSurroundings, surroundingsOf, tracedCnf } from '../trace/cnf.ts';

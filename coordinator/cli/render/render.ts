@@ -19,7 +19,7 @@ import { pathOf, type Located } from '../manifest/positions.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
 import { nearestOf } from '../nearest.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
-import { compileOffline } from './offline.ts';
+import { compileOffline } from '#shared/compile/offline.ts';
 
 export type Source = { file: string; objects: readonly Located[] };
 

@@ -8,7 +8,7 @@ import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';
 import type { Firewall, NetworkState, Prefix, Route, Surroundings } from '#shared/trace/types.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { compileOffline } from '../render/offline.ts';
+import { compileOffline } from '#shared/compile/offline.ts';
 
 /** `nameOf`: whose section it is. */
 export type TracedCnf = {

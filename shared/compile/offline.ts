@@ -2,15 +2,15 @@
  * The compiler of the agents without an OpenWRT. Pure. What only a running one could tell is assumed: a present image with firewall4, and
  * interfaces that rules name. Values of Secrets are not asked for: what a section would have of one is said in words.
  */
-import { checkSpec } from '#shared/compile/check.ts';
-import { compile } from '#shared/compile/compile.ts';
-import { secretKey, type CompileResult, type NetworkTable } from '#shared/compile/types.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
-import { ASSUMED } from '#shared/resources/capabilities.ts';
-import { kinds, kindOf } from '#shared/resources/registry.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
-import type { UciPackage, UciSection } from '#shared/uci/model.ts';
-import { own } from '#shared/runtime/own.ts';
+import { checkSpec } from './check.ts';
+import { compile } from './compile.ts';
+import { secretKey, type CompileResult, type NetworkTable } from './types.ts';
+import type { RuleObject } from '../kube/objects.ts';
+import { ASSUMED } from '../resources/capabilities.ts';
+import { kinds, kindOf } from '../resources/registry.ts';
+import type { KindDefinition } from '../resources/kind.ts';
+import type { UciPackage, UciSection } from '../uci/model.ts';
+import { own } from '../runtime/own.ts';
 
 /** `rules`: of one CNF. */
 export const compileOffline = (
