@@ -17,12 +17,16 @@ export type GoProgram = {
   name: string;
   /** Folder with its module: every file in it counts for the hash. */
   sources: string;
+  /** What of it is built, or of what it depends on; default: the module's own program. */
+  package?: string;
   /** What the binary is called. */
   binary: string;
   /** Of `go build`, besides those that make builds repeatable. */
   flags: readonly string[];
   /** Cold build, measured: seconds times cores. */
   coldBuildCoreSeconds: number;
+  /** What does without it, for who has no Go. */
+  instead?: string;
 };
 
 type BuildDeps = {
@@ -70,11 +74,20 @@ export const buildGoProgram = async (program: GoProgram, deps: BuildDeps): Promi
   });
 };
 
-const binaryPath = async ({ name, sources, binary, flags }: GoProgram): Promise<string> => {
+const OWN_PROGRAM = '.';
+
+const binaryPath = async ({
+  name,
+  sources,
+  package: built = OWN_PROGRAM,
+  binary,
+  flags,
+}: GoProgram): Promise<string> => {
   const hash = createHash('sha256');
   for (const file of (await readdir(sources)).sort())
     hash.update(await readFile(join(sources, file)));
-  hash.update([...flags, process.platform, process.arch].join('\n'));
+  const named = built === OWN_PROGRAM ? [] : [built];
+  hash.update([...named, ...flags, process.platform, process.arch].join('\n'));
   return join(cacheDirectory(), name, hash.digest('hex').slice(0, 16), binary);
 };
 
@@ -87,11 +100,11 @@ const removeUnfinished = async (binary: string): Promise<void> => {
   for (const name of unfinished) await rm(join(folder, name), { force: true });
 };
 
-const requireGo = async ({ name }: GoProgram, deps: BuildDeps): Promise<void> => {
+const requireGo = async ({ name, instead }: GoProgram, deps: BuildDeps): Promise<void> => {
   const found = await run(['go', 'version'], { timeoutMs: 30_000, signal: deps.signal }).catch(
     (cause: unknown) => {
       throw new Error(
-        `${name} must be built, and there is no \`go\` on PATH: install Go 1.26 or later, or set KUBECONFIG or KUBEBUILDER_ASSETS`,
+        `${name} must be built, and there is no \`go\` on PATH: install Go 1.26 or later${instead === undefined ? '' : `, or ${instead}`}`,
         { cause },
       );
     },
@@ -100,6 +113,7 @@ const requireGo = async ({ name }: GoProgram, deps: BuildDeps): Promise<void> =>
 };
 
 const compile = async (program: GoProgram, output: string, deps: BuildDeps): Promise<void> => {
+  const { package: what = OWN_PROGRAM } = program;
   const flags = ['-trimpath', ...program.flags];
   const options = {
     cwd: program.sources,
@@ -117,7 +131,7 @@ const compile = async (program: GoProgram, output: string, deps: BuildDeps): Pro
     'fetching Go modules and counting what is to be compiled (up to 1.3 GB on disk the first time)',
   );
   const template = '{{if .Stale}}{{.ImportPath}}{{end}}';
-  const listed = await run(['go', 'list', '-deps', '-f', template, ...flags, '.'], options);
+  const listed = await run(['go', 'list', '-deps', '-f', template, ...flags, what], options);
   if (listed.code !== 0) throw new Error(`go list failed:\n${listed.stderr}`);
   const total = listed.stdout.split('\n').filter(Boolean).length;
 
@@ -128,7 +142,7 @@ const compile = async (program: GoProgram, output: string, deps: BuildDeps): Pro
       : `compiling ${total} packages; Go has the others in its cache`,
   );
   const report = createBuildReport(total, deps.say);
-  const built = await run(['go', 'build', '-v', ...flags, '-o', output, '.'], {
+  const built = await run(['go', 'build', '-v', ...flags, '-o', output, what], {
     ...options,
     onErrorLine: report,
   });

@@ -1,3 +1,4 @@
+export { buildGoProgram, findCachedBuild, type GoProgram } from './go-build.ts';
 export { CLUSTER_VARIABLE } from './cluster.ts';
 export { whyNoNode } from './node/requirements.ts';
 export { installCommand, installPackages, mayInstall } from './packages.ts';

@@ -22,4 +22,5 @@ export const controlPlaneProgram = (variant: BuildVariant): GoProgram => ({
   binary: 'control-plane',
   flags: ['-ldflags', LINKER_FLAGS, ...(variant === 'node' ? ['-tags', 'node'] : [])],
   coldBuildCoreSeconds: 440,
+  instead: 'set KUBECONFIG or KUBEBUILDER_ASSETS',
 });
