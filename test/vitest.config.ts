@@ -144,6 +144,8 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // What promtool says: `npm run test:people`.
+      project('prometheus', ['test/prometheus/*.test.ts'], 60_000),
       // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
       inOneRow(
         project(
