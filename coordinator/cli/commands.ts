@@ -12,6 +12,7 @@ import { resyncCommand } from './resync/command.ts';
 import { rolloutCommand } from './rollout/command.ts';
 import { rulesCommand } from './rules/command.ts';
 import { statusCommand } from './status/command.ts';
+import { supportBundleCommand } from './support-bundle/command.ts';
 import { traceCommand } from './trace/command.ts';
 import { uninstallCommand } from './uninstall/command.ts';
 import { versionCommand } from './version/command.ts';
@@ -33,6 +34,7 @@ export const commands: readonly CommandFile[] = [
   injectCommand,
   uninjectCommand,
   checkCommand,
+  supportBundleCommand,
   uninstallCommand,
   versionCommand,
   completionCommand,

@@ -22,6 +22,7 @@ type Connect = Pick<Cluster, 'connectToPod'>;
 /** The agent answers 20 s after it was asked at the latest, and 60 s after it was asked for a pass. */
 const INSPECT_MS = 25_000;
 const RESYNC_MS = 65_000;
+const METRICS_MS = 10_000;
 /** It answers one at a time. */
 const TRIES = 5;
 const RETRY_MS = 1_000;
@@ -57,26 +58,37 @@ export const kernelRules = async (
     : { text: wellDone(pod, answer) };
 };
 
+/** What Prometheus would get, of an agent or a coordinator. @throws as `inspectAgent` */
+export const metricsOf = async (
+  cluster: Connect,
+  pod: Pod,
+  port: number,
+  signal: AbortSignal,
+): Promise<string> => {
+  const question = { method: 'GET' as const, path: '/metrics', timeoutMs: METRICS_MS, port };
+  return wellDone(pod, await ask(cluster, pod, question, signal));
+};
+
 const NOT_READ = 501;
 const TOO_MANY = 429;
 
 type Answer = { status: number; text: string };
-type Question = { method: 'GET' | 'POST'; path: string; timeoutMs: number };
+type Question = { method: 'GET' | 'POST'; path: string; timeoutMs: number; port?: number };
 
 const ask = async (
   cluster: Connect,
   pod: Pod,
-  { method, path, timeoutMs }: Question,
+  { method, path, timeoutMs, port = INSPECT_PORT }: Question,
   signal: AbortSignal,
 ): Promise<Answer> => {
   for (let tried = 1; ; tried += 1) {
-    const to = { namespace: pod.namespace, pod: pod.name, port: INSPECT_PORT };
+    const to = { namespace: pod.namespace, pod: pod.name, port };
     const stream = await cluster.connectToPod(to, signal).catch((error: unknown) => {
       throw error instanceof CannotTellError ? error : noAnswer(pod, error);
     });
     try {
       const answer = await withDeadline({ timeoutMs, signal }, (cut) =>
-        exchange(stream, { method, path, signal: cut }),
+        exchange(stream, { method, path, port, signal: cut }),
       );
       if (answer.status !== TOO_MANY || tried === TRIES) return answer;
     } catch (error) {
@@ -94,16 +106,19 @@ const noAnswer = ({ name }: Pod, error: unknown): CannotTellError =>
     cause: error,
   });
 
-type Exchange = { method: string; path: string; signal: AbortSignal };
+type Exchange = { method: string; path: string; port: number; signal: AbortSignal };
 
-const exchange = async (stream: Duplex, { method, path, signal }: Exchange): Promise<Answer> => {
+const exchange = async (
+  stream: Duplex,
+  { method, path, port, signal }: Exchange,
+): Promise<Answer> => {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   // The agent answers by the names of loopback only.
   const options = {
     method,
     path,
     host: 'localhost',
-    port: INSPECT_PORT,
+    port,
     createConnection: () => stream,
     signal,
   };

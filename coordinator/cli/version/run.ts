@@ -51,7 +51,8 @@ export const runVersion: Run = async ({ options }, io, signal) => {
   }
 };
 
-const sidesOf = async (
+/** What is lacking is said. @throws KubeError, CannotTellError */
+export const sidesOf = async (
   { client }: Cluster,
   namespace: string | undefined,
   { io, signal }: { io: CommandIo; signal: AbortSignal },

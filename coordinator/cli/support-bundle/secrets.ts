@@ -1,0 +1,116 @@
+/**
+ * What must not be in a support bundle. What an object's own fields tell to be a secret is removed wherever it stands, in logs and other
+ * objects as well; of what other programs are started with only the names are kept, since nothing tells which of it is secret. Pure.
+ */
+import * as z from 'zod';
+import { isSecretName, type Redaction } from '#shared/protocol/redaction.ts';
+import { AGENT_CONTAINER } from '#shared/names.ts';
+
+/** It repeats the object as text. */
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const NOT_SHOWN = '[not shown]';
+/** Of which the values of settings are ours, and documented. */
+const OURS = /^SDEWAN_/;
+
+/** Values of fields, options and variables whose names tell that they are secret. */
+export const secretsIn = (value: unknown, name = ''): string[] => {
+  if (typeof value === 'string') return isSecretName(name) ? [value] : [];
+  if (Array.isArray(value)) return value.flatMap((one: unknown) => secretsIn(one, name));
+  if (typeof value !== 'object' || value === null) return [];
+  const named = namedSchema.safeParse(value).data;
+  return [
+    ...(named && isSecretName(named.name) ? [named.value] : []),
+    ...Object.entries(value).flatMap(([field, one]) => secretsIn(one, field)),
+  ];
+};
+
+/** `env` of containers. */
+const namedSchema = z.looseObject({ name: z.string(), value: z.string() });
+
+/** Those of an object of kind Secret, as programs get them. */
+export const valuesOfSecret = (secret: unknown): string[] =>
+  Object.values(secretSchema.safeParse(secret).data?.data ?? {}).map((value) =>
+    Buffer.from(value, 'base64').toString(),
+  );
+
+const secretSchema = z.looseObject({ data: z.record(z.string(), z.string()).optional() });
+
+const objectSchema = z.looseObject({
+  metadata: z.looseObject({ annotations: z.record(z.string(), z.string()).optional() }),
+});
+
+/** Of anything in Kubernetes. */
+export const shownObject = (object: unknown, redaction: Redaction): unknown => {
+  const { data } = objectSchema.safeParse(object);
+  if (!data) return redaction.json(object);
+  const { annotations, ...metadata } = data.metadata;
+  const kept = Object.entries(annotations ?? {}).filter(([name]) => name !== LAST_APPLIED);
+  return redaction.json({
+    ...data,
+    metadata: { ...metadata, ...(annotations && { annotations: Object.fromEntries(kept) }) },
+  });
+};
+
+const containerSchema = z.looseObject({
+  name: z.string(),
+  env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).optional(),
+});
+const podSchema = objectSchema.extend({
+  spec: z.looseObject({
+    containers: z.array(containerSchema),
+    initContainers: z.array(containerSchema).optional(),
+  }),
+});
+
+/** Of pods: with what containers of others are started is left out. */
+export const shownPod = (pod: unknown, redaction: Redaction): unknown => {
+  const { data } = podSchema.safeParse(pod);
+  if (!data) return undefined;
+  const { containers, initContainers = [], ...spec } = data.spec;
+  const shown = (container: z.infer<typeof containerSchema>) => {
+    const isOurs = container.name === AGENT_CONTAINER;
+    const { env, command, args, lifecycle: _lifecycle, ...rest } = container;
+    return {
+      ...withoutProbes(rest, isOurs),
+      ...(command !== undefined && { command: isOurs ? command : NOT_SHOWN }),
+      ...(args !== undefined && { args: isOurs ? args : NOT_SHOWN }),
+      ...(env && {
+        env: env.map(({ name, value, ...from }) => ({
+          name,
+          ...from,
+          ...(value !== undefined && {
+            value: isOurs && OURS.test(name) ? redaction.value(name, value) : NOT_SHOWN,
+          }),
+        })),
+      }),
+    };
+  };
+  return shownObject(
+    {
+      ...data,
+      spec: {
+        ...spec,
+        containers: containers.map(shown),
+        initContainers: initContainers.map(shown),
+      },
+    },
+    redaction,
+  );
+};
+
+/** They run commands, too. */
+const withoutProbes = (
+  { livenessProbe, readinessProbe, startupProbe, ...rest }: Readonly<Record<string, unknown>>,
+  isOurs: boolean,
+): object => (isOurs ? { ...rest, livenessProbe, readinessProbe, startupProbe } : rest);
+
+/** A line of a log: by its fields where it is JSON. */
+export const shownLine = (line: string, redaction: Redaction): string => {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return JSON.stringify(redaction.json(value));
+  } catch {
+    // A line that is no JSON is text.
+  }
+  return redaction.text(line);
+};

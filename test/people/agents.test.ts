@@ -1,0 +1,285 @@
+/** What `sdewan` asks agents for, through real port-forwards: what OpenWRT has beside what it should have. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
+import { podDiffViewSchema } from '../../coordinator/cli/diff/device.ts';
+import { readUci, type JudgedSection } from '../judge/uci.ts';
+import { createCnf } from '../stack/cnf.ts';
+import { observePods, readConfigFile, until } from '../stack/observe.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { policiesIn } from '../stack/policies.ts';
+import { rejectRule, zone } from '../stack/rules.ts';
+import { sdewan } from '../stack/sdewan.ts';
+import { kubeconfigOf } from '../stack/service-account.ts';
+import { e2eCluster } from '../e2e/cluster.ts';
+
+const PURPOSE = 'cnf-agents';
+const PAUSED = 'sdewan.akraino.org/paused';
+const ROUNDS = 6;
+const rules = [
+  zone('lan1', 'ovn-net1', PURPOSE),
+  ...[1, 2, 3, 4, 5].map((number) => rejectRule(number, 'lan1', PURPOSE)),
+];
+
+const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
+
+const uciText = (sections: readonly JudgedSection[]): string =>
+  sections
+    .map(({ name, type, options }) =>
+      [
+        `config ${type}${name === undefined ? '' : ` '${name}'`}`,
+        ...Object.entries(options).flatMap(([option, value]) =>
+          Array.isArray(value)
+            ? value.map((one) => `\tlist ${option} ${quoted(one)}`)
+            : [`\toption ${option} ${quoted(value)}`],
+        ),
+        '',
+      ].join('\n'),
+    )
+    .join('\n');
+
+/** Small numbers in an order that the seed decides. */
+const randomFrom = (seed: number) => {
+  let state = seed;
+  return (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+};
+
+type Drift = { sections: JudgedSection[]; expected: Record<string, string> };
+
+/** Up to four changes of what the product made, each of another section, and one of somebody else. */
+const drifted = (sections: readonly JudgedSection[], random: (below: number) => number): Drift => {
+  const left = sections.flatMap(({ name }) => (name?.startsWith('sdewan_rule_') ? [name] : []));
+  const result = [...sections];
+  const expected: Record<string, string> = {};
+  const place = (name: string): number => result.findIndex((one) => one.name === name);
+  for (let count = 1 + random(4); count > 0; count -= 1) {
+    const [name = ''] = left.splice(random(left.length), 1);
+    const section = result[place(name)];
+    if (!section) throw new Error(`no section ${name}`);
+    const options = { ...section.options };
+    const kind = random(4);
+    if (kind === 0) options['target'] = 'ACCEPT';
+    if (kind === 1) delete options['dest_port'];
+    if (kind === 2) options['src_port'] = `${1_024 + random(1_000)}`;
+    expected[name] = kind === 3 ? 'Missing' : 'Changed';
+    result.splice(place(name), 1, ...(kind === 3 ? [] : [{ ...section, options }]));
+  }
+  if (random(2) === 0) {
+    expected['sdewan_rule_stray'] = 'Unwanted';
+    result.push({ name: 'sdewan_rule_stray', type: 'rule', options: { target: 'ACCEPT' } });
+  }
+  // Not ours to judge.
+  result.unshift({ name: 'theirs', type: 'rule', options: { target: 'DROP', src: 'elsewhere' } });
+  return { sections: result, expected };
+};
+
+describe('what agents answer to the CLI', async () => {
+  const cluster = await e2eCluster();
+  let namespace = '';
+  let folder = '';
+  let pods: string[] = [];
+  const run = (...args: string[]) => sdewan(cluster, ...args, '-n', namespace);
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sdewan-agents-'));
+    namespace = await cluster.createNamespace('agents');
+    await createCnf(cluster, {
+      namespace,
+      purpose: PURPOSE,
+      replicas: 2,
+      annotations: { [POLICY_NETWORKS_ANNOTATION]: 'cluster' },
+    });
+    await apply(cluster, namespace, ...rules);
+    await waitInSync(cluster, namespace, rules);
+    pods = (await observePods(cluster, namespace, PURPOSE)).map(({ name }) => name).sort();
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('is that all pods have what they should, and a pass more changes nothing', async () => {
+    const equal = await run('diff', PURPOSE);
+    expect(equal).toEqual({
+      code: 0,
+      said: '',
+      out: pods.map((pod) => `${pod}: as it should be\n`).join('\n'),
+    });
+    const resynced = await run('resync', pods[0] ?? '');
+    expect(resynced).toMatchObject({ code: 0, said: '' });
+    expect(resynced.out).toContain(`${pods[0]}: the agent has looked at everything`);
+  });
+
+  it('is the drift in the files of a pod, and nothing else; nothing after its repair', async () => {
+    const [pod = ''] = pods;
+    const seed = Date.now() % 100_000;
+    const random = randomFrom(seed);
+    const file = (): Promise<string | undefined> =>
+      readConfigFile(cluster, { namespace, pod }, 'firewall');
+    const before = (await file()) ?? '';
+    const write = (text: string) => {
+      const coded = Buffer.from(text).toString('base64');
+      const command = `echo ${coded} | base64 -d > /etc/config/firewall`;
+      return cluster.exec({ namespace, pod, container: 'sdewan' }, ['sh', '-c', command]);
+    };
+    const annotate = (value: string) =>
+      cluster.kubectl(['annotate', '-n', namespace, `pod/${pod}`, `${PAUSED}${value}`]);
+    await annotate('=true');
+    await until('the agent is paused', 60_000, async () => {
+      const { out } = await run('diff', pod, '-o', 'json');
+      return podDiffViewSchema.parse(JSON.parse(out)).pods[0]?.paused || undefined;
+    });
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { sections, expected } = drifted(readUci(before), random);
+      await write(uciText(sections));
+      const { code, out } = await run('diff', pod, '-o', 'json');
+      const [seen] = podDiffViewSchema.parse(JSON.parse(out)).pods;
+      const told = Object.fromEntries(
+        (seen?.changes ?? []).map(({ section, change }) => [section, change]),
+      );
+      const notes = seen?.notes;
+      expect({ seed, round, code, told, notes }).toEqual({
+        seed,
+        round,
+        code: 1,
+        told: expected,
+        notes: [],
+      });
+      for (const { rule, section } of seen?.changes ?? [])
+        expect(rule === undefined).toBe(section === 'sdewan_rule_stray');
+    }
+    await annotate('-');
+    await until('the drift is repaired', 60_000, async () =>
+      (await run('diff', pod)).code === 0 ? true : undefined,
+    );
+    const held = readUci((await file()) ?? '');
+    const ofOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+    expect(held.filter(ofOurs)).toEqual(readUci(before).filter(ofOurs));
+  });
+
+  it('is beside what NetworkPolicies say of a packet between two pods', async () => {
+    const world = policiesIn(cluster, namespace);
+    await world.pod('server', '10.99.7.1', { role: 'server' });
+    await world.pod('client', '10.99.7.2', { role: 'client' });
+    await world.pod('other', '10.99.7.3', { role: 'other' });
+    await apply(cluster, namespace, {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'web' },
+      spec: {
+        podSelector: { matchLabels: { role: 'server' } },
+        ingress: [
+          {
+            from: [{ podSelector: { matchLabels: { role: 'client' } } }],
+            ports: [{ protocol: 'TCP', port: 8080 }],
+          },
+        ],
+      },
+    });
+    await until('the policy is enforced', 60_000, async () =>
+      (await world.isEnforced('web')) ? true : undefined,
+    );
+    const traced = (from: string, to: string) =>
+      run('trace', '--from', from, '--to', to, '--dport', '8080');
+    const [allowed, denied, missing] = [
+      await traced('client', '10.99.7.1'),
+      await traced(`${namespace}/other`, 'server'),
+      await traced('nobody', 'server'),
+    ];
+    expect([allowed.code, denied.code, missing.code]).toEqual([0, 1, 2]);
+    expect(allowed.out).toContain('allowed at each of these CNFs');
+    expect(denied.out).toContain(`denied at ${namespace}/${PURPOSE}, where it passes`);
+    expect(denied.out).toContain(`nothing in NetworkPolicy ${namespace}/web lets it pass`);
+    expect(missing.said).toContain(`there is no pod ${namespace}/nobody`);
+  });
+
+  it('goes into a support bundle, in which no secret is', async () => {
+    const [pod = ''] = pods;
+    const value = (number: number): string => `planted-${number}-value`;
+    const session = '0f'.repeat(16);
+    await cluster.kubectl([
+      'create',
+      'secret',
+      'generic',
+      'login',
+      '-n',
+      namespace,
+      `--from-literal=any=${value(1)}`,
+      `--from-literal=password=${value(2)}`,
+    ]);
+    await cluster.kubectl([
+      'annotate',
+      '-n',
+      namespace,
+      `pod/${pod}`,
+      `login/password=${value(3)}`,
+      `note=of ${value(1)} and ${value(3)}`,
+    ]);
+    const lines = [
+      "config rule 'theirs'",
+      ...['password', 'psk', 'api_key', 'auth_token'].map(
+        (option, at) => `\toption ${option} '${value(4 + at)}'`,
+      ),
+      `\toption note 'session ${session}'`,
+    ].join('\n');
+    const coded = Buffer.from(`\n${lines}\n`).toString('base64');
+    await cluster.exec({ namespace, pod, container: 'sdewan' }, [
+      'sh',
+      '-c',
+      `echo ${coded} | base64 -d >> /etc/config/firewall`,
+    ]);
+    const target = join(folder, 'bundle');
+    const { code, out, said } = await run('support-bundle', '--output-directory', target);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`pods/${namespace}/${pod}/inspect.json`),
+    ]);
+    expect(said).toContain(`written to ${target}`);
+    const names = (await readdir(target, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    const texts = await Promise.all(names.map((name) => readFile(name, 'utf8')));
+    const whole = texts.join('\n');
+    expect(whole).toContain('theirs');
+    for (let number = 1; number <= 7; number += 1) expect(whole).not.toContain(value(number));
+    expect(whole).not.toContain(session);
+    for (const name of ['rules/firewallrules.yaml', 'events.yaml', 'contents.txt', 'version.txt'])
+      expect(names).toContain(join(target, name));
+    const again = await run('support-bundle', '--output-directory', target);
+    expect(again).toMatchObject({ code: 2, said: expect.stringContaining('is there already') });
+  });
+
+  describe('as somebody', () => {
+    const as = async (account: string, ...args: string[]) => {
+      const kubeconfig = join(folder, account);
+      await writeFile(kubeconfig, await kubeconfigOf(cluster, namespace, account));
+      return run(...args, '--kubeconfig', kubeconfig);
+    };
+    const bind = async (account: string, ...roles: string[]) => {
+      await cluster.kubectl(['create', 'serviceaccount', account, '-n', namespace]);
+      for (const role of roles) {
+        const bound = [`--clusterrole=${role}`, `--serviceaccount=${namespace}:${account}`];
+        const names = ['rolebinding', `${account}-${role}`, '-n', namespace];
+        await cluster.kubectl(['create', ...names, ...bound]);
+      }
+    };
+
+    it('who may not forward ports is told which right that takes, and what statuses say', async () => {
+      await bind('viewer', 'sdewan-viewer');
+      const { code, out } = await as('viewer', 'diff', PURPOSE);
+      expect(code).toBe(3);
+      for (const pod of pods)
+        expect(out).toContain(
+          `${pod}: not known\n  you may not get pods/portforward in namespace ${namespace}; you may not create pods/portforward in namespace ${namespace}\n`,
+        );
+    });
+
+    it('who is bound to sdewan-debug as well is answered', async () => {
+      await bind('debugger', 'sdewan-viewer', 'sdewan-debug');
+      const { code, out } = await as('debugger', 'diff', PURPOSE);
+      expect([code, out]).toEqual([0, expect.stringContaining('as it should be')]);
+    });
+  });
+});
