@@ -3,6 +3,7 @@ import { applyCommand, deleteCommand } from './apply/command.ts';
 import { checkCommand } from './check/command.ts';
 import type { CommandFile } from './command.ts';
 import { completionCommand } from './completion/command.ts';
+import { dashboardCommand } from './dashboard/command.ts';
 import { diffCommand } from './diff/command.ts';
 import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
@@ -33,6 +34,7 @@ export const commands: readonly CommandFile[] = [
   traceCommand,
   injectCommand,
   uninjectCommand,
+  dashboardCommand,
   checkCommand,
   supportBundleCommand,
   uninstallCommand,

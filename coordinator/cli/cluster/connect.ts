@@ -21,6 +21,8 @@ export type Cluster = {
   namespace: string;
   /** To a port of a pod's loopback. @throws LackingRightsError, PortForwardError */
   connectToPod: (to: PodPort, signal: AbortSignal) => Promise<Duplex>;
+  /** By which the API server knows the user; undefined: by a certificate, or a password. */
+  token: () => Promise<string | undefined>;
 };
 
 /** The user lacks rights, and the message names them. */
@@ -37,6 +39,8 @@ export class LackingRightsError extends CannotTellError {
 /** Somebody waits for the answer. Of a connection, and of each request. */
 const TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 4_000;
+
+const BEARER = /^Bearer +(\S+)$/i;
 
 const optionsSchema = z.object({
   kubeconfig: z.string().optional(),
@@ -65,6 +69,7 @@ export const withCluster = async <T>(
       server,
       namespace,
       connectToPod: (to, signal) => connected({ client, config }, to, { timeoutMs, signal }),
+      token: async () => BEARER.exec((await config.headers())['authorization'] ?? '')?.[1],
     });
   } catch (error) {
     throw told(error, config);

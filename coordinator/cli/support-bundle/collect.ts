@@ -14,6 +14,7 @@ import { podResource } from '../../cnf/workload.ts';
 import { inspectAgent, kernelRules, metricsOf, type Pod } from '../agents/ask.ts';
 import type { Cluster } from '../cluster/connect.ts';
 import { rightsOf, type Lacking } from '../cluster/facts.ts';
+import { COORDINATORS } from '../dashboard/find.ts';
 import { secretsIn, shownLine, shownObject, shownPod, valuesOfSecret } from './secrets.ts';
 
 /** `what`: in words, for the list of contents. */
@@ -45,7 +46,6 @@ const secrets = core('secrets', 'Secret');
 /** Its own default, which its manifest keeps. */
 const COORDINATOR_PORT = 9_465;
 const COORDINATOR_CONTAINER = 'coordinator';
-const COORDINATOR_PODS = 'app=sdewan-coordinator';
 const PAGE_SIZE = 500;
 
 /** Of one pod at a time: agents answer one question at a time anyway, and a thousand port-forwards at once help nobody. */
@@ -63,7 +63,7 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
   );
   const [cnfPods, coordinators, seenEvents, seenSecrets] = await Promise.all([
     look.list(podResource, { namespace, labelSelector: PURPOSE_LABEL }),
-    look.list(podResource, { namespace: undefined, labelSelector: COORDINATOR_PODS }),
+    look.list(podResource, { namespace: undefined, labelSelector: COORDINATORS }),
     look.list(events, { namespace }),
     look.list(secrets, { namespace }),
   ]);
