@@ -17,6 +17,8 @@ export const HANDED_OVER_GATE = `${FLEET_GROUP}/handed-over`;
 export const ROLL_SET_ANNOTATION = `${FLEET_GROUP}/roll-set`;
 /** On a CNFDeployment: the staged set that gets the traffic without having every rule, and when it was staged. */
 export const PROMOTE_ANNOTATION = `${FLEET_GROUP}/promote`;
+/** On the pod template of a Deployment: the pod for whose sake the coordinator has made the set anew, by its uid. */
+export const RENEWED_ANNOTATION = `${FLEET_GROUP}/renewed-for`;
 
 /** On pods of a CNFDeployment, an integer: the heaviest that is healthy has the traffic. */
 export const WEIGHT_ANNOTATION = `${FLEET_GROUP}/weight`;

@@ -91,10 +91,13 @@ export const isLive = ({ metadata, status }: FleetPodObject): boolean =>
   status?.phase !== 'Succeeded' &&
   status?.phase !== 'Failed';
 
-/** `known`: what its agent has reported, and its kubelet. */
+/** `known`: what its agent has reported, its kubelet, and what is known of its node. */
 export const fleetPodOf = (
   pod: FleetPodObject,
-  known: Pick<FleetPod, 'actual' | 'link' | 'missing' | 'notReady' | 'takesOrders' | 'unheard'>,
+  known: Pick<
+    FleetPod,
+    'actual' | 'leaving' | 'link' | 'missing' | 'notReady' | 'takesOrders' | 'unheard'
+  >,
 ): FleetPod => ({
   name: pod.metadata.name,
   set: setOf(pod),

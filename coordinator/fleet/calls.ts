@@ -21,6 +21,13 @@ export const carryOutActions = async (actions: readonly Action[], calls: Calls):
   }
 };
 
+/** Its ReplicaSet makes another one. @throws KubeError; a conflict: it is another pod by now */
+export const replacePod = async (
+  { metadata: { namespace, name, uid } }: FleetPodObject,
+  { client, signal }: { client: Pick<KubeClient, 'delete'>; signal: AbortSignal },
+): Promise<void> =>
+  client.delete(fleetPods, { namespace, name }, { preconditions: { uid }, signal });
+
 const call = (
   action: Action,
   pod: FleetPodObject,

@@ -2,7 +2,12 @@
 import { createHash } from 'node:crypto';
 import type { OwnerReference } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
-import { MANAGED_BY, PURPOSE_LABEL, ROLL_SET_ANNOTATION } from '#shared/names.ts';
+import {
+  MANAGED_BY,
+  PURPOSE_LABEL,
+  RENEWED_ANNOTATION,
+  ROLL_SET_ANNOTATION,
+} from '#shared/names.ts';
 import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import {
   HASH_LABEL,
@@ -20,21 +25,27 @@ const SPARE_SECONDS = 600;
 
 /** The template of the spec with what makes a new set of the same: ours, and that of `kubectl rollout restart` on the Deployment. */
 export const askedTemplate = (
-  { metadata, spec }: CnfDeployment,
+  { metadata, spec, status }: CnfDeployment,
   present: FleetDeployment | undefined,
 ): PodTemplateText => {
   const { template } = spec;
   const { annotations, ...rest } = template.metadata;
-  const restarted = present?.spec.template.metadata?.annotations?.[RESTARTED_ANNOTATION];
-  const rollSet = metadata.annotations?.[ROLL_SET_ANNOTATION];
-  const marks = {
-    ...(typeof annotations === 'object' ? annotations : {}),
-    ...(restarted !== undefined && { [RESTARTED_ANNOTATION]: restarted }),
-    ...(rollSet !== undefined && { [ROLL_SET_ANNOTATION]: rollSet }),
-  };
-  const metadataOf = Object.keys(marks).length > 0 ? { ...rest, annotations: marks } : rest;
+  const there = present?.spec.template.metadata?.annotations;
+  const marks = definedOf({
+    [RESTARTED_ANNOTATION]: there?.[RESTARTED_ANNOTATION],
+    // It stays as long as the set does: without it the same template would be another set.
+    [RENEWED_ANNOTATION]: status?.renewal?.pod ?? there?.[RENEWED_ANNOTATION],
+    [ROLL_SET_ANNOTATION]: metadata.annotations?.[ROLL_SET_ANNOTATION],
+  });
+  const all = { ...(typeof annotations === 'object' ? annotations : {}), ...marks };
+  const metadataOf = Object.keys(all).length > 0 ? { ...rest, annotations: all } : rest;
   return { ...template, metadata: metadataOf };
 };
+
+const definedOf = (texts: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])),
+  );
 
 /** That of a set which was made before: the same hash, so the same ReplicaSet and pods. */
 export const templateOfSet = ({ spec }: FleetReplicaSet): PodTemplateText => {

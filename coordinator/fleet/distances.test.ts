@@ -69,6 +69,13 @@ describe('the distances of pods', () => {
     expect(of([fleetPod('new-1')])).toEqual({ 'new-1': 0 });
   });
 
+  it('on a cordoned node are the last that are well, whatever their weight', () => {
+    const leaving = fleetPod('old-1', { leaving: true, weight: 9 });
+    expect(of([leaving, fleetPod('old-2')])).toEqual({ 'old-2': 0, 'old-1': 1 });
+    const lost = fleetPod('old-2', { ready: false, containersReady: false });
+    expect(of([leaving, lost])).toEqual({ 'old-1': 0, 'old-2': 1 });
+  });
+
   it('one has 0, whatever pods there are, and it can have the traffic where one of them can', () => {
     const pod = fc.record({
       set: fc.constantFrom('old', 'new', 'older'),

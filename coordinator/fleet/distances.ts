@@ -49,11 +49,12 @@ const placeIn =
   };
 
 /**
- * Health comes before the weight: a pod that is lost takes its weight along. The present distance comes before the age, so one that comes
- * back takes nothing back.
+ * Health comes before the weight: a pod that is lost takes its weight along, and one on a cordoned node is about to be. The present distance
+ * comes before the age, so one that comes back takes nothing back.
  */
 const compare = (one: FleetPod, other: FleetPod, before: Distances): number =>
   healthOf(other) - healthOf(one) ||
+  Number(one.leaving) - Number(other.leaving) ||
   other.weight - one.weight ||
   distanceIn(before, one) - distanceIn(before, other) ||
   other.createdAt - one.createdAt ||

@@ -1,5 +1,5 @@
 /** The controller against an API server in memory: what it writes, in which order, and what it leaves alone. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import {
@@ -12,6 +12,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { fleetDeployments, fleetPods, fleetReplicaSets } from './apps.ts';
 import { createFleetController, type FleetController } from './fleet-controller.ts';
+import type { AgentsHeard } from './orders.ts';
 import { createRollOutMetrics } from './metrics.ts';
 import type { Standing } from './standing.ts';
 import { FakeFleetApi, NAMESPACE } from './testing/api-server.ts';
@@ -34,6 +35,7 @@ let api: FakeFleetApi;
 let registry: Registry;
 let events: RecordedEvent[];
 let standing: ((pod: string) => Standing) | undefined;
+let agents: AgentsHeard;
 let fleet: FleetController;
 /** By pod: what the agents were told last; they have it in force at once. */
 let told: Map<string, number>;
@@ -45,6 +47,7 @@ beforeEach(() => {
   events = [];
   told = new Map();
   standing = () => IN_SYNC;
+  agents = { heard: 10, known: 10 };
   stop = new AbortController();
 });
 afterEach(async () => {
@@ -66,6 +69,8 @@ const cnf = (name: string, image: string, spec: object = {}): void => {
       template: template(image, own),
       bakeSeconds: 30,
       progressDeadline: '15m',
+      createTimeout: '10m',
+      healthTimeout: '0s',
       onFailure: 'Rollback',
       paused: false,
       ...spec,
@@ -125,6 +130,7 @@ const start = (): void => {
       return of && ((target) => ({ ...of(target.name), actual: told.get(target.uid) }));
     },
     orders: {
+      agentsHeard: () => agents,
       begin: () => told.clear(),
       give: (_, orders) => {
         told = new Map([...orders].map(([uid, { distance }]) => [uid, distance]));
@@ -153,8 +159,8 @@ const conditionOf = (type: string) =>
   statusOf().conditions?.find((condition) => condition.type === type);
 const reasons = (): string[] => events.map(({ reason }) => reason);
 
-const serve = async (): Promise<void> => {
-  cnf('cnf-1', 'openwrt:1');
+const serve = async (spec: object = {}): Promise<void> => {
+  cnf('cnf-1', 'openwrt:1', spec);
   start();
   await pass();
   kubernetesMakes(1);
@@ -553,6 +559,144 @@ it('goes on with a roll-out where it may write no CNFSets', async () => {
   await pass(5);
   expect(statusOf()).toMatchObject({ stage: 'Current', currentRevision: 'hash1' });
   expect(conditionOf('Degraded')?.status).toBe('False');
+});
+
+describe('a pod whose agent is silent for longer than spec.healthTimeout', () => {
+  const second = 'cnf-1-hash1-b';
+  const twoPods = async (): Promise<void> => {
+    cnf('cnf-1', 'openwrt:1', { replicas: 2, healthTimeout: '60s' });
+    start();
+    await pass();
+    kubernetesMakes(1);
+    const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-a') ?? { metadata: { name: '' } };
+    const { uid: _uid, ...rest } = { uid: '', ...metadata };
+    api.put(fleetPods, { ...pod, metadata: { ...rest, name: second } });
+    await look();
+    await pass(5);
+  };
+  const fallsSilent = async (pods: readonly string[] = [second]): Promise<void> => {
+    standing = (pod) => (pods.includes(pod) ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await look();
+    await pass(5);
+  };
+
+  it('is deleted exactly then, without anything happening', async () => {
+    await twoPods();
+    await fallsSilent();
+    await pass(45);
+    expect(api.get('pods', second)).toBeDefined();
+    await pass(15);
+    expect(api.get('pods', second)).toBeUndefined();
+    expect(reasons().filter((reason) => reason === 'PodReplaced')).toHaveLength(1);
+    expect(await registry.metrics()).toContain('rollout_pods_replaced_total 1');
+  });
+
+  it('is so long silent for the next coordinator as well', async () => {
+    await twoPods();
+    await fallsSilent();
+    await pass(40);
+    stop.abort();
+    await running;
+    stop = new AbortController();
+    start();
+    await pass(10);
+    expect(api.get('pods', second)).toBeDefined();
+    await pass(15);
+    expect(api.get('pods', second)).toBeUndefined();
+  });
+
+  it('stays while fewer than half of all agents are heard, and the condition says so', async () => {
+    await twoPods();
+    agents = { heard: 2, known: 5 };
+    await fallsSilent();
+    await pass(120);
+    expect(api.get('pods', second)).toBeDefined();
+    expect(conditionOf('Degraded')).toMatchObject({
+      status: 'True',
+      reason: 'TooFewAgentsHeard',
+      message: expect.stringContaining('only 2 of 5 agents report'),
+    });
+    agents = { heard: 3, known: 5 };
+    await look();
+    expect(api.get('pods', second)).toBeUndefined();
+  });
+
+  it('is not deleted when no other could serve: new pods are made first', async () => {
+    await twoPods();
+    await fallsSilent(['cnf-1-hash1-a', second]);
+    await pass(60);
+    expect([api.get('pods', second), api.get('pods', 'cnf-1-hash1-a')]).not.toContain(undefined);
+    expect(statusOf().renewal?.pod).toBe('uid-pods-cnf-1-hash1-a');
+    expect(api.get('deployments', 'cnf-1')).toMatchObject({
+      spec: {
+        template: {
+          metadata: {
+            annotations: { 'fleet.sdewan.akraino.org/renewed-for': 'uid-pods-cnf-1-hash1-a' },
+          },
+        },
+      },
+    });
+    expect(reasons().filter((reason) => reason === 'SetRenewed')).toHaveLength(1);
+  });
+});
+
+const cordon = (name: string): void => {
+  api.put(
+    { plural: 'nodes', kind: 'Node' },
+    { metadata: { name, namespace: '' }, spec: { unschedulable: true } },
+  );
+};
+
+describe('the node of the only pod is cordoned', () => {
+  const onNode = async (changes: object = {}): Promise<void> => {
+    await serve(changes);
+    place();
+    cordon('node-1');
+    await look();
+  };
+  const place = (): void => {
+    const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-a') ?? {};
+    const spec = { containers: [], nodeName: 'node-1' };
+    api.put(fleetPods, { ...pod, metadata: { ...metadata, name: 'cnf-1-hash1-a' }, spec });
+  };
+
+  it('a new set is made, once', async () => {
+    await onNode();
+    expect(statusOf().renewal).toEqual({
+      pod: 'uid-pods-cnf-1-hash1-a',
+      reason: 'pod cnf-1-hash1-a: it is on a node that is cordoned: node-1',
+    });
+    kubernetesMakes(2, { gate: 'False' });
+    await look();
+    await pass(60);
+    expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
+    expect(reasons().filter((reason) => reason === 'SetRenewed')).toHaveLength(1);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
+  });
+
+  it('a new set that fails is not tried again, and forgotten when the node takes pods again', async () => {
+    await onNode({ progressDeadline: '10s' });
+    kubernetesMakes(2, { gate: 'False' });
+    standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await look();
+    await pass(60);
+    expect(statusOf()).toMatchObject({ stage: 'Failed', failedRevision: 'hash2' });
+    const before = api.writes.filter((write) => write === 'replace deployments/cnf-1').length;
+    kubernetesMakes(1);
+    place();
+    await look();
+    await pass(60);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(
+      before,
+    );
+    api.remove('nodes', 'node-1');
+    await look();
+    await pass(60);
+    expect(statusOf()).not.toHaveProperty('renewal');
+    kubernetesMakes(1);
+    await look();
+    expect(statusOf().stage).not.toBe('Failed');
+  });
 });
 
 it('does nothing of one that is being deleted', async () => {

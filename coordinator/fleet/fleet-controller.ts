@@ -14,7 +14,12 @@ import {
 import { isConflict, KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
-import { identityOf, type KubeObject } from '#shared/kube/objects.ts';
+import {
+  identityOf,
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+} from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
@@ -40,7 +45,8 @@ import {
   type FleetPodObject,
   type FleetReplicaSet,
 } from './apps.ts';
-import { carryOutActions } from './calls.ts';
+import { carryOutActions, replacePod } from './calls.ts';
+import { cnfFactsOf, type CnfFacts } from './cnf-facts.ts';
 import {
   askedTemplate,
   deploymentBody,
@@ -52,9 +58,9 @@ import {
   wantedSpec,
 } from './deployment.ts';
 import { durationMs } from './duration.ts';
-import { cnfFactsOf, type CnfFacts } from './cnf-facts.ts';
 import { fleetOrders, sameDistances } from './distances.ts';
 import { distancesIn, memoryOf } from './memory.ts';
+import { canStay, healthStep, type Going, type HealthStep } from './health.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './orders.ts';
 import { createMirror } from './mirror-writer.ts';
@@ -71,7 +77,7 @@ export type FleetDeps = ControllerDeps & {
   namespace: string | undefined;
   /** What agents have said of the rules; undefined until pods and rules are known. */
   standings: () => ((target: Target) => Standing) | undefined;
-  orders: Pick<FleetOrders, 'begin' | 'give'>;
+  orders: Pick<FleetOrders, 'agentsHeard' | 'begin' | 'give'>;
   /** Device -> addresses of a pod, by its uid. */
   addressesOf: (podUid: string) => ReadonlyMap<string, readonly string[]>;
   /** When the agent of a pod last reported to this replica, wall-clock milliseconds. */
@@ -129,6 +135,15 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     onEvent,
   });
 
+  /** Few: those that take no new pods. */
+  const cordoned = new Reflector({
+    client,
+    clock,
+    log,
+    resource: nodes,
+    selection: { fieldSelector: 'spec.unschedulable=true' },
+    onEvent: () => cnfs.store.list().forEach(markObject),
+  });
   const mirror = createMirror({
     client,
     clock,
@@ -190,14 +205,17 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const isPlaced = sameDistances(step.distances, distancesIn(cnf));
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
-    const view = { pods: seen, step, asked, failure: replicaFailure(present) };
+    const health = healthOfSet(cnf, seen, { step, isDue: order.isDue });
+    const view = { pods: seen, step, asked, ...aroundOf(cnf, health, { present, step, seen }) };
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
     const mirrored = { now: clock.now(), sets, pods: seen, step, wanted };
     // The label of a lost pod does not wait for it.
     const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
+    await replace(cnf, health.replace, { live, signal });
+    const renewedMs = tellRenewal(cnf, view.renewal);
     const facts = { isPlaced, isSaid, isDue: order.isDue, now: clock.now() };
-    return soonest(nextLookMs(step, facts), mirrorMs);
+    return soonest(renewedMs, nextLookMs(step, facts), mirrorMs, limitMs(health));
   };
 
   /** After the status has them: whoever comes to lead tells the same. */
@@ -237,10 +255,69 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       });
   };
 
+  const limitMs = ({ lookAt }: HealthStep): number | undefined =>
+    lookAt === undefined ? undefined : Math.max(0, lookAt - clock.now());
+
+  const aroundOf = (
+    cnf: CnfDeployment,
+    health: HealthStep,
+    { present, step, seen }: { present: FleetDeployment; step: RollOutStep; seen: CnfFacts[] },
+  ): Pick<RollOutView, 'failure' | 'held' | 'renewal'> => ({
+    failure: replicaFailure(present),
+    held: health.held,
+    renewal: renewalOf(cnf, health, {
+      isFailed: step.memory.failed !== undefined,
+      pods: seen,
+      nodesKnown: cordoned.hasSynced(),
+    }),
+  });
+
+  const healthOfSet = (
+    { spec }: CnfDeployment,
+    seen: readonly CnfFacts[],
+    { step, isDue }: { step: RollOutStep; isDue: boolean },
+  ): HealthStep =>
+    healthStep({
+      now: clock.now(),
+      createMs: durationMs(spec.createTimeout),
+      healthMs: durationMs(spec.healthTimeout),
+      replicas: spec.replicas,
+      pods: seen.filter(({ set }) => set !== step.memory.failed?.set),
+      current: step.memory.current,
+      atRest: step.stage === 'Current' && !isDue && !spec.paused,
+      agents: orders.agentsHeard(clock.monotonic()),
+    });
+
+  /** Milliseconds until the Deployment is to be written; undefined: nothing has changed. */
+  const tellRenewal = (
+    cnf: CnfDeployment,
+    renewal: CnfDeploymentStatus['renewal'],
+  ): number | undefined => {
+    if (renewal?.pod === cnf.status?.renewal?.pod) return undefined;
+    const message = `new pods are made before others go: ${renewal?.reason}`;
+    if (renewal) record({ object: cnf, type: 'Normal', reason: 'SetRenewed', message });
+    return WRITTEN_MS;
+  };
+
+  const replace = async (
+    cnf: CnfDeployment,
+    going: Going | undefined,
+    { live, signal }: { live: readonly FleetPodObject[]; signal: AbortSignal },
+  ): Promise<void> => {
+    const pod = live.find(({ metadata }) => metadata.uid === going?.uid);
+    if (!going || !pod) return;
+    await replacePod(pod, { client, signal });
+    rollOuts.replaced();
+    const message = `pod ${going.pod} is replaced: ${going.why}`;
+    record({ object: cnf, type: 'Warning', reason: 'PodReplaced', message });
+  };
+
   const factsOfPod = (pod: FleetPodObject, standing: StandingOf): CnfFacts => {
     const target = targetOf(pod);
     const { namespace: where, name, uid } = pod.metadata;
-    return cnfFactsOf(pod, fleetPodOf(pod, { ...standing(target), notReady: target.notReady }), {
+    const leaving = cordoned.store.byName('', pod.spec.nodeName ?? '') !== undefined;
+    const around = { ...standing(target), notReady: target.notReady, leaving };
+    return cnfFactsOf(pod, fleetPodOf(pod, around), {
       troubled: target.troubled,
       reportedAt: deps.reportedAt(uid),
       before: mirror.cnfOf(where, name),
@@ -330,7 +407,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   const controller = createController({
     ...deps,
     name: 'fleet',
-    sources: [cnfs, deployments, ...mirror.sources],
+    sources: [cnfs, deployments, cordoned, ...mirror.sources],
     world: () => (cnfs.hasSynced() ? deps.standings() : undefined),
     markAll: () => {
       rollOuts.begin();
@@ -351,6 +428,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       cnfs.store.by('cnf', cnfKey(where, purpose)).forEach(markObject),
     run: controller.run,
   };
+};
+
+const nodes: ResourceType<KubeObject> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  schema: objectSchema.transform((object): KubeObject => identityOf(object)),
 };
 
 /** A watch tells only that something has changed: what, is read. */
@@ -494,6 +579,26 @@ const nextLookMs = (
   if (!isSaid) return WORDS_MS;
   const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
   return isAtRest ? undefined : waitOf(step, now);
+};
+
+/** One that failed is forgotten when the pod for whose sake it was can stay. `nodesKnown`: those that are cordoned are. */
+const renewalOf = (
+  { status }: CnfDeployment,
+  { renew }: HealthStep,
+  {
+    isFailed,
+    pods,
+    nodesKnown,
+  }: {
+    isFailed: boolean;
+    pods: readonly CnfFacts[];
+    nodesKnown: boolean;
+  },
+): CnfDeploymentStatus['renewal'] => {
+  if (renew) return { pod: renew.uid, reason: `pod ${renew.pod}: ${renew.why}` };
+  const known = status?.renewal;
+  const isOver = isFailed && known && nodesKnown && canStay(known.pod, pods);
+  return isOver ? undefined : known;
 };
 
 const soonest = (...waits: readonly (number | undefined)[]): Outcome =>

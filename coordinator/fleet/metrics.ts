@@ -12,6 +12,8 @@ export type RollOutMetrics = {
   gone: (cnf: string) => void;
   /** A set of pods was given up. */
   failed: () => void;
+  /** A pod was deleted, since it was overdue. */
+  replaced: () => void;
 };
 
 export type SeenRollOut = CnfLabels & {
@@ -39,6 +41,11 @@ export const createRollOutMetrics = (
   const failures = new Counter({
     name: 'sdewan_coordinator_rollouts_failed_total',
     help: 'Sets of pods of CNFDeployments that were given up.',
+    registers,
+  });
+  const replacements = new Counter({
+    name: 'sdewan_coordinator_rollout_pods_replaced_total',
+    help: 'Pods of CNFDeployments that were deleted because they were over createTimeout or healthTimeout.',
     registers,
   });
   const unserved: Counter = new Counter({
@@ -106,5 +113,6 @@ export const createRollOutMetrics = (
       known.delete(cnf);
     },
     failed: () => failures.inc(),
+    replaced: () => replacements.inc(),
   };
 };

@@ -15,6 +15,9 @@ const DEAF_MS = 3_000;
 
 export type Hearing = Pick<FleetPod, 'actual' | 'takesOrders' | 'unheard'>;
 
+/** Agents that have started in all live pods of CNFs, and those of them that report to this replica. */
+export type AgentsHeard = { heard: number; known: number };
+
 export type FleetOrdersDeps = {
   reportOf: (podUid: string) => PodReport | undefined;
   /** All pods of CNFs. */
@@ -65,12 +68,11 @@ export class FleetOrders {
     return {
       actual: report?.fleet?.distance,
       takesOrders: takesOrdersBy(report),
-      unheard: isMissed && this.hearsEnough(monotonic),
+      unheard: isMissed && hearsEnough(this.agentsHeard(monotonic)),
     };
   }
 
-  /** Else it is more likely that this coordinator is cut off than that they are gone. */
-  hearsEnough(monotonic: number): boolean {
+  agentsHeard(monotonic: number): AgentsHeard {
     const known = this.#deps
       .pods()
       .filter(
@@ -78,7 +80,7 @@ export class FleetOrders {
           agent.state === 'started' && !finished && !terminating,
       );
     const heard = known.filter((target) => this.#isHeard(target, monotonic));
-    return 2 * heard.length >= known.length;
+    return { heard: heard.length, known: known.length };
   }
 
   /** Uids of pods whose silence began to count since the last call. */
@@ -114,6 +116,9 @@ export class FleetOrders {
     this.#knownLate.delete(uid);
   }
 }
+
+/** Else it is more likely that this coordinator is cut off than that they are gone. */
+export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard >= known;
 
 /** How often agents report at rest. While distances move they are asked more often, and are given no less time. */
 export const SLOWEST_MS = 2_000;

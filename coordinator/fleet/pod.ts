@@ -23,6 +23,8 @@ export type FleetPod = {
   weight: number;
   /** Wall-clock milliseconds. */
   createdAt: number;
+  /** Its node is cordoned: a drain is to be expected. */
+  leaving: boolean;
   /** As Kubernetes has it. */
   deletionCost: number;
   /** Of the rules of the purpose those that the pod does not have at today's revision, by kind and name. */

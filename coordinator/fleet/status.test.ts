@@ -18,7 +18,13 @@ const cnf = (status?: object): CnfDeployment =>
   });
 const statusOf = (pods: readonly CnfFacts[], memory: Memory, before?: object, now = NOW) => {
   const step = steer(facts(pods, { now }), memory);
-  const look = { now, pods, step, asked: 'hash', deployment: undefined, failure: undefined };
+  const nothing = {
+    deployment: undefined,
+    failure: undefined,
+    held: undefined,
+    renewal: undefined,
+  };
+  const look = { now, pods, step, asked: 'hash', ...nothing };
   return fleetStatus(cnf(before), look);
 };
 const old = cnfFacts('old-1');

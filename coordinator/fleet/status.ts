@@ -21,6 +21,9 @@ export type RollOutView = {
   deployment: CnfDeploymentStatus['deployment'];
   /** What Kubernetes says of pods that it cannot make. */
   failure: string | undefined;
+  /** Why a pod that is overdue is not replaced. */
+  held: string | undefined;
+  renewal: CnfDeploymentStatus['renewal'];
 };
 
 const MAX_TEXT = 1_024;
@@ -30,7 +33,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
   const ready = pods.filter(({ ready: is }) => is).length;
   const waitsFor = [...(failure === undefined ? [] : [failure]), ...step.waitsFor];
   const { failed } = step.memory;
-  const message = failed ? failureOf(failed) : waitsFor[0];
+  const message = failed ? failureOf(failed) : (view.held ?? waitsFor[0]);
   return {
     ...(cnf.metadata.generation !== undefined && { observedGeneration: cnf.metadata.generation }),
     replicas: pods.length,
@@ -45,6 +48,7 @@ export const fleetStatus = (cnf: CnfDeployment, view: RollOutView): CnfDeploymen
     ...listed('waitsFor', waitsFor),
     ...listed('excused', step.excused),
     ...(message !== undefined && { message: truncated(message, MAX_TEXT) }),
+    ...(view.renewal && { renewal: view.renewal }),
     ...(deployment && { deployment }),
     conditions: conditionsFor(cnf, view, waitsFor),
   };
@@ -89,7 +93,7 @@ const listed = (name: string, texts: readonly string[]): Record<string, string[]
 
 const conditionsFor = (
   cnf: CnfDeployment,
-  { now, pods, step }: RollOutView,
+  { held, now, pods, step }: RollOutView,
   waitsFor: readonly string[],
 ): FleetCondition[] => {
   const { replicas } = cnf.spec;
@@ -114,13 +118,19 @@ const conditionsFor = (
       message: share,
     },
     { type: 'Progressing', ...progressing },
-    {
-      type: 'Degraded',
-      status: failed ? ('True' as const) : ('False' as const),
-      reason: failed ? 'RollOutFailed' : 'AsExpected',
-      message: failed ? failureOf(failed) : '',
-    },
+    degradedOf(failed, held),
   ].map((one) => conditionOf(cnf, now, one));
+};
+
+const degradedOf = (
+  failed: { set: string; why: string } | undefined,
+  held: string | undefined,
+): Pick<FleetCondition, 'type' | 'status' | 'reason' | 'message'> => {
+  const type = 'Degraded';
+  if (failed) return { type, status: 'True', reason: 'RollOutFailed', message: failureOf(failed) };
+  return held === undefined
+    ? { type, status: 'False', reason: 'AsExpected', message: '' }
+    : { type, status: 'True', reason: 'TooFewAgentsHeard', message: held };
 };
 
 /** Its time is that of the last change of its status. */

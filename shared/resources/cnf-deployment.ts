@@ -53,6 +53,9 @@ export type FleetTemplate = z.infer<typeof templateSchema>;
 
 const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
 
+const duration = (preset: string, what: string) =>
+  z.string().min(2).max(16).regex(DURATION).default(preset).describe(what);
+
 const specSchema = z.object({
   replicas: z.int().min(0).max(MAX_REPLICAS).default(1).describe('How many pods serve.'),
   strategy: z
@@ -71,22 +74,22 @@ const specSchema = z.object({
     .max(MAX_BAKE_SECONDS)
     .default(30)
     .describe('For how long the old pods stay after the new ones have the traffic.'),
-  progressDeadline: z
-    .string()
-    .min(2)
-    .max(16)
-    .regex(DURATION)
-    .default('15m')
-    .describe('Within which a new set of pods must have every rule, such as 15m or 1h30m.'),
-  handOverTimeout: z
-    .string()
-    .min(2)
-    .max(16)
-    .regex(DURATION)
-    .default('20s')
-    .describe(
-      'For how long a roll-out waits until the agents of the old pods have confirmed that others have the traffic.',
-    ),
+  progressDeadline: duration(
+    '15m',
+    'Within which a new set of pods must have every rule, such as 15m or 1h30m.',
+  ),
+  handOverTimeout: duration(
+    '20s',
+    'For how long a roll-out waits until the agents of the old pods have confirmed that others have the traffic.',
+  ),
+  createTimeout: duration(
+    '10m',
+    'Within which a pod must run with an agent that reports, or it is replaced; 0s: never.',
+  ),
+  healthTimeout: duration(
+    '0s',
+    'For how long the agent of a pod may be silent, or its containers not ready, before it is replaced; 0s: for ever.',
+  ),
   onFailure: z
     .enum(['Rollback', 'Pause'])
     .default('Rollback')
@@ -174,6 +177,12 @@ const statusSchema = z.object({
     .optional()
     .describe(
       'Which template failed, by its hash, and why. It is not tried again before it changes.',
+    ),
+  renewal: z
+    .object({ pod: text(64), reason: text(1_024) })
+    .optional()
+    .describe(
+      'Why the set was made anew without a change of the template, and for which pod, by its uid.',
     ),
   deployment: z
     .object({ uid: text(64), generation: z.int(), written: text(64) })

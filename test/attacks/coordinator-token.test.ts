@@ -335,8 +335,9 @@ const rights: readonly Right[] = [
     },
   },
   {
-    of: ['namespaces', 'pods', 'services'],
+    of: ['namespaces', 'nodes', 'pods', 'services'],
     can: {
+      'read all nodes': () => ['get', 'nodes'],
       'read all pods, with what stands in their environment': () => ['get', 'pods', '-A'],
     },
     cannot: {

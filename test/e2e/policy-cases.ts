@@ -832,10 +832,20 @@ const rolledPods = ({ closed }: Places): Case[] => {
   return [
     {
       ...common,
-      message: 'the coordinator may make and delete no pods',
+      message:
+        'the coordinator may make no pods, and delete those of CNFs only, by their label sdewanPurpose',
       denied: {
         'make a pod': create(barePod(closed, 'bare', { labels: {} })),
         'delete a pod of no CNF': remove('pod', STRANGER, '-n', closed),
+      },
+      allowed: {},
+    },
+    {
+      ...common,
+      message:
+        'the coordinator may delete no pods except those in whose place a ReplicaSet makes others',
+      denied: {
+        'delete a pod of a CNF that nobody makes anew': remove('pod', SILENT, '-n', closed),
       },
       allowed: {},
     },

@@ -1,7 +1,7 @@
 /** What `sdewan rollout` asks of a CNFDeployment, as a patch that hits only what was looked at. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Patch } from '#shared/kube/client.ts';
-import { PROMOTE_ANNOTATION, ROLL_SET_ANNOTATION } from '#shared/names.ts';
+import { PROMOTE_ANNOTATION, RENEWED_ANNOTATION, ROLL_SET_ANNOTATION } from '#shared/names.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import {
   RESTARTED_ANNOTATION,
@@ -61,7 +61,8 @@ export const undone = (
     };
   const template = templateOfSet(target);
   const { [ROLL_SET_ANNOTATION]: rollSet, ...rest } = template.metadata?.annotations ?? {};
-  const { [RESTARTED_ANNOTATION]: _restarted, ...annotations } = rest;
+  const { [RESTARTED_ANNOTATION]: _restarted, ...others } = rest;
+  const { [RENEWED_ANNOTATION]: _renewed, ...annotations } = others;
   const wanted = withAnnotations(template, annotations);
   const named = `revision ${revisionNumberOf(target)} (${setOf(target)})`;
   const present = cnf.metadata.annotations?.[ROLL_SET_ANNOTATION];

@@ -1,5 +1,5 @@
 /**
- * What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell of CNFSets and CNFs alone, and Kubernetes' own
+ * What a fleet controller sees of an API server, in this process: objects and fenced writes. Watches tell of CNFSets, CNFs and nodes alone, and Kubernetes' own
  * controllers are played by the test.
  */
 import * as z from 'zod';
@@ -15,7 +15,7 @@ type Given = Fields & { metadata: Partial<KubeObject['metadata']> & { name: stri
 type Addressed = { plural: string; kind: string };
 
 export const NAMESPACE = 'edge';
-const TOLD: ReadonlySet<string> = new Set(['cnfs', 'cnfsets']);
+const TOLD: ReadonlySet<string> = new Set(['cnfs', 'cnfsets', 'nodes']);
 
 export class FakeFleetApi {
   /** Each write, as `verb plural/name`. */

@@ -23,6 +23,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     weight: 0,
     createdAt: 0,
     deletionCost: 0,
+    leaving: false,
     ...changes,
   };
 };

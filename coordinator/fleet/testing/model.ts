@@ -331,6 +331,7 @@ export class RollOutModel {
       unheard: this.#isUnheard(pod),
       weight: 0,
       deletionCost: 0,
+      leaving: false,
       name,
       set,
       gate,
