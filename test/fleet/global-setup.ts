@@ -6,7 +6,7 @@ import { parseBackend, startStackCluster } from '../stack/start.ts';
 import { TRAFFIC_IMAGE } from './cnf.ts';
 
 export const setup = async (): Promise<() => Promise<void>> => {
-  const cluster = await startStackCluster({ backend: parseBackend(), say: console.log });
+  const cluster = await startStackCluster({ backend: parseBackend(), say: console.log, nodes: 2 });
   Object.assign(process.env, cluster.env);
   const server = path.join(import.meta.dirname, 'traffic-server.ts');
   cluster.registerImages({

@@ -12,6 +12,8 @@ export type StackOptions = {
   backend: Backend;
   say?: (line: string) => void;
   signal?: AbortSignal;
+  /** Of processes. Default: 1. */
+  nodes?: number;
 } & ImagesOptions;
 
 export const startStackCluster = async ({
@@ -19,9 +21,10 @@ export const startStackCluster = async ({
   say = () => {},
   signal,
   watch = false,
+  nodes = 1,
 }: StackOptions): Promise<Cluster> => {
   const common = { backend, onProgress: say, ...(signal && { signal }) };
-  if (backend === 'process') return startCluster({ ...common, images: images({ watch }) });
+  if (backend === 'process') return startCluster({ ...common, nodes, images: images({ watch }) });
   await buildImages({ names: IMAGE_NAMES, say });
   return startCluster({ ...common, imageArchives: IMAGE_NAMES.map(archivePath) });
 };

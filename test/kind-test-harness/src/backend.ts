@@ -13,6 +13,8 @@ export type BackendContext = {
   imageArchives: readonly string[];
   /** Of the process backend. */
   apiServerArguments: readonly string[];
+  /** Of the process backend. */
+  nodes: number;
   renewTokensAfterMs?: number | undefined;
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;

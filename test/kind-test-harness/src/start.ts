@@ -70,6 +70,7 @@ const start = async (
     images,
     imageArchives: options.imageArchives ?? [],
     apiServerArguments: options.apiServerArguments ?? [],
+    nodes: options.nodes ?? 1,
     renewTokensAfterMs: options.renewTokensAfterMs,
     env: { ...process.env, [CLUSTER_MARK]: id }, // a build that goes on is ended with the rest
     say,

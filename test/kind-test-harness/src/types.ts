@@ -25,6 +25,8 @@ export type ClusterOptions = {
   imageArchives?: readonly string[];
   /** Images that the process kubelet can run, by full name as pod specs say it. */
   images?: Readonly<Record<string, ImageProcess>>;
+  /** How many nodes the process backend registers; the pods of all of them are processes of this machine. Default: 1. */
+  nodes?: number;
   /** Further arguments of the API server; of the process backend. */
   apiServerArguments?: readonly string[];
   /** For tests of token renewal: the process kubelet renews tokens at this age. Default: 80 % of their lifetime. */

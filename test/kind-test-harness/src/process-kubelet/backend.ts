@@ -12,7 +12,7 @@ import { createKubeClient } from '../kube/client.ts';
 import { readKubeconfig } from '../kube/kubeconfig.ts';
 import { processAccess } from './access.ts';
 import { startKubelet, type KubeletOptions } from './kubelet.ts';
-import { removeNode } from './node.ts';
+import { nodeNames, removeNode } from './node.ts';
 
 export const processBackend: ClusterBackend = {
   name: 'process',
@@ -74,7 +74,9 @@ const joinExisting = async (
   const client = createKubeClient(await readKubeconfig(kubeconfig));
   const kubectlCommand = await findKubectl(context);
   const stop = async () => {
-    await removeNode(client).catch(() => {}); // the cluster may have ended before us
+    // The cluster may have ended before us.
+    const removed = nodeNames(context.nodes).map(async (name) => await removeNode(client, name));
+    await Promise.allSettled(removed);
     await client.close();
   };
   return { kubeconfig, server, client, stop, kubectlCommand, reason };

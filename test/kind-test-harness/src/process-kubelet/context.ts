@@ -15,7 +15,6 @@ export type KubeletContext = {
   addresses: AddressPool;
   events: EventRecorder;
   services: Services;
-  nodeName: string;
   hostIP: string;
   /** In every container's environment: the cluster's mark and the API server's address. */
   environment: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** The process kubelet: keeps the node healthy and has a worker for each pod that the scheduler binds to it. */
+/** The process kubelet: keeps its nodes healthy and has a worker for each pod that the scheduler binds to one of them. */
 import { join } from 'node:path';
 
 import type { ImageStore } from '../images.ts';
@@ -10,7 +10,7 @@ import { createAddressPool } from './addresses.ts';
 import type { KubeletContext } from './context.ts';
 import { createEventRecorder } from './events.ts';
 import { startKubeletServer } from './kubelet-server.ts';
-import { HOST_IP, NODE_NAME, runNode } from './node.ts';
+import { HOST_IP, nodeNames, runNode } from './node.ts';
 import { deletePod } from './pod-ending.ts';
 import { portsOfPod } from './pod-ports.ts';
 import { createPodWorker, type PodWorker } from './pod-worker.ts';
@@ -21,6 +21,8 @@ export type KubeletOptions = {
   /** `https://host:port` */
   server: string;
   clusterId: string;
+  /** How many it is the kubelet of. */
+  nodes: number;
   /** The API server's own pair, by which it may fetch logs and forward ports; absent on an existing cluster, which can do neither then. */
   servingPair?: { certificateFile: string; keyFile: string } | undefined;
   directory: string;
@@ -31,7 +33,7 @@ export type KubeletOptions = {
   onError: (error: unknown) => void;
 };
 
-/** Resolves when the node is Ready and pods are watched. The result stops it, and ends no container. */
+/** Resolves when its nodes are Ready and pods are watched. The result stops it, and ends no container. */
 export const startKubelet = async (options: KubeletOptions): Promise<() => void> => {
   const { client } = options;
   const stopping = new AbortController();
@@ -40,7 +42,8 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     if (!stopping.signal.aborted) options.onError(error);
   };
   const shared = { client, now, onError, signal: stopping.signal };
-  const events = createEventRecorder({ ...shared, nodeName: NODE_NAME });
+  const names = nodeNames(options.nodes);
+  const events = createEventRecorder({ ...shared, nodeName: names[0] });
   const addresses = createAddressPool();
   const services = await startServices({
     ...shared,
@@ -60,7 +63,6 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     addresses,
     services,
     events,
-    nodeName: NODE_NAME,
     hostIP: HOST_IP,
     environment: {
       [CLUSTER_MARK]: options.clusterId,
@@ -93,6 +95,7 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
     });
     return undefined;
   };
+  const onPodGone = ({ metadata }: Pod) => workers.get(metadata.uid)?.worker.remove();
   const onSource = ({ metadata }: KubeObject) => {
     for (const { namespace, worker } of workers.values()) {
       if (namespace === metadata.namespace) worker.refreshVolumes();
@@ -113,12 +116,16 @@ export const startKubelet = async (options: KubeletOptions): Promise<() => void>
       signal: stopping.signal,
     }));
   const { gitVersion } = await client.get<{ gitVersion: string }>('/version');
-  await runNode({ ...shared, kubeletVersion: gitVersion, kubeletPort, holder: options.clusterId });
+  const node = { ...shared, kubeletVersion: gitVersion, kubeletPort, holder: options.clusterId };
+  await Promise.all(names.map(async (name) => await runNode({ ...node, name })));
   await Promise.all([
-    watchList<Pod>(
-      `/api/v1/pods?fieldSelector=spec.nodeName%3D${NODE_NAME}`,
-      { onChange: onPod, onDelete: ({ metadata }) => workers.get(metadata.uid)?.worker.remove() },
-      shared,
+    ...names.map(
+      async (name) =>
+        await watchList<Pod>(
+          `/api/v1/pods?fieldSelector=spec.nodeName%3D${name}`,
+          { onChange: onPod, onDelete: onPodGone },
+          shared,
+        ),
     ),
     ...['configmaps', 'secrets'].map(
       async (kind) =>

@@ -1,11 +1,17 @@
-/** The one Node object: registered, kept healthy by its Lease and its status, as the controller-manager expects of a kubelet. */
+/** A Node object: registered, kept healthy by its Lease and its status, as the controller-manager expects of a kubelet. */
 import { release } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { KubeError, type KubeClient } from '../kube/client.ts';
 
-export const NODE_NAME = 'ubuntu18';
+const NODE_NAME = 'ubuntu18';
 export const HOST_IP = '127.0.0.1';
+
+/** `ubuntu18`, `ubuntu18-2` and so on. */
+export const nodeNames = (count: number): [string, ...string[]] => [
+  NODE_NAME,
+  ...Array.from({ length: count - 1 }, (_, index) => `${NODE_NAME}-${index + 2}`),
+];
 
 /** Intervals of a kubelet: the Lease says that the node lives, the status rarely changes. */
 const LEASE_INTERVAL_MS = 10_000;
@@ -19,6 +25,7 @@ const CAPACITY = { cpu: '1000', memory: '1Ti', 'ephemeral-storage': '1Ti', pods:
 
 export type NodeDeps = {
   client: KubeClient;
+  name: string;
   kubeletVersion: string;
   /** Tells two harnesses on one existing cluster apart. */
   holder: string;
@@ -44,9 +51,9 @@ export const runNode = async (deps: NodeDeps): Promise<void> => {
 };
 
 /** Takes the node and its Lease off again: only an existing cluster is left to notice. */
-export const removeNode = async (client: KubeClient): Promise<void> => {
-  await client.delete(`/api/v1/nodes/${NODE_NAME}`);
-  await client.delete(`${LEASES}/${NODE_NAME}`);
+export const removeNode = async (client: KubeClient, name: string): Promise<void> => {
+  await client.delete(`/api/v1/nodes/${name}`);
+  await client.delete(`${LEASES}/${name}`);
 };
 
 const every = async (
@@ -61,40 +68,38 @@ const every = async (
 };
 
 /** Two kubelets for one Node would both run its pods. @throws when another harness renewed the Lease just now. */
-const refuseSecondHarness = async ({ client, now, holder }: NodeDeps): Promise<void> => {
+const refuseSecondHarness = async ({ client, name, now, holder }: NodeDeps): Promise<void> => {
   const lease = await client.find<{ spec: { holderIdentity?: string; renewTime?: string } }>(
-    `${LEASES}/${NODE_NAME}`,
+    `${LEASES}/${name}`,
   );
   const { holderIdentity, renewTime = '' } = lease?.spec ?? {};
   const isFresh = now() - Date.parse(renewTime) < LEASE_INTERVAL_MS * 1.5;
   if (isFresh && holderIdentity !== holder) {
-    throw new Error(
-      `node ${NODE_NAME} of this cluster is run by another harness (${holderIdentity})`,
-    );
+    throw new Error(`node ${name} of this cluster is run by another harness (${holderIdentity})`);
   }
 };
 
-const register = async ({ client }: NodeDeps): Promise<void> => {
+const register = async ({ client, name }: NodeDeps): Promise<void> => {
   const labels = {
-    'kubernetes.io/hostname': NODE_NAME,
+    'kubernetes.io/hostname': name,
     'kubernetes.io/os': 'linux',
     'kubernetes.io/arch': process.arch === 'x64' ? 'amd64' : process.arch,
   };
-  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: NODE_NAME, labels } };
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
   await client.create('/api/v1/nodes', node).catch((error: unknown) => {
     if (!(error instanceof KubeError) || error.reason !== 'AlreadyExists') throw error;
   });
   // A Node that came into being a moment ago is tainted until its first status has been seen; a test's pods needn't wait.
-  await client.patch(`/api/v1/nodes/${NODE_NAME}`, {
+  await client.patch(`/api/v1/nodes/${name}`, {
     metadata: { labels },
     spec: { taints: null },
   });
 };
 
 /** False after the controller-manager has not seen the Lease renewed in time. */
-const isSeenReady = async ({ client }: NodeDeps): Promise<boolean> => {
+const isSeenReady = async ({ client, name }: NodeDeps): Promise<boolean> => {
   const node = await client.get<{ status?: { conditions?: { type: string; status: string }[] } }>(
-    `/api/v1/nodes/${NODE_NAME}`,
+    `/api/v1/nodes/${name}`,
   );
   return (
     node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ===
@@ -102,7 +107,13 @@ const isSeenReady = async ({ client }: NodeDeps): Promise<boolean> => {
   );
 };
 
-const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps): Promise<void> => {
+const putStatus = async ({
+  client,
+  name,
+  now,
+  kubeletVersion,
+  kubeletPort,
+}: NodeDeps): Promise<void> => {
   const time = new Date(now()).toISOString();
   const condition = (type: string, status: string, reason: string, message: string) => ({
     type,
@@ -112,14 +123,14 @@ const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps)
     lastHeartbeatTime: time,
   });
   await client.patch(
-    `/api/v1/nodes/${NODE_NAME}/status`,
+    `/api/v1/nodes/${name}/status`,
     {
       status: {
         capacity: CAPACITY,
         allocatable: CAPACITY,
         addresses: [
           { type: 'InternalIP', address: HOST_IP },
-          { type: 'Hostname', address: NODE_NAME },
+          { type: 'Hostname', address: name },
         ],
         conditions: [
           condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'not measured here'),
@@ -148,20 +159,20 @@ const putStatus = async ({ client, now, kubeletVersion, kubeletPort }: NodeDeps)
   );
 };
 
-const putLease = async ({ client, now, holder }: NodeDeps): Promise<void> => {
+const putLease = async ({ client, name, now, holder }: NodeDeps): Promise<void> => {
   const spec = {
     holderIdentity: holder,
     leaseDurationSeconds: LEASE_SECONDS,
     renewTime: new Date(now()).toISOString().replace('Z', '000Z'), // a Lease has microseconds
   };
   try {
-    await client.patch(`${LEASES}/${NODE_NAME}`, { spec });
+    await client.patch(`${LEASES}/${name}`, { spec });
   } catch (error) {
     if (!(error instanceof KubeError) || error.status !== 404) throw error;
     await client.create(LEASES, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name: NODE_NAME },
+      metadata: { name },
       spec,
     });
   }

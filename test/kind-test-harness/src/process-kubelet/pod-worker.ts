@@ -51,7 +51,8 @@ export const createPodWorker = (
   const podDirectory = join(context.podsDirectory, uid);
   const startTime = now();
   const podIP = first.metadata.annotations?.[POD_IP_ANNOTATION] ?? context.addresses.take();
-  const { hostIP, nodeName, environment } = context;
+  const { hostIP, environment } = context;
+  const { nodeName = '' } = first.spec;
   const facts = { podIP, hostIP, nodeName, environment };
   const tokens = createPodTokens(first, { client, now, renewAfterMs: context.renewTokensAfterMs });
   const volumes = createPodVolumes({
