@@ -64,7 +64,7 @@ export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): 
   strategy:
     spec.strategy === 'Recreate'
       ? { type: 'Recreate' }
-      : { type: 'RollingUpdate', rollingUpdate: { maxSurge: '100%', maxUnavailable: 0 } },
+      : { type: 'RollingUpdate', rollingUpdate: { maxSurge: spec.surge, maxUnavailable: 0 } },
   minReadySeconds: spec.strategy === 'Recreate' ? 0 : spec.bakeSeconds,
   progressDeadlineSeconds:
     durationMs(spec.progressDeadline) / 1_000 + spec.bakeSeconds + SPARE_SECONDS,

@@ -65,6 +65,7 @@ const cnf = (name: string, image: string, spec: object = {}): void => {
     spec: {
       replicas: 1,
       strategy: 'RollingUpdate',
+      surge: '100%',
       selector: { matchLabels: own },
       template: template(image, own),
       bakeSeconds: 30,
@@ -222,6 +223,57 @@ it('hands over label before gate, and goes on after a conflict', async () => {
     expect.objectContaining({ type: GATE, status: 'True' }),
   );
   expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
+});
+
+const bakes = async (spec: object = {}): Promise<void> => {
+  await serve(spec);
+  cnf('cnf-1', 'openwrt:2', spec);
+  await look();
+  kubernetesMakes(2, { gate: 'True' });
+  await look();
+};
+const imageOf = (): unknown => {
+  const { spec } = Object(api.get('deployments', 'cnf-1'));
+  return spec.template.spec.containers[0].image;
+};
+
+it('another count of replicas takes nothing back from a set that bakes', async () => {
+  await bakes();
+  const before = api.writes.length;
+  cnf('cnf-1', 'openwrt:2', { replicas: 2 });
+  await look();
+  expect(api.writes.slice(before)).toContain('replace deployments/cnf-1');
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 2 } });
+  expect(api.writes.slice(before).filter((write) => write.startsWith('status pods/'))).toEqual([]);
+});
+
+it('a newer template waits until the set that bakes has given the traffic back', async () => {
+  await bakes();
+  const before = api.writes.length;
+  cnf('cnf-1', 'openwrt:3');
+  await look();
+  const writes = api.writes.slice(before);
+  const [taken, asked] = ['status pods/cnf-1-hash2-a', 'replace deployments/cnf-1'];
+  expect(writes.filter((write) => [taken, asked].includes(write))).toEqual([taken, asked]);
+  expect(imageOf()).toBe('openwrt:3');
+});
+
+it('pod by pod, Kubernetes puts the proven pods back before a newer template is tried', async () => {
+  const surge = { surge: 1, replicas: 2 };
+  await bakes(surge);
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({
+    spec: { strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } },
+  });
+  cnf('cnf-1', 'openwrt:3', surge);
+  await look();
+  expect(imageOf()).toBe('openwrt:1');
+  kubernetesMakes(1);
+  await look();
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:1');
+  api.remove('pods', 'cnf-1-hash2-a');
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:3');
 });
 
 it('does not hand over while a rule is missing, and says which', async () => {

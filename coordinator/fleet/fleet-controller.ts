@@ -189,12 +189,13 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
     const seen = live.map((pod) => factsOfPod(pod, standing));
-    const order = orderOf(cnf, { template, memory, sets, present });
-    const superseded = order.isDue && mustGiveBack(seen, memory);
+    const order = orderOf(cnf, { template, memory, sets, present, seen });
+    const isDue = order.isDue || order.waits;
+    const superseded = order.supersedes && !isPodByPod(cnf) && mustGiveBack(seen, memory);
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
     if (isWritten) {
       const deployment = await write(cnf, order.spec, { present, signal });
-      const mark = markOf(deployment, order.written);
+      const mark = markOf(deployment, order);
       await say(cnf, { ...cnf.status, deployment: mark }, signal);
       return { againInMs: WRITTEN_MS };
     }
@@ -205,7 +206,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const isPlaced = sameDistances(step.distances, distancesIn(cnf));
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
-    const health = healthOfSet(cnf, seen, { step, isDue: order.isDue });
+    const health = healthOfSet(cnf, seen, { step, isDue });
     const view = { pods: seen, step, asked, ...aroundOf(cnf, health, { present, step, seen }) };
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
@@ -214,7 +215,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
     await replace(cnf, health.replace, { live, signal });
     const renewedMs = tellRenewal(cnf, view.renewal);
-    const facts = { isPlaced, isSaid, isDue: order.isDue, now: clock.now() };
+    const facts = { isPlaced, isSaid, isDue, now: clock.now() };
     return soonest(renewedMs, nextLookMs(step, facts), mirrorMs, limitMs(health));
   };
 
@@ -519,12 +520,24 @@ const factsOf = (
   deadlineMs: durationMs(cnf.spec.progressDeadline),
   paused: cnf.spec.paused,
   promoted: isPromoted(cnf),
+  podByPod: isPodByPod(cnf),
   handOverMs: durationMs(cnf.spec.handOverTimeout),
   distances: distancesIn(cnf),
   pods,
 });
 
-type Order = { spec: object; written: string; isDue: boolean };
+type Order = {
+  spec: object;
+  written: string;
+  template: string;
+  isDue: boolean;
+  /** Another template is written: not only other replicas or times. */
+  supersedes: boolean;
+  /** Pod by pod, Kubernetes first puts the pods of the proven set back in the place of those of a set that was not proven. */
+  waits: boolean;
+};
+
+const isPodByPod = ({ spec }: CnfDeployment): boolean => spec.surge === 1;
 
 /** What the Deployment should be, and whether it has to be written. */
 const orderOf = (
@@ -534,29 +547,48 @@ const orderOf = (
     memory,
     sets,
     present,
+    seen,
   }: {
     template: ReturnType<typeof askedTemplate>;
     memory: Memory;
     sets: readonly FleetReplicaSet[];
     present: FleetDeployment | undefined;
+    seen: readonly FleetPod[];
   },
 ): Order => {
   const proven = sets.find((set) => setOf(set) === memory.current);
+  const back = proven && templateOfSet(proven);
   const goesBack = memory.failed !== undefined && cnf.spec.onFailure === 'Rollback';
-  const spec = wantedSpec(cnf, goesBack && proven ? templateOfSet(proven) : template);
+  const asked = orderFor(cnf, (goesBack ? back : undefined) ?? template, present);
+  const waits =
+    asked.supersedes && isPodByPod(cnf) && back !== undefined && haveJoined(seen, memory);
+  return waits ? { ...orderFor(cnf, back, present), waits } : { ...asked, waits };
+};
+
+const orderFor = (
+  cnf: CnfDeployment,
+  template: ReturnType<typeof askedTemplate>,
+  present: FleetDeployment | undefined,
+): Omit<Order, 'waits'> => {
+  const spec = wantedSpec(cnf, template);
   const written = hashOf(spec);
   const known = cnf.status?.deployment;
   const isDue =
     known?.uid !== present?.metadata.uid ||
     known?.generation !== present?.metadata.generation ||
     known?.written !== written;
-  return { spec, written, isDue };
+  const hash = templateHash(template);
+  return { spec, written, template: hash, isDue, supersedes: isDue && known?.template !== hash };
 };
+
+/** Pods of a set that is not proven serve. */
+const haveJoined = (pods: readonly FleetPod[], { current }: Memory): boolean =>
+  pods.some(({ gate, set }) => gate === 'open' && set !== current);
 
 const markOf = (
   { metadata: { uid, generation = 0 } }: FleetDeployment,
-  written: string,
-): CnfDeploymentStatus['deployment'] => ({ uid, generation, written });
+  { template, written }: Order,
+): CnfDeploymentStatus['deployment'] => ({ uid, generation, written, template });
 
 const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeObject): boolean =>
   metadata.ownerReferences?.some(

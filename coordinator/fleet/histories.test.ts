@@ -40,6 +40,7 @@ const wildSteps: fc.Arbitrary<Step> = fc.oneof(
 const histories = (steps: fc.Arbitrary<Step>) =>
   fc.record({
     replicas: fc.integer({ min: 1, max: 3 }),
+    podByPod: fc.boolean(),
     steps: fc.array(steps, { minLength: 5, maxLength: 60 }),
   });
 
@@ -51,8 +52,8 @@ it.each([
   (_, steps, isCalm) => {
     let rolled = 0;
     fc.assert(
-      fc.property(histories(steps), ({ replicas, steps: history }) => {
-        const model = new RollOutModel(replicas);
+      fc.property(histories(steps), ({ steps: history, ...kind }) => {
+        const model = new RollOutModel(kind);
         model.begin();
         for (const step of history) {
           model.take(step);

@@ -428,3 +428,57 @@ describe('a set that people promote', () => {
     expect(look([old, without], failed, promoted).stage).toBe('Failed');
   });
 });
+
+describe('pod by pod', () => {
+  const byOne: Partial<RollOutFacts> = { podByPod: true, replicas: 3, now: 5 };
+  const two = [old, fleetPod('old-2', { active: false })];
+  const joined = fleetPod('new-1', { ready: true, gate: 'open' });
+
+  it('a new pod serves beside the old ones as soon as it has every rule, and the label stays with them', () => {
+    const three = [...two, fleetPod('old-3', { active: false })];
+    const { actions, memory, stage, distances } = look([...three, next], STAGED, byOne);
+    expect([stage, words(actions)]).toEqual(['HandedOver', ['open new-1']]);
+    expect(memory).toEqual(STAGED);
+    expect(distances.get('new-1')?.distance).toBe(3);
+  });
+
+  it.each<[string, Partial<FleetPod>, Partial<RollOutFacts>]>([
+    ['lacks a rule', { missing: missing('FirewallRule a') }, {}],
+    ['has not confirmed its distance', { takesOrders: true }, {}],
+    ['is of a paused roll-out', {}, { paused: true }],
+  ])('one that %s waits', (_, changes, more) => {
+    const pods = [...two, joined, fleetPod('new-2', changes)];
+    expect(words(look(pods, STAGED, { ...byOne, ...more }).actions)).toEqual([]);
+  });
+
+  it('the label moves when the last new pod is there', () => {
+    const pods = [old, joined, fleetPod('new-2', { ready: true, gate: 'open' }), fleetPod('new-3')];
+    const { actions, memory } = look(pods, STAGED, byOne);
+    expect(words(actions)).toEqual(['activate new-1', 'open new-3']);
+    expect(memory.staged).toMatchObject({ handedOverAt: 5 });
+  });
+
+  it('serves while no old pod can', () => {
+    const lost = fleetPod('old-1', { ready: false, containersReady: false });
+    const { actions } = look([lost, fleetPod('new-1', { takesOrders: true })], STAGED, byOne);
+    expect(words(actions)).toEqual(['activate new-1', 'open new-1']);
+  });
+
+  it('is given up for a pod that serves and goes bad, after a while, and serves on until the old pods are back', () => {
+    const bad = { ...joined, missing: missing('FirewallRule a') };
+    const troubled = look([...two, bad], STAGED, byOne);
+    expect([troubled.stage, troubled.lookAt]).toEqual(['Staged', TROUBLE_MS + 5]);
+    const later = { ...byOne, now: TROUBLE_MS + 5 };
+    const failed = look([...two, bad], troubled.memory, later);
+    expect([failed.stage, words(failed.actions)]).toEqual(['Failed', []]);
+    expect(failed.memory.failed?.why).toContain('FirewallRule a');
+    const back = look([...two, fleetPod('old-3', { active: false }), bad], failed.memory, later);
+    expect(words(back.actions)).toEqual(['close new-1']);
+  });
+
+  it('is given up at the deadline, by what is missing', () => {
+    const late = fleetPod('new-2', { missing: missing('FirewallRule a') });
+    const { stage, memory } = look([...two, joined, late], STAGED, { ...byOne, now: 900_000 });
+    expect([stage, memory.failed?.why]).toEqual(['Failed', '2 of 3 pods are there']);
+  });
+});

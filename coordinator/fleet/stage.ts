@@ -48,6 +48,8 @@ export type RollOutFacts = {
   paused: boolean;
   /** People give the staged set the traffic, whatever rules it has. */
   promoted: boolean;
+  /** There is no room for two sets: each new pod that has every rule serves beside the old ones, before there are as many as there must be. */
+  podByPod: boolean;
   /** How long the old set has to confirm its distances. */
   handOverMs: number;
   /** As they were written last: what agents are told. */
@@ -156,7 +158,7 @@ const serving = (facts: RollOutFacts, current: string, memory: Memory): Decision
     memory,
     actions: [
       ...given(own, facts),
-      ...takenFrom(others, own, memory.failed?.set),
+      ...takenFrom(others, own, closedBy(memory.failed?.set, own, facts)),
       ...rated(own, facts),
     ],
     waitsFor: [],
@@ -180,8 +182,9 @@ const rolling = (rollOut: RollOut): Decision => {
   if (failed?.set === staged.set) return givenUp(rollOut, failed);
   const isOpen = next.some(({ gate }) => gate === 'open');
   if (facts.superseded && old.some(({ ready }) => ready)) return takenBack(rollOut);
-  if (staged.handedOverAt !== undefined || isOpen) return handingOver(rollOut);
+  if (staged.handedOverAt !== undefined || (isOpen && !facts.podByPod)) return handingOver(rollOut);
   if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
+  if (facts.podByPod && next.length < facts.replicas) return joining(rollOut);
   return (facts.paused ? undefined : swapping(rollOut)) ?? staying(rollOut);
 };
 
@@ -267,6 +270,30 @@ const ungated = (rollOut: RollOut): Decision => {
   };
 };
 
+/**
+ * Pod by pod: Kubernetes takes an old pod for each new one that has served for spec.bakeSeconds. The label and the near distances stay with the
+ * old set until the last new pod is there.
+ */
+const joining = (rollOut: RollOut): Decision => {
+  const { facts, judgement, next, old } = rollOut;
+  const { trouble, waitsFor } = judgement;
+  const { set, since, troubledAt = facts.now } = rollOut.staged;
+  const staged = { set, since, ...(trouble !== undefined && { troubledAt }) };
+  const known = { ...rollOut, staged };
+  const isTroubled = trouble !== undefined && facts.now >= troubledAt + TROUBLE_MS;
+  if (isTroubled) return fail(known, trouble);
+  if (isOverdue(known)) return fail(known, waitsFor[0] ?? 'the deadline has passed');
+  const { fit } = judgement;
+  const joins = facts.paused ? [] : opened(openable(rollOut));
+  const alone = old.some(({ ready }) => ready) || facts.paused ? [] : labelled(fit, facts);
+  return {
+    ...underWay(known, fit.length > 0 && fit.length === next.length ? 'HandedOver' : 'Staged'),
+    actions: [...given(old, facts), ...alone, ...joins],
+    waitsFor: facts.paused ? ['spec.paused is true', ...waitsFor] : waitsFor,
+    lookAt: Math.min(deadlineOf(known), trouble === undefined ? Infinity : troubledAt + TROUBLE_MS),
+  };
+};
+
 const handingOver = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;
   const { trouble } = judgement;
@@ -287,7 +314,8 @@ const handingOver = (rollOut: RollOut): Decision => {
     leading: staged.set,
     // Make before break.
     actions: [
-      ...given(judgement.fit, facts),
+      ...labelled(judgement.fit, facts),
+      ...opened(openable(rollOut)),
       ...(isReady ? takenFrom(old, next, undefined) : given(old, facts)),
     ],
     waitsFor: trouble === undefined ? [what] : [trouble, what],
@@ -337,7 +365,7 @@ const givenUp = (rollOut: RollOut, failed: FailedSet): Decision => {
   const { facts, old, next, staged } = rollOut;
   return {
     ...underWay({ ...rollOut, failed }, 'Failed'),
-    actions: [...given(old, facts), ...takenFrom(next, old, staged.set)],
+    actions: [...given(old, facts), ...takenFrom(next, old, closedBy(staged.set, old, facts))],
     waitsFor: [],
     lookAt: undefined,
   };
@@ -419,6 +447,20 @@ const takenFrom = (
     ...shut.map(({ name }): Action => ({ do: 'close', pod: name })),
   ];
 };
+
+/** While others serve, each pod of the staged set says first that it has its distance in force. */
+const openable = ({ facts, judgement, old }: RollOut): readonly FleetPod[] =>
+  old.some(({ ready }) => ready)
+    ? judgement.fit.filter((pod) => isConfirmed(pod, facts.distances))
+    : judgement.fit;
+
+/** Pod by pod, a set that has failed serves on until the pods of the other one are back. */
+const closedBy = (
+  failed: string | undefined,
+  others: readonly FleetPod[],
+  { podByPod, replicas }: Pick<RollOutFacts, 'podByPod' | 'replicas'>,
+): string | undefined =>
+  podByPod && others.filter(({ ready }) => ready).length < replicas ? undefined : failed;
 
 const unready = (pods: readonly FleetPod[], replicas: number): string => {
   const late = pods.filter(({ ready }) => !ready).map(({ name }) => name);

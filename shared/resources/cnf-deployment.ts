@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { objectSchema, type ResourceType } from '../kube/objects.ts';
 import { FLEET_GROUP, HANDED_OVER_GATE, PURPOSE_LABEL } from '../names.ts';
 import { MESSAGE_COLUMN } from './columns.ts';
+import { celRule } from './schema.ts';
 import { defineKind } from './kind.ts';
 import type { Resource } from './resource.ts';
 import { MAX_DISTANCE } from '../protocol/report.ts';
@@ -56,6 +57,8 @@ const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
 const duration = (preset: string, what: string) =>
   z.string().min(2).max(16).regex(DURATION).default(preset).describe(what);
 
+const SURGE_MUST = 'must be 100% or 1';
+
 const specSchema = z.object({
   replicas: z.int().min(0).max(MAX_REPLICAS).default(1).describe('How many pods serve.'),
   strategy: z
@@ -64,6 +67,19 @@ const specSchema = z.object({
     .describe(
       'RollingUpdate: the old pods stay until the new ones have every rule and the traffic; needs room for both. Recreate: the old pods go first.',
     ),
+  surge: z
+    .union([z.string(), z.number()])
+    .refine((value) => value === '100%' || value === 1, { error: SURGE_MUST })
+    .default('100%')
+    .describe(
+      'How many pods there may be over replicas: 100% stages a whole set and hands over once, 1 hands over pod by pod, for clusters without room for two sets.',
+    )
+    .meta({
+      'x-kubernetes-int-or-string': true,
+      maxLength: 4,
+      'x-examples': ['100%', '1'],
+      ...celRule("type(self) == int ? self == 1 : self == '100%'", SURGE_MUST),
+    }),
   selector: z
     .object({ matchLabels: labels().describe('Labels with these values.') })
     .describe('Labels of the pods; cannot change.'),
@@ -185,7 +201,12 @@ const statusSchema = z.object({
       'Why the set was made anew without a change of the template, and for which pod, by its uid.',
     ),
   deployment: z
-    .object({ uid: text(64), generation: z.int(), written: text(64) })
+    .object({
+      uid: text(64),
+      generation: z.int(),
+      written: text(64).describe('Its spec, by its hash.'),
+      template: text(64).optional().describe('The template of that, by its hash.'),
+    })
     .optional()
     .describe('The Deployment as the coordinator wrote it last.'),
   conditions: z
@@ -205,6 +226,9 @@ const cnfDeploymentSchema = objectSchema.extend({
 export type CnfDeployment = z.infer<typeof cnfDeploymentSchema>;
 
 const LABELS = 'self.template.metadata.labels';
+const NOTHING_STAGED = '!has(oldSelf.status) || !has(oldSelf.status.stagedRevision)';
+const STAGED_MESSAGE =
+  'cannot change while a new set of pods is staged: wait for its end, or set the template back';
 
 export const cnfDeploymentResource = {
   group: FLEET_GROUP,
@@ -255,10 +279,14 @@ export const cnfDeploymentResource = {
       path: 'spec.selector',
     },
     {
-      cel: 'self.spec.strategy == oldSelf.spec.strategy || !has(oldSelf.status) || !has(oldSelf.status.stagedRevision)',
-      message:
-        'cannot change while a new set of pods is staged: wait for its end, or set the template back',
+      cel: `self.spec.strategy == oldSelf.spec.strategy || ${NOTHING_STAGED}`,
+      message: STAGED_MESSAGE,
       path: 'spec.strategy',
+    },
+    {
+      cel: `self.spec.surge == oldSelf.spec.surge || ${NOTHING_STAGED}`,
+      message: STAGED_MESSAGE,
+      path: 'spec.surge',
     },
   ],
   status: statusSchema,

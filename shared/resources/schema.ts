@@ -98,7 +98,7 @@ const matcherOf = ({ pattern, holds }: TextRule): ((value: string) => boolean) =
   return (value) => whole.test(value) && (holds?.(value) ?? true);
 };
 
-const celRule = (rule: string, message: string) => ({
+export const celRule = (rule: string, message: string) => ({
   'x-kubernetes-validations': [{ rule, message }],
 });
 

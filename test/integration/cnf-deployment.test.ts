@@ -42,11 +42,14 @@ it('has defaults, and keeps the template whole', async () => {
   expect(spec).toEqual({
     replicas: 1,
     strategy: 'RollingUpdate',
+    surge: '100%',
     selector: { matchLabels: labels },
     template,
     bakeSeconds: 30,
     progressDeadline: '15m',
     handOverTimeout: '20s',
+    createTimeout: '10m',
+    healthTimeout: '0s',
     onFailure: 'Rollback',
     paused: false,
   });
@@ -82,6 +85,11 @@ it.each<[string, object, string]>([
   ],
   ['more than four replicas', { replicas: 5 }, 'spec.replicas: Invalid value: 5'],
   ['a duration in words', { progressDeadline: 'soon' }, 'spec.progressDeadline'],
+  ['a hand-over in words', { handOverTimeout: 'soon' }, 'spec.handOverTimeout'],
+  ['a create limit in words', { createTimeout: '10 min' }, 'spec.createTimeout'],
+  ['a health limit in words', { healthTimeout: '-1s' }, 'spec.healthTimeout'],
+  ['a surge of pods', { surge: 2 }, 'spec.surge: Invalid value: 2: must be 100% or 1'],
+  ['a surge of a share', { surge: '50%' }, 'must be 100% or 1'],
   ['a strategy that there is not', { strategy: 'Canary' }, 'Unsupported value: "Canary"'],
 ])('refuses %s', async (_, spec, message) => {
   expect(await answerTo(spec)).toContain(message);
@@ -100,7 +108,7 @@ it('keeps its selector, and its strategy while a set is staged', async () => {
       return String(error);
     }
   };
-  expect(await change({ strategy: 'Recreate' })).toBe('accepted');
+  expect(await change({ strategy: 'Recreate', surge: 1 })).toBe('accepted');
   const more = { ...labels, app: 'x' };
   const moved = { selector: { matchLabels: more }, template: { metadata: { labels: more } } };
   expect(await change(moved)).toContain('cannot change: make another CNFDeployment');
@@ -110,6 +118,7 @@ it('keeps its selector, and its strategy while a set is staged', async () => {
     subresource: 'status',
   });
   expect(await change({ strategy: 'Recreate' })).toContain('while a new set of pods is staged');
+  expect(await change({ surge: 1 })).toContain('while a new set of pods is staged');
   expect(await change({ replicas: 2 })).toBe('accepted');
 });
 

@@ -46,6 +46,7 @@ export const facts = (
   deadlineMs: 900_000,
   paused: false,
   promoted: false,
+  podByPod: false,
   handOverMs: 20_000,
   distances: new Map(),
   pods,

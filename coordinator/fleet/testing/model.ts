@@ -1,5 +1,5 @@
 /**
- * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with maxSurge 100 %,
+ * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with that maxSurge,
  * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
 import { isConfirmed, isFit, sameDistances, type Distances } from '../distances.ts';
@@ -43,6 +43,7 @@ const RULES = 3;
 
 export class RollOutModel {
   readonly #replicas: number;
+  readonly #podByPod: boolean;
   #now = 0;
   #pods: Pod[] = [];
   #made = 0;
@@ -61,8 +62,9 @@ export class RollOutModel {
   #disturbed = false;
   rolled = 0;
 
-  constructor(replicas: number) {
+  constructor({ replicas, podByPod }: { replicas: number; podByPod: boolean }) {
     this.#replicas = replicas;
+    this.#podByPod = podByPod;
   }
 
   begin(): void {
@@ -233,10 +235,19 @@ export class RollOutModel {
     const desired = this.#given === undefined ? this.#asked : numberOf(current ?? '0');
     if (desired === this.#has) return false;
     const has = setOf(this.#has);
+    if (this.#podByPod && this.#givesBack()) {
+      this.#has = numberOf(current ?? '0');
+      return false;
+    }
     if (has !== current && this.#pods.some(({ gate, set }) => gate === 'open' && set === has))
       return true;
     this.#has = desired;
     return false;
+  }
+
+  #givesBack(): boolean {
+    const { current } = this.#memory;
+    return this.#pods.some(({ gate, set }) => gate === 'open' && set !== current);
   }
 
   #steer(superseded = false): RollOutStep {
@@ -250,6 +261,7 @@ export class RollOutModel {
         deadlineMs: DEADLINE_MS,
         paused: false,
         promoted: this.#isPromoted(),
+        podByPod: this.#podByPod,
         handOverMs: HAND_OVER_MS,
         distances: this.#distances,
         pods: this.#seenPods(),
@@ -368,7 +380,8 @@ export class RollOutModel {
       );
       this.#pods = this.#pods.filter((pod) => !going.has(pod));
     }
-    const room = 2 * this.#replicas - this.#pods.length;
+    const surge = this.#podByPod ? 1 : this.#replicas;
+    const room = this.#replicas + surge - this.#pods.length;
     const lacking = this.#replicas - this.#pods.filter((pod) => pod.set === set).length;
     for (let made = 0; made < Math.min(room, lacking); made += 1) this.#make(set);
   }
