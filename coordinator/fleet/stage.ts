@@ -180,13 +180,17 @@ type RollOut = {
 const rolling = (rollOut: RollOut): Decision => {
   const { facts, failed, next, old, staged } = rollOut;
   if (failed?.set === staged.set) return givenUp(rollOut, failed);
-  const isOpen = next.some(({ gate }) => gate === 'open');
   if (facts.superseded && old.some(({ ready }) => ready)) return takenBack(rollOut);
-  if (staged.handedOverAt !== undefined || (isOpen && !facts.podByPod)) return handingOver(rollOut);
+  if (isHandedOver(rollOut)) return handingOver(rollOut);
   if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
   if (facts.podByPod && next.length < facts.replicas) return joining(rollOut);
   return (facts.paused ? undefined : swapping(rollOut)) ?? staying(rollOut);
 };
+
+/** Its gates tell it too, of a coordinator that ended before it could say so. */
+const isHandedOver = ({ facts, next, staged }: RollOut): boolean =>
+  staged.handedOverAt !== undefined ||
+  (!facts.podByPod && next.some(({ gate }) => gate === 'open'));
 
 /** Undefined: the set lacks a rule, and does so for longer than a change of distances takes. */
 const swapping = (rollOut: RollOut): Decision | undefined => {
@@ -247,7 +251,7 @@ const staying = (rollOut: RollOut): Decision => {
       judgement.connected ? 'Connected' : 'Staged',
     ),
     actions: [...given(old, facts), ...given(alone, facts)],
-    waitsFor: facts.paused ? ['spec.paused is true', ...waitsFor] : waitsFor,
+    waitsFor: pausedFirst(facts, waitsFor),
     lookAt: facts.paused ? undefined : deadline,
   };
 };
@@ -276,23 +280,28 @@ const ungated = (rollOut: RollOut): Decision => {
  */
 const joining = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;
-  const { trouble, waitsFor } = judgement;
+  const { fit, trouble, waitsFor } = judgement;
   const { set, since, troubledAt = facts.now } = rollOut.staged;
   const staged = { set, since, ...(trouble !== undefined && { troubledAt }) };
   const known = { ...rollOut, staged };
-  const isTroubled = trouble !== undefined && facts.now >= troubledAt + TROUBLE_MS;
-  if (isTroubled) return fail(known, trouble);
+  const troubleDueAt = trouble === undefined ? Infinity : troubledAt + TROUBLE_MS;
+  if (facts.now >= troubleDueAt) return fail(known, trouble ?? '');
   if (isOverdue(known)) return fail(known, waitsFor[0] ?? 'the deadline has passed');
-  const { fit } = judgement;
-  const joins = facts.paused ? [] : opened(openable(rollOut));
-  const alone = old.some(({ ready }) => ready) || facts.paused ? [] : labelled(fit, facts);
   return {
-    ...underWay(known, fit.length > 0 && fit.length === next.length ? 'HandedOver' : 'Staged'),
-    actions: [...given(old, facts), ...alone, ...joins],
-    waitsFor: facts.paused ? ['spec.paused is true', ...waitsFor] : waitsFor,
-    lookAt: Math.min(deadlineOf(known), trouble === undefined ? Infinity : troubledAt + TROUBLE_MS),
+    ...underWay(known, fit.length === next.length ? 'HandedOver' : 'Staged'),
+    actions: [...given(old, facts), ...(facts.paused ? [] : joined(rollOut))],
+    waitsFor: pausedFirst(facts, waitsFor),
+    lookAt: Math.min(deadlineOf(known), troubleDueAt),
   };
 };
+
+const joined = (rollOut: RollOut): Action[] => [
+  ...(rollOut.old.some(({ ready }) => ready) ? [] : labelled(rollOut.judgement.fit, rollOut.facts)),
+  ...opened(openable(rollOut)),
+];
+
+const pausedFirst = ({ paused }: RollOutFacts, waitsFor: readonly string[]): readonly string[] =>
+  paused ? ['spec.paused is true', ...waitsFor] : waitsFor;
 
 const handingOver = (rollOut: RollOut): Decision => {
   const { facts, judgement, next, old } = rollOut;

@@ -75,6 +75,8 @@ const workload = async ({
     `$1${MORE_NETWORKS} ] }`,
   );
   annotations['version'] = version;
+  // The seed's CNF is bound to one node.
+  delete template.spec['nodeSelector'];
   const variables = { TRAFFIC_RULES: rules, TRAFFIC_LATE_MS: lateMs };
   template.spec.containers.push({
     name: 'traffic',

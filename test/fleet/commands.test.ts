@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
-import { until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import { sdewan } from '../stack/sdewan.ts';
 import { applyFleet, policyOn, PURPOSE, serves, waitForFleet } from './cnf.ts';
@@ -77,19 +76,4 @@ it('each command of sdewan rollout does what docs/fleet.md says', async () => {
   const ended = await rollout('status', '--timeout', '60');
   expect(ended.code).toBe(0);
   expect(ended.out).toContain(`serves: ${first.currentRevision}`);
-
-  const labels = { sdewanPurpose: PURPOSE, app: 'other' };
-  await apply(cluster, namespace, {
-    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
-    kind: 'CNFDeployment',
-    metadata: { name: 'other' },
-    spec: {
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'other', image: 'other' }] } },
-    },
-  });
-  await until('it says that another CNF has the purpose', 60_000, async () => {
-    const { out } = await sdewan(cluster, 'rollout', 'status', 'other', '-n', namespace);
-    return out.includes(`already serves purpose ${PURPOSE}`) ? true : undefined;
-  });
 });

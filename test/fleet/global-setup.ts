@@ -1,4 +1,4 @@
-/** One control plane with the product, and the image of the container that stands for traffic. */
+/** One control plane with two nodes and the product, and the image of the container that stands for traffic. */
 import path from 'node:path';
 import { installProduct } from '../stack/install.ts';
 import { COMPILE_CACHE } from '../stack/compile-cache.ts';

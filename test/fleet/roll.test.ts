@@ -14,35 +14,50 @@ import {
   untilTraffic,
   waitForFleet,
 } from './cnf.ts';
+import { watchPods } from './pods-seen.ts';
 
 const cluster = withOwnNamespaces(await connectCluster());
 const LATE_MS = 3_000;
 
-it.each([
-  [1, { sdewanPurpose: PURPOSE, 'sdewan.akraino.org/active': 'true' }],
-  [3, { sdewanPurpose: PURPOSE }],
-])('a roll of %i replicas with 200 rules loses no request', async (replicas, selector) => {
-  const namespace = await cluster.createNamespace('roll');
-  const cnf = { namespace, replicas, lateMs: LATE_MS };
-  await apply(cluster, namespace, ...trafficRules());
-  await applyFleet(cluster, { ...cnf, version: '1' }, selector);
-  const first = await waitForFleet(cluster, namespace, 'the first set', serves(replicas));
-  await untilTraffic(cluster, namespace);
-  const before = await observePods(cluster, namespace, PURPOSE);
+it.each<[number, object, object]>([
+  [1, { sdewanPurpose: PURPOSE, 'sdewan.akraino.org/active': 'true' }, {}],
+  [3, { sdewanPurpose: PURPOSE }, {}],
+  // With the label alone a Service has one pod at a time, which is the last to be replaced.
+  [2, { sdewanPurpose: PURPOSE, 'sdewan.akraino.org/active': 'true' }, { surge: 1 }],
+])(
+  'a roll of %i replicas with 200 rules loses no request (Service %j, spec %j)',
+  async (replicas, selector, spec) => {
+    const namespace = await cluster.createNamespace('roll');
+    const cnf = { namespace, replicas, lateMs: LATE_MS, spec };
+    const pods = await watchPods(cluster, namespace, PURPOSE);
+    await apply(cluster, namespace, ...trafficRules());
+    await applyFleet(cluster, { ...cnf, version: '1' }, selector);
+    const first = await waitForFleet(cluster, namespace, 'the first set', serves(replicas));
+    await untilTraffic(cluster, namespace);
+    const before = await observePods(cluster, namespace, PURPOSE);
 
-  const traffic = await startTraffic(cluster, namespace);
-  await applyFleet(cluster, { ...cnf, version: '2' }, selector);
-  await waitForFleet(cluster, namespace, 'the second set', serves(replicas, first.currentRevision));
-  await until('the old pods are gone', 60_000, async () => {
-    const there = new Set((await observePods(cluster, namespace, PURPOSE)).map(({ uid }) => uid));
-    return before.some(({ uid }) => there.has(uid)) ? undefined : true;
-  });
-  const { requests, lost } = await traffic.stop();
-  console.log(`roll of ${replicas}: ${lost.length} of ${requests} requests lost`);
+    const traffic = await startTraffic(cluster, namespace);
+    const counted = pods.count();
+    await applyFleet(cluster, { ...cnf, version: '2' }, selector);
+    await waitForFleet(
+      cluster,
+      namespace,
+      'the second set',
+      serves(replicas, first.currentRevision),
+    );
+    await until('the old pods are gone', 60_000, async () => {
+      const there = new Set((await observePods(cluster, namespace, PURPOSE)).map(({ uid }) => uid));
+      return before.some(({ uid }) => there.has(uid)) ? undefined : true;
+    });
+    const { requests, lost } = await traffic.stop();
+    console.log(`roll of ${replicas}: ${lost.length} of ${requests} requests lost`);
 
-  expect(lost).toEqual([]);
-  expect(requests).toBeGreaterThan(100);
-});
+    expect(lost).toEqual([]);
+    expect(requests).toBeGreaterThan(100);
+    expect(counted.fewestReady).toBeGreaterThanOrEqual(replicas);
+    expect(counted.most).toBe('surge' in spec ? replicas + 1 : 2 * replicas);
+  },
+);
 
 it('without the gate the same roll loses requests', async () => {
   const namespace = await cluster.createNamespace('plain');

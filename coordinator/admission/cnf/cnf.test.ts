@@ -5,6 +5,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { workloadOf, type OwnerRef } from '../../cnf/workload.ts';
 import type { AdmissionRequest, ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
+import { createCnfDeploymentWebhook } from './cnf-deployments.ts';
 import { createPodWebhook, createSecondCnfWebhook } from './pods.ts';
 import { createRootOwners } from './root-owner.ts';
 import { secondCnf, servingWorkloads, type CnfIdentity } from './second-cnf.ts';
@@ -345,6 +346,73 @@ describe('the webhooks for workloads', () => {
       allowed: true,
       warnings: [],
     });
+  });
+});
+
+describe('the webhook for CNFDeployments', () => {
+  const resource = {
+    group: 'fleet.sdewan.akraino.org',
+    version: 'v1alpha1',
+    resource: 'cnfdeployments',
+  };
+  const cnfDeployment = (purpose: string): object => ({
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    metadata: { name: 'cnf-1', uid: 'uid-1' },
+    spec: {
+      template: { metadata: { labels: { sdewanPurpose: purpose } }, spec: { containers: [] } },
+    },
+  });
+  const answer = (
+    some: Parameters<typeof lookups>[0],
+    { object, ...changes }: Partial<AdmissionRequest> = {},
+  ): Promise<ReviewVerdict> => {
+    const deps = { lookups: lookups(some), log: silentLogger };
+    return createCnfDeploymentWebhook(deps)(
+      request(object ?? cnfDeployment('cnf-1'), { resource, ...changes }),
+      signal,
+    );
+  };
+  const other = owner('StatefulSet', 'cnf-1');
+
+  it('refuses a purpose that another CNF serves, and says where', async () => {
+    expect(await answer({ cnfs: [other] })).toMatchObject({
+      allowed: false,
+      message: expect.stringMatching(
+        /^spec\.template\.metadata\.labels\.sdewanPurpose: StatefulSet cnf-1 already serves purpose cnf-1/,
+      ),
+    });
+  });
+
+  it.each<[string, CnfIdentity[]]>([
+    ['nobody serves', []],
+    ['it serves itself', [{ kind: 'CNFDeployment', name: 'cnf-1', uid: 'uid-1' }]],
+    ['a Deployment serves that it can adopt', [owner('Deployment', 'cnf-1')]],
+  ])('allows a purpose that %s', async (_, cnfs) => {
+    expect(await answer({ cnfs })).toMatchObject({ allowed: true });
+  });
+
+  it('looks only when the purpose is new', async () => {
+    const oldObject = cnfDeployment('cnf-1') as AdmissionRequest['oldObject'];
+    const update = { operation: 'UPDATE' as const, oldObject };
+    expect(await answer({ cnfs: [other] }, update)).toMatchObject({ allowed: true });
+    const object = cnfDeployment('cnf-2') as AdmissionRequest['object'];
+    expect(await answer({ cnfs: [other] }, { ...update, object })).toMatchObject({
+      allowed: false,
+    });
+  });
+
+  it.each<[string, Parameters<typeof lookups>[0], Partial<AdmissionRequest>]>([
+    ['while the API server does not answer', { fails: true }, {}],
+    ['of another resource', {}, { resource: { ...resource, resource: 'cnfsets' } }],
+    [
+      'that has no template',
+      {},
+      { object: { apiVersion: 'v1', kind: 'x', metadata: { name: '' } } },
+    ],
+    ['that is deleted', {}, { operation: 'DELETE' }],
+  ])('allows one %s', async (_, some, changes) => {
+    expect(await answer({ cnfs: [other], ...some }, changes)).toMatchObject({ allowed: true });
   });
 });
 

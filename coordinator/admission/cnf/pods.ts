@@ -22,7 +22,8 @@ import {
 } from '../review.ts';
 import type { Gates } from './gate.ts';
 import type { CnfLookups } from './lookups.ts';
-import { secondCnf, type CnfIdentity } from './second-cnf.ts';
+import { findSecond, type SecondCnfDeps } from './find-second.ts';
+import type { CnfIdentity } from './second-cnf.ts';
 import { templateOf } from './template.ts';
 
 export type PodWebhookDeps = {
@@ -63,7 +64,7 @@ export const createPodWebhook =
  * coordinator that is away holds none of them up.
  */
 export const createSecondCnfWebhook =
-  (deps: Pick<PodWebhookDeps, 'lookups' | 'log'>): PodWebhook =>
+  (deps: SecondCnfDeps): PodWebhook =>
   async (request, signal) => {
     const { object, operation, dryRun } = request;
     if (operation !== 'CREATE' || !object) return allowed;
@@ -105,8 +106,8 @@ const gatePatch = ({ spec: { readinessGates } }: PodTemplate): JsonPatchOperatio
 const refuse = (refusal: AdmissionRefusal, dryRun: boolean | null | undefined): ReviewVerdict =>
   dryRun ? { allowed: true, warnings: [refusal.message] } : denied(refusal, refusal.message);
 
-const refuseSecond = async (
-  { lookups, log }: Pick<PodWebhookDeps, 'lookups' | 'log'>,
+const refuseSecond = (
+  deps: SecondCnfDeps,
   { namespace, object }: AdmissionRequest,
   pod: PodTemplate,
   signal: AbortSignal,
@@ -115,20 +116,8 @@ const refuseSecond = async (
   const { controller } = controllerFactsOf(object);
   // A bare pod never counts as one of an owner, whatever its name is.
   const bare: CnfIdentity = { kind: 'Pod', name: object?.metadata.name ?? '' };
-  try {
-    const [own, others] = await Promise.all([
-      controller === undefined ? bare : lookups.rootOf(namespace, controller, signal),
-      lookups.cnfs(namespace, purpose, signal),
-    ]);
-    return secondCnf(purpose, own, others);
-  } catch (err) {
-    // Two CNFs of one purpose are a nuisance; a CNF that cannot start is an outage.
-    log.warn(
-      { err, namespace, purpose },
-      'failed to check whether another CNF has the purpose, allowing this one',
-    );
-    return undefined;
-  }
+  const own = controller === undefined ? bare : deps.lookups.rootOf(namespace, controller, signal);
+  return findSecond(deps, { namespace, purpose, own, signal });
 };
 
 const optionsFor = async (

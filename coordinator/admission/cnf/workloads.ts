@@ -12,10 +12,10 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { keysWarning } from '../../cnf/keys.ts';
 import { DEFAULT_SERVICE_ACCOUNT, workloadOf, type Workload } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
-import type { AdmissionRefusal } from '../refusals.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
 import type { CnfLookups } from './lookups.ts';
-import { secondCnf, type CnfIdentity } from './second-cnf.ts';
+import { findSecond } from './find-second.ts';
+import type { CnfIdentity } from './second-cnf.ts';
 import { templateIn } from './template.ts';
 
 /** Mutating. Leaves a template alone that has the label, whatever its value. */
@@ -61,7 +61,8 @@ export const createWorkloadWebhook =
       ...(await keysWarningsOf(workload, old, namespace, { ...deps, signal })),
     ];
     if (old && servedBy(old) === purpose) return { allowed: true, warnings };
-    const second = await refuseSecond(workload, purpose, { namespace, deps, signal });
+    const own = identityOf(workload, namespace, deps.lookups, signal);
+    const second = await findSecond(deps, { namespace, purpose, own, signal });
     if (second === undefined) return { allowed: true, warnings };
     // By its template alone it may wait for the other one to go: its pods are denied until then.
     return dryRun || !workload.purpose
@@ -77,28 +78,6 @@ const newPolicyProblem = ({ object, oldObject }: AdmissionRequest): string | und
 
 const policyProblemsOf = (object: unknown): readonly string[] =>
   policyNetworksIn(templateIn(object).metadata?.annotations ?? {}).problems;
-
-const refuseSecond = async (
-  workload: Workload,
-  purpose: string,
-  {
-    namespace,
-    deps: { lookups, log },
-    signal,
-  }: { namespace: string; deps: WorkloadWebhookDeps; signal: AbortSignal },
-): Promise<AdmissionRefusal | undefined> => {
-  try {
-    const own = await identityOf(workload, namespace, lookups, signal);
-    const others = await lookups.cnfs(namespace, purpose, signal);
-    return secondCnf(purpose, own, others);
-  } catch (err) {
-    log.warn(
-      { err, namespace },
-      'failed to check whether another CNF has the purpose, allowing this one',
-    );
-    return undefined;
-  }
-};
 
 /** What its pods serve, unless the label of the workload says what they should; undefined: nothing, so that it is no CNF. */
 const servedBy = ({ purpose, templatePurpose }: Workload): string | undefined =>

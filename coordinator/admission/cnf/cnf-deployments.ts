@@ -1,0 +1,43 @@
+/** The check of CNFDeployments that needs other objects: a purpose that another CNF serves. Their CRD says the rest. */
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { deployments } from '../../cnf/workload.ts';
+import { denied } from '../decide.ts';
+import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
+import { findSecond, type SecondCnfDeps } from './find-second.ts';
+import type { CnfIdentity } from './second-cnf.ts';
+import { templateIn } from './template.ts';
+
+/** Validating. */
+export const createCnfDeploymentWebhook =
+  (deps: SecondCnfDeps) =>
+  async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
+    const { namespace, object, oldObject, operation } = request;
+    if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
+    const purpose = purposeIn(object);
+    if (purpose === undefined || purpose === purposeIn(oldObject)) return allowed;
+    const { name, uid } = object.metadata;
+    const own = { kind: cnfDeploymentResource.kind, name, uid };
+    const second = await findSecond(deps, { namespace, purpose, own, signal }, (other) =>
+      isToBeAdopted(other, name),
+    );
+    if (second === undefined) return allowed;
+    return denied(second, `spec.template.metadata.labels.${PURPOSE_LABEL}: ${second.message}`);
+  };
+
+const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
+  resource.group === cnfDeploymentResource.group &&
+  resource.resource === cnfDeploymentResource.plural;
+
+/** What has no good template is refused by the API server itself. */
+const purposeIn = (object: AdmissionRequest['object']): string | undefined => {
+  try {
+    return object ? templateIn(object).metadata?.labels?.[PURPOSE_LABEL] : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** `sdewan rollout adopt` makes it that of the CNFDeployment. */
+const isToBeAdopted = (other: CnfIdentity, name: string): boolean =>
+  other.kind === deployments.kind && other.name === name;

@@ -1,0 +1,286 @@
+/** What is wrong with a CNFDeployment: refused when it is written, with what, where and what would be right; or told in its status, and harmful to nothing else. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { connectCluster } from 'kind-test-harness';
+import { withOwnNamespaces } from '../stack/own-namespaces.ts';
+import { observePods, until } from '../stack/observe.ts';
+import { apply } from '../stack/operator.ts';
+import {
+  applyFleet,
+  eventsOf,
+  policyOn,
+  PURPOSE,
+  serves,
+  waitForFleet,
+  type FleetCnf,
+} from './cnf.ts';
+
+const cluster = withOwnNamespaces(await connectCluster());
+
+let namespace: string;
+let cnf: FleetCnf;
+beforeAll(async () => {
+  namespace = await cluster.createNamespace('bad-input');
+  cnf = { namespace, replicas: 1, version: '1', lateMs: 0, rules: 0 };
+  await apply(cluster, namespace, policyOn('late', 'ovn-net3'));
+  await applyFleet(cluster, cnf);
+  await waitForFleet(cluster, namespace, 'the first set', serves(1));
+}, 240_000);
+
+const GATE = 'fleet.sdewan.akraino.org/handed-over';
+const labels = { sdewanPurpose: 'cnf-2' };
+const containers = [{ name: 'openwrt', image: 'openwrt:1' }];
+const template = { metadata: { labels }, spec: { containers } };
+const spec = { selector: { matchLabels: labels }, template };
+
+/** What kubectl says, for people. */
+const refusal = async (...args: string[]): Promise<string> => {
+  const { code, stderr } = await cluster.kubectl([...args, '-n', namespace], {
+    allowFailure: true,
+  });
+  return code === 0 ? 'accepted' : stderr;
+};
+const refusalOf = async (changes: object): Promise<string> => {
+  const object = {
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    metadata: { name: 'cnf-2' },
+    spec: { ...spec, ...changes },
+  };
+  const { code, stderr } = await cluster.kubectl(
+    ['create', '--dry-run=server', '-n', namespace, '-f', '-'],
+    { stdin: JSON.stringify(object), allowFailure: true },
+  );
+  return code === 0 ? 'accepted' : stderr;
+};
+const asPurpose = (purpose: string): object => ({
+  selector: { matchLabels: { sdewanPurpose: purpose } },
+  template: { ...template, metadata: { labels: { sdewanPurpose: purpose } } },
+});
+
+describe('refused when it is written', () => {
+  it('but not without such a fault', async () => {
+    expect(await refusalOf({})).toBe('accepted');
+  });
+
+  it.each<[string, object, string, string]>([
+    [
+      'a template without the label sdewanPurpose',
+      {
+        template: { ...template, metadata: { labels: { app: 'a' } } },
+        selector: { matchLabels: { app: 'a' } },
+      },
+      'spec.template',
+      'metadata.labels must have sdewanPurpose, which names the purpose of the CNF',
+    ],
+    [
+      'a selector that does not match the template',
+      { selector: { matchLabels: { app: 'a' } } },
+      'spec.selector',
+      'matchLabels must name labels of spec.template.metadata.labels, with the same values',
+    ],
+    [
+      'a purpose that another CNF serves',
+      asPurpose(PURPOSE),
+      'spec.template.metadata.labels.sdewanPurpose',
+      `CNFDeployment ${PURPOSE} already serves purpose ${PURPOSE} in this namespace; give this CNF another value of label sdewanPurpose`,
+    ],
+    ['replicas beyond 4', { replicas: 5 }, 'spec.replicas', 'should be less than or equal to 4'],
+    ['replicas below 0', { replicas: -1 }, 'spec.replicas', 'should be greater than or equal to 0'],
+    ['a bake for ever', { bakeSeconds: 1e6 }, 'spec.bakeSeconds', 'less than or equal to 3600'],
+    [
+      'a deadline that is no duration',
+      { progressDeadline: 'soon' },
+      'spec.progressDeadline',
+      'should match',
+    ],
+    ['a hand-over that is none', { handOverTimeout: '20' }, 'spec.handOverTimeout', 'should match'],
+    [
+      'a create limit that is none',
+      { createTimeout: '10 min' },
+      'spec.createTimeout',
+      'should match',
+    ],
+    ['a health limit that is none', { healthTimeout: '-1s' }, 'spec.healthTimeout', 'should match'],
+    ['a surge of half a set', { surge: '50%' }, 'spec.surge', 'must be 100% or 1'],
+    [
+      'a readiness gate of ours',
+      {
+        template: { ...template, spec: { containers, readinessGates: [{ conditionType: GATE }] } },
+      },
+      'spec.template',
+      `spec.readinessGates must not have ${GATE}: the coordinator gives it to the pods that need it`,
+    ],
+    [
+      'a strategy that there is not',
+      { strategy: 'Canary' },
+      'spec.strategy',
+      '"RollingUpdate", "Recreate"',
+    ],
+  ])('%s', async (_, changes, where, right) => {
+    const said = await refusalOf(changes);
+    expect(said).toContain(where);
+    expect(said).toContain(right);
+  });
+
+  it.each<[string, object, string]>([
+    ['Deployment', { apiVersion: 'apps/v1', kind: 'Deployment' }, 'ConfigMap owner'],
+    ['StatefulSet', { apiVersion: 'apps/v1', kind: 'StatefulSet' }, 'StatefulSet theirs'],
+  ])('adoption of a %s that is somebody else’s or has no second set', async (_, kind, server) => {
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'owner' } };
+    await apply(cluster, namespace, owner);
+    const uid = ['get', 'configmap', 'owner', '-n', namespace, '-o', 'jsonpath={.metadata.uid}'];
+    const controller = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', controller: true };
+    const ownerReferences = [{ ...controller, uid: (await cluster.kubectl(uid)).stdout }];
+    const isDeployment = server.startsWith('ConfigMap');
+    const theirs = { sdewanPurpose: 'theirs' };
+    await apply(cluster, namespace, {
+      ...kind,
+      metadata: { name: 'theirs', labels: theirs, ...(isDeployment && { ownerReferences }) },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: theirs },
+        template: { metadata: { labels: theirs }, spec: { containers } },
+      },
+    });
+    const said = await refusalOf(asPurpose('theirs'));
+    await cluster.kubectl(['delete', String(Object(kind).kind), 'theirs', '-n', namespace]);
+    expect(said).toContain(`${server} already serves purpose theirs`);
+  });
+
+  it('a distance out of 0 to 8', async () => {
+    const status = {
+      distances: [{ pod: 'p', distance: 9, confirmed: true, since: '2026-01-01T00:00:00Z' }],
+    };
+    const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];
+    const said = await refusal('patch', 'cnfdeploy', PURPOSE, ...patch);
+    expect(said).toContain('status.distances[0].distance');
+    expect(said).toContain('less than or equal to 8');
+  });
+});
+
+it('a weight that is no integer: an Event on the pod, and 0', async () => {
+  const [pod] = await observePods(cluster, namespace, PURPOSE);
+  const annotate = (value: string) =>
+    cluster.kubectl([
+      'annotate',
+      'pod',
+      pod?.name ?? '',
+      '-n',
+      namespace,
+      `fleet.sdewan.akraino.org/weight${value}`,
+    ]);
+  await annotate('=heavy');
+  await until('an Event says so', 30_000, async () => {
+    const of = ['get', 'events', '-n', namespace, '--field-selector', 'reason=WeightInvalid'];
+    const { stdout } = await cluster.kubectl(of);
+    return stdout.includes('must be a whole number') && stdout.includes('it is taken as 0')
+      ? true
+      : undefined;
+  });
+  await annotate('-');
+});
+
+describe('while a set is staged that waits for a rule', () => {
+  beforeAll(async () => {
+    await applyFleet(cluster, { ...cnf, version: 'waits', lateMs: -1 });
+    await waitForFleet(cluster, namespace, 'it is staged', ({ stage }) => stage === 'Connected');
+  }, 120_000);
+
+  it.each<[string, object, string, string]>([
+    [
+      'its selector',
+      { selector: { matchLabels: labels }, template: { metadata: { labels } } },
+      'spec.selector',
+      'cannot change: make another CNFDeployment',
+    ],
+    [
+      'its strategy',
+      { strategy: 'Recreate' },
+      'spec.strategy',
+      'cannot change while a new set of pods is staged: wait for its end',
+    ],
+    [
+      'its surge',
+      { surge: 1 },
+      'spec.surge',
+      'cannot change while a new set of pods is staged: wait for its end',
+    ],
+  ])('%s cannot change', async (_, changes, where, right) => {
+    const patch = ['--type=merge', '-p', JSON.stringify({ spec: changes })];
+    const said = await refusal('patch', 'cnfdeploy', PURPOSE, ...patch, '--dry-run=server');
+    expect(said).toContain(where);
+    expect(said).toContain(right);
+  });
+});
+
+describe('told in Progressing, in the words of Kubernetes', () => {
+  const policy = 'sdewan-test-denies';
+  const deny = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicy',
+    metadata: { name: policy },
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] },
+        ],
+      },
+      validations: [
+        {
+          expression: "object.metadata.?annotations[?'version'].orValue('') != 'denied'",
+          message: 'the policy of this test denies it',
+        },
+      ],
+    },
+  };
+  const binding = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata: { name: policy },
+    spec: { policyName: policy, validationActions: ['Deny'] },
+  };
+  const quota = {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'pods' },
+    spec: { hard: { pods: '1' } },
+  };
+
+  it.each<[string, object[], Partial<FleetCnf>, string]>([
+    [
+      'an image that cannot be pulled',
+      [],
+      { version: 'image', image: 'nobody:has-it' },
+      'ImagePull',
+    ],
+    ['a quota', [quota], { version: 'quota' }, 'exceeded quota'],
+    [
+      'what denies its pods',
+      [deny, binding],
+      { version: 'denied' },
+      'the policy of this test denies it',
+    ],
+  ])('%s; the set of before serves on', async (_, objects, changes, words) => {
+    const { currentRevision } = await waitForFleet(
+      cluster,
+      namespace,
+      'it has a set',
+      (seen) => seen.currentRevision !== undefined,
+    );
+    if (objects.length > 0) await apply(cluster, namespace, ...objects);
+    await applyFleet(cluster, { ...cnf, ...changes, spec: { progressDeadline: '20s' } });
+    await waitForFleet(cluster, namespace, 'Progressing says so', ({ conditions = [] }) =>
+      conditions.some(({ type, message }) => type === 'Progressing' && message.includes(words)),
+    );
+    const failed = await waitForFleet(
+      cluster,
+      namespace,
+      'it is given up at the deadline',
+      ({ stage }) => stage === 'Failed',
+    );
+    expect([failed.currentRevision, failed.readyReplicas]).toEqual([currentRevision, 1]);
+    expect(await eventsOf(cluster, namespace, 'RollOutFailed')).not.toBe('');
+    for (const { kind, metadata } of objects as { kind: string; metadata: { name: string } }[])
+      await cluster.kubectl(['delete', kind, metadata.name, '-n', namespace]);
+  });
+});
