@@ -202,7 +202,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const wanted = present && newestSet(present, sets);
     if (!present || wanted === undefined) return { againInMs: WRITTEN_MS };
     tellOfWeights(cnf, live);
-    const step = steer({ ...factsOf(cnf, seen), now: clock.now(), wanted, superseded }, memory);
+    const facts = { ...factsOf(cnf, seen), failure: replicaFailure(present) };
+    const step = steer({ ...facts, now: clock.now(), wanted, superseded }, memory);
     const isPlaced = sameDistances(step.distances, distancesIn(cnf));
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
@@ -215,8 +216,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
     await replace(cnf, health.replace, { live, signal });
     const renewedMs = tellRenewal(cnf, view.renewal);
-    const facts = { isPlaced, isSaid, isDue, now: clock.now() };
-    return soonest(renewedMs, nextLookMs(step, facts), mirrorMs, limitMs(health));
+    const about = { isPlaced, isSaid, isDue, now: clock.now() };
+    return soonest(renewedMs, nextLookMs(step, about), mirrorMs, limitMs(health));
   };
 
   /** After the status has them: whoever comes to lead tells the same. */
@@ -514,7 +515,7 @@ const mustGiveBack = (pods: readonly FleetPod[], { current, staged }: Memory): b
 const factsOf = (
   cnf: CnfDeployment,
   pods: readonly FleetPod[],
-): Omit<RollOutFacts, 'now' | 'wanted' | 'superseded'> => ({
+): Omit<RollOutFacts, 'failure' | 'now' | 'wanted' | 'superseded'> => ({
   replicas: cnf.spec.replicas,
   bakeMs: cnf.spec.bakeSeconds * 1_000,
   deadlineMs: durationMs(cnf.spec.progressDeadline),

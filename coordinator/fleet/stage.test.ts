@@ -102,6 +102,15 @@ describe('a set that is staged', () => {
     expect({ stage, excused }).toEqual({ stage: 'HandedOver', excused: ['FirewallRule a'] });
   });
 
+  it('is given up in the words of Kubernetes where that cannot make its pods', () => {
+    const failure = 'pods "new-1" is forbidden: exceeded quota';
+    const { memory } = look([old], STAGED, { now: 900_000, failure });
+    expect(memory.failed?.why).toBe(failure);
+    const late = fleetPod('new-1', { missing: missing('FirewallRule a') });
+    const other = look([old, late], STAGED, { now: 900_000, failure });
+    expect(other.memory.failed?.why).toContain('FirewallRule a');
+  });
+
   it('waits while the roll-out is paused, beyond the deadline', () => {
     const { stage, waitsFor, actions } = look([old, next], STAGED, { paused: true, now: 1e9 });
     expect({ stage, waitsFor, actions }).toEqual({

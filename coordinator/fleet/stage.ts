@@ -52,6 +52,8 @@ export type RollOutFacts = {
   podByPod: boolean;
   /** How long the old set has to confirm its distances. */
   handOverMs: number;
+  /** What Kubernetes says of pods that it cannot make. */
+  failure: string | undefined;
   /** As they were written last: what agents are told. */
   distances: Distances;
   pods: readonly FleetPod[];
@@ -242,7 +244,7 @@ const staying = (rollOut: RollOut): Decision => {
   const { facts, judgement, old } = rollOut;
   const { waitsFor } = judgement;
   const deadline = deadlineOf(rollOut);
-  if (isOverdue(rollOut)) return fail(rollOut, waitsFor[0] ?? 'the deadline has passed');
+  if (isOverdue(rollOut)) return fail(rollOut, whyOverdue(rollOut, 'the deadline has passed'));
   // Nobody has the traffic: who can take it does, pod by pod.
   const alone = old.some(({ ready }) => ready) || facts.paused ? [] : judgement.fit;
   return {
@@ -264,7 +266,7 @@ const ungated = (rollOut: RollOut): Decision => {
   const isReady = areReady(next, facts.replicas);
   if (isReady && judgement.configured && old.length === 0) return proven(rollOut);
   const { waitsFor } = judgement;
-  if (isOverdue(rollOut)) return fail(rollOut, waitsFor[0] ?? unready(next, facts.replicas));
+  if (isOverdue(rollOut)) return fail(rollOut, whyOverdue(rollOut, unready(next, facts.replicas)));
   return {
     ...underWay(rollOut, judgement.connected ? 'Connected' : 'Staged'),
     leading: old.length > 0 ? rollOut.current : rollOut.staged.set,
@@ -286,7 +288,7 @@ const joining = (rollOut: RollOut): Decision => {
   const known = { ...rollOut, staged };
   const troubleDueAt = trouble === undefined ? Infinity : troubledAt + TROUBLE_MS;
   if (facts.now >= troubleDueAt) return fail(known, trouble ?? '');
-  if (isOverdue(known)) return fail(known, waitsFor[0] ?? 'the deadline has passed');
+  if (isOverdue(known)) return fail(known, whyOverdue(known, 'the deadline has passed'));
   return {
     ...underWay(known, fit.length === next.length ? 'HandedOver' : 'Staged'),
     actions: [...given(old, facts), ...(facts.paused ? [] : joined(rollOut))],
@@ -395,6 +397,10 @@ const deadlineOf = ({ facts, staged }: RollOut): number => staged.since + facts.
 /** Nobody is blamed on half of the facts. */
 const isOverdue = (rollOut: RollOut): boolean =>
   rollOut.facts.now >= deadlineOf(rollOut) && !rollOut.facts.paused && !rollOut.judgement.unknown;
+
+/** Of pods that are not there Kubernetes knows more. */
+const whyOverdue = ({ facts, judgement, next }: RollOut, otherwise: string): string =>
+  (next.length < facts.replicas ? facts.failure : undefined) ?? judgement.waitsFor[0] ?? otherwise;
 
 const areReady = (pods: readonly FleetPod[], replicas: number): boolean =>
   pods.length >= replicas && pods.every(({ ready }) => ready);

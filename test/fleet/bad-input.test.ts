@@ -246,19 +246,20 @@ describe('told in Progressing, in the words of Kubernetes', () => {
     spec: { hard: { pods: '1' } },
   };
 
-  it.each<[string, object[], Partial<FleetCnf>, string]>([
+  it.each<[string, object[], Partial<FleetCnf>, RegExp]>([
     [
       'an image that cannot be pulled',
       [],
       { version: 'image', image: 'nobody:has-it' },
-      'ImagePull',
+      /ImagePull/,
     ],
-    ['a quota', [quota], { version: 'quota' }, 'exceeded quota'],
+    ['a quota', [quota], { version: 'quota' }, /exceeded quota/],
     [
       'what denies its pods',
       [deny, binding],
       { version: 'denied' },
-      'the policy of this test denies it',
+      // Kubernetes keeps what it met first, and on a busy machine that can be a webhook that is late.
+      /the policy of this test denies it|failed calling webhook/,
     ],
   ])('%s; the set of before serves on', async (_, objects, changes, words) => {
     const { currentRevision } = await waitForFleet(
@@ -270,7 +271,7 @@ describe('told in Progressing, in the words of Kubernetes', () => {
     if (objects.length > 0) await apply(cluster, namespace, ...objects);
     await applyFleet(cluster, { ...cnf, ...changes, spec: { progressDeadline: '20s' } });
     await waitForFleet(cluster, namespace, 'Progressing says so', ({ conditions = [] }) =>
-      conditions.some(({ type, message }) => type === 'Progressing' && message.includes(words)),
+      conditions.some(({ type, message }) => type === 'Progressing' && words.test(message)),
     );
     const failed = await waitForFleet(
       cluster,
@@ -279,7 +280,7 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       ({ stage }) => stage === 'Failed',
     );
     expect([failed.currentRevision, failed.readyReplicas]).toEqual([currentRevision, 1]);
-    expect(await eventsOf(cluster, namespace, 'RollOutFailed')).not.toBe('');
+    expect(await eventsOf(cluster, namespace, 'RollOutFailed')).toMatch(words);
     for (const { kind, metadata } of objects as { kind: string; metadata: { name: string } }[])
       await cluster.kubectl(['delete', kind, metadata.name, '-n', namespace]);
   });

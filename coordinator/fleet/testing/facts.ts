@@ -47,6 +47,7 @@ export const facts = (
   paused: false,
   promoted: false,
   podByPod: false,
+  failure: undefined,
   handOverMs: 20_000,
   distances: new Map(),
   pods,

@@ -262,6 +262,7 @@ export class RollOutModel {
         paused: false,
         promoted: this.#isPromoted(),
         podByPod: this.#podByPod,
+        failure: undefined,
         handOverMs: HAND_OVER_MS,
         distances: this.#distances,
         pods: this.#seenPods(),
