@@ -127,8 +127,9 @@ export default defineConfig({
       // Namespaces of this machine, whose kernel judges packets.
       inOneRow(project('packets', ['test/policy/packets/*.test.ts'], 120_000)),
       // A real Neutron, which `test/neutron-harness` installs: `npm run test:neutron`.
+      inOneRow(project('neutron', ['test/neutron/cases.test.ts'], 600_000)),
       inOneRow(
-        project('neutron', ['test/neutron/*.test.ts'], 240_000, {
+        project('neutron-product', ['test/neutron/product.test.ts'], 240_000, {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),

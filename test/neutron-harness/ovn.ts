@@ -20,12 +20,15 @@ export type Ovn = {
   /** Where its databases listen. */
   nb: string;
   sb: string;
-  /** Until the flows are those of what Neutron has written. */
-  settle: () => Promise<void>;
-  /** Whether a first packet arrives anywhere. */
-  arrives: (packet: TracedPacket) => Promise<boolean>;
+  /** Whether each arrives anywhere as the first packet of its connection, by all that Neutron has written before. */
+  arrive: (packets: readonly TracedPacket[]) => Promise<boolean[]>;
   stop: () => void;
 };
+
+/** A packet passes the connection tracking of both ports. */
+const TRACKED_TWICE = 2;
+/** Asked of ovn-trace at a time. */
+const AT_ONCE = 8;
 
 export const startOvn = async (folder: string, { bin, root }: Installed): Promise<Ovn> => {
   const at = (name: string): string => join(folder, name);
@@ -50,25 +53,51 @@ export const startOvn = async (folder: string, { bin, root }: Installed): Promis
   }
   const [nb, sb] = [`unix:${at('nb.sock')}`, `unix:${at('sb.sock')}`];
   await program('ovn-northd', [`--ovnnb-db=${nb}`, `--ovnsb-db=${sb}`, ...daemon('northd')]);
-  // Each packet is the first of its connection; the daemon takes that at its start only.
-  await program('ovn-trace', [`--db=${sb}`, '--ct=new', '--ct=new', ...daemon('trace')]);
+  let traces = 0;
+  /** It reads the flows once, at its start, and each `--ct` is used up by one look into the connection tracking. */
+  const withTrace = async <T>(packets: number, use: (socket: string) => Promise<T>): Promise<T> => {
+    const name = `trace-${(traces += 1)}`;
+    const first = Array.from({ length: TRACKED_TWICE * packets }, () => '--ct=new');
+    await program('ovn-trace', [`--db=${sb}`, ...first, ...daemon(name)]);
+    try {
+      return await use(at(`${name}.ctl`));
+    } finally {
+      kill(name);
+    }
+  };
+  const kill = (name: string): void => {
+    const file = at(`${name}.pid`);
+    if (existsSync(file)) process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL');
+  };
   return {
     nb,
     sb,
-    settle: async () => {
+    arrive: async (packets) => {
       await program('ovn-nbctl', [`--db=${nb}`, '--wait=sb', 'sync']);
-    },
-    arrives: async (packet) => {
-      const args = ['--minimal', `neutron-${packet.network}`, flowOf(packet)];
-      return (await control(at('trace.ctl'), 'trace', args)).includes('output(');
+      return withTrace(packets.length, async (socket) => {
+        const arrived: boolean[] = [];
+        const waiting = [...packets.entries()];
+        const work = async (): Promise<void> => {
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+            const [index, packet] = next;
+            const args = ['--minimal', `neutron-${packet.network}`, flowOf(packet)];
+            arrived[index] = arrivalIn(await control(socket, 'trace', args));
+          }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, work));
+        return arrived;
+      });
     },
     stop: () => {
-      for (const name of ['trace', 'northd', 'sb', 'nb']) {
-        const file = at(`${name}.pid`);
-        if (existsSync(file)) process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL');
-      }
+      for (const name of ['northd', 'sb', 'nb']) kill(name);
     },
   };
+};
+
+/** @throws where it is no verdict on a first packet: the datapath or a port is not known, or the words for connection tracking are used up */
+const arrivalIn = (answer: string): boolean => {
+  if (!answer.startsWith('# ') || answer.includes('ct_state=est')) throw new Error(answer);
+  return answer.includes('output(');
 };
 
 const flowOf = ({ from, to, protocol, port }: TracedPacket): string => {

@@ -19,7 +19,7 @@ let running: RunningNeutron;
 let neutron: Neutron;
 let network: PodNetwork;
 beforeAll(async () => {
-  running = await startNeutron({ database: 'sqlite' });
+  running = await startNeutron({ database: 'mariadb' });
   neutron = createNeutron({
     cloud: { path: running.cloudFile },
     clock: systemClock,

@@ -9,12 +9,9 @@ export type PodNetwork = {
   ports: ReadonlyMap<string, { id: string; mac: string }>;
   /** `from>to IPv4` of all pairs whose first packet does not arrive. */
   denied: (probe: Pick<Probe, 'protocol' | 'port'>) => Promise<string[]>;
-  passes: (from: string, to: string, probe: Pick<Probe, 'protocol' | 'port'>) => Promise<boolean>;
 };
 
 export const FAMILIES = [4, 6] as const;
-/** Asked of OVN at a time. */
-const AT_ONCE = 8;
 
 type MadePort = { name: string; id: string; mac_address: string };
 
@@ -50,41 +47,34 @@ export const createNetwork = async (
       { id: port.id, mac: port.mac_address },
     ]),
   );
-  const arrives = (pair: string, family: 4 | 6, probe: Pick<Probe, 'protocol' | 'port'>) => {
+  const packetOf = (pair: string, family: 4 | 6, probe: Pick<Probe, 'protocol' | 'port'>) => {
     const [from = '', to = ''] = pair.split('>');
     const [source, target] = [ports.get(from), ports.get(to)];
     if (!source || !target) throw new Error(`no port for ${pair}`);
-    return ovn.arrives({
+    return {
       network: network.id,
       from: { port: source.id, mac: source.mac, address: addressOfPod(from, family) },
       to: { mac: target.mac, address: addressOfPod(to, family) },
       ...probe,
-    });
+    };
   };
+  const all = FAMILIES.flatMap((family) =>
+    ALL_PAIRS.filter((pair) => pair.split('>').every((pod) => ports.has(pod))).map((pair) => ({
+      pair,
+      family,
+    })),
+  );
   return {
     id: network.id,
     ports,
     denied: async (probe) => {
-      await ovn.settle();
-      const all = FAMILIES.flatMap((family) =>
-        ALL_PAIRS.filter((pair) => pair.split('>').every((pod) => ports.has(pod))).map((pair) => ({
-          pair,
-          family,
-        })),
+      const arrived = await ovn.arrive(
+        all.map(({ pair, family }) => packetOf(pair, family, probe)),
       );
-      const denied: string[] = [];
-      const waiting = [...all];
-      const work = async (): Promise<void> => {
-        for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-          if (!(await arrives(next.pair, next.family, probe)))
-            denied.push(`${next.pair} IPv${next.family}`);
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
-      return denied.sort();
-    },
-    passes: async (from, to, probe) => {
-      await ovn.settle();
-      return arrives(`${from}>${to}`, 4, probe);
+      return all
+        .filter((_, at) => arrived[at] !== true)
+        .map(({ pair, family }) => `${pair} IPv${family}`)
+        .sort();
     },
   };
 };

@@ -8,14 +8,10 @@ import { whyNoNeutron } from '../neutron-harness/install.ts';
 import { runStages, type Project } from './stages.ts';
 
 const { values } = parseArgs({ options: { share: { type: 'boolean', default: false } } });
-const share: Project = {
-  name: 'neutron',
-  files: ['test/neutron/cases.test.ts'],
-  env: { [CASES_VARIABLE]: SHARE.join() },
-};
+const share: Project = { name: 'neutron', env: { [CASES_VARIABLE]: SHARE.join() } };
 const because = await whyNoNeutron();
 if (because === undefined) {
-  process.exitCode = await runStages([{ projects: [values.share ? share : { name: 'neutron' }] }]);
+  process.exitCode = await runStages([{ projects: [values.share ? share : { name: 'neutron*' }] }]);
 } else if (process.env['CI'] === 'true') {
   process.exitCode = await runStages([{ cannotRun: 'npm run test:neutron', because }]);
 } else {

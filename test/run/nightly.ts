@@ -37,7 +37,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   harness: () => one('harness'),
   neutron: async () => {
     const because = await whyNoNeutron();
-    return because === undefined ? one('neutron') : [{ cannotRun: 'neutron', because }];
+    return because === undefined ? one('neutron*') : [{ cannotRun: 'neutron', because }];
   },
   e2e: () => one('e2e'),
   people: () => one('people'),
