@@ -27,7 +27,7 @@ export type Network = {
 };
 
 /** The CNF's own address towards each pod, as a container network has it. */
-const GATEWAY = { 4: '169.254.1.1', 6: 'fe80::1' };
+export const GATEWAY = { 4: '169.254.1.1', 6: 'fe80::1' };
 
 export const createNetwork = async (): Promise<Network> => {
   const name = (of: string): string => `sdewan-${process.pid}-${of.replace('/', '-')}`;

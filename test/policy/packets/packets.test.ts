@@ -16,7 +16,7 @@ import {
 } from '../cases.ts';
 import type { PodOf, World } from '../evaluator.ts';
 import { tableOf } from '../product.ts';
-import { createNetwork, ZONE_TABLE, type Network } from './network.ts';
+import { createNetwork, GATEWAY, ZONE_TABLE, type Network } from './network.ts';
 
 /** What is to be denied would arrive at once; what is to pass may take its time on a busy machine, and is sent again meanwhile. */
 const DENIED_MS = 500;
@@ -44,6 +44,9 @@ const bring = async (table: PolicyTable): Promise<'members' | 'whole'> => {
 };
 
 const BOTH = [4, 6] as const;
+const CONNECT = `const [host, port] = process.argv.slice(1);
+const socket = require('node:net').connect(Number(port), host, () => { process.stdout.write('connected'); socket.destroy(); });
+socket.on('error', ({ message }) => { process.stderr.write(message); process.exit(1); });`;
 type Tried = { pair: string; family: 4 | 6 };
 
 const tryAll = async (
@@ -189,6 +192,17 @@ describe('what changes', () => {
       table.hash,
     );
     expect(await isAnswered(DENIED_MS)).toBe(false);
+  });
+
+  test('is nothing to packets from and to the CNF itself, though its own pod may send and get none', async () => {
+    const { pods, ...world } = worldOf(onlyFrom(false), 4);
+    const spec = { podSelector: {}, policyTypes: ['Ingress', 'Egress'] };
+    const cnf = { namespace: 'x', name: 'cnf', labels: {}, addresses: [GATEWAY[4]], ports: [] };
+    const policies = [{ namespace: 'x', name: 'deny', spec }];
+    await bring(tableOf({ ...world, pods: [...pods, cnf], policies }));
+    expect(await isAnswered(DENIED_MS)).toBe(false);
+    const connected = network.inCnf(process.execPath, '-e', CONNECT, to, '80');
+    await expect(connected).resolves.toBe('connected');
   });
 
   test('nothing is left of tables that are removed, and everything passes', async () => {
