@@ -1,0 +1,64 @@
+/** What comes first, policies, pods or the CNF, makes no difference; and a CNF that does not ask for policies has none. */
+import { describe, expect, it } from 'vitest';
+import { createCnf } from '../stack/cnf.ts';
+import { observePods } from '../stack/observe.ts';
+import { apply, waitInSync } from '../stack/operator.ts';
+import { eventually, policiesIn } from '../stack/policies.ts';
+import { zone } from '../stack/rules.ts';
+import { e2eCluster } from './cluster.ts';
+
+const PURPOSE = 'cnf-1';
+const ANNOTATIONS = { 'sdewan.akraino.org/policy-networks': 'cluster' };
+
+const policy = (name: string, spec: object = {}): object => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name },
+  spec: {
+    podSelector: { matchLabels: { role: 'server' } },
+    ingress: [{ from: [{ podSelector: { matchLabels: { role: 'client' } } }] }],
+    ...spec,
+  },
+});
+
+describe('policies at CNFs', async () => {
+  const cluster = await e2eCluster();
+
+  type Step = 'policy' | 'pods' | 'CNF';
+  const ORDERS: Step[][] = [
+    ['policy', 'pods', 'CNF'],
+    ['pods', 'CNF', 'policy'],
+    ['CNF', 'policy', 'pods'],
+  ];
+  it.each(ORDERS)('%s, then %s, then %s', async (...order) => {
+    const namespace = await cluster.createNamespace('policy-orders');
+    const world = policiesIn(cluster, namespace);
+    const steps: Record<Step, () => Promise<unknown>> = {
+      policy: () => apply(cluster, namespace, policy('web')),
+      pods: async () => {
+        await world.pod('server', '10.99.3.1', { role: 'server' });
+        await world.pod('client', '10.99.3.2', { role: 'client' });
+      },
+      CNF: () =>
+        createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS }),
+    };
+    for (const step of order) await steps[step]();
+    await eventually('it is enforced', () => world.isEnforced('web'));
+    const [cnf] = await observePods(cluster, namespace, PURPOSE);
+    const table = await world.tableOf(cnf?.name ?? '');
+    for (const part of [world.chainOf('web'), '{ 10.99.3.1 }', '{ 10.99.3.2 }'])
+      expect(table).toContain(part);
+  });
+
+  it('a CNF that asks for none has none, and nothing is made of policies for it', async () => {
+    const namespace = await cluster.createNamespace('policy-unasked');
+    const world = policiesIn(cluster, namespace);
+    await world.pod('server', '10.99.5.1', { role: 'server' });
+    await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
+    await apply(cluster, namespace, policy('web'), zone('lan1', 'ovn-net1'));
+    await waitInSync(cluster, namespace, [zone('lan1', 'ovn-net1')]);
+    const [cnf] = await observePods(cluster, namespace, PURPOSE);
+    expect(await world.tableOf(cnf?.name ?? '')).toBe('');
+    expect(await world.enforcements('web')).toEqual([]);
+  });
+});
