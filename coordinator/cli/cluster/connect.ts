@@ -84,13 +84,23 @@ const configOf = async (
 ): Promise<KubeConfig> => {
   const home = join(homedir(), '.kube/config');
   const given = kubeconfig ?? (env['KUBECONFIG'] || undefined) ?? (await existing(home));
-  const { KUBERNETES_SERVICE_HOST: serviceHost, KUBERNETES_SERVICE_PORT: servicePort } = env;
+  const {
+    KUBERNETES_SERVICE_HOST: serviceHost,
+    KUBERNETES_SERVICE_PORT: servicePort,
+    SDEWAN_SERVICE_ACCOUNT_DIR: serviceAccountDir,
+  } = env;
   if (given === undefined && !serviceHost)
     throw new CannotTellError(
       `no cluster: there is no ${home}, and neither --kubeconfig nor KUBECONFIG names another file`,
     );
   try {
-    return await loadKubeConfig({ kubeconfig: given, context, serviceHost, servicePort });
+    return await loadKubeConfig({
+      kubeconfig: given,
+      context,
+      serviceHost,
+      servicePort,
+      serviceAccountDir,
+    });
   } catch (error) {
     const words = isFileError(error)
       ? `kubeconfig ${error.path ?? given}: ${fileProblem(error)}`

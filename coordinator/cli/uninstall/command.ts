@@ -16,6 +16,11 @@ export const uninstallCommand: CommandFile = {
       '--keep-rules',
       'rules, CRDs and what is configured on CNFs stay; only those rules go that are being deleted',
     ),
+    new Option(
+      '--keep-namespace <name>',
+      'the namespace of the coordinator stays, without what is in it of the product; Helm keeps its release there',
+    ),
+    new Option('--unless-rules', 'change nothing where there are rules'),
     new Option('--timeout <seconds>', 'for each step').default('120'),
     contextOption(),
     kubeconfigOption(),

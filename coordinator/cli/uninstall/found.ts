@@ -2,10 +2,11 @@
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
-import { NETWORK_GROUP } from '#shared/names.ts';
+import { MANAGED_BY, NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
+import { own } from '#shared/runtime/own.ts';
 import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
@@ -53,7 +54,7 @@ export const coordinatorKinds = [
   rbac('roles', 'Role'),
   resource('', 'serviceaccounts', 'ServiceAccount'),
 ];
-const crds = [
+export const definitionKinds = [
   resource('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
 ];
 
@@ -66,13 +67,19 @@ export const labelled =
     findAll(client, kinds, { labelSelector, signal });
 
 /** What the coordinator makes in its own namespace and has no label. Each is asked for by its name: nobody else's Secret is read. */
-export const leaseAndSecret = async (finder: Finder): Promise<Found[]> => {
+export const leaseAndSecret = async (
+  finder: Finder,
+  keptNamespace: string | undefined,
+): Promise<Found[]> => {
   const { client, signal } = finder;
-  const homes = await labelled(finder, namespaceKinds, PART_OF)();
-  const found = homes.flatMap(({ object: { metadata } }) =>
-    unlabelled.map(([kind, name]) =>
+  const homes = (await labelled(finder, namespaceKinds, PART_OF)()).map(
+    ({ object: { metadata } }) => metadata.name,
+  );
+  const places = new Set(keptNamespace === undefined ? homes : [...homes, keptNamespace]);
+  const found = [...places].flatMap((namespace) =>
+    unlabelledKinds.map(([kind, name]) =>
       findAll(client, [kind], {
-        namespace: metadata.name,
+        namespace,
         fieldSelector: `metadata.name=${name}`,
         signal,
       }),
@@ -80,7 +87,7 @@ export const leaseAndSecret = async (finder: Finder): Promise<Found[]> => {
   );
   return (await Promise.all(found)).flat();
 };
-const unlabelled: [ResourceType, string][] = [
+export const unlabelledKinds: readonly [ResourceType, string][] = [
   [resource('coordination.k8s.io', 'leases', 'Lease'), 'sdewan-coordinator'],
   [resource('', 'secrets', 'Secret'), 'sdewan-coordinator-tls'],
 ];
@@ -99,7 +106,9 @@ const ownGroups = new Set(resources.map(({ group }) => group));
 
 /** By their groups: an older version may have had kinds that this one does not know. */
 export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
-  (await findAll(client, crds, { signal })).filter((crd) => ownGroups.has(specOf(crd).group));
+  (await findAll(client, definitionKinds, { signal })).filter((crd) =>
+    ownGroups.has(specOf(crd).group),
+  );
 
 export const isOfNetworkPolicies = (crd: Found): boolean => specOf(crd).group === NETWORK_GROUP;
 
@@ -118,6 +127,14 @@ export const findRules = async (finder: Finder): Promise<Found[]> => {
 const deploymentSchema = z.looseObject({
   status: z.looseObject({ availableReplicas: z.number().default(0) }).optional(),
 });
+
+/** Those of people: the coordinator makes the others of them. */
+export const findRulesOfPeople = async (finder: Finder): Promise<Found[]> =>
+  (await findRules(finder)).filter(({ object: { metadata } }) =>
+    Object.entries(MANAGED_BY).some(
+      ([label, value]) => own(metadata.labels ?? {}, label) !== value,
+    ),
+  );
 
 /** Without it no agent can report, and no finalizer is removed. */
 export const coordinatorIsThere = async ({ client, signal }: Finder): Promise<boolean> => {

@@ -12,6 +12,8 @@ const optionsSchema = z.object({
   yes: z.boolean().default(false),
   force: z.boolean().default(false),
   keepRules: z.boolean().default(false),
+  keepNamespace: z.string().min(1).optional(),
+  unlessRules: z.boolean().default(false),
   timeout: z.coerce.number({ error: '--timeout must be a number of seconds' }).min(0),
 });
 
@@ -28,12 +30,12 @@ const REQUEST_TIMEOUT_MS = 15_000;
 
 const uninstallFrom = async (
   { client, server }: Cluster,
-  { yes, force, keepRules, timeout }: z.infer<typeof optionsSchema>,
+  { yes, timeout, ...asked }: z.infer<typeof optionsSchema>,
   { say, signal }: Pick<CommandIo, 'say'> & { signal: AbortSignal },
 ): Promise<ExitCode> => {
   if (!yes) {
     say(
-      keepRules
+      asked.keepRules
         ? 'This removes the webhooks, policies, rights and the coordinator. Rules, CRDs and what is configured on CNFs stay, in'
         : 'This deletes every SD-EWAN rule, its configuration on every CNF, the CRDs, the coordinator and its namespace from',
     );
@@ -42,7 +44,13 @@ const uninstallFrom = async (
   }
   say(`uninstalling from ${server}`);
   const deps = { client, clock: systemClock, say, signal };
-  const isDone = await uninstall({ ...deps, force, keepRules, timeoutMs: timeout * 1_000 });
+  const { keepNamespace } = asked;
+  const isDone = await uninstall({
+    ...deps,
+    ...asked,
+    keepNamespace,
+    timeoutMs: timeout * 1_000,
+  });
   if (!isDone) return EXIT.no;
   for (const line of await leftOver(client, signal)) say(line);
   return EXIT.done;

@@ -13,6 +13,7 @@ import {
   coordinatorIsThere,
   deploymentKinds,
   findRules,
+  findRulesOfPeople,
   hasFailed,
   isOfNetworkPolicies,
   isDeleting,
@@ -37,6 +38,10 @@ export type UninstallOptions = RemovalDeps & {
   force: boolean;
   /** Rules, CRDs and the coordinator's namespace stay, and what is on the CNFs. */
   keepRules: boolean;
+  /** It stays, without what is the product's in it. */
+  keepNamespace: string | undefined;
+  /** Where there are rules nothing is changed. */
+  unlessRules: boolean;
   /** For each step. */
   timeoutMs: number;
   signal: AbortSignal;
@@ -44,7 +49,8 @@ export type UninstallOptions = RemovalDeps & {
 
 /** True when nothing is left of what should go. Can be run again wherever it stopped. @throws KubeError, or the signal's reason */
 export const uninstall = async (options: UninstallOptions): Promise<boolean> => {
-  for (const step of options.keepRules ? whatHoldsRules(options) : everything(options))
+  const steps = options.keepRules ? whatHoldsRules(options) : everything(options);
+  for (const step of options.unlessRules ? [noRules(options), ...steps] : steps)
     if (!(await step())) return false;
   return true;
 };
@@ -62,6 +68,20 @@ const cleared =
     }
     return left.length === 0;
   };
+const noRules =
+  (options: UninstallOptions): Step =>
+  async () => {
+    const { say } = options;
+    const found = await findRulesOfPeople(options);
+    if (found.length === 0) return true;
+    say('nothing is changed, since there are rules:');
+    sayNames(options, found.map(nameOf));
+    const kept = options.keepNamespace ? ` --keep-namespace=${options.keepNamespace}` : '';
+    say(`\`sdewan uninstall --yes${kept}\` deletes them, and removes them from CNFs;`);
+    say('with --keep-rules they stay, and so does what is configured on CNFs.');
+    return false;
+  };
+
 const webhooksGone = (options: UninstallOptions): Step =>
   cleared(options, 'webhooks', labelled(options, webhookKinds, PART_OF));
 const coordinatorGone = (options: UninstallOptions): Step =>
@@ -114,6 +134,12 @@ const enforcementEnds =
     return true;
   };
 
+const belongingsGone = (options: UninstallOptions): Step =>
+  cleared(options, 'what belongs to the coordinator', async () => [
+    ...(await labelled(options, coordinatorKinds, PART_OF)()),
+    ...(await leaseAndSecret(options, options.keepNamespace)),
+  ]);
+
 const everything = (options: UninstallOptions): Step[] => [
   webhooksGone(options),
   fleetsReleased(options),
@@ -124,7 +150,9 @@ const everything = (options: UninstallOptions): Step[] => [
   cleared(options, 'CRDs', () => crdsTriedAgain(options)),
   policiesGone(options),
   policiesUnbound(options),
-  cleared(options, 'namespace of the coordinator', labelled(options, namespaceKinds, PART_OF)),
+  options.keepNamespace === undefined
+    ? cleared(options, 'namespace of the coordinator', labelled(options, namespaceKinds, PART_OF))
+    : belongingsGone(options),
 ];
 
 const whatHoldsRules = (options: UninstallOptions): Step[] => [
@@ -137,10 +165,7 @@ const whatHoldsRules = (options: UninstallOptions): Step[] => [
   policiesGone(options),
   policiesUnbound(options),
   () => takeFinalizersOff(options),
-  cleared(options, 'what belongs to the coordinator', async () => [
-    ...(await labelled(options, coordinatorKinds, PART_OF)()),
-    ...(await leaseAndSecret(options)),
-  ]),
+  belongingsGone(options),
 ];
 
 /**
@@ -179,8 +204,10 @@ const removeRules = async (
       ? 'rules: no coordinator runs, so no agent can report'
       : 'rules: not every CNF has confirmed that they are removed',
   );
-  for (const one of left.slice(0, MAX_NAMED)) say(`  ${nameOf(one)}: ${messageOf(one)}`);
-  if (left.length > MAX_NAMED) say(`  and ${left.length - MAX_NAMED} more`);
+  sayNames(
+    options,
+    left.map((one) => `${nameOf(one)}: ${messageOf(one)}`),
+  );
   if (!force) {
     say(
       'Fix the cause and run the command again, or remove their finalizers with --force: their configuration then',
@@ -200,6 +227,11 @@ const removeRules = async (
     (await clear(options, { ...clearing, find: release, timeoutMs: options.timeoutMs })).length ===
     0
   );
+};
+
+const sayNames = ({ say }: UninstallOptions, names: readonly string[]): void => {
+  for (const name of names.slice(0, MAX_NAMED)) say(`  ${name}`);
+  if (names.length > MAX_NAMED) say(`  and ${names.length - MAX_NAMED} more`);
 };
 
 const MAX_NAMED = 20;
