@@ -7,6 +7,7 @@ import { dashboardCommand } from './dashboard/command.ts';
 import { diffCommand } from './diff/command.ts';
 import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
+import { installCommand } from './install/command.ts';
 import { logsCommand } from './logs/command.ts';
 import { renderCommand } from './render/command.ts';
 import { resyncCommand } from './resync/command.ts';
@@ -37,6 +38,7 @@ export const commands: readonly CommandFile[] = [
   dashboardCommand,
   checkCommand,
   supportBundleCommand,
+  installCommand,
   uninstallCommand,
   versionCommand,
   completionCommand,

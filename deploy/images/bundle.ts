@@ -6,7 +6,9 @@
  */
 import { rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
+import { installedManifests } from '../installation/manifests.ts';
 import { writeSbom } from './sbom.ts';
 
 /** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB, NetworkPolicies 0.03 MB, WebSockets 0.05 MB. */
@@ -42,6 +44,21 @@ const clientNodeParts: Plugin = {
   },
 };
 
+/** What `sdewan install` applies: a bundle has no manifests beside it. Compressed, since most of it is the schemas of kinds: 300 kB. */
+const MANIFESTS = /\/deploy\/installation\/manifests\.ts$/;
+const manifestsInside: Plugin = {
+  name: 'manifests-inside',
+  setup: (bundler) => {
+    bundler.onLoad({ filter: MANIFESTS }, () => {
+      const packed = brotliCompressSync(JSON.stringify(installedManifests())).toString('base64');
+      return {
+        contents: `import { brotliDecompressSync } from 'node:zlib';
+export const installedManifests = () => JSON.parse(brotliDecompressSync(Buffer.from('${packed}', 'base64')));`,
+      };
+    });
+  },
+};
+
 /** Packages in CommonJS call `require` for Node's own modules; an ES module must make one. */
 const REQUIRE =
   "import { createRequire as bundledRequire } from 'node:module'; const require = bundledRequire(import.meta.url);";
@@ -74,7 +91,7 @@ export const SETTINGS = {
   banner: { js: REQUIRE },
   // Undici's own switch, as Node builds it: without its experimental second parser of HTTP/1.
   define: { esbuildDetection: 'true' },
-  plugins: [lazyBuiltins, undiciPool, clientNodeParts],
+  plugins: [lazyBuiltins, undiciPool, clientNodeParts, manifestsInside],
   // The texts of all licences are in a file beside it.
   legalComments: 'none',
   logLevel: 'warning',

@@ -5,8 +5,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connectCluster } from 'kind-test-harness';
 import { expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { installedObjects, renderWith, type Manifest } from '../stack/installation.ts';
+import { sdewan } from '../stack/sdewan.ts';
 
 const GOLDEN = new URL('../golden/installation.txt', import.meta.url).pathname;
 
@@ -52,6 +54,20 @@ it('installs what the golden file lists, and nothing else', async () => {
   const text = `${objects.flatMap(linesOf).join('\n')}\n`;
   if (process.env['UPDATE']) writeFileSync(GOLDEN, text);
   expect(text).toBe(readFileSync(GOLDEN, 'utf8'));
+});
+
+it('is what `sdewan install` prints', async () => {
+  const cluster = await connectCluster();
+  const { code, out } = await sdewan(cluster, 'install');
+  const printed = parseAllDocuments(out).map((document): unknown => document.toJS());
+  const objects = (await installedObjects(cluster)).map(({ kind, metadata, ...rest }) => {
+    const { namespace, ...others } = metadata;
+    // kustomize gives policies a namespace, which the API server takes off again.
+    const kept = /^Validating|^Mutating/.test(kind) ? others : { ...others, namespace };
+    return { kind, metadata: kept, ...rest };
+  });
+  expect([code, printed.length]).toEqual([0, objects.length]);
+  expect(printed).toEqual(expect.arrayContaining(objects));
 });
 
 it('labels everything that it installs, so that uninstalling finds it', async () => {
