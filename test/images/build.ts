@@ -6,6 +6,7 @@ import { createGzip } from 'node:zlib';
 
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import { bundle } from '../../deploy/images/bundle.ts';
+import { VERSION } from '../../shared/own-version.ts';
 import { archivePath, IMAGES, OUTPUT, ROOT, type ImageName } from './catalog.ts';
 import { ENGINES, type Engine } from './engine.ts';
 import { planLocalBase, writeLocalBase } from './local-base.ts';
@@ -97,7 +98,7 @@ const buildImage = async (engine: Engine, name: ImageName, base: string): Promis
   const { tag, dockerfile } = IMAGES[name];
   const archive = archivePath(name);
   const [idFile, newIdFile] = [`${archive}.id`, `${archive}.new-id`];
-  const buildArgs = { BUNDLE: 'prebuilt', VERSION: 'dev' };
+  const buildArgs = { BUNDLE: 'prebuilt', VERSION };
   await runOrThrow(engine.build({ dockerfile, tag, base, idFile: newIdFile, buildArgs }));
   if (existsSync(archive) && (await content(idFile)) === (await content(newIdFile))) return false;
   await rm(archive, { force: true });
