@@ -145,6 +145,12 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // The chart with the real Helm, on a cluster without the product: `npm run test:people`.
+      inOneRow(
+        project('chart', ['test/chart/*.test.ts'], 180_000, {
+          globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
+        }),
+      ),
       // What promtool says: `npm run test:people`.
       project('prometheus', ['test/prometheus/*.test.ts'], 60_000),
       // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
