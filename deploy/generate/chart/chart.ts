@@ -53,14 +53,13 @@ The coordinator runs in namespace {{ .Release.Namespace }}:
   kubectl -n {{ .Release.Namespace }} rollout status deployment/sdewan-coordinator
 
 Each new pod with the label sdewanPurpose gets an agent. \`sdewan check\` looks at the installation, \`sdewan status\` at rules.
+{{- /* Helm makes the namespace after it has rendered this. */ -}}
 {{- $namespace := lookup "v1" "Namespace" "" .Release.Namespace }}
-{{- if $namespace }}
 {{- if ne (dig "metadata" "labels" "pod-security.kubernetes.io/enforce" "" $namespace) "restricted" }}
 
 Namespace {{ .Release.Namespace }} takes pods of any kind. The coordinator needs none but restricted ones:
 
   kubectl label namespace {{ .Release.Namespace }} pod-security.kubernetes.io/enforce=restricted
-{{- end }}
 {{- end }}
 {{- if eq .Values.uninstall.rules "refuse" }}
 
