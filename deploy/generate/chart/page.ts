@@ -14,7 +14,7 @@ kubectl label namespace sdewan-system pod-security.kubernetes.io/enforce=restric
 \`\`\`
 
 Set \`image\` and \`agentImage\` to where you have pushed the images ([images](images.md)). Another namespace will do; commands and pages of this product that name \`sdewan-system\` then mean yours.
-One installation per cluster: a second release is refused, since objects of the cluster have its names.
+One installation per cluster: a second release is refused, since objects of the cluster have its names. It can be a dependency of a chart of yours.
 
 ## Upgrading
 
@@ -40,6 +40,13 @@ Helm takes the value from the release, so set it there first:
 \`\`\`sh
 helm upgrade sdewan deploy/chart -n sdewan-system --reuse-values --set uninstall.rules=delete
 helm uninstall sdewan -n sdewan-system
+\`\`\`
+
+Where it has refused already, Helm takes the release for one that is being uninstalled, and \`helm upgrade\` says that it \`has no deployed releases\`. Roll back to the revision that \`helm list\` shows, which changes nothing
+of the installation, and then set the value:
+
+\`\`\`sh
+helm rollback sdewan 1 -n sdewan-system
 \`\`\`
 
 Where rules cannot be confirmed, the Job names them, and the release stays: fix the cause, or run \`sdewan uninstall --yes --force --keep-namespace sdewan-system\` and then \`helm uninstall\` again. Where the image

@@ -69,25 +69,34 @@ const textOf = (nodes: ReadonlyMap<string, Node>, indent: string): string[] =>
 export const schemaOf = (values: Values): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Values of the chart sdewan',
-  ...sectionSchema(treeOf(values)),
+  ...sectionSchema(treeOf(values), { global: GLOBAL }),
 });
 
-const sectionSchema = (nodes: ReadonlyMap<string, Node>): object => ({
+/** Helm puts it into the values of each chart that is a dependency of another. */
+const GLOBAL = {
+  ...OBJECT,
+  description: 'What a chart above this one gives to all of its charts. It changes nothing here.',
+};
+
+const sectionSchema = (nodes: ReadonlyMap<string, Node>, others: object = {}): object => ({
   type: 'object',
   additionalProperties: false,
-  properties: Object.fromEntries(
-    [...nodes].map(([name, node]) => [
-      name,
-      'children' in node
-        ? { description: node.section, ...sectionSchema(node.children) }
-        : {
-            description: node.value.description,
-            ...node.value.form,
-            default: node.value.default,
-            examples: [node.value.example],
-          },
-    ]),
-  ),
+  properties: {
+    ...Object.fromEntries(
+      [...nodes].map(([name, node]) => [
+        name,
+        'children' in node
+          ? { description: node.section, ...sectionSchema(node.children) }
+          : {
+              description: node.value.description,
+              ...node.value.form,
+              default: node.value.default,
+              examples: [node.value.example],
+            },
+      ]),
+    ),
+    ...others,
+  },
 });
 
 /** A table in markdown. */
