@@ -1,5 +1,5 @@
 /** The chart, as the real Helm renders it: what deploy/ installs, object by object, and each of its values changes something. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectCluster } from 'kind-test-harness';
@@ -8,11 +8,20 @@ import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { chartOf } from '../../deploy/generate/chart/templates.ts';
 import { isNamespaced } from '../../deploy/installation/kustomization.ts';
-import { buildHelm, CHART, helmOf, type Helm, type HelmResult } from '../stack/helm.ts';
-import { DEPLOY, installedObjects, render, type Manifest } from '../stack/installation.ts';
+import { buildHelm, CHART, helmOf, type Helm } from '../stack/helm.ts';
+import {
+  DEPLOY,
+  installedObjects,
+  render,
+  renderWith,
+  type Manifest,
+} from '../stack/installation.ts';
+import { aliasOf, textsOf, writeCases } from './cases.ts';
 
 const BUILD_TIMEOUT_MS = 1_800_000;
 const RELEASE = ['sdewan', CHART, '--namespace=sdewan-system'];
+const WITHOUT_CRDS = '--set=crds.install=false';
+const NAMESPACE = 'Namespace sdewan-system';
 const HAS_POLICIES = '--api-versions=admissionregistration.k8s.io/v1/MutatingAdmissionPolicy';
 
 const objectSchema = z.looseObject({
@@ -44,6 +53,9 @@ const compared = (objects: readonly Shown[] | readonly Manifest[]): Map<string, 
   );
 
 type Objects = ReadonlyMap<string, unknown>;
+/** They are most of the text, and compared once. */
+const withoutCrds = (objects: Objects): Map<string, unknown> =>
+  new Map([...objects].filter(([key]) => !key.startsWith('CustomResourceDefinition ')));
 /** One after the other, so that what differs is shown alone. */
 const expectSame = (chart: Objects, base: Objects): void => {
   expect([...chart.keys()].sort()).toEqual([...base.keys()].sort());
@@ -70,16 +82,19 @@ describe('the chart', async () => {
       .map((document): unknown => document.toJS())
       .filter((object) => object !== null)
       .map((object) => objectSchema.parse(object));
+  let whole: Promise<Shown[]> | undefined;
+  /** With its default values. To read it takes seconds. */
+  const usual = (): Promise<Shown[]> => (whole ??= template().then(objectsOf));
   /** Without what it runs before an end. */
-  const shown = async (...args: string[]): Promise<Map<string, unknown>> =>
-    compared(
-      objectsOf(await template(...args)).filter(({ metadata }) => !metadata.annotations?.[HOOK]),
-    );
-  const set = (values: Readonly<Record<string, unknown>>): string[] =>
-    Object.entries(values).flatMap(([path, value]) => [
-      '--set-json',
-      `${path}=${JSON.stringify(value)}`,
-    ]);
+  const shown = (objects: readonly Shown[]): Map<string, unknown> =>
+    compared(objects.filter(({ metadata }) => !metadata.annotations?.[HOOK]));
+  const shownWith = async (...args: string[]): Promise<Map<string, unknown>> =>
+    shown(objectsOf(await template(WITHOUT_CRDS, ...args)));
+  const base = async (): Promise<Map<string, unknown>> => {
+    const objects = compared(await installedObjects(cluster));
+    expect(objects.delete(NAMESPACE)).toBe(true);
+    return objects;
+  };
 
   it('has nothing that Helm finds wrong', async () => {
     expect(await helm('lint', '--strict', CHART)).toMatchObject({
@@ -89,92 +104,82 @@ describe('the chart', async () => {
   });
 
   it('is what deploy/ installs, object by object, but for the namespace, which Helm makes', async () => {
-    const base = compared(await installedObjects(cluster));
-    expect(base.delete('Namespace sdewan-system')).toBe(true);
-    const chart = await shown();
-    expectSame(chart, base);
+    expectSame(shown(await usual()), await base());
+  });
+
+  it('has the same of deploy/1.36', async () => {
+    const chart = await shownWith(HAS_POLICIES);
+    const added = compared(await render(cluster, join(DEPLOY, '1.36')));
+    expect(added.size).toBeGreaterThan(1);
+    expectSame(chart, new Map([...withoutCrds(await base()), ...added]));
   });
 
   it.each([
-    ['1.36', [HAS_POLICIES]],
-    ['dashboard', set({ 'dashboard.enabled': true })],
-    ['opt-in', set({ optIn: true })],
-    ['warn-first', set({ warnFirst: true })],
-  ])('has the same of deploy/%s', async (folder, args) => {
-    const dist = join(DEPLOY, '../dist');
-    await mkdir(dist, { recursive: true });
-    const overlay = await mkdtemp(join(dist, 'chart-'));
-    const part = join('../../deploy', folder);
-    const isComponent = folder !== '1.36';
-    const added = isComponent ? { components: [part] } : {};
-    const resources = ['../../deploy', ...(isComponent ? [] : [part])];
-    await writeFile(join(overlay, 'kustomization.yaml'), JSON.stringify({ resources, ...added }));
-    try {
-      const base = compared(await render(cluster, overlay));
-      base.delete('Namespace sdewan-system');
-      const chart = await shown(...args);
-      expectSame(chart, base);
-    } finally {
-      await rm(overlay, { recursive: true });
-    }
+    ['dashboard', '--set=dashboard.enabled=true'],
+    ['opt-in', '--set=optIn=true'],
+    ['warn-first', '--set=warnFirst=true'],
+  ])('has the same of deploy/%s', async (component, value) => {
+    const overlay = withoutCrds(compared(await renderWith(cluster, [component])));
+    expect(overlay.delete(NAMESPACE)).toBe(true);
+    expectSame(await shownWith(value), overlay);
   });
 
   it('keeps the CRDs when a release no longer has them', async () => {
-    const crds = objectsOf(await template()).filter(
-      ({ kind }) => kind === 'CustomResourceDefinition',
-    );
+    const crds = (await usual()).filter(({ kind }) => kind === 'CustomResourceDefinition');
     expect(crds.length).toBeGreaterThan(20);
     for (const { metadata } of crds) expect(metadata.annotations).toMatchObject({ [KEEP]: 'keep' });
   });
 
   it('lives in whichever namespace its release is in', async () => {
-    const { code, out } = await helm('template', 'sdewan', CHART, '--namespace=edge-system');
-    const crdless = objectsOf(out).filter(({ kind }) => kind !== 'CustomResourceDefinition');
-    expect([code, JSON.stringify(crdless)]).toEqual([
-      0,
-      expect.not.stringContaining('sdewan-system'),
-    ]);
+    const place = ['sdewan', CHART, '--namespace=edge-system'];
+    const { code, out } = await helm('template', ...place, WITHOUT_CRDS);
+    expect([code, out]).toEqual([0, expect.not.stringContaining('sdewan-system')]);
+    expect(out).toContain('namespace: edge-system');
   });
 
   describe('a value', () => {
     const { values } = chartOf().values;
-    /** Most of what is rendered. */
-    const withoutCrds = set({ 'crds.install': false });
-    const rendered = (given: Readonly<Record<string, unknown>>) =>
-      helm('template', ...RELEASE, HAS_POLICIES, ...withoutCrds, ...set(given));
-    let usual: Promise<HelmResult> | undefined;
+    /** Of each value the usual one and the other one, where it says something. */
+    const cases = values.flatMap(({ path, default: usual, example, needs }) => [
+      { ...needs, [path]: usual },
+      { ...needs, [path]: example },
+    ]);
+    let texts: ReadonlyMap<string, string>;
+    beforeAll(async () => {
+      const folder = join(home, 'cases');
+      await writeCases(folder, cases);
+      const { code, out, said } = await helm('template', 'sdewan', folder, HAS_POLICIES);
+      expect([code, said]).toEqual([0, '']);
+      texts = textsOf(out);
+      expect(texts.size).toBe(cases.length);
+    });
 
-    it.each(values.map((value) => [value.path, value] as const))(
-      '%s changes something',
-      async (path, { default: value, example, needs }) => {
-        const one = needs ? rendered({ ...needs, [path]: value }) : (usual ??= rendered({}));
-        const other = await rendered({
-          ...needs,
-          [path]: path === 'crds.install' ? true : example,
-        });
-        expect(other).toMatchObject({ code: 0, said: '' });
-        expect((await one).out === other.out).toBe(false);
-      },
-    );
+    it.each(values.map(({ path }, at) => [path, at] as const))('%s changes something', (_, at) => {
+      const usual = texts.get(aliasOf(2 * at));
+      expect(usual?.length).toBeGreaterThan(10_000);
+      expect(texts.get(aliasOf(2 * at + 1)) === usual).toBe(false);
+    });
 
     it('that is missing where it is needed is named: a NetworkPolicy without blocks would let everybody in', async () => {
-      const { code, said } = await rendered({ 'networkPolicy.enabled': true });
+      const { code, said } = await helm('template', ...RELEASE, '--set=networkPolicy.enabled=true');
       expect([code, said]).toEqual([1, expect.stringContaining('apiServerCIDRs: must name')]);
     });
 
     it('that nobody knows is refused', async () => {
-      const schema = z
-        .looseObject({ properties: z.record(z.string(), z.looseObject({ type: z.unknown() })) })
-        .parse(JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8')));
-      const sections = Object.entries(schema.properties).flatMap(([name, { properties }]) =>
-        properties === undefined ? [] : [`${name}.`],
-      );
+      const sections = ['', ...Object.keys(chartOf().values.sections).map((path) => `${path}.`)];
       expect(sections.length).toBeGreaterThan(8);
-      for (const place of ['', ...sections]) {
-        const { code, said } = await helm('template', ...RELEASE, `--set=${place}unknwon=1`);
-        expect([place, code]).toEqual([place, 1]);
-        expect(said).toContain("additional properties 'unknwon' not allowed");
-      }
+      const folder = join(home, 'unknown');
+      await writeCases(
+        folder,
+        sections.map((section) => ({ [`${section}unknwon`]: 1 })),
+      );
+      const { code, said } = await helm('template', 'sdewan', folder);
+      expect(code).toBe(1);
+      const refused = sections.map((section, at) => {
+        const place = section === '' ? '' : `/${section.slice(0, -1).replaceAll('.', '/')}`;
+        return `${aliasOf(at)}:\n- at '${place}': additional properties 'unknwon' not allowed`;
+      });
+      for (const words of refused) expect(said).toContain(words);
     });
   });
 });

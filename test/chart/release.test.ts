@@ -69,9 +69,10 @@ describe('a release', async () => {
     const found = await get(listed.join(), '-A', '-o', 'name', '--ignore-not-found');
     return found.split('\n').filter((name) => name.includes('sdewan'));
   };
-  const revision = async (): Promise<string> => {
-    const [release] = releasesSchema.parse(JSON.parse(await done('list', '-A', '-o', 'json')));
-    return `${release?.revision} ${release?.status}`;
+  const release = async (): Promise<{ revision: string; status: string }> => {
+    const all = JSON.parse(await done('list', '-A', '-o', 'json'));
+    const [found] = z.tuple([releaseSchema]).parse(all);
+    return found;
   };
 
   it('is installed, and serves', async () => {
@@ -130,11 +131,17 @@ describe('a release', async () => {
     expect(`${out}${said}`).toContain('nothing is changed, since there are rules');
     expect(`${out}${said}`).toContain(`FirewallZone ${namespace}/lan1`);
     expect(`${out}${said}`).toContain('sdewan uninstall --yes --keep-namespace=sdewan-system');
-    expect(await revision()).toMatch(/ deployed$/);
     expect(await uids()).toBe(before);
     expect(await get('job,clusterrole,serviceaccount', '-A', '-o', 'name')).not.toContain(
       'sdewan-uninstall',
     );
+    // Helm has set out to uninstall, and upgrades nothing before it is called back.
+    const { revision, status } = await release();
+    expect(status).toBe('uninstalling');
+    await done('rollback', ...RELEASE, revision);
+    expect(await release()).toEqual({ revision: `${Number(revision) + 1}`, status: 'deployed' });
+    await coordinatorReady(cluster);
+    expect(await uids()).toBe(before);
     await waitInSync(cluster, namespace, seedRules);
   });
 
@@ -181,7 +188,7 @@ describe('a release', async () => {
   });
 });
 
-const releasesSchema = z.array(z.looseObject({ revision: z.string(), status: z.string() }));
+const releaseSchema = z.object({ revision: z.string(), status: z.string() });
 
 const indented = (text: string, by: number): string =>
   text
