@@ -11,6 +11,7 @@ export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
 /** The CNF's image as the seed names it; the simulator stands for it. */
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
+const CLI = path.resolve(import.meta.dirname, '../../coordinator/cli/main.ts');
 const SIMULATOR = path.resolve(import.meta.dirname, '../openwrt-simulator/main.ts');
 
 const CNF: ImageProcess = {
@@ -61,7 +62,10 @@ export const images = ({ watch = false }: ImagesOptions = {}): Record<string, Im
       env: { ...COMPILE_CACHE, SDEWAN_INSPECT_URL: `http://127.0.0.1:${INSPECT_PORT}` },
       ports: { [INSPECT_PORT]: INSPECT_PORT },
     },
-    [COORDINATOR_IMAGE]: program('coordinator'),
+    [COORDINATOR_IMAGE]: {
+      ...program('coordinator'),
+      programs: { '/usr/local/bin/node /app/sdewan.mjs': [process.execPath, CLI] },
+    },
     [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : CNF,
   };
 };

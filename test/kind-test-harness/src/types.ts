@@ -4,6 +4,8 @@ import type { ClusterApi } from './kube/api.ts';
 export type ImageProcess = {
   /** The program on this machine that stands for the image's entrypoint, absolute, with leading arguments. */
   command: readonly string[];
+  /** By the `command` of a pod spec, joined by blanks: what stands for other programs of the image. */
+  programs?: Readonly<Record<string, readonly string[]>>;
   /** Added below the container's own env. */
   env?: Readonly<Record<string, string>>;
   /** Folders of the image's own that the program writes: they lie in the container's root folder, as mounts do. */

@@ -66,12 +66,16 @@ export const prepareContainer = async (input: PrepareInput): Promise<Prepared> =
     ),
     ...Object.fromEntries(Object.entries(named).map(([name, value]) => [name, localize(value)])),
   };
-  // With a command of its own, the spec's arguments are for that command, which isn't run here.
-  const args = container.command ? [] : (container.args ?? []);
+  const program = image.programs?.[container.command?.join(' ') ?? ''];
+  // With a command of its own that nobody registered, the spec's arguments are for that command, which isn't run here.
+  const args = container.command && !program ? [] : (container.args ?? []);
   const workingDirectory = join(mounts.root, container.workingDir ?? '/');
   await mkdir(workingDirectory, { recursive: true });
   return {
-    command: [...image.command, ...args.map((arg) => localize(expandVariables(arg, own)))],
+    command: [
+      ...(program ?? image.command),
+      ...args.map((arg) => localize(expandVariables(arg, own))),
+    ],
     env,
     workingDirectory,
     mounts,
