@@ -30,7 +30,8 @@ export const aliasOf = (at: number): string => `case-${at}`;
 export const textsOf = (out: string): ReadonlyMap<string, string> => {
   const texts = new Map<string, string>();
   for (const document of out.split(/^---\n/m)) {
-    const [, alias = '', file = ''] = SOURCE.exec(document) ?? [];
+    const [, alias, file = ''] = SOURCE.exec(document) ?? [];
+    if (alias === undefined) continue;
     const text = document.replace(SOURCE, `# ${file}`);
     texts.set(alias, `${texts.get(alias) ?? ''}---\n${text}`);
   }

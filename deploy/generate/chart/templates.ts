@@ -166,11 +166,12 @@ const openDeployment = (manifest: Manifest, { value, line, item }: Template): ob
               env: [
                 ...env,
                 item(agentImageItem),
-                item(dashboardItem),
+                item(dashboardItems('env')),
                 ...settings().map(({ variable, text, unset }) =>
                   item(({ indent }) => settingItem(variable, text, { unset, indent })),
                 ),
               ],
+              ports: [...container.ports, item(dashboardItems('ports'))],
               resources: line(withValue('resources')),
               volumeMounts: line(({ indent, key }) => [
                 '{{- if .Values.certManager.enabled }}',
@@ -213,16 +214,22 @@ const agentImageItem = ({ indent }: { indent: string }): string[] =>
   });
 
 /** What the component gives the coordinator. */
-const dashboardItem = ({ indent }: { indent: string }): string[] => {
-  const [patch] = component('dashboard');
-  const { spec } = patchedDeploymentSchema.parse(parse(patch?.patch ?? ''));
-  const [{ env }] = spec.template.spec.containers;
-  return ['{{- if .Values.dashboard.enabled }}', ...literal(env, indent), '{{- end }}'];
-};
+const dashboardItems =
+  (list: 'env' | 'ports') =>
+  ({ indent }: { indent: string }): string[] => {
+    const [patch] = component('dashboard');
+    const { spec } = patchedDeploymentSchema.parse(parse(patch?.patch ?? ''));
+    const [container] = spec.template.spec.containers;
+    const added = literal(container[list], indent);
+    return ['{{- if .Values.dashboard.enabled }}', ...added, '{{- end }}'];
+  };
+const added = z.array(z.looseObject({}));
 const patchedDeploymentSchema = z.looseObject({
   spec: z.object({
     template: z.object({
-      spec: z.object({ containers: z.tuple([z.object({ env: z.array(z.looseObject({})) })]) }),
+      spec: z.object({
+        containers: z.tuple([z.strictObject({ name: z.string(), env: added, ports: added })]),
+      }),
     }),
   }),
 });

@@ -30,6 +30,7 @@ const deploymentSchema = z.looseObject({
           z.looseObject({
             image: z.string(),
             env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })),
+            ports: z.array(z.looseObject({})),
             resources: z.looseObject({}),
           }),
         ]),
