@@ -147,7 +147,7 @@ export default defineConfig({
       ),
       // The chart with the real Helm, on a cluster without the product: `npm run test:people`.
       inOneRow(
-        project('chart', ['test/chart/*.test.ts'], 180_000, {
+        project('chart', ['test/chart/*.test.ts'], 600_000, {
           globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
         }),
       ),

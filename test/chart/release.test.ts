@@ -23,7 +23,7 @@ const PURPOSE = 'cnf-1';
 const ZONES = 'firewallzones.batch.sdewan.akraino.org';
 const BUILD_TIMEOUT_MS = 1_800_000;
 /** Of Helm: longer than any step of `sdewan uninstall`. */
-const TIMEOUT = '--timeout=160s';
+const TIMEOUT = '--timeout=300s';
 const RELEASE = ['sdewan', `--namespace=${SYSTEM_NAMESPACE}`];
 
 describe('a release', async () => {
@@ -77,7 +77,9 @@ describe('a release', async () => {
 
   it('is installed, and serves', async () => {
     const out = await done('install', ...RELEASE, CHART, '--create-namespace');
-    expect(out).toContain('kubectl label namespace sdewan-system');
+    const label = 'pod-security.kubernetes.io/enforce=restricted';
+    expect(out).toContain(`kubectl label namespace ${SYSTEM_NAMESPACE} ${label}`);
+    await cluster.kubectl(['label', 'namespace', SYSTEM_NAMESPACE, label]);
     await coordinatorReady(cluster);
     namespace = await cluster.createNamespace('helm');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
@@ -147,7 +149,7 @@ describe('a release', async () => {
 
   it('with `keep` goes from under its rules, and is installed again over them', async () => {
     const before = await uids();
-    await done('upgrade', ...RELEASE, CHART, '--set=uninstall.rules=keep');
+    await done('upgrade', ...RELEASE, CHART, '--reuse-values', '--set=uninstall.rules=keep');
     await coordinatorReady(cluster);
     await done('uninstall', ...RELEASE, TIMEOUT);
     expect(await uids()).toBe(before);
@@ -185,6 +187,14 @@ describe('a release', async () => {
     expect(again.code).toBe(0);
     expect(await sdewan(cluster, 'uninstall', '--yes')).toMatchObject({ code: 0 });
     expect(await left()).toEqual([]);
+  });
+
+  it('takes over what `sdewan install` has applied', async () => {
+    expect(await sdewan(cluster, 'install', '--apply')).toMatchObject({ code: 0 });
+    await done('install', ...RELEASE, CHART, '--take-ownership');
+    await coordinatorReady(cluster);
+    await done('uninstall', ...RELEASE, TIMEOUT);
+    expect(await left()).toEqual(['namespace/sdewan-system']);
   });
 });
 

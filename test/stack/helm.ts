@@ -14,7 +14,7 @@ const HELM: GoProgram = {
   coldBuildCoreSeconds: 235,
 };
 export const CHART = path.join(DEPLOY, 'chart');
-const TIMEOUT_MS = 170_000;
+const TIMEOUT_MS = 330_000;
 
 /** `said`: on standard error; `out`: on standard output. */
 export type HelmResult = { code: number | null; out: string; said: string };
