@@ -42,13 +42,17 @@ const SOURCE = new RegExp(`^# Source: ${PARENT}/charts/([^/]+)/(.*)$`, 'm');
 
 /** `{ 'a.b': 1 }` as `{ a: { b: 1 } }`. */
 const nested = (given: GivenValues): object => {
-  const root: Record<string, unknown> = {};
-  for (const [path, value] of Object.entries(given)) {
-    const keys = path.split('.');
-    const last = keys.pop() ?? '';
-    let at = root;
-    for (const key of keys) at = (at[key] ??= {}) as Record<string, unknown>;
-    at[last] = value;
-  }
-  return root;
+  const groups = Map.groupBy(Object.entries(given), ([path]) => path.split('.', 1)[0] ?? '');
+  return Object.fromEntries(
+    [...groups].map(([key, entries]) => [key, valueOf(key, entries)] as const),
+  );
+};
+
+const valueOf = (key: string, entries: readonly (readonly [string, unknown])[]): unknown => {
+  const own = entries.find(([path]) => path === key);
+  return own
+    ? own[1]
+    : nested(
+        Object.fromEntries(entries.map(([path, value]) => [path.slice(key.length + 1), value])),
+      );
 };

@@ -156,9 +156,8 @@ describe('a release', async () => {
     const finalizers = 'jsonpath={.items[*].metadata.finalizers}';
     expect(await get('sdewan', '-n', namespace, '-o', finalizers)).toBe('');
     expect(await seedRulesOnCnfs()).toEqual([seedRules, seedRules]);
-    expect(
-      (await left()).filter((name) => !/customresourcedefinition|\.akraino\.org\//.test(name)),
-    ).toEqual(['namespace/sdewan-system']);
+    const kept = /^customresourcedefinition|^apiservice|\.akraino\.org\//;
+    expect((await left()).filter((name) => !kept.test(name))).toEqual(['namespace/sdewan-system']);
     await done('install', ...RELEASE, CHART, '--set=uninstall.rules=delete');
     await coordinatorReady(cluster);
     await waitInSync(cluster, namespace, seedRules);
@@ -191,7 +190,7 @@ describe('a release', async () => {
 
   it('takes over what `sdewan install` has applied', async () => {
     expect(await sdewan(cluster, 'install', '--apply')).toMatchObject({ code: 0 });
-    await done('install', ...RELEASE, CHART, '--take-ownership');
+    await done('install', ...RELEASE, CHART, '--take-ownership', '--force-conflicts');
     await coordinatorReady(cluster);
     await done('uninstall', ...RELEASE, TIMEOUT);
     expect(await left()).toEqual(['namespace/sdewan-system']);

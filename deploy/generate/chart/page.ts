@@ -22,7 +22,7 @@ One installation per cluster: a second release is refused, since objects of the 
 \`helm.sh/resource-policy: keep\`, so that neither an upgrade nor a rollback to a chart without one of them deletes it, and with it all its objects. \`helm rollback\` puts CRDs back, too; a field that the
 older one does not know is dropped from objects when they are written next. [Upgrading](upgrading.md) says what changes between versions; agents change when the pods of CNFs are created anew.
 
-An installation by \`kubectl apply -k deploy\` or \`sdewan install\` becomes a release with \`helm install … --take-ownership\`; its values must say what your overlay said.
+An installation by \`kubectl apply -k deploy\` or \`sdewan install\` becomes a release with \`helm install … --take-ownership --force-conflicts\`; its values must say what your overlay said.
 
 ## Uninstalling
 

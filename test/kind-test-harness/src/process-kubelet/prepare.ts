@@ -66,20 +66,25 @@ export const prepareContainer = async (input: PrepareInput): Promise<Prepared> =
     ),
     ...Object.fromEntries(Object.entries(named).map(([name, value]) => [name, localize(value)])),
   };
-  const program = image.programs?.[container.command?.join(' ') ?? ''];
-  // With a command of its own that nobody registered, the spec's arguments are for that command, which isn't run here.
-  const args = container.command && !program ? [] : (container.args ?? []);
   const workingDirectory = join(mounts.root, container.workingDir ?? '/');
   await mkdir(workingDirectory, { recursive: true });
   return {
-    command: [
-      ...(program ?? image.command),
-      ...args.map((arg) => localize(expandVariables(arg, own))),
-    ],
+    command: commandOf(input, (arg) => localize(expandVariables(arg, own))),
     env,
     workingDirectory,
     mounts,
   };
+};
+
+const commandOf = (
+  { container: { command, args = [] }, image }: PrepareInput,
+  localize: (arg: string) => string,
+): string[] => {
+  const program = image.programs?.[command?.join(' ') ?? ''];
+  // With a command of its own that nobody registered, the spec's arguments are for that command, which isn't run here.
+  return command && !program
+    ? [...image.command]
+    : [...(program ?? image.command), ...args.map(localize)];
 };
 
 const trimSlash = (path: string): string => (path.length > 1 ? path.replace(/\/$/, '') : path);
