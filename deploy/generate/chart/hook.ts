@@ -122,7 +122,7 @@ export const uninstallHook = (deployment: Manifest): string => {
                 `${indent}  - --timeout={{ int64 .Values.uninstall.timeoutSeconds }}`,
                 `{{- if eq .Values.uninstall.rules "refuse" }}`,
                 `${indent}  - --unless-rules`,
-                `{{- else if eq .Values.uninstall.rules "keep" }}`,
+                '{{- else }}',
                 `${indent}  - --keep-rules`,
                 '{{- end }}',
               ]),

@@ -22,8 +22,6 @@ One installation per cluster: a second release is refused, since objects of the 
 \`helm.sh/resource-policy: keep\`, so that neither an upgrade nor a rollback to a chart without one of them deletes it, and with it all its objects. \`helm rollback\` puts CRDs back, too; a field that the
 older one does not know is dropped from objects when they are written next. [Upgrading](upgrading.md) says what changes between versions; agents change when the pods of CNFs are created anew.
 
-An installation by \`kubectl apply -k deploy\` or \`sdewan install\` becomes a release with \`helm install … --take-ownership --force-conflicts\`; its values must say what your overlay said.
-
 ## Uninstalling
 
 Before \`helm uninstall\` deletes anything, a Job runs \`sdewan uninstall\` from the image of the coordinator: without the coordinator nobody would remove the finalizers of rules. It has a
@@ -32,13 +30,12 @@ service account and rights of its own for as long as it runs. Value \`uninstall.
 | \`uninstall.rules\` | while there are rules |
 |---|---|
 | \`refuse\` (default) | nothing is changed; the Job names the rules, and \`helm uninstall\` fails with its words |
-| \`delete\` | they are deleted, and \`helm uninstall\` waits until every CNF has confirmed that they are removed; then the CRDs go. **Their configuration is gone from all CNFs.** |
 | \`keep\` | rules, CRDs and what is configured on CNFs stay, as with \`sdewan uninstall --keep-rules\` |
 
 Helm takes the value from the release, so set it there first:
 
 \`\`\`sh
-helm upgrade sdewan deploy/chart -n sdewan-system --reuse-values --set uninstall.rules=delete
+helm upgrade sdewan deploy/chart -n sdewan-system --reuse-values --set uninstall.rules=keep
 helm uninstall sdewan -n sdewan-system
 \`\`\`
 
@@ -49,8 +46,8 @@ of the installation, and then set the value:
 helm rollback sdewan 1 -n sdewan-system
 \`\`\`
 
-Where rules cannot be confirmed, the Job names them, and the release stays: fix the cause, or run \`sdewan uninstall --yes --force --keep-namespace sdewan-system\` and then \`helm uninstall\` again. Where the image
-cannot be pulled, \`helm uninstall --no-hooks\` goes without the Job: do it after \`sdewan uninstall\` only. Helm leaves the namespace.
+To take rules from CNFs as well, delete them before: \`helm uninstall\` goes when there are none. Where the image cannot be pulled, \`helm uninstall --no-hooks\` goes without the Job: do it after \`sdewan uninstall\` only. Helm leaves
+the namespace, and the CRDs where rules stay.
 
 ## A certificate from cert-manager
 

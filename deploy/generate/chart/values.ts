@@ -15,7 +15,7 @@ import {
 } from './value.ts';
 
 /** What becomes of rules when the release goes. */
-export const RULES_AT_THE_END = ['refuse', 'delete', 'keep'] as const;
+export const RULES_AT_THE_END = ['refuse', 'keep'] as const;
 
 export const AGENT_IMAGE = { repository: 'sdewan-agent', tag: 'dev' };
 
@@ -303,10 +303,10 @@ export const valuesOf = (defaults: Defaults): Values => {
       {
         path: 'uninstall.rules',
         description:
-          'What `helm uninstall` does with rules: `refuse`: it changes nothing while there are any; `delete`: they are removed from CNFs first; `keep`: they stay, and so does what is configured on CNFs.',
+          'What `helm uninstall` does with rules: `refuse`: it changes nothing while there are any; `keep`: they stay, and so does what is configured on CNFs.',
         default: 'refuse',
         form: { enum: RULES_AT_THE_END },
-        example: 'delete',
+        example: 'keep',
       },
       {
         path: 'uninstall.timeoutSeconds',
