@@ -2,6 +2,7 @@
  * A tenant with `create` in one namespace makes many rules with large annotations, as many as once took the coordinator over its limit of 512 MiB
  * at each start. The first half is of rules that were there before the policies; the second tries to make them now.
  */
+import type { KubeObject } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { NewObject } from '#shared/kube/client.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
@@ -21,6 +22,8 @@ const LARGEST = RULES < 1_000 ? 100 : 10_000;
 const SITES = 100;
 /** As tenants do, and few enough for the API server. */
 const AT_ONCE = 10;
+
+type Watched = KubeObject & { status?: object };
 
 let world: World;
 beforeAll(async () => {
@@ -79,17 +82,43 @@ describe('rules with large annotations', { timeout: 600_000 }, () => {
       resource: ipsecSite,
       object: largestSite,
     },
-  ])('of the largest permitted size leave the coordinator small: $what', async (attack) => {
-    const { what, count, resource, object } = attack;
-    await world.stopCoordinator();
-    const full = await world.cluster.createNamespace('largest');
-    await createMany(resource, count, (name) => object(full, name));
-    await world.startCoordinator();
-    const peak = await peakOnceItServes();
-    console.log(`${count} ${what}: at most ${peak} MiB`);
-    expect(peak).toBeLessThan(160);
-    await world.kubectl('delete', 'namespace', full, '--wait=false');
-  });
+  ])(
+    'of the largest permitted size leave the coordinator small, and others their turn: $what',
+    async (attack) => {
+      const { what, count, resource, object } = attack;
+      await world.stopCoordinator();
+      const full = await world.cluster.createNamespace('largest');
+      const other = await world.cluster.createNamespace('other');
+      await createMany(resource, count, (name) => object(full, name));
+      // The last of each list.
+      await world.client.create(resource, object(other, 'theirs'));
+      const order = await orderOfStatuses(resource, [full, other]);
+      await world.startCoordinator();
+      const peak = await peakOnceItServes();
+      await eventually(() => order.size).toBeGreaterThanOrEqual(count + 1);
+      const before = [...order].indexOf(`${other}/theirs`);
+      console.log(`${count} ${what}: at most ${peak} MiB; ${before} before another namespace's`);
+      expect(peak).toBeLessThan(160);
+      expect(before).toBeGreaterThanOrEqual(0);
+      expect(before).toBeLessThan(count / 2);
+      await world.kubectl('delete', 'namespace', full, other, '--wait=false');
+    },
+  );
+
+  /** In which order rules of the kind in these namespaces get their first status from now on, as `namespace/name`. */
+  const orderOfStatuses = async (
+    { group, version, plural }: ResourceType,
+    namespaces: readonly string[],
+  ): Promise<ReadonlySet<string>> => {
+    const order = new Set<string>();
+    await world.cluster.api.watch<Watched>(`/apis/${group}/${version}/${plural}`, {
+      onChange: ({ metadata: { namespace, name }, status }) => {
+        if (status && namespaces.includes(namespace)) order.add(`${namespace}/${name}`);
+      },
+      onDelete: () => undefined,
+    });
+    return order;
+  };
 
   it('are refused', async () => {
     const namespace = await world.createNamespace();
