@@ -15,6 +15,8 @@ const NOBODY = '00000000-0000-4000-8000-000000000001';
 
 let world: World;
 let mallory: KubeClient;
+/** May do all with pods and workloads, and with an operator's kinds, which includes each subresource. */
+let wildcard: KubeClient;
 let namespace: string;
 let replicaSet: KubeObject;
 
@@ -96,6 +98,24 @@ const grant = async (name: string, subject: object, rules: readonly object[]): P
   };
   await applied([role, binding]);
 };
+const grantEverywhere = (user: string): Promise<void> => {
+  const apiVersion = `${RBAC}/v1`;
+  const metadata = { name: everywhere() };
+  const rules = [{ apiGroups: ['example.org'], resources: ['*'], verbs: ['*'] }];
+  const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', ...metadata };
+  return applied([
+    { apiVersion, kind: 'ClusterRole', metadata, rules },
+    {
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef,
+      subjects: [userNamed(user)],
+    },
+  ]);
+};
+/** Objects of the cluster: other installations are on it. */
+const everywhere = (): string => `${namespace}-everywhere`;
 const WRITES_PODS = {
   apiGroups: [''],
   resources: ['pods', 'configmaps'],
@@ -112,6 +132,10 @@ beforeAll(async () => {
   mallory = world.clientAs('mallory');
   await grant('mallory', userNamed('mallory'), [WRITES_PODS]);
   await vi.waitFor(() => mallory.list(podResource, { namespace }), 30_000);
+  wildcard = world.clientAs('wildcard');
+  const all = { apiGroups: ['', 'apps', 'example.org'], resources: ['*'], verbs: ['*'] };
+  await grant('wildcard', userNamed('wildcard'), [WRITES_PODS, all]);
+  await vi.waitFor(() => wildcard.list(podResource, { namespace }), 30_000);
   await applied([workload('Deployment', 'cnf', { sdewanPurpose: PURPOSE })]);
   replicaSet = await vi.waitFor(async () => {
     const [set] = (await world.client.list(replicaSets, { namespace })).items;
@@ -119,10 +143,13 @@ beforeAll(async () => {
     return set;
   }, 45_000);
 });
-afterAll(() => world.close());
+afterAll(async () => {
+  await world.kubectl('delete', 'clusterrole,clusterrolebinding', everywhere());
+  await world.close();
+});
 
-const create = (object: ReturnType<typeof pod>): Promise<unknown> =>
-  mallory.create(podResource, object);
+const create = (object: ReturnType<typeof pod>, as: KubeClient = mallory): Promise<unknown> =>
+  as.create(podResource, object);
 const change = (name: string, metadata: object): Promise<unknown> => {
   const patch = { type: 'merge', body: { metadata } } as const;
   return mallory.patch(podResource, { namespace, name }, { patch });
@@ -136,17 +163,21 @@ const BY_WEBHOOK = /pods\.sdewan\.akraino\.org/;
 
 /** What he tries with a pod of the name, and who refuses it. */
 type Way = { attempt: (name: string) => Promise<unknown>; by: RegExp };
-const ownedBy = (owner: () => object): Way => ({
-  attempt: (name) => create(pod(name, { annotations: OPTED_OUT, owner: owner() })),
+const ownedBy = (owner: () => object, as?: () => KubeClient): Way => ({
+  attempt: (name) => create(pod(name, { annotations: OPTED_OUT, owner: owner() }), as?.()),
   by: BY_OWNER,
 });
+const ofTheCnf = () => ({ name: replicaSet.metadata.name, uid: replicaSet.metadata.uid });
 const ways: Record<string, Way> = {
   'a ReplicaSet that does not exist as the owner': ownedBy(() => ({})),
-  "the CNF's own ReplicaSet as the owner": ownedBy(() => ({
-    name: replicaSet.metadata.name,
-    uid: replicaSet.metadata.uid,
-  })),
+  "the CNF's own ReplicaSet as the owner": ownedBy(ofTheCnf),
   'a kind as the owner that nobody serves': ownedBy(() => CNF_SET),
+  "the CNF's own ReplicaSet as the owner, by who may do all with workloads of the namespace":
+    ownedBy(ofTheCnf, () => wildcard),
+  'a kind as the owner of which he may do all in the namespace': ownedBy(
+    () => CNF_SET,
+    () => wildcard,
+  ),
   'an object of his own as the owner': {
     attempt: async (name) => {
       const metadata = { name, namespace };
@@ -196,6 +227,30 @@ const ways: Record<string, Way> = {
     },
     by: BY_LABEL,
   },
+  'a label that comes with its status': {
+    attempt: async (name) => {
+      await create(pod(name, { labels: {} }));
+      const body = { metadata: { labels: { sdewanPurpose: PURPOSE } } };
+      const patch = { type: 'merge', body } as const;
+      await wildcard.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
+    },
+    by: BY_LABEL,
+  },
+  'a label that comes with its binding to a node': {
+    attempt: async (name) => {
+      await create(pod(name, { labels: {} }));
+      await wildcard.create(
+        { ...podResource, plural: 'bindings' },
+        {
+          apiVersion: 'v1',
+          kind: 'Binding',
+          metadata: { name, namespace, labels: { sdewanPurpose: PURPOSE } },
+          target: { kind: 'Node', name: 'none' },
+        },
+      );
+    },
+    by: BY_LABEL,
+  },
 };
 
 const triesAll = (when: string): void => {
@@ -221,16 +276,20 @@ describe('what is let through', () => {
     },
   );
 
-  it("a pod of an operator's own kind, by whoever may write its status", async () => {
-    const operator = world.clientAs('operator');
-    const status = { apiGroups: ['example.org'], resources: ['cnfsets/status'], verbs: ['update'] };
-    await grant('operator', userNamed('operator'), [WRITES_PODS, status]);
+  const operators: Record<string, object[]> = {
+    'who may write its status in the namespace': [
+      { apiGroups: ['example.org'], resources: ['cnfsets/status'], verbs: ['update'] },
+    ],
+    'who may do all with it in all namespaces': [],
+  };
+  it.each(Object.entries(operators))("a pod of an operator's own kind, by %s", async (_, rules) => {
+    const name = rules.length > 0 ? 'operator-here' : 'operator-everywhere';
+    const operator = world.clientAs(name);
+    await grant(name, userNamed(name), [WRITES_PODS, ...rules]);
+    if (rules.length === 0) await grantEverywhere(name);
     await vi.waitFor(() => operator.list(podResource, { namespace }), 30_000);
-    const labels = { sdewanPurpose: 'of-an-operator' };
-    const made = await operator.create(
-      podResource,
-      pod('of-an-operator', { labels, owner: CNF_SET }),
-    );
+    const labels = { sdewanPurpose: name };
+    const made = await create(pod(name, { labels, owner: CNF_SET }), operator);
     expect(JSON.stringify(made)).toContain('"name":"sdewan-agent"');
   });
 

@@ -138,6 +138,19 @@ const created = (user: string, object: object): Promise<{ code: number; stderr: 
     allowFailure: true,
     stdin: listOf([object]),
   });
+const bound = (path: string): Promise<{ code: number; stderr: string }> =>
+  world.cluster.kubectl(
+    ['--as', TENANT, 'create', '--raw', `/api/v1/namespaces/${namespace}/${path}`, '-f', '-'],
+    {
+      allowFailure: true,
+      stdin: JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { name: 'there', annotations },
+        target: { kind: 'Node', name: 'none' },
+      }),
+    },
+  );
 const patchOf = (body: object): string[] => ['--type=merge', '-p', JSON.stringify(body)];
 const forged = (): object => ({
   ...workload('ReplicaSet', 'forged', annotations),
@@ -154,6 +167,17 @@ const ways: Record<string, () => Promise<{ code: number; stderr: string }>> = {
   'a pod': () => created(TENANT, pod('asks', annotations)),
   'a pod that is there': () =>
     as(TENANT, 'patch', 'pod', 'there', ...patchOf({ metadata: { annotations } })),
+  "a pod's status": () =>
+    as(
+      TENANT,
+      'patch',
+      'pod',
+      'there',
+      '--subresource=status',
+      ...patchOf({ metadata: { annotations } }),
+    ),
+  "a pod's binding to a node": () => bound('pods/there/binding'),
+  'a binding of a pod to a node': () => bound('bindings'),
   'a Deployment that is there': () =>
     as(
       TENANT,
