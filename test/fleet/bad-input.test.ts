@@ -280,7 +280,9 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       ({ stage }) => stage === 'Failed',
     );
     expect([failed.currentRevision, failed.readyReplicas]).toEqual([currentRevision, 1]);
-    expect(await eventsOf(cluster, namespace, 'RollOutFailed')).toMatch(words);
+    await until('an Event says so', 30_000, async () =>
+      words.test(await eventsOf(cluster, namespace, 'RollOutFailed')) ? true : undefined,
+    );
     for (const { kind, metadata } of objects as { kind: string; metadata: { name: string } }[])
       await cluster.kubectl(['delete', kind, metadata.name, '-n', namespace]);
   });
