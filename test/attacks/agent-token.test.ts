@@ -42,6 +42,7 @@ const attempt = async (...args: string[]): Promise<string> => {
   if (code === 0) return 'done';
   return /forbidden/i.test(stderr) ? 'forbidden' : stderr;
 };
+
 it('can read all rules of its namespace, of other CNFs too, with the keys that IPsec rules contain', async () => {
   await eventually(() => attempt('get', 'ipsechosts', '-n', edge)).toBe('done');
   expect(await attempt('get', 'firewallrules', '-n', edge)).toBe('done');
