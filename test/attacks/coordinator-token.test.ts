@@ -407,7 +407,7 @@ const rights: readonly Right[] = [
 const tried = (which: 'can' | 'cannot'): [string, () => Attempt][] =>
   rights.flatMap((right) => Object.entries(right[which] ?? {}));
 
-/** The outcome; `forbidden`: by RBAC or a policy, and not by anything else. */
+/** The outcome; `forbidden`: by RBAC or a policy, and not by anything else. kubectl reads before it writes: what it may not read says nothing of the write. */
 const attempt = async (given: Attempt): Promise<string> => {
   const args = 'create' in given ? ['create', '-f', '-', DRY, '--validate=false'] : given;
   const { code, stderr } = await world.cluster.kubectl(['--kubeconfig', stolen, ...args], {
@@ -415,6 +415,7 @@ const attempt = async (given: Attempt): Promise<string> => {
     ...('create' in given && { stdin: JSON.stringify(given.create) }),
   });
   if (code === 0) return 'done';
+  if (args[0] !== 'get' && /cannot get resource/.test(stderr)) return `not tried: ${stderr}`;
   // `kubectl auth can-i --quiet` says nothing.
   return /forbidden|denied request/i.test(stderr) || args[0] === 'auth' ? 'forbidden' : stderr;
 };
