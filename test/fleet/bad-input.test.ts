@@ -280,7 +280,7 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       ({ stage }) => stage === 'Failed',
     );
     expect([failed.currentRevision, failed.readyReplicas]).toEqual([currentRevision, 1]);
-    await until('an Event says so', 30_000, async () =>
+    await until('an Event says so', 60_000, async () =>
       words.test(await eventsOf(cluster, namespace, 'RollOutFailed')) ? true : undefined,
     );
     for (const { kind, metadata } of objects as { kind: string; metadata: { name: string } }[])
