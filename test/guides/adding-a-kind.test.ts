@@ -91,6 +91,7 @@ afterAll(() => tree[Symbol.dispose]());
 it('is in the CRDs, the rights, admission and the page of kinds, and changes nothing else', () => {
   expect(changed).toEqual([
     'deploy/1.36/finalizers.yaml',
+    'deploy/chart/templates/uninstall.yaml',
     'deploy/crds/firewallsets.yaml',
     'deploy/crds/kustomization.yaml',
     'deploy/crds/sitequotas.yaml',

@@ -175,8 +175,16 @@ describe(`killed during ${CHANGES} changes of policies`, async () => {
   };
 
   const killAll = async (where: string, pods: readonly string[], container: string) => {
-    for (const pod of pods)
-      await cluster.killContainer({ namespace: where, pod, container }, 'SIGKILL');
+    for (const pod of pods) {
+      const kill = () => cluster.killContainer({ namespace: where, pod, container }, 'SIGKILL');
+      // Kubelets wait before they start again what has ended often.
+      await until(`${container} of ${pod} runs and is killed`, SETTLES_MS, () =>
+        kill().then(
+          () => true,
+          () => undefined,
+        ),
+      );
+    }
   };
   const coordinators = async (): Promise<string[]> => {
     const names = ['-l', 'app=sdewan-coordinator', '-o', 'jsonpath={.items[*].metadata.name}'];
