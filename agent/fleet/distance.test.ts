@@ -54,6 +54,7 @@ it('the same order again is none, and another peer is one', async () => {
   expect(said).toEqual(['order']);
   distance.take(order(1, ['10.0.0.3']));
   expect(said).toEqual(['order', 'order']);
+  await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('10.0.0.3');
 });
 
 it('an order that cannot be kept holds as long as the agent runs', async () => {
