@@ -10,7 +10,7 @@ import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { isDeepStrictEqual } from 'node:util';
-import * as z from 'zod';
+import { addressedStatusSchema, addressesIn } from '../cnf/pod-addresses.ts';
 import { podResource } from '../cnf/workload.ts';
 
 export type PodWatchesOptions = {
@@ -30,13 +30,7 @@ type Watch = {
 };
 
 const podSchema = objectSchema.extend({
-  status: z
-    .object({
-      phase: z.string().optional(),
-      podIP: z.string().optional(),
-      podIPs: z.array(z.object({ ip: z.string() })).optional(),
-    })
-    .optional(),
+  status: addressedStatusSchema.optional(),
 });
 
 /** Of one tenant. Each is a watch on the API server, and has all pods in memory that it selects. */
@@ -160,7 +154,6 @@ export class PodWatches {
 
 /** A pod that waits or has ended has no address of its own, whatever its status still says. */
 const followedPodSchema = podSchema.transform(({ status, ...pod }): FollowedPod => {
-  const { phase, podIP, podIPs } = status ?? {};
-  const addresses = podIPs?.map(({ ip }) => ip) ?? (podIP === undefined ? [] : [podIP]);
-  return { ...identityOf(pod), addresses: phase === 'Running' ? addresses : [] };
+  const addresses = status?.phase === 'Running' ? addressesIn(status) : [];
+  return { ...identityOf(pod), addresses };
 });

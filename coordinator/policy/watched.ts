@@ -23,6 +23,7 @@ import {
 } from '#shared/policy/network-policy.ts';
 import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
 import { own } from '#shared/runtime/own.ts';
+import { addressedStatusSchema, addressesIn } from '../cnf/pod-addresses.ts';
 import { podResource } from '../cnf/workload.ts';
 import type { PolicyShares } from './policy-shares.ts';
 import { secondAddressesIn } from './second-addresses.ts';
@@ -114,13 +115,7 @@ const podSchema = objectSchema.extend({
     containers: z.array(containerSchema).default([]),
     initContainers: z.array(containerSchema).nullish(),
   }),
-  status: z
-    .object({
-      phase: z.string().optional(),
-      podIP: z.string().optional(),
-      podIPs: z.array(z.object({ ip: z.string() })).optional(),
-    })
-    .optional(),
+  status: addressedStatusSchema.optional(),
 });
 
 const FINISHED: ReadonlySet<string> = new Set(['Succeeded', 'Failed']);
@@ -151,7 +146,6 @@ export const watchedPods: ResourceType<WatchedPod> = {
     } = object.metadata;
     const secondAddresses = secondAddressesIn(annotations);
     const containers = [...(spec.initContainers ?? []), ...spec.containers];
-    const { phase = '', podIP, podIPs } = status ?? {};
     return {
       ...identityOf(object),
       inNeutron: inNeutron(annotations),
@@ -161,7 +155,7 @@ export const watchedPods: ResourceType<WatchedPod> = {
         uid,
         labels,
         creationTimestamp,
-        addresses: podIPs?.map(({ ip }) => ip) ?? (podIP ? [podIP] : []),
+        addresses: addressesIn(status ?? {}),
         ...(secondAddresses.length > 0 && { secondAddresses }),
         ports: containers
           .flatMap(({ ports }) => ports ?? [])
@@ -171,7 +165,7 @@ export const watchedPods: ResourceType<WatchedPod> = {
               : [],
           ),
         isHostNetwork: spec.hostNetwork === true,
-        isFinished: FINISHED.has(phase),
+        isFinished: FINISHED.has(status?.phase ?? ''),
       },
     };
   }),
