@@ -208,14 +208,20 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
     const health = healthOfSet(cnf, seen, { step, isDue });
-    const view = { pods: seen, step, asked, ...aroundOf(cnf, health, { present, step, seen }) };
+    const renewal = renewalOf(cnf, health, {
+      isFailed: step.memory.failed !== undefined,
+      pods: seen,
+      nodesKnown: cordoned.hasSynced(),
+    });
+    const { failure } = facts;
+    const view = { pods: seen, step, asked, failure, held: health.held, renewal };
     const isSaid = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
     const mirrored = { now: clock.now(), sets, pods: seen, step, wanted };
     // The label of a lost pod does not wait for it.
     const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
     await replace(cnf, health.replace, { live, signal });
-    const renewedMs = tellRenewal(cnf, view.renewal);
+    const renewedMs = tellRenewal(cnf, renewal);
     const about = { isPlaced, isSaid, isDue, now: clock.now() };
     return soonest(renewedMs, nextLookMs(step, about), mirrorMs, limitMs(health));
   };
@@ -259,20 +265,6 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
 
   const limitMs = ({ lookAt }: HealthStep): number | undefined =>
     lookAt === undefined ? undefined : Math.max(0, lookAt - clock.now());
-
-  const aroundOf = (
-    cnf: CnfDeployment,
-    health: HealthStep,
-    { present, step, seen }: { present: FleetDeployment; step: RollOutStep; seen: CnfFacts[] },
-  ): Pick<RollOutView, 'failure' | 'held' | 'renewal'> => ({
-    failure: replicaFailure(present),
-    held: health.held,
-    renewal: renewalOf(cnf, health, {
-      isFailed: step.memory.failed !== undefined,
-      pods: seen,
-      nodesKnown: cordoned.hasSynced(),
-    }),
-  });
 
   const healthOfSet = (
     { spec }: CnfDeployment,
