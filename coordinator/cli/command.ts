@@ -1,5 +1,6 @@
 /** What a command of the CLI is, gets and gives; it touches the process by nothing else, so that tests can call it. */
 import type { Argument, Option } from 'commander';
+import type { ZodType } from 'zod';
 
 /** `no`: out of sync, different, refused. `unknown`: it cannot be told, without a cluster or a right. */
 export const EXIT = { done: 0, no: 1, usage: 2, unknown: 3 } as const;
@@ -37,6 +38,13 @@ export type CommandFile = {
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/** @throws UsageError that says all that is wrong with them */
+export const optionsBy = <T>(schema: ZodType<T>, options: Given['options']): T => {
+  const { data, error } = schema.safeParse(options);
+  if (error) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  return data;
+};
 
 /** Neither yes nor no: no cluster, or no right. */
 export class CannotTellError extends Error {

@@ -6,6 +6,7 @@ import { coordinatorEnvSchema, injectOptionsOf } from '../settings/env.ts';
 import {
   EXIT,
   UsageError,
+  optionsBy,
   type CommandIo,
   type ExitCode,
   type Given,
@@ -29,9 +30,7 @@ const optionsSchema = z.object({
 
 /** @throws UsageError */
 const optionsOf = ({ options }: Given) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
-  return data;
+  return optionsBy(optionsSchema, options);
 };
 
 export const runInject: Run = async (given, io) => {

@@ -11,7 +11,7 @@ import { ruleStateOf } from '../cluster/rule-state.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import {
   EXIT,
-  UsageError,
+  optionsBy,
   type CommandIo,
   type ExitCode,
   type Given,
@@ -60,8 +60,7 @@ const onRules = async (
   signal: AbortSignal,
   work: (rules: readonly RuleObject[], deps: Work) => Promise<ExitCode>,
 ): Promise<ExitCode> => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   return withCluster({ options, io }, async ({ client, namespace: usual }) => {
     const read = await rulesInFiles(data.filename, io, namespaceOf(options, usual) ?? usual);
     if ('code' in read) return read.code;

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
-import { KubeError } from '#shared/kube/errors.ts';
+import { isForbidden, KubeError } from '#shared/kube/errors.ts';
 import { connectToPod, PortForwardError, type PodPort } from '#shared/kube/port-forward.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
@@ -35,6 +35,10 @@ export class LackingRightsError extends CannotTellError {
     this.lacking = lacking;
   }
 }
+
+/** To be thrown for the error of a call that needs the right: names it where it is lacking. */
+export const orLacking = (error: unknown, right: Lacking): unknown =>
+  isForbidden(error) ? new LackingRightsError([right], error) : error;
 
 /** Somebody waits for the answer. Of a connection, and of each request. */
 const TIMEOUT_MS = 5_000;

@@ -1,12 +1,12 @@
 import * as z from 'zod';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { isNotFound } from '#shared/kube/errors.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
 import { forwardPort } from '#shared/kube/port-forward.ts';
 import { DASHBOARD_AUDIENCE } from '#shared/names.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
-import { withCluster, LackingRightsError, type Cluster } from '../cluster/connect.ts';
-import { CannotTellError, EXIT, UsageError, type Run } from '../command.ts';
+import { orLacking, withCluster, type Cluster } from '../cluster/connect.ts';
+import { CannotTellError, EXIT, optionsBy, type Run } from '../command.ts';
 import { openerOf, openIn } from './browser.ts';
 import { COORDINATORS, coordinatorPods, placeIn } from './find.ts';
 
@@ -24,8 +24,7 @@ const VIEWER = 'sdewan-dashboard-viewer';
 
 export const runDashboard: Run = ({ options }, io, signal) =>
   withCluster({ options, io }, async (cluster) => {
-    const { data, error } = optionsSchema.safeParse(options);
-    if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+    const data = optionsBy(optionsSchema, options);
     const { namespace } = data;
     const place = placeIn(await podsIn(cluster, namespace, signal), namespace);
     if (typeof place === 'string') {
@@ -62,9 +61,7 @@ const podsIn = async ({ client }: Cluster, namespace: string, signal: AbortSigna
     const selection = { namespace, labelSelector: COORDINATORS, signal };
     return (await client.list(coordinatorPods, selection)).items;
   } catch (error) {
-    if (isForbidden(error))
-      throw new LackingRightsError([{ verb: 'list', resource: 'pods', namespace }], error);
-    throw error;
+    throw orLacking(error, { verb: 'list', resource: 'pods', namespace });
   }
 };
 
@@ -90,17 +87,12 @@ const viewersToken = async (
   try {
     return (await client.create(tokenRequests, body, { signal })).status.token;
   } catch (error) {
-    if (isForbidden(error))
-      throw new LackingRightsError(
-        [{ verb: 'create', resource: 'serviceaccounts/token', namespace }],
-        error,
-      );
     if (isNotFound(error))
       throw new CannotTellError(
         `namespace ${namespace} has no service account ${VIEWER}; the component deploy/dashboard has it`,
         { cause: error },
       );
-    throw error;
+    throw orLacking(error, { verb: 'create', resource: 'serviceaccounts/token', namespace });
   }
 };
 

@@ -6,7 +6,7 @@ import { systemClock } from '#shared/runtime/clock.ts';
 import type { Manifest } from '../../../deploy/installation/kustomization.ts';
 import { installedManifests } from '../../../deploy/installation/manifests.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { EXIT, UsageError, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import {
   clusterKinds,
   coordinatorIsThere,
@@ -26,8 +26,7 @@ const optionsSchema = z.object({
 });
 
 export const runInstall: Run = async ({ options }, io, signal) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   const manifests = inOrderOfInstallation(
     installedManifests().map((manifest) => withImages(manifest, data)),
   );

@@ -11,7 +11,7 @@ import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import {
   CannotTellError,
   EXIT,
-  UsageError,
+  optionsBy,
   type CommandIo,
   type ExitCode,
   type Run,
@@ -34,8 +34,7 @@ type Options = z.infer<typeof optionsSchema>;
 
 export const runLogs: Run = ({ args: [name = ''], options }, io, signal) =>
   withCluster({ options, io }, async ({ client, namespace: usual }) => {
-    const { data, error } = optionsSchema.safeParse(options);
-    if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+    const data = optionsBy(optionsSchema, options);
     const namespace = namespaceOf(options, usual);
     const facts = await gather(client, { namespace, withPods: true }, signal);
     cnfNamed(facts, name, namespace);

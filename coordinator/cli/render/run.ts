@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { NetworkTable } from '#shared/compile/types.ts';
-import { EXIT, UsageError, type Run } from '../command.ts';
+import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
 import { formatSchema, formatted } from '../output/format.ts';
 import { printable } from '../output/table.ts';
@@ -12,8 +12,7 @@ const optionsSchema = formatSchema.extend({
 });
 
 export const runRender: Run = async ({ options }, io) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   const networks = networksGiven(data.networks);
   const read = await readManifests(data.filename, io);
   if ('code' in read) return read.code;

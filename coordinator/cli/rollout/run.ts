@@ -8,7 +8,14 @@ import { daemonSets, statefulSets } from '../../cnf/workload.ts';
 import { fleetDeployments, fleetReplicaSets, type FleetReplicaSet } from '../../fleet/apps.ts';
 import { selectorOf } from '../../fleet/deployment.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { EXIT, UsageError, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import {
+  EXIT,
+  UsageError,
+  optionsBy,
+  type CommandIo,
+  type ExitCode,
+  type Run,
+} from '../command.ts';
 import { ACTIONS, type RolloutAction } from './actions.ts';
 import { adopted } from './adopt.ts';
 import { paused, promoted, restarted, undone, type Change } from './change.ts';
@@ -30,8 +37,7 @@ type Options = z.infer<typeof optionsSchema>;
 type Subject = Cluster & { name: string; io: CommandIo; signal: AbortSignal };
 
 export const runRollout: Run = ({ args: [action, name = ''], options }, io, signal) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   return withCluster({ options, io }, (cluster) => {
     const namespace = data.namespace ?? cluster.namespace;
     return DO[z.enum(ACTIONS).parse(action)]({ ...cluster, namespace, name, io, signal }, data);

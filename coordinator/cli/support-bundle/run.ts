@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import { EXIT, UsageError, type Run } from '../command.ts';
+import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
 import { printable, table } from '../output/table.ts';
 import { statusText, statusViewOf } from '../status/view.ts';
@@ -19,8 +19,7 @@ const optionsSchema = z.object({
 });
 
 export const runSupportBundle: Run = async ({ options }, io, signal) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   const { outputDirectory: folder, tail: tailLines } = data;
   return withCluster({ options, io }, async (cluster) => {
     const namespace = namespaceOf(options, cluster.namespace);

@@ -1,19 +1,20 @@
 import { familyOf } from '#shared/runtime/addresses.ts';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type RuleObject, type ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
 import { spelled } from '#shared/policy/addresses.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
-import { LackingRightsError, withCluster } from '../cluster/connect.ts';
+import { orLacking, withCluster } from '../cluster/connect.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import {
   CannotTellError,
   EXIT,
   UsageError,
+  optionsBy,
   type CommandIo,
   type ExitCode,
   type Given,
@@ -42,8 +43,7 @@ export const tracePolicies = (
   io: CommandIo,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const { data, error } = optionsSchema.safeParse(given);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, given);
   return withCluster({ options: given, io }, async ({ client, namespace: usual }) => {
     const namespace = namespaceOf(given, usual) ?? usual;
     const ends = await Promise.all(
@@ -78,14 +78,9 @@ const listed = async <T extends RuleObject>(
   try {
     return (await client.list(type, { pageSize: PAGE_SIZE, signal })).items;
   } catch (error) {
-    if (isForbidden(error))
-      throw new LackingRightsError(
-        [{ verb: 'list', resource: resourceName(type), namespace: undefined }],
-        error,
-      );
     if (isNotFound(error))
       throw new CannotTellError(`this cluster does not know ${type.kind}`, { cause: error });
-    throw error;
+    throw orLacking(error, { verb: 'list', resource: resourceName(type), namespace: undefined });
   }
 };
 
@@ -118,9 +113,7 @@ const addressesOf = async (text: string, { client, ...usual }: Place): Promise<R
     return { name: `${namespace}/${name}`, addresses };
   } catch (error) {
     if (isNotFound(error)) throw new UsageError(`there is no pod ${namespace}/${name}`);
-    if (isForbidden(error))
-      throw new LackingRightsError([{ verb: 'get', resource: 'pods', namespace }], error);
-    throw error;
+    throw orLacking(error, { verb: 'get', resource: 'pods', namespace });
   }
 };
 

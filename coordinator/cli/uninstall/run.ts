@@ -5,7 +5,7 @@ import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { podResource } from '../../cnf/workload.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { EXIT, UsageError, type CommandIo, type ExitCode, type Run } from '../command.ts';
+import { EXIT, optionsBy, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { uninstall } from './uninstall.ts';
 
 const optionsSchema = z.object({
@@ -18,8 +18,7 @@ const optionsSchema = z.object({
 });
 
 export const runUninstall: Run = async ({ options }, io, signal) => {
-  const { data, error } = optionsSchema.safeParse(options);
-  if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+  const data = optionsBy(optionsSchema, options);
   return withCluster({ options, io, timeoutMs: REQUEST_TIMEOUT_MS }, (cluster) =>
     uninstallFrom(cluster, data, { say: io.say, signal }),
   );

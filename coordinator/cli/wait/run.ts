@@ -5,7 +5,7 @@ import { few } from '#shared/runtime/few.ts';
 import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
-import { UsageError, type Run } from '../command.ts';
+import { optionsBy, type Run } from '../command.ts';
 import { CODES, unseen } from '../status/answer.ts';
 import { statusText, statusViewOf, type StatusView } from '../status/view.ts';
 
@@ -18,8 +18,7 @@ const optionsSchema = z.object({
 
 export const runWait: Run = ({ args: [name = ''], options }, io, signal) =>
   withCluster({ options, io }, async ({ client, namespace: usual }) => {
-    const { data, error } = optionsSchema.safeParse(options);
-    if (!data) throw new UsageError(error.issues.map(({ message }) => message).join('; '));
+    const data = optionsBy(optionsSchema, options);
     const end = performance.now() + data.timeout * 1_000;
     const namespace = namespaceOf(options, usual);
     for (let said = ''; ;) {
