@@ -12,6 +12,7 @@ import {
 import {
   identityOf,
   objectSchema,
+  resourceV1,
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
@@ -34,24 +35,12 @@ export type Workload = {
   networks: string | undefined;
 };
 
-const apps = (plural: string, kind: string): ResourceType => ({
-  group: 'apps',
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
+const apps = (plural: string, kind: string): ResourceType => resourceV1('apps', plural, kind);
 export const deployments = apps('deployments', 'Deployment');
 export const statefulSets = apps('statefulsets', 'StatefulSet');
 export const daemonSets = apps('daemonsets', 'DaemonSet');
 export const workloadResources: readonly ResourceType[] = [deployments, statefulSets, daemonSets];
-export const podResource: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: objectSchema,
-};
+export const podResource = resourceV1('', 'pods', 'Pod');
 export const replicaSets = apps('replicasets', 'ReplicaSet');
 
 const ABOUT_POLICIES = [

@@ -1,15 +1,9 @@
 /** A Service as exposing sees it: the few facts that decide anything. */
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION, EXPOSE_ZONE_ANNOTATION } from '#shared/names.ts';
 import * as z from 'zod';
 
-export const serviceResource: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'services',
-  kind: 'Service',
-  schema: objectSchema,
-};
+export const serviceResource = resourceV1('', 'services', 'Service');
 
 export type ServicePort = { port: number; protocol: string };
 

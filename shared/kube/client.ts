@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import type { KubeConfig } from './config.ts';
-import { objectSchema, type KubeObject, type ResourceType, type RuleObject } from './objects.ts';
+import { resourceV1, type KubeObject, type ResourceType, type RuleObject } from './objects.ts';
 import {
   apiVersionOf,
   collectionPath,
@@ -139,13 +139,7 @@ const PATCH_TYPES = {
   merge: 'application/merge-patch+json',
   json: 'application/json-patch+json',
 } as const;
-const PODS: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: objectSchema,
-};
+const PODS = resourceV1('', 'pods', 'Pod');
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 
 export const createKubeClient = (options: KubeClientOptions): KubeClient => {

@@ -93,3 +93,12 @@ export type ResourceType<T extends object = RuleObject> = {
   /** Makes a `T` of each object that the API server answers with, e.g. `objectSchema`. */
   schema: z.ZodType<T, object>;
 };
+
+/** A resource of version v1 of which nothing is read but what every object has. */
+export const resourceV1 = (group: string, plural: string, kind: string): ResourceType => ({
+  group,
+  version: 'v1',
+  plural,
+  kind,
+  schema: objectSchema,
+});

@@ -1,18 +1,11 @@
 /** A tenant tries to get ports of a CNF in a namespace that is not its own, by an annotation on its Service. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallDnat } from '#shared/resources/rules/firewall-dnat.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import { createWorld, eventually, type World } from '../integration/admission/world.ts';
 
-const core = (plural: string, kind: string): ResourceType => ({
-  group: '',
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
-const pods = core('pods', 'Pod');
-const services = core('services', 'Service');
+const pods = resourceV1('', 'pods', 'Pod');
+const services = resourceV1('', 'services', 'Service');
 const CONSENT = 'sdewan.akraino.org/accepts-services-from';
 
 let world: World;

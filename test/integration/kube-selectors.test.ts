@@ -1,7 +1,7 @@
 /** The API server's own selection against ours: every selector of a list, by its text and by evaluation. */
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
-import { objectSchema } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import {
   selectorText,
   selects,
@@ -12,13 +12,7 @@ import * as fc from 'fast-check';
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-const configMaps = {
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  schema: objectSchema,
-};
+const configMaps = resourceV1('', 'configmaps', 'ConfigMap');
 const LABELS: readonly Record<string, string>[] = [
   {},
   { app: 'web' },

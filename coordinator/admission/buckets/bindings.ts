@@ -3,6 +3,7 @@ import * as z from 'zod';
 import {
   identityOf,
   objectSchema,
+  resourceV1,
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
@@ -10,13 +11,8 @@ import { BUCKET_PERMISSION_ANNOTATION } from '#shared/names.ts';
 import { policyRuleSchema, rulesOfUse } from './use.ts';
 import type { BucketGrant, User } from '../checks/check.ts';
 
-const rbac = (plural: string, kind: string): ResourceType => ({
-  group: 'rbac.authorization.k8s.io',
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
+const rbac = (plural: string, kind: string): ResourceType =>
+  resourceV1('rbac.authorization.k8s.io', plural, kind);
 export const rbacResources = {
   roles: rbac('roles', 'Role'),
   roleBindings: rbac('rolebindings', 'RoleBinding'),

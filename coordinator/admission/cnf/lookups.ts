@@ -1,6 +1,6 @@
 /** What the CNF webhooks ask the API server: CNFs are made rarely enough to look each time. */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
 import { DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { listedPods, listedWorkloads, type ListedPod, type OwnerRef } from '../../cnf/workload.ts';
 import { createRootOwners } from './root-owner.ts';
@@ -15,13 +15,7 @@ export type CnfLookups = {
   defaultReadsKeys: (namespace: string, signal: AbortSignal) => Promise<boolean>;
 };
 
-export const namespaces: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'namespaces',
-  kind: 'Namespace',
-  schema: objectSchema,
-};
+export const namespaces = resourceV1('', 'namespaces', 'Namespace');
 
 export const createCnfLookups = (client: Pick<KubeClient, 'get' | 'list'>): CnfLookups => {
   const roots = createRootOwners(client);

@@ -4,7 +4,12 @@ import { Readable } from 'node:stream';
 import { stringify } from 'yaml';
 import { METRICS_PORT } from '#shared/inject/environment.ts';
 import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
+import {
+  objectSchema,
+  resourceV1,
+  type ResourceType,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { createRedaction } from '#shared/protocol/redaction.ts';
@@ -34,15 +39,8 @@ export type CollectDeps = {
   signal: AbortSignal;
 };
 
-const core = (plural: string, kind: string): ResourceType => ({
-  group: '',
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
-const events = core('events', 'Event');
-const secrets = core('secrets', 'Secret');
+const events = resourceV1('', 'events', 'Event');
+const secrets = resourceV1('', 'secrets', 'Secret');
 /** Its own default, which its manifest keeps. */
 const COORDINATOR_PORT = 9_465;
 const COORDINATOR_CONTAINER = 'coordinator';

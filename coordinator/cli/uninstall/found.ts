@@ -1,7 +1,7 @@
 /** What of the product is in a cluster: by labels, by the groups of its kinds, by name. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { objectSchema, resourceV1, type ResourceType } from '#shared/kube/objects.ts';
 import { MANAGED_BY, NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
@@ -11,19 +11,12 @@ import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
 
-const resource = (group: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
 const admission = (plural: string, kind: string): ResourceType =>
-  resource('admissionregistration.k8s.io', plural, kind);
+  resourceV1('admissionregistration.k8s.io', plural, kind);
 const rbac = (plural: string, kind: string): ResourceType =>
-  resource('rbac.authorization.k8s.io', plural, kind);
+  resourceV1('rbac.authorization.k8s.io', plural, kind);
 
-const configMaps = resource('', 'configmaps', 'ConfigMap');
+const configMaps = resourceV1('', 'configmaps', 'ConfigMap');
 const roleBindings = rbac('rolebindings', 'RoleBinding');
 
 export const webhookKinds = [
@@ -33,7 +26,7 @@ export const webhookKinds = [
   admission('mutatingadmissionpolicybindings', 'MutatingAdmissionPolicyBinding'),
   admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),
 ];
-export const deploymentKinds = [resource('apps', 'deployments', 'Deployment')];
+export const deploymentKinds = [resourceV1('apps', 'deployments', 'Deployment')];
 export const keptKinds = [roleBindings, configMaps];
 export const statusKinds: ResourceType[] = [{ ...cnfStatusResource, schema: objectSchema }];
 export const cnfDeployments: ResourceType = { ...cnfDeploymentResource, schema: objectSchema };
@@ -43,19 +36,19 @@ export const clusterKinds = [
   rbac('clusterrolebindings', 'ClusterRoleBinding'),
   rbac('clusterroles', 'ClusterRole'),
 ];
-export const namespaceKinds = [resource('', 'namespaces', 'Namespace')];
+export const namespaceKinds = [resourceV1('', 'namespaces', 'Namespace')];
 /** In the namespace of the coordinator, with the label of everything in deploy/. */
 export const coordinatorKinds = [
-  resource('', 'services', 'Service'),
-  resource('policy', 'poddisruptionbudgets', 'PodDisruptionBudget'),
-  resource('networking.k8s.io', 'networkpolicies', 'NetworkPolicy'),
+  resourceV1('', 'services', 'Service'),
+  resourceV1('policy', 'poddisruptionbudgets', 'PodDisruptionBudget'),
+  resourceV1('networking.k8s.io', 'networkpolicies', 'NetworkPolicy'),
   configMaps,
   roleBindings,
   rbac('roles', 'Role'),
-  resource('', 'serviceaccounts', 'ServiceAccount'),
+  resourceV1('', 'serviceaccounts', 'ServiceAccount'),
 ];
 export const definitionKinds = [
-  resource('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
+  resourceV1('apiextensions.k8s.io', 'customresourcedefinitions', 'CustomResourceDefinition'),
 ];
 
 /** Of everything in deploy/. */
@@ -88,8 +81,8 @@ export const leaseAndSecret = async (
   return (await Promise.all(found)).flat();
 };
 export const unlabelledKinds: readonly [ResourceType, string][] = [
-  [resource('coordination.k8s.io', 'leases', 'Lease'), 'sdewan-coordinator'],
-  [resource('', 'secrets', 'Secret'), 'sdewan-coordinator-tls'],
+  [resourceV1('coordination.k8s.io', 'leases', 'Lease'), 'sdewan-coordinator'],
+  [resourceV1('', 'secrets', 'Secret'), 'sdewan-coordinator-tls'],
 ];
 
 const crdSchema = z.looseObject({

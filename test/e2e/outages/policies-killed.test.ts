@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import type { Packet } from '../../policy/evaluator.ts';
 import { passesTable, readTable } from '../../policy/nft-judge.ts';
 import { createCnf } from '../../stack/cnf.ts';
@@ -34,15 +34,8 @@ const CLIENTS = Array.from({ length: 8 }, (_, at) => ({
 }));
 const CREWS = ['0', '1', '2', '3'];
 
-const resource = (group: string, plural: string, kind: string): ResourceType => ({
-  group,
-  version: 'v1',
-  plural,
-  kind,
-  schema: objectSchema,
-});
-const policyResource = resource('networking.k8s.io', 'networkpolicies', 'NetworkPolicy');
-const podResource = resource('', 'pods', 'Pod');
+const policyResource = resourceV1('networking.k8s.io', 'networkpolicies', 'NetworkPolicy');
+const podResource = resourceV1('', 'pods', 'Pod');
 
 /** What the policies say now. */
 type Said = { clients: Set<string>; crews: Set<string>; hasSecondPort: boolean };

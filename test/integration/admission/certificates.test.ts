@@ -2,7 +2,7 @@
 import { ALWAYS_LEADING } from '#shared/kube/testing/controller.ts';
 import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { objectSchema } from '#shared/kube/objects.ts';
+import { resourceV1 } from '#shared/kube/objects.ts';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -13,13 +13,7 @@ import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { createMetrics } from '../../../coordinator/metrics.ts';
 import { createTls, type Tls } from '../../../coordinator/tls.ts';
 
-const secrets = {
-  group: '',
-  version: 'v1',
-  plural: 'secrets',
-  kind: 'Secret',
-  schema: objectSchema,
-};
+const secrets = resourceV1('', 'secrets', 'Secret');
 const stop = new AbortController();
 
 let client: KubeClient;

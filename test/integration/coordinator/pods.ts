@@ -3,17 +3,11 @@ import { createPrivateKey, sign } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import { resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, REPORT_AUDIENCE } from '#shared/names.ts';
 import type { World } from './world.ts';
 
-export const podResource: ResourceType = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: objectSchema,
-};
+export const podResource = resourceV1('', 'pods', 'Pod');
 
 export type PodSpec = {
   name: string;
