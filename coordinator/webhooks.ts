@@ -95,7 +95,7 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
   });
   const cache = createCachedWorld({
     client,
-    rules: (ties) => rules.tied(ties),
+    rules: (ties, most) => rules.tied(ties, most),
     networkAnnotations: (name, purpose) => {
       const serving = workloads
         .ofNamespace(name)

@@ -10,13 +10,14 @@ import type { Logger } from '#shared/runtime/log.ts';
 import { grantsOf, keptRbac, type KeptBinding, type KeptRole } from './buckets/bindings.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
-import { tiesToLookUp } from './ties.ts';
+import { MAX_FILTERS } from './checks/check.ts';
+import { filtersToLookUp, tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
 
 export type CachedWorldDeps = {
   client: KubeClient;
-  /** Rule CRs that have one of these keys of `tiesOf`. */
-  rules: (ties: readonly string[]) => readonly RuleObject[];
+  /** Rule CRs that have one of these keys of `tiesOf`; none where there are more than `most`. */
+  rules: (ties: readonly string[], most?: number) => readonly RuleObject[];
   /** The `nfn-network` annotations of a purpose's workloads and pods. */
   networkAnnotations: (namespace: string, purpose: string) => readonly (string | undefined)[];
   /** Of a namespace's workloads and pods. */
@@ -64,6 +65,7 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
 
   const world: World = {
     rules: async ({ change }) => deps.rules(tiesToLookUp(change)),
+    filters: async (change) => deps.rules(filtersToLookUp(change), MAX_FILTERS),
     networks: async ({ namespace, purpose }) =>
       networkNames(deps.networkAnnotations(namespace, purpose)),
     purposes: async ({ namespace }) => purposesAmong(deps.purposes(namespace)),

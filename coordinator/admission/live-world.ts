@@ -1,14 +1,21 @@
 /** Facts from the API server itself, as of the moment of asking. */
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import {
+  objectSchema,
+  type KubeObject,
+  type ResourceType,
+  type RuleObject,
+} from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { listedPods, listedWorkloads } from '../cnf/workload.ts';
 import { grantsOf, rbacOf } from './buckets/bindings.ts';
-import { identified, type KeptRule } from '../memory/kept-rule.ts';
+import { filterOf, identified, isFiltering, type KeptRule } from '../memory/kept-rule.ts';
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
-import { tiesTo } from './ties.ts';
+import { MAX_FILTERS, type RuleChange } from './checks/check.ts';
+import { filtersToLookUp, tiesOf, tiesTo } from './ties.ts';
 import type { World } from './world.ts';
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
@@ -19,27 +26,49 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
     scope: Scope,
   ): Promise<T[]> => (await client.list(resource, { ...scope, pageSize: PAGE_SIZE })).items;
 
+  /** Of each only what the change is about stays: a spec can have half a megabyte, and a tenant a thousand of them. */
+  const tied = async (
+    { namespace, purpose }: RuleChange,
+    kinds: readonly ResourceType<object>[],
+    { tiesTo: read, signal }: { tiesTo: (rule: RuleObject) => string[]; signal: AbortSignal },
+  ): Promise<KeptRule[]> => {
+    const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
+    const schema = objectSchema.transform((object): KeptRule => ({
+      ...identified(object),
+      revision: '',
+      ties: read(object),
+      shape: undefined,
+      filter: filterOf(object),
+    }));
+    const lists = await Promise.all(
+      kinds.map((kind) =>
+        list({ ...kind, schema }, scope).catch((error: unknown) => {
+          // A kind whose CRD is not installed has no objects.
+          if (isNotFound(error)) return [];
+          throw error;
+        }),
+      ),
+    );
+    return lists.flat().filter(({ ties }) => ties.length > 0);
+  };
+
   return {
-    rules: async ({ change, kinds }, signal) => {
-      const { namespace, purpose } = change;
-      const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
-      // A spec can have half a megabyte, and a tenant a thousand of them: of each only what the change is about stays.
-      const schema = objectSchema.transform((object): KeptRule => ({
-        ...identified(object),
-        revision: '',
-        ties: tiesTo(object, change),
-        shape: undefined,
-      }));
-      const lists = await Promise.all(
-        kinds.map((kind) =>
-          list({ ...kind, schema }, scope).catch((error: unknown) => {
-            // A kind whose CRD is not installed has no objects.
-            if (isNotFound(error)) return [];
-            throw error;
-          }),
-        ),
+    rules: ({ change, kinds }, signal) =>
+      tied(change, kinds, { tiesTo: (rule) => tiesTo(rule, change), signal }),
+
+    filters: async (change, signal) => {
+      const wanted = new Set(filtersToLookUp(change));
+      if (wanted.size === 0) return [];
+      const read = (rule: RuleObject): string[] => tiesOf(rule).filter((tie) => wanted.has(tie));
+      const found = await tied(
+        change,
+        kinds.filter(({ kind }) => isFiltering(kind)),
+        {
+          tiesTo: read,
+          signal,
+        },
       );
-      return lists.flat().filter(({ ties }) => ties.length > 0);
+      return found.length > MAX_FILTERS ? [] : found;
     },
 
     networks: async ({ namespace, purpose }, signal) => {

@@ -21,6 +21,7 @@ const metadataSchema = z.looseObject({
   namespace: z.string().optional(),
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
+  creationTimestamp: z.string().nullish(),
   deletionTimestamp: z.string().optional(),
   labels: stringMap.optional(),
   annotations: stringMap.optional(),

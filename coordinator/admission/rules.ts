@@ -155,7 +155,7 @@ const ruleOf = (
       namespace,
       uid: metadata.uid ?? '',
       resourceVersion: metadata.resourceVersion ?? '',
-      creationTimestamp: '',
+      creationTimestamp: metadata.creationTimestamp ?? '',
       ...(deletionTimestamp !== undefined && { deletionTimestamp }),
       ...(labels && { labels }),
       ...(annotations && { annotations }),

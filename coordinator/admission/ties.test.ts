@@ -5,7 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
 import type { RuleChange } from './checks/check.ts';
 import { ruleChecks } from './checks/list.ts';
-import { identified, shapeOf, type KeptRule } from '../memory/kept-rule.ts';
+import { filterOf, identified, shapeOf, type KeptRule } from '../memory/kept-rule.ts';
 import { isUnused } from './checks/references.ts';
 import { findRefusals } from './decide.ts';
 import { change, context, facts, rule, zone } from './testing/changes.ts';
@@ -63,6 +63,7 @@ const inMemory = (one: RuleObject): KeptRule => ({
   revision: 'r1',
   ties: tiesOf(one),
   shape: shapeOf(one),
+  filter: filterOf(one),
 });
 
 /** As it is listed on the API server before a denial. */

@@ -11,6 +11,7 @@ import type { KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
+import { filterOf } from '../memory/kept-rule.ts';
 import type { RuleChange } from './checks/check.ts';
 
 /** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */
@@ -42,6 +43,7 @@ const tiesUpTo = (rule: RuleObject, most: number): string[] => {
     ...networksOfZone(rule)
       .slice(0, most)
       .map((network) => zoneOn(cnf, network)),
+    ...filterTies(cnf, rule, ({ src, dest }) => [[src, dest]]),
   ];
 };
 
@@ -64,6 +66,31 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
     ...networksOfZone(after).map((network) => zoneOn(change, network)),
   ];
 };
+
+/** The keys of rules that may decide before it for its packets; none of what decides for none. */
+export const filtersToLookUp = ({ after, ...cnf }: RuleChange): string[] =>
+  after === undefined ? [] : filterTies(cnf, after, sidesAround);
+
+const filterSpec = z.looseObject({ src: z.string().default(''), dest: z.string().default('') });
+type Sides = { src: string; dest: string };
+
+/** By the zones of a rule that filters, and whether it is for what the CNF itself sends or receives. */
+const filterTies = (
+  { namespace, purpose }: Cnf,
+  rule: RuleObject,
+  sidesOf: (sides: Sides) => readonly (readonly [string, string])[],
+): string[] => {
+  const { data } = filterSpec.safeParse(filterOf(rule));
+  const sides = data && sidesOf({ src: sideOf(data.src), dest: sideOf(data.dest) });
+  return (sides ?? []).map(([src, dest]) => `${namespace}/${purpose}/filters/${src}/${dest}`);
+};
+
+const ANY = '*';
+const sideOf = (zone: string): string => (zone === ANY ? ANY : uciName(zone));
+/** Of all rules that may decide for packets between the same zones. */
+const sidesAround = ({ src, dest }: Sides): (readonly [string, string])[] =>
+  around(src).flatMap((from) => around(dest).map((to) => [from, to] as const));
+const around = (side: string): string[] => (side === '' || side === ANY ? [side] : [side, ANY]);
 
 const zoneSpec = z.looseObject({ network: z.array(z.string()) });
 

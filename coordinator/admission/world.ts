@@ -20,6 +20,8 @@ export type World = {
     scope: { change: RuleChange; kinds: readonly KindDefinition[] },
     signal: AbortSignal,
   ) => Promise<readonly RuleObject[]>;
+  /** As in `Facts`. */
+  filters: (change: RuleChange, signal: AbortSignal) => Promise<readonly RuleObject[]>;
   /** Undefined when no CNF of that purpose has the annotation with its networks. */
   networks: (
     scope: { namespace: string; purpose: string },
@@ -38,11 +40,12 @@ export const gatherFacts = async (
 ): Promise<Facts> => {
   const { namespace, purpose, user } = change;
   const { kinds, signal } = options;
-  const [rules, networks, purposes, grants] = await Promise.all([
+  const [rules, filters, networks, purposes, grants] = await Promise.all([
     needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
+    needs.has('filters') ? world.filters(change, signal) : [],
     needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
     needs.has('purposes') ? world.purposes({ namespace }, signal) : new Set<string>(),
     needs.has('grants') ? world.grants(user, namespace, signal) : [],
   ]);
-  return { rules, networks, purposes, grants };
+  return { rules, filters, networks, purposes, grants };
 };

@@ -4,6 +4,8 @@
  */
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { orderOf } from '#shared/compile/revision.ts';
+import { firewallForwarding } from '#shared/resources/rules/firewall-forwarding.ts';
+import { firewallRule } from '#shared/resources/rules/firewall-rule.ts';
 import { ORDER_ANNOTATION, POD_ADDRESSES_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 
 export type KeptRule = RuleObject & {
@@ -13,6 +15,8 @@ export type KeptRule = RuleObject & {
   ties: readonly string[];
   /** `shapeOf` it. */
   shape: string | undefined;
+  /** `filterOf` it. */
+  filter: unknown;
 };
 
 export const isKept = (object: RuleObject): object is KeptRule =>
@@ -32,6 +36,16 @@ export const shapeOf = ({ metadata }: RuleObject): string | undefined => {
   const shape = JSON.stringify([generation, ...beside.map((text) => text ?? null)]);
   return generation === undefined || shape.length > MAX_SHAPE_LENGTH ? undefined : shape;
 };
+
+const FILTERING: ReadonlySet<string> = new Set([firewallRule.kind, firewallForwarding.kind]);
+export const isFiltering = (kind: string): boolean => FILTERING.has(kind);
+
+/** A rule that names so much is no likely one to hide others. */
+const MAX_FILTER_LENGTH = 512;
+
+/** The spec of a rule that lets packets through or does not, where it is short: by it admission tells that one rule hides another. */
+export const filterOf = ({ kind, spec }: RuleObject): unknown =>
+  isFiltering(kind) && (JSON.stringify(spec)?.length ?? 0) <= MAX_FILTER_LENGTH ? spec : undefined;
 
 /** Which rule it is, its place among others, and what has become of it. */
 export const identified = (rule: RuleObject): RuleObject => {

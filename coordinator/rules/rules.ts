@@ -13,7 +13,14 @@ import type { WatchState } from '#shared/kube/watch-state.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import { ruleOf, type Rule } from '../verdict/rule.ts';
-import { identified, isKept, shapeOf, whole, type KeptRule } from '../memory/kept-rule.ts';
+import {
+  filterOf,
+  identified,
+  isKept,
+  shapeOf,
+  whole,
+  type KeptRule,
+} from '../memory/kept-rule.ts';
 
 export type WatchedKind = ResourceType & Pick<Resource, 'coalesceMs' | 'status'>;
 
@@ -92,8 +99,12 @@ export class Rules {
     return this.#index.ids(`${namespace}/${purpose}`);
   }
 
-  /** The CRs that have one of these ties, those being deleted included. Costs what is found, however many there are beside. */
-  tied(ties: readonly string[]): RuleObject[] {
+  /**
+   * The CRs that have one of these ties, those being deleted included; none where there are more than `most`. Costs what is found, however many there are
+   * beside.
+   */
+  tied(ties: readonly string[], most = Number.POSITIVE_INFINITY): RuleObject[] {
+    if (ties.some((tie) => this.#index.ids(tie).size > most)) return [];
     const uids = new Set(ties.flatMap((tie) => [...this.#index.ids(tie)]));
     return [...uids].flatMap((uid) => this.get(uid)?.object ?? []);
   }
@@ -136,12 +147,16 @@ export class Rules {
     const known = this.#entries.get(object.metadata.uid)?.watched.object;
     const shape = shapeOf(object);
     // Most versions of a rule differ in their status only, and a spec can have half a megabyte.
-    const { revision, ties } =
+    const { revision, ties, filter } =
       shape !== undefined && known && isKept(known) && known.shape === shape
         ? known
-        : { revision: revisionOf(object), ties: tiesOf?.(object) ?? [] };
+        : {
+            revision: revisionOf(object),
+            ties: tiesOf?.(object) ?? [],
+            filter: filterOf(object),
+          };
     const part = isRead(object.kind) ? whole(object) : identified(object);
-    return { ...part, revision, ties, shape };
+    return { ...part, revision, ties, shape, filter };
   }
 }
 

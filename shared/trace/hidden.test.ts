@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { UciSection } from '../uci/model.ts';
+import type { Origin } from './types.ts';
 import { firewallOf } from './firewall.ts';
-import { hiddenRules } from './hidden.ts';
+import { hiddenRules, hidersOf } from './hidden.ts';
 
 type Options = Record<string, string>;
 const section = (type: string, name: string, options: Options): UciSection => ({
@@ -20,13 +21,20 @@ const networks = new Map(
 const rule = (name: string, options: Options): UciSection =>
   section('rule', name, { src: 'lan', dest: 'wan', proto: 'tcp', target: 'REJECT', ...options });
 
-const hidden = (...sections: readonly UciSection[]): Record<string, string[]> =>
-  Object.fromEntries(
-    hiddenRules(firewallOf([...ZONES, ...sections], networks)).map(({ section, by }) => [
-      section.name,
-      by.map((origin) => (origin.of === 'section' ? origin.section.name : origin.of)),
-    ]),
-  );
+const names = (origins: readonly Origin[]): string[] =>
+  origins.map((origin) => (origin.of === 'section' ? origin.section.name : origin.of));
+
+/** Asked of all at once, and of each alone. */
+const hidden = (...sections: readonly UciSection[]): Record<string, string[]> => {
+  const firewall = firewallOf([...ZONES, ...sections], networks);
+  const all = hiddenRules(firewall).map(({ section, by }) => [section.name, names(by)]);
+  const alone = sections.flatMap((one) => {
+    const by = hidersOf(firewall, one);
+    return by ? [[one.name, names(by)]] : [];
+  });
+  expect(alone).toEqual(all);
+  return Object.fromEntries(all);
+};
 
 describe('a rule is hidden', () => {
   it.each<[string, UciSection[], Record<string, string[]>]>([

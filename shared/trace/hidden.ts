@@ -11,6 +11,8 @@ export type Hidden = { section: UciSection; by: readonly Origin[] };
 
 const BASE = ['input', 'forward', 'output', 'dstnat', 'srcnat'] as const;
 const MAX_BOXES = 300;
+/** Somebody waits for the answer about one; what is cut into more pieces is seldom hidden. */
+const MAX_BOXES_OF_ONE = 32;
 
 export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
   const decided = new Set<UciSection>();
@@ -31,6 +33,28 @@ export const hiddenRules = (firewall: Firewall): readonly Hidden[] => {
     .map(([section, by]) => ({ section, by: [...by] }));
 };
 
+/**
+ * Who decides before a section for all that it matches, in their order; undefined where some packet may come to it. As `hiddenRules` says of it, but at the
+ * price of its own packets, and sooner too much counts as left.
+ */
+export const hidersOf = (
+  firewall: Firewall,
+  section: UciSection,
+): readonly Origin[] | undefined => {
+  const hiders = new Set<Origin>();
+  let isThere = false;
+  for (const family of [4, 6] as const)
+    for (const chain of BASE) {
+      const flow = new Flow(firewall, family, section);
+      flow.through(chain);
+      if (flow.decided.has(section)) return undefined;
+      const found = flow.hiders.get(section);
+      isThere ||= found !== undefined;
+      for (const origin of found ?? []) hiders.add(origin);
+    }
+  return isThere ? [...hiders] : undefined;
+};
+
 /** `decider`: whose rule has led to a chain; `box`: packets that its conditions let through. */
 type Way = { decider: Origin | undefined; box: Box };
 
@@ -40,14 +64,23 @@ class Flow {
   readonly decided = new Set<UciSection>();
   readonly hiders = new Map<UciSection, Set<Origin>>();
   readonly #firewall: Firewall;
+  readonly #only: UciSection | undefined;
+  /** Its rules. */
+  readonly #own: readonly ChainRule[] | undefined;
+  readonly #most: number;
   readonly #space: Space;
   readonly #known = new Map<ChainRule, ReturnType<Space['of']>>();
   /** What each has decided, in the order of the kernel. */
   readonly #taken: { origin: Origin; box: Box }[] = [];
 
-  constructor(firewall: Firewall, family: Family) {
+  /** `only`: of packets that this section matches, and about it alone. */
+  constructor(firewall: Firewall, family: Family, only?: UciSection) {
+    const rules = [...firewall.chains.values()].flat();
     this.#firewall = firewall;
-    this.#space = new Space(family, [...firewall.chains.values()].flat());
+    this.#only = only;
+    this.#most = only ? MAX_BOXES_OF_ONE : MAX_BOXES;
+    this.#own = only && rules.filter(({ origin }) => isFrom(origin, only));
+    this.#space = new Space(family, rules);
   }
 
   through(chain: (typeof BASE)[number]): void {
@@ -58,7 +91,18 @@ class Flow {
         : chain === 'output'
           ? this.#space.without(all, 'in')
           : all;
-    this.#walk(chain, [box], { decider: undefined, box });
+    this.#walk(chain, this.#within(box), { decider: undefined, box });
+  }
+
+  #within(box: Box): readonly Box[] {
+    if (!this.#own) return [box];
+    return inBoth(
+      this.#own.flatMap((rule) => {
+        const fitting = this.#fitting(rule);
+        return fitting ? [fitting.box] : [];
+      }),
+      box,
+    );
   }
 
   /** @returns what is left of them behind the chain */
@@ -73,14 +117,15 @@ class Flow {
     const { origin } = rule;
     const fitting = this.#fitting(rule);
     const box = fitting && both(fitting.box, way.box);
-    if (origin.of === 'section') this.#note(origin, box);
+    if (origin.of === 'section' && (!this.#only || isFrom(origin, this.#only)))
+      this.#note(origin, box);
     const asked = box ? inBoth(packets, box) : [];
     if (!fitting || !box) return packets;
     const next = { box, decider: PASSING.has(origin.of) ? way.decider : origin };
     const back = this.#act(rule, asked, { ...next, isExact: fitting.isExact });
     if (asked.length === 0 || !fitting.isExact) return packets;
     const rest = [...packets.flatMap((one) => without(one, fitting.box)), ...back];
-    return rest.length > MAX_BOXES ? packets : rest;
+    return rest.length > this.#most ? packets : rest;
   }
 
   /** @returns what comes back from the chain that it leads to */
@@ -115,6 +160,9 @@ class Flow {
     this.hiders.set(section, all);
   }
 }
+
+const isFrom = (origin: Origin, section: UciSection): boolean =>
+  origin.of === 'section' && origin.section === section;
 
 const inBoth = (packets: readonly Box[], other: Box): Box[] => {
   const found: Box[] = [];

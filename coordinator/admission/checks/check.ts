@@ -37,6 +37,8 @@ export type Facts = {
    * that may share its section.
    */
   rules: readonly RuleObject[];
+  /** Rules of the CNF that may decide before the change's for its packets; none where there are more than `MAX_FILTERS`. */
+  filters: readonly RuleObject[];
   /** Network names of the CNF of that purpose; undefined when there is no CNF yet or it has no such annotation. */
   networks: ReadonlySet<string> | undefined;
   /** Of the CNFs of the namespace, as their workloads and pods say. */
@@ -44,6 +46,9 @@ export type Facts = {
   /** Of all Roles and ClusterRoles that are bound to the user in this namespace and carry the annotation. */
   grants: readonly BucketGrant[];
 };
+
+/** Whoever applies a rule waits until they are looked at. */
+export const MAX_FILTERS = 1_000;
 
 export type CheckContext = {
   kinds: readonly KindDefinition[];

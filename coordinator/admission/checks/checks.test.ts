@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { change, context, facts, rule, zone } from '../testing/changes.ts';
+import { isNotHidden } from './hidden.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { isUnused, referencesExist } from './references.ts';
 import { purposeIsServed } from './purpose.ts';
 import { networkHasOneZone } from './zones.ts';
-import { tiesOf, tiesToLookUp } from '../ties.ts';
-import { identified, type KeptRule } from '../../memory/kept-rule.ts';
+import { filtersToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
+import { filterOf, identified, type KeptRule } from '../../memory/kept-rule.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
 import { findRefusals, referenceModes, verdictOf } from '../decide.ts';
@@ -261,12 +262,49 @@ describe('two zones on one network', () => {
   });
 
   it('are found by what stays in memory of a zone', () => {
-    const read = { revision: 'r', ties: tiesOf(zone('wan')), shape: undefined };
+    const read = { revision: 'r', ties: tiesOf(zone('wan')), shape: undefined, filter: undefined };
     const kept: KeptRule = { ...identified(zone('wan')), ...read };
     expect(tiesToLookUp(change({ after: zone('lan') }))).toContain(kept.ties.at(-1));
     expect(words(zone('lan'), kept)).toContain('FirewallZone wan');
     const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x')).slice(0, -2) };
     expect(words(on('lan', 'ovn-net2'), elsewhere)).toBeUndefined();
+  });
+});
+
+describe('a rule to which no packet comes', () => {
+  const all = reject('all', { proto: 'all' });
+  const words = (some: Parameters<typeof change>[0], others: readonly RuleObject[]) =>
+    isNotHidden(change(some), facts({ filters: others }), context)?.message;
+  const web = reject('web', { proto: 'tcp', dest_port: '80' }, { creationTimestamp: '' });
+
+  it('is named with what decides before it, and with what to do', () => {
+    expect(words({ after: web }, [all])).toBe(
+      'spec: no packet comes to it: FirewallRule all decides before it for all that it matches; if that is not meant, have it come first by annotation sdewan.akraino.org/order, or change one of them',
+    );
+  });
+
+  it('is found by what stays in memory of the other, where that is short', () => {
+    const kept = (one: RuleObject): KeptRule => ({
+      ...identified(one),
+      revision: 'r',
+      ties: tiesOf(one),
+      shape: undefined,
+      filter: filterOf(one),
+    });
+    expect(kept(all).spec).toBeUndefined();
+    expect(filtersToLookUp(change({ after: web }))).toContain(kept(all).ties.at(-1));
+    expect(words({ after: web }, [kept(all)])).toContain('FirewallRule all decides');
+    const long = reject('all', { proto: 'all', name: 'x'.repeat(600) });
+    expect([kept(long).filter, kept(long).ties.join()]).toEqual([
+      undefined,
+      expect.not.stringContaining('/filters/'),
+    ]);
+    expect(words({ after: web }, [kept(long)])).toBeUndefined();
+  });
+
+  it('is not looked for on a deletion, or where the spec stays', () => {
+    expect(words({ before: web }, [all])).toBeUndefined();
+    expect(words({ before: web, after: web, specChanged: false }, [all])).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@
 import type { Operation } from '../review.ts';
 import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
+import { isNotHidden } from './hidden.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { purposeIsServed } from './purpose.ts';
@@ -57,6 +58,13 @@ export const ruleChecks: readonly ListedCheck[] = [
     needs: ['rules'],
     severity: 'caution',
     check: networkHasOneZone,
+  },
+  {
+    name: 'hidden',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['filters'],
+    severity: 'caution',
+    check: isNotHidden,
   },
   {
     name: 'networks',

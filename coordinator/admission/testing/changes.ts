@@ -36,6 +36,7 @@ export const zone = (name: string, metadata: Partial<RuleObject['metadata']> = {
 
 export const facts = (some: Partial<Facts> = {}): Facts => ({
   rules: [],
+  filters: [],
   networks: undefined,
   purposes: new Set(),
   grants: [],
@@ -99,6 +100,10 @@ export const worldOf = (some: Partial<Facts>): World & { asked: string[] } => {
     rules: async () => {
       asked.push('rules');
       return known.rules;
+    },
+    filters: async () => {
+      asked.push('filters');
+      return known.filters;
     },
     networks: async () => {
       asked.push('networks');

@@ -3,6 +3,7 @@ import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { EXIT, UsageError, type ExitCode, type Run } from '../command.ts';
 import { API_VERSION, formatSchema, formatted } from '../output/format.ts';
+import { hiddenItems } from './hidden.ts';
 import {
   beforeItems,
   bucketItems,
@@ -66,6 +67,7 @@ const itemsOf = async (
     ...(await runningItems(look, facts)),
     ...buckets,
     ...services,
+    ...hiddenItems(facts),
     ...(migrate ? [...(await migratingItems(look, facts)), ...storedRuleItems(facts)] : []),
   ];
 };

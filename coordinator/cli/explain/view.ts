@@ -14,8 +14,7 @@ import { printable, table } from '../output/table.ts';
 import { compileOffline, usesOf } from '#shared/compile/offline.ts';
 import { packageSchema, packagesText, plain } from '../render/render.ts';
 import { podStatesOf, ruleSchema, wordOf } from '../rules/view.ts';
-import { bareSurroundings, surroundingsOf, tracedCnf } from '../trace/cnf.ts';
-import { whyHidden } from '../trace/hidden.ts';
+import { hiddenIn } from '../trace/hidden.ts';
 
 const relatedSchema = z.object({
   path: z.string().describe('The field of the rule that refers.'),
@@ -107,14 +106,12 @@ export const explanationOf = (
 };
 
 const hiddenNotes = (
-  rule: RuleObject,
+  { kind, metadata }: RuleObject,
   rules: readonly RuleObject[],
-  { networks, status }: { networks: NetworkTable; status: CnfObject['status'] },
+  cnf: { networks: NetworkTable; status: CnfObject['status'] },
 ): string[] => {
-  if (kindOf(rule.kind)?.uci?.package !== 'firewall') return [];
-  const pod = status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
-  const surroundings = pod ? surroundingsOf(pod) : bareSurroundings(networks);
-  const why = whyHidden(rule, tracedCnf({ rules, networks, surroundings, others: undefined }));
+  if (kindOf(kind)?.uci?.package !== 'firewall') return [];
+  const why = hiddenIn({ rules, ...cnf }).get(`${kind}/${metadata.name}`);
   return why === undefined ? [] : [why];
 };
 

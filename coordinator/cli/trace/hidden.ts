@@ -1,20 +1,37 @@
 /** Which rules of a CNF no packet comes to, and because of whom. Pure. */
+import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { CnfStatus } from '#shared/resources/cnf-status.ts';
 import { few } from '#shared/runtime/few.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
-import type { TracedCnf } from './cnf.ts';
+import { bareSurroundings, surroundingsOf, tracedCnf } from './cnf.ts';
 import { originText } from './view.ts';
 
-/** Undefined: some packet comes to it, or it is not known that none does. Sections of others could hide more, never less. */
-export const whyHidden = (
-  { kind, metadata }: RuleObject,
-  { world, nameOf }: TracedCnf,
-): string | undefined => {
-  const name = `${kind}/${metadata.name}`;
-  const hidden = hiddenRules(world.firewall).find(({ section }) => nameOf(section) === name);
-  if (!hidden) return undefined;
-  const names = hidden.by.map((origin) => originText(origin, nameOf));
-  return names.length === 0
+type Cnf = {
+  rules: readonly RuleObject[];
+  networks: NetworkTable;
+  /** Undefined: nobody has reported its addresses. */
+  status: CnfStatus | undefined;
+};
+
+/**
+ * By `Kind/name`. Not in it: some packet comes to it, or it is not known that none does. Sections of others could hide more, never less.
+ */
+export const hiddenIn = ({ rules, networks, status }: Cnf): ReadonlyMap<string, string> => {
+  const pod = status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
+  const surroundings = pod ? surroundingsOf(pod) : bareSurroundings(networks);
+  const { world, nameOf } = tracedCnf({ rules, networks, surroundings, others: undefined });
+  return new Map(
+    hiddenRules(world.firewall).flatMap(({ section, by }) => {
+      // By the addresses of its zones, a translation is reflected as well.
+      if (section.type === 'redirect' && !pod) return [];
+      const names = by.map((origin) => originText(origin, nameOf));
+      return [[nameOf(section), wordsOf(names)] as const];
+    }),
+  );
+};
+
+const wordsOf = (names: readonly string[]): string =>
+  names.length === 0
     ? 'no packet can match it on this CNF'
     : `no packet comes to it: ${few(names)} ${names.length === 1 ? 'decides' : 'decide'} before it for all that it matches`;
-};

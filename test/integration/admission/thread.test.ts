@@ -63,6 +63,31 @@ it('accepts a folder in any order: in two applies, or in one where references on
   await rm(folder, { recursive: true });
 });
 
+it('warns of a rule to which no packet comes, by rules that it keeps and that are there', async () => {
+  const zone = rule('FirewallZone', 'lan4', { network: ['c'] });
+  const refuse = rule('FirewallRule', 'a', {
+    src: 'lan4',
+    dest: '*',
+    proto: 'tcp',
+    target: 'DROP',
+  });
+  expect(await world.apply([zone, refuse])).toMatchObject({ code: 0 });
+  const open = (name: string, spec: object): Promise<{ code: number; stderr: string }> =>
+    world.apply([
+      rule('FirewallRule', name, { src: 'lan4', dest: '*', target: 'ACCEPT', ...spec }),
+    ]);
+  const words = 'Warning: spec: no packet comes to it: FirewallRule a decides before it';
+  let port = 0;
+  // The coordinator learns of the first one by its watch.
+  await eventually(
+    async () => (await open('b', { proto: 'tcp', dest_port: ++port })).stderr,
+  ).toContain(words);
+  const other = await open('b', { proto: 'udp', dest_port: 53 });
+  expect([other.code, other.stderr]).toEqual([0, expect.not.stringContaining('no packet')]);
+  await world.kubectl('delete', 'firewallrule', 'a', '-n', namespace, '--wait=false');
+  expect((await open('c', { proto: 'tcp', dest_port: 80 })).stderr).not.toContain('no packet');
+});
+
 it('injects a pod and serves its namespace', async () => {
   const pod = {
     apiVersion: 'v1',

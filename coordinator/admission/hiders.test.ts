@@ -1,0 +1,260 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileOffline } from '#shared/compile/offline.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import { ORDER_ANNOTATION } from '#shared/names.ts';
+import { numberOf } from '#shared/runtime/addresses.ts';
+import { caseCount } from '#shared/runtime/testing.ts';
+import { firewallOf } from '#shared/trace/firewall.ts';
+import { hiddenRules } from '#shared/trace/hidden.ts';
+import type { Packet } from '#shared/trace/packet.ts';
+import { trace } from '#shared/trace/trace.ts';
+import type { Origin, Prefix, Surroundings } from '#shared/trace/types.ts';
+import { hidersAmong } from './hiders.ts';
+import { change, rule } from './testing/changes.ts';
+import { filtersToLookUp, tiesOf } from './ties.ts';
+
+type Metadata = Partial<RuleObject['metadata']>;
+const at = (second: number): Metadata => ({
+  creationTimestamp: new Date(Date.UTC(2026, 0, 1) + second * 1_000).toISOString(),
+});
+const filter = (name: string, spec: object = {}, metadata: Metadata = {}): RuleObject =>
+  rule('FirewallRule', name, { src: 'lan', dest: 'wan', target: 'REJECT', ...spec }, metadata);
+const forwarding = (name: string, spec: object = {}, metadata: Metadata = {}): RuleObject =>
+  rule('FirewallForwarding', name, { src: 'lan', dest: 'wan', ...spec }, metadata);
+const web = { proto: 'tcp', dest_port: '80' };
+const fresh: Metadata = { creationTimestamp: '' };
+const names = (rules: readonly RuleObject[]): string[] =>
+  rules.map(({ metadata }) => metadata.name);
+
+describe('what is hidden by', () => {
+  it.each<[string, RuleObject, RuleObject[], string[]]>([
+    ['an earlier rule of all', filter('new', web, fresh), [filter('a', { proto: 'all' })], ['a']],
+    [
+      'two together',
+      filter('new', { proto: 'tcp', dest_port: '10-90' }, fresh),
+      [
+        filter('a', { proto: 'tcp', dest_port: '1-50' }),
+        filter('b', { proto: 'tcp', dest_port: '51-100' }),
+      ],
+      ['a', 'b'],
+    ],
+    [
+      'one of any zone',
+      filter('new', web, fresh),
+      [filter('a', { src: '*', dest: '*', proto: 'all' })],
+      ['a'],
+    ],
+    [
+      'one for the CNF itself',
+      filter('new', { ...web, dest: undefined }, fresh),
+      [filter('a', { dest: undefined, proto: 'tcp' })],
+      ['a'],
+    ],
+    [
+      'one whose zone has a name that OpenWRT writes otherwise',
+      filter('new', { ...web, src: 'lan-1' }, fresh),
+      [filter('a', { src: 'lan_1', proto: 'all' })],
+      ['a'],
+    ],
+    [
+      'one that its annotation puts before',
+      filter('new', web, fresh),
+      [filter('a', { proto: 'all' }, { annotations: { [ORDER_ANNOTATION]: '-1' } })],
+      ['a'],
+    ],
+    [
+      'rules, as a forwarding',
+      forwarding('new', {}, fresh),
+      [filter('a', { proto: 'all' })],
+      ['a'],
+    ],
+    [
+      'a later rule, as a forwarding',
+      forwarding('new', {}, at(1)),
+      [filter('a', { proto: 'all' }, at(2))],
+      ['a'],
+    ],
+    ['a forwarding', forwarding('new', {}, fresh), [forwarding('a')], ['a']],
+  ])('%s', (_, one, others, expected) => {
+    expect(names(hidersAmong(one, others))).toEqual(expected);
+  });
+});
+
+describe('what is not hidden by', () => {
+  it.each<[string, RuleObject, RuleObject[]]>([
+    ['none', filter('new'), []],
+    ['a later one', filter('new', web, at(1)), [filter('a', { proto: 'all' }, at(2))]],
+    [
+      'one that its annotation puts behind',
+      filter('new', web, fresh),
+      [filter('a', { proto: 'all' }, { annotations: { [ORDER_ANNOTATION]: '1' } })],
+    ],
+    ['itself as it was', filter('new', web, at(1)), [filter('new', { proto: 'all' })]],
+    [
+      'one that is being deleted',
+      filter('new', web, fresh),
+      [filter('a', { proto: 'all' }, { deletionTimestamp: '2026-01-02T00:00:00Z' })],
+    ],
+    ['one of another zone', filter('new', web, fresh), [filter('a', { src: 'dmz', proto: 'all' })]],
+    ['one for a mark', filter('new', web, fresh), [filter('a', { ...web, mark: '0x1/0x3' })]],
+    ['one that marks', filter('new', web, fresh), [filter('a', { target: 'MARK', set_mark: '1' })]],
+    ['a forwarding, as a rule', filter('new', web, fresh), [forwarding('a', {}, at(-1))]],
+    [
+      'one that firewall4 does not get',
+      filter('new', web, fresh),
+      [filter('a', { extra: '-m x' })],
+    ],
+    ['one with a wrong spec', filter('new', web, fresh), [filter('a', { src_port: 'http' })]],
+  ])('%s', (_, one, others) => {
+    expect(hidersAmong(one, others)).toEqual([]);
+  });
+});
+
+it('of a thousand those are looked at that match most', () => {
+  const many = Array.from({ length: 999 }, (_, port) =>
+    filter(`r${port}`, { proto: 'tcp', dest_port: String(port + 1) }),
+  );
+  const all = filter('all', { proto: 'all' });
+  expect(names(hidersAmong(filter('new', web, fresh), [...many, all]))).toEqual(['all']);
+});
+
+const ZONES = ['lan', 'wan', 'dmz'] as const;
+const someOf = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+
+const zoneArbitrary = fc.record({
+  family: someOf(undefined, undefined, 'ipv4', 'ipv6'),
+  subnet: someOf(undefined, undefined, ['10.0.0.0/8'], ['2001:db8::/32'], ['!10.1.0.0/16']),
+  input: someOf('ACCEPT', 'REJECT', 'DROP'),
+  output: someOf('ACCEPT', 'REJECT', 'DROP'),
+  forward: someOf('ACCEPT', 'REJECT', 'DROP'),
+  masq: someOf(undefined, '1'),
+});
+
+const ADDRESSES = ['10.1.2.3', '10.1.0.0/16', '!10.1.0.0/16', '10.0.0.0/8', '2001:db8::1'];
+const ruleArbitrary = fc.record({
+  kind: someOf('FirewallRule', 'FirewallRule', 'FirewallRule', 'FirewallForwarding'),
+  src: someOf('*', undefined, 'lan', 'lan', ...ZONES),
+  dest: someOf('*', '*', undefined, 'wan', 'wan', ...ZONES),
+  proto: someOf(undefined, 'tcp', 'tcp', 'tcp udp', 'all', 'icmp'),
+  dest_port: someOf(undefined, undefined, '80', '79-81', '!80', '1-65535'),
+  src_ip: someOf(undefined, undefined, undefined, undefined, ...ADDRESSES),
+  dest_ip: someOf(undefined, undefined, undefined, undefined, undefined, ...ADDRESSES),
+  family: someOf(undefined, undefined, 'ipv4', 'ipv6'),
+  target: someOf('ACCEPT', 'REJECT', 'DROP', 'MARK'),
+  mark: someOf(undefined, undefined, undefined, '0x1/0x3'),
+  order: someOf('0', '0', '0', '1', '-1'),
+});
+type Drawn = { kind: string; order: string } & Record<string, unknown>;
+
+const drawn = ({ kind, order, ...all }: Drawn, place: number): RuleObject => {
+  const { src = 'lan', dest = '*', family, target, dest_port, proto } = all;
+  const hasPorts = typeof proto === 'string' && proto !== 'all' && proto !== 'icmp';
+  const spec =
+    kind === 'FirewallForwarding'
+      ? { src, dest, family }
+      : {
+          ...all,
+          dest_port: hasPorts ? dest_port : undefined,
+          ...(target === 'MARK' && { set_mark: '1' }),
+        };
+  const annotations = { [ORDER_ANNOTATION]: order };
+  return rule(kind, `r${place}`, spec, { ...at(place), annotations });
+};
+
+const NETWORKS = new Map(ZONES.map((name) => [`net-${name}`, `if_${name}`]));
+const prefix = (address: string, bits: number): Prefix => {
+  const family = address.includes(':') ? 6 : 4;
+  return { family, address: numberOf(address), bits };
+};
+const surroundings: Surroundings = {
+  networks: new Map(
+    ZONES.map((name, index) => [
+      `if_${name}`,
+      {
+        device: `dev-${name}`,
+        addresses: [prefix(`10.${index}.0.1`, 16), prefix(`2001:db8:${index}::1`, 48)],
+      },
+    ]),
+  ),
+  routes: undefined,
+  wans: [],
+};
+
+/** Near what rules ask for, from each device and from the CNF, to each and to the CNF. */
+const packetArbitrary = fc.record({
+  in: someOf(undefined, ...ZONES.map((name) => `dev-${name}`)),
+  out: someOf(...ZONES.map((name) => `dev-${name}`)),
+  ends: someOf(
+    ['10.1.2.3', '10.2.2.3'],
+    ['10.1.2.4', '10.1.2.3'],
+    ['10.9.0.1', '10.2.0.1'],
+    ['192.0.2.1', '10.1.9.9'],
+    ['2001:db8::1', '2001:db8:2::1'],
+    ['2001:db8::2', '2001:db8::1'],
+  ),
+  protocol: someOf(6, 17, 1, 132),
+  port: someOf(79, 80, 81, 82, 443),
+});
+
+it('is never said of a rule that decides for a packet', () => {
+  const found = { hidden: 0 };
+  fc.assert(
+    fc.property(
+      fc.tuple(zoneArbitrary, zoneArbitrary, zoneArbitrary),
+      fc.array(ruleArbitrary, { minLength: 2, maxLength: 10 }),
+      fc.array(packetArbitrary, { minLength: 20, maxLength: 20 }),
+      (options, specs, packets) => {
+        const zones = ZONES.map((name, index) =>
+          rule('FirewallZone', name, { network: [`net-${name}`], ...options[index] }),
+        );
+        const rules = specs.map((spec, place) => drawn(spec, place));
+        const hidden = rules.filter((one) => hidersAmong(one, rules).length > 0);
+        if (hidden.length === 0) return;
+        found.hidden += hidden.length;
+        for (const one of hidden)
+          expect([one, hidersAmong(one, lookedUp(one, rules)).length > 0]).toEqual([one, true]);
+        const { desired, verdicts } = compileOffline([...zones, ...rules], NETWORKS);
+        const own = new Set(
+          verdicts.flatMap((one) =>
+            hidden.includes(one.rule) ? one.sections.map(({ name }) => name) : [],
+          ),
+        );
+        const firewall = firewallOf(desired.get('firewall') ?? [], surroundings.networks);
+        const known = new Set([
+          ...hiddenRules(firewall).map(({ section }) => section.name),
+          ...firewall.skipped.map(({ section }) => section.name),
+        ]);
+        expect([...own].filter((name) => !known.has(name))).toEqual([]);
+        for (const { ends, port, out, protocol, ...one } of packets) {
+          const [source = '', destination = ''] = ends;
+          const packet: Packet = {
+            in: one.in,
+            family: source.includes(':') ? 6 : 4,
+            source: numberOf(source),
+            destination: numberOf(destination),
+            protocol,
+            ...(protocol !== 1 && { sourcePort: 1024, destinationPort: port }),
+            ...(protocol === 1 && { icmp: { type: 8, code: 0 } }),
+          };
+          const { branches } = trace(packet, { firewall, surroundings, isWhole: true, out });
+          const deciders = branches.flatMap(({ stages }) =>
+            stages.flatMap((stage) => (stage.stage === 'filter' ? nameOf(stage.by) : [])),
+          );
+          expect(deciders.filter((name) => own.has(name))).toEqual([]);
+        }
+      },
+    ),
+    { numRuns: caseCount(500) },
+  );
+  expect(found.hidden).toBeGreaterThan(caseCount(50));
+});
+
+/** By what the coordinator finds them. */
+const lookedUp = (after: RuleObject, rules: readonly RuleObject[]): RuleObject[] => {
+  const wanted = new Set(filtersToLookUp(change({ after })));
+  return rules.filter((one) => tiesOf(one).some((tie) => wanted.has(tie)));
+};
+
+const nameOf = (origin: Origin | undefined): string[] =>
+  origin?.of === 'section' ? [origin.section.name] : [];
