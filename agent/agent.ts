@@ -29,6 +29,7 @@ import { openLastGood } from './reconcile/last-good.ts';
 import { createLoop, type Attempt } from './reconcile/loop.ts';
 import { createPace } from './reconcile/pace.ts';
 import { createPass } from './reconcile/pass.ts';
+import { createDenials } from './policy/denials.ts';
 import { createPolicyKeeper } from './policy/keeper.ts';
 import { createPolicySource } from './policy/source.ts';
 import { createRefusals } from './reconcile/refusals.ts';
@@ -139,8 +140,10 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onChange: () => onChange(),
     clock,
   });
+  const denials = createDenials();
   const metrics = createAgentMetrics(registry, {
     ...status,
+    denied: denials.all,
     firewallWays: () => driver.firewallWays?.(),
   });
   const boot = createBoot();
@@ -279,6 +282,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
       metrics.drift.inc({ package: POLICIES });
     },
     onLoaded: (seconds) => metrics.policySeconds.observe(seconds),
+    denials,
     clock,
     log,
   });

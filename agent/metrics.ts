@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, type Registry } from '#shared/runtime/prometheus.ts';
 import { ruleStates } from '#shared/protocol/report.ts';
 import type { Driver } from './device/driver.ts';
+import type { Denials } from './policy/denials.ts';
 import type { AgentStatus } from './report/status.ts';
 
 export type AgentMetrics = {
@@ -27,7 +28,9 @@ export const createAgentMetrics = (
     leftOvers,
     isPaused,
     firewallWays = () => undefined,
-  }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'> & Pick<Driver, 'firewallWays'>,
+    denied,
+  }: Pick<AgentStatus, 'snapshot' | 'leftOvers' | 'isPaused'> &
+    Pick<Driver, 'firewallWays'> & { denied: Denials['all'] },
 ): AgentMetrics => {
   const registers = [registry];
   const counter = <Label extends string>(
@@ -76,6 +79,16 @@ export const createAgentMetrics = (
     collect: () => {
       firewall.reset();
       for (const [way, count] of Object.entries(firewallWays() ?? {})) firewall.inc({ way }, count);
+    },
+  });
+  const deniedPackets: Counter = new Counter({
+    name: 'sdewan_agent_policy_denied_packets_total',
+    help: 'Packets that NetworkPolicies have denied, by policy and direction: each counts for all policies of its pod in that direction. Policies that are too many are counted together, as other.',
+    labelNames: ['policy', 'direction'],
+    registers,
+    collect: () => {
+      deniedPackets.reset();
+      for (const { packets, ...labels } of denied()) deniedPackets.inc(labels, packets);
     },
   });
   return {

@@ -112,6 +112,8 @@ export type Policies = {
   ) => Promise<PoliciesLoaded>;
   /** Whether nft would take the table: the kernel is as before. @throws OpenwrtError when that is not known */
   tryOut: (table: PolicyTable, signal: AbortSignal) => Promise<PoliciesLoaded>;
+  /** Packets since the table was loaded as a whole, by counter (`countedBy`), without those of 0; undefined: the login may not read them. @throws OpenwrtError */
+  denied: (signal: AbortSignal) => Promise<ReadonlyMap<string, number> | undefined>;
 };
 
 export type Driver = {

@@ -5,6 +5,7 @@ import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts'
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Policies } from '../device/driver.ts';
+import { createDenials, type Denials } from './denials.ts';
 import { createPolicyKeeper, type PolicyKeeper } from './keeper.ts';
 
 const PODS = '0'.repeat(16);
@@ -51,6 +52,9 @@ const createKernel = () => {
     trials: 0,
     unsupported: undefined as string | undefined,
     hasSession: true,
+    /** Packets by counter; undefined: the login may not read them. */
+    counters: {} as Record<string, number> | undefined,
+    counted: 0,
   };
   const assertSession = (): void => {
     if (!kernel.hasSession) throw new OpenwrtUnreachableError('look', 'no session');
@@ -80,6 +84,11 @@ const createKernel = () => {
       const message = kernel.refuse ?? kernel.refuses?.(table);
       return message === undefined ? { outcome: 'loaded' } : { outcome: 'refused', message };
     },
+    denied: async () => {
+      assertSession();
+      kernel.counted += 1;
+      return kernel.counters && new Map(Object.entries(kernel.counters));
+    },
   };
   return { kernel, policies };
 };
@@ -94,6 +103,7 @@ let kernel: typeof _kernel;
 let keeper: PolicyKeeper;
 let drifts: number;
 let loadedAfter: number[];
+let denials: Denials;
 let isKnown: boolean;
 let isPaused: boolean;
 let enforcements: PolicyEnforcement[];
@@ -117,6 +127,7 @@ const start = (now: Partial<typeof _kernel> = {}): void => {
     onChange: () => undefined,
     onDrift: () => (drifts += 1),
     onLoaded: (seconds) => loadedAfter.push(seconds),
+    denials,
     clock,
     log: silentLogger,
   });
@@ -139,6 +150,7 @@ beforeEach(() => {
   clock = createManualClock();
   drifts = 0;
   loadedAfter = [];
+  denials = createDenials();
   isKnown = true;
   isPaused = false;
   enforcements = [enforcement('web')];
@@ -294,6 +306,64 @@ describe('a table that others have taken away', () => {
     await pass();
     expect(kernel.loads).toEqual(['whole', 'members', 'whole']);
     expect(states()).toEqual({ web: 'Applied' });
+  });
+});
+
+describe('what the kernel denies', () => {
+  const counter = 'in_uid_web';
+  const packets = (): Record<string, number> =>
+    Object.fromEntries(denials.all().map((one) => [one.policy, one.packets]));
+  const counts = (value: number): void => {
+    kernel.counters = { [counter]: value };
+  };
+
+  it('is read every half a minute', async () => {
+    start();
+    await pass();
+    counts(9);
+    await pass(20_000);
+    expect(packets()).toEqual({});
+    await pass(20_000);
+    expect(packets()).toEqual({ 'apps/web': 9 });
+    expect(kernel.counted).toBe(2);
+  });
+
+  it('is not read of a table that an agent before this one has loaded', async () => {
+    isPaused = true;
+    start({ marker: 'of the agent before', counters: { [counter]: 7 } });
+    await pass(40_000);
+    expect(kernel.counted).toBe(0);
+  });
+
+  it('goes on when the table is loaded anew, whatever has been denied since, and when members change', async () => {
+    start();
+    await pass();
+    counts(5);
+    await pass(40_000);
+    groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.10')];
+    keeper.mark();
+    counts(6);
+    await pass(40_000);
+    expect(packets()).toEqual({ 'apps/web': 6 });
+    enforcements = [...enforcements, enforcement('more')];
+    keeper.mark();
+    counts(8);
+    await pass(40_000);
+    expect(packets()).toEqual({ 'apps/web': 14 });
+    kernel.marker = '';
+    await pass(4_000);
+    counts(9);
+    await pass(40_000);
+    expect(packets()).toEqual({ 'apps/web': 23 });
+  });
+
+  it('is nothing where the login may not read it, and the policy is in force all the same', async () => {
+    start({ counters: undefined });
+    await pass(40_000);
+    expect(kernel.counted).toBeGreaterThan(0);
+    expect(packets()).toEqual({});
+    expect(states()).toEqual({ web: 'Applied' });
+    expect(drifts).toBe(0);
   });
 });
 

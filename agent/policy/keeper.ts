@@ -20,6 +20,7 @@ import {
 } from '../device/driver.ts';
 import type { Reading } from '../report/trust.ts';
 import { halved, tracedBy } from './culprits.ts';
+import type { Denials } from './denials.ts';
 import type { PolicySource } from './source.ts';
 import { NOTHING_WANTED, wantedTable, type Entry, type Wanted } from './wanted.ts';
 
@@ -36,6 +37,7 @@ export type PolicyKeeperDeps = {
   onDrift: () => void;
   /** What changed so long ago has been read back from the kernel. */
   onLoaded: (seconds: number) => void;
+  denials: Pick<Denials, 'add' | 'begin'>;
   clock: Clock;
   log: Logger;
 };
@@ -51,6 +53,8 @@ export type PolicyKeeper = {
 const COALESCE_MS = 10;
 const LOOK_MS = 3_000;
 const JITTER = 0.1;
+/** What is denied is for people and their graphs: to read it takes nft as long as to list the whole table. */
+const COUNT_MS = 30_000;
 /** Between tries while the agent has no session: somebody else is about to log in. */
 const NO_SESSION_MS = 250;
 /** Until what nft has refused is tried again, as long as nothing changes. */
@@ -73,7 +77,7 @@ type Blamed = { message: string; revision: string; until: number };
 const NOTHING: Held = { table: undefined, entries: new Map() };
 
 export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
-  const { clock, isReached, log, onChange, onDrift, paused, policies, source } = deps;
+  const { clock, denials, isReached, log, onChange, onDrift, paused, policies, source } = deps;
   let wanted = NOTHING_WANTED;
   let held: Held | undefined;
   let unsupported: string | undefined;
@@ -85,6 +89,7 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
   /** When what is wanted began to differ from what the kernel has. */
   let changedAt: number | undefined;
   let lookAt = 0;
+  let countAt = 0;
 
   const isBlamed = (uid: string, revision: string): boolean => {
     const known = blamed.get(uid);
@@ -145,6 +150,7 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     }
     refused = undefined;
     if (result.outcome === 'unsupported') return undefined;
+    if (table?.chains !== known?.table?.chains) denials.begin(entries.values());
     held = { table, entries };
     good = entries;
     if (changedAt !== undefined) deps.onLoaded((clock.monotonic() - changedAt) / 1_000);
@@ -214,6 +220,15 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
     if (unsupported === undefined && !paused()) await load(device, signal);
   };
 
+  /** Of the table that this agent has loaded: what one before it has counted was counted then. */
+  const count = async (signal: AbortSignal): Promise<void> => {
+    const device = policies();
+    if (held?.table === undefined || device === undefined || clock.monotonic() < countAt) return;
+    countAt = clock.monotonic() + jittered(COUNT_MS, JITTER);
+    const counters = await device.denied(signal);
+    if (counters) denials.add(counters);
+  };
+
   const trigger = createTrigger({
     delayMs: COALESCE_MS,
     backoff: BACKOFF,
@@ -225,6 +240,7 @@ export const createPolicyKeeper = (deps: PolicyKeeperDeps): PolicyKeeper => {
       try {
         await bring(signal);
         problem = '';
+        await count(signal);
         return isIdle() ? undefined : Math.max(COALESCE_MS, lookAt - clock.monotonic());
       } catch (error) {
         if (!(error instanceof OpenwrtError)) throw error;

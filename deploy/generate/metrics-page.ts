@@ -54,7 +54,12 @@ const unread = (): never => {
 
 export const agentMetrics = (): Registry => {
   const registry = new Registry();
-  createAgentMetrics(registry, { snapshot: unread, leftOvers: unread, isPaused: unread });
+  createAgentMetrics(registry, {
+    snapshot: unread,
+    leftOvers: unread,
+    isPaused: unread,
+    denied: unread,
+  });
   return registry;
 };
 

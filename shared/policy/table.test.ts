@@ -88,8 +88,12 @@ test('a table as nft reads it', () => {
         ip saddr @isolated_eg_4 jump eg_isolated
         ip6 saddr @isolated_eg_6 jump eg_isolated
       }
+      counter in_none {
+      }
       chain in_none {
         comment "ns/none"
+      }
+      counter in_web {
       }
       chain in_web {
         comment "ns/web"
@@ -104,6 +108,10 @@ test('a table as nft reads it', () => {
         ip6 daddr @g_pods_6 jump in_none
         ip daddr @g_pods_4 jump in_web
         ip6 daddr @g_pods_6 jump in_web
+        ip daddr @g_pods_4 counter name in_none
+        ip6 daddr @g_pods_6 counter name in_none
+        ip daddr @g_pods_4 counter name in_web
+        ip6 daddr @g_pods_6 counter name in_web
         counter drop
       }
       chain ingress {
@@ -116,7 +124,7 @@ test('a table as nft reads it', () => {
     }
     table inet sdewan_policy_rev {}
     delete table inet sdewan_policy_rev
-    table inet sdewan_policy_rev { comment "0ef79cc72bd2b67382d94c739f09d024"; }
+    table inet sdewan_policy_rev { comment "878978d094e01d32c01fdde11de0e305"; }
     "
   `);
 });

@@ -5,6 +5,8 @@
  * Both chains accept what they do not drop, and `accept` ends one chain only: so both directions must allow a packet, and the operator's own
  * firewall, whose table comes later, still decides about what is left. Established connections pass: what changes is judged at the next one.
  * Nothing that the CNF itself sends or receives comes through the hook `forward`.
+ *
+ * A packet is denied because no policy of its pod lets it pass, so it counts for each of them, in the counter that has the name of its chain.
  */
 import { createHash } from 'node:crypto';
 import { FAMILIES, holdsBlock, parseBlock, spelled, type Block, type Family } from './addresses.ts';
@@ -149,12 +151,19 @@ export const entriesAtLine = (
   const head = file
     .split('\n')
     .slice(0, line)
-    .findLast((text) => /^ {2}(chain|set) /.test(text));
-  const [, kind, id] = /^ {2}(chain|set) (?:in|eg|g)_(\w+?)(?:_[46])? \{$/.exec(head ?? '') ?? [];
+    .findLast((text) => /^ {2}(chain|counter|set) /.test(text));
+  const [, kind, id] =
+    /^ {2}(chain|counter|set) (?:in|eg|g)_(\w+?)(?:_[46])? \{$/.exec(head ?? '') ?? [];
   if (id === undefined) return [];
-  return entries.filter((entry) =>
-    kind === 'chain' ? entry.id === id : groupsIn([entry]).has(id),
-  );
+  return entries.filter((entry) => (kind === 'set' ? groupsIn([entry]).has(id) : entry.id === id));
+};
+
+/** What the counter of that name counts: packets that were denied in one direction. Undefined: it is none of ours. */
+export const countedBy = (
+  counter: string,
+): { direction: 'ingress' | 'egress'; id: string } | undefined => {
+  const of = DIRECTIONS.find(({ prefix }) => counter.startsWith(`${prefix}_`));
+  return of && { direction: of.hook, id: counter.slice(of.prefix.length + 1) };
 };
 
 const groupSet = (id: string): string => `g_${id}`;
@@ -188,18 +197,22 @@ const chainsOf = (direction: Direction, entries: readonly TableEntry[]): string 
   });
   const policies = isolating.map(
     ({ id, title, rules }) =>
-      `  chain ${prefix}_${id} {\n    comment ${quoted(title)}\n${linesText(rules.flatMap((rule) => linesOf(rule, direction)))}  }\n`,
+      `  counter ${prefix}_${id} {\n  }\n  chain ${prefix}_${id} {\n    comment ${quoted(title)}\n${linesText(rules.flatMap((rule) => linesOf(rule, direction)))}  }\n`,
   );
-  const jumps = isolating.flatMap(({ id, pods }) =>
-    FAMILIES.map(
-      (family) => `${WORDS[family]} ${own} @${groupSet(pods)}_${family} jump ${prefix}_${id}`,
-    ),
-  );
+  const ofEach = (what: (chain: string) => string): string[] =>
+    isolating.flatMap(({ id, pods }) =>
+      FAMILIES.map(
+        (family) =>
+          `${WORDS[family]} ${own} @${groupSet(pods)}_${family} ${what(`${prefix}_${id}`)}`,
+      ),
+    );
+  const jumps = ofEach((chain) => `jump ${chain}`);
+  const counts = ofEach((counter) => `counter name ${counter}`);
   const entry = FAMILIES.map(
     (family) => `${WORDS[family]} ${own} @${isolatedSet(prefix)}_${family} jump ${prefix}_isolated`,
   );
   return `${policies.join('')}  chain ${prefix}_isolated {
-${linesText([...jumps, 'counter drop'])}  }
+${linesText([...jumps, ...counts, 'counter drop'])}  }
   chain ${hook} {
     type filter hook forward priority ${priority}; policy accept;
 ${linesText(['ct state established,related accept', `icmpv6 type { ${NEIGHBOURS} } accept`, ...entry])}  }

@@ -47,7 +47,8 @@ const MATCHES: readonly [RegExp, (packet: Packet, found: string[], ruleset: Rule
     [/^type filter hook forward priority -[12]0; policy accept;$/, () => false],
     [/^ct state established,related /, () => false],
     [/^icmpv6 type \{ [a-z, -]+ \} /, () => false],
-    [/^counter /, () => true],
+    [/^counter name \w+$/, () => false],
+    [/^counter (?!name )/, () => true],
     [/^meta nfproto ipv([46]) /, (packet, [family]) => familyOf(packet) === family],
     [/^meta l4proto (\w+) /, (packet, [protocol]) => isOf(packet, protocol)],
     [

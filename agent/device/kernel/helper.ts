@@ -29,6 +29,7 @@ export const VERBS = [
   'compare',
   'policies',
   'load-policies',
+  'denied',
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
@@ -249,6 +250,11 @@ load-policies)
 	if [ $(wc -c <"$folder/policies-listed") -lt 65536 ]; then cat "$folder/policies-listed"; exit 0; fi
 	set -- $(md5sum "$folder/policies-listed")
 	echo "== left $1"
+	;;
+denied)
+	# Those that have counted something; to list them takes about as long as to list the table.
+	nft list counters table inet sdewan_policy | awk '$1 == "counter" { name = $2 }
+		$1 == "packets" && $2 > 0 { print name, $2 }' | head -n 4000
 	;;
 restore-routes)
 	. /lib/functions.sh

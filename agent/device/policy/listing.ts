@@ -4,11 +4,18 @@ import { addressOf } from '#shared/policy/groups.ts';
 import type { PolicyTable } from '#shared/policy/table.ts';
 
 const SET = /^\tset (\w+) \{\n([^]*?)^\t\}/gm;
+const COUNTER = /^(\w+) (\d+)$/gm;
 const ELEMENTS = /elements = \{([^}]*)\}/;
 /** Of the second table, which has nothing else. */
 const MARKER = /^\tcomment "([0-9a-f]+)"/m;
 
 export const markerIn = (text: string): string => MARKER.exec(text)?.[1] ?? '';
+
+/** Packets by name, of a name and a number a line. */
+export const countersIn = (text: string): ReadonlyMap<string, number> =>
+  new Map(
+    [...text.matchAll(COUNTER)].map(([, name = '', packets]) => [name, Number(packets)] as const),
+  );
 
 /** By name. Addresses in their one spelling, whatever nft's is. */
 export const setsIn = (text: string): ReadonlyMap<string, ReadonlySet<string>> =>

@@ -20,7 +20,7 @@ import {
 import { foundIn, runVerb, runVerbOn } from '../kernel/calls.ts';
 import { POLICIES_FILE, POLICIES_LISTED } from '../kernel/helper.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
-import { differingSet, markerIn } from './listing.ts';
+import { countersIn, differingSet, markerIn } from './listing.ts';
 
 export type PoliciesDeps = {
   /** Undefined while there is none. */
@@ -77,6 +77,13 @@ export const createPolicies = ({ session, whyNot }: PoliciesDeps): Policies => {
     tryOut: async (table, signal) => {
       const answer = await loadedFile(trialFile(table), signal);
       return 'outcome' in answer ? answer : { outcome: 'loaded' };
+    },
+
+    denied: async (signal) => {
+      const current = now();
+      if (whyNot() !== undefined) return undefined;
+      const answer = await runVerb(current, 'denied', signal);
+      return 'whyNot' in answer ? undefined : countersIn(answer.stdout);
     },
   };
 };

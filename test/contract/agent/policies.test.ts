@@ -92,6 +92,18 @@ describe('with the login of the agent', () => {
     expect(await policies.marker(NEVER)).toEqual({ marker: table.hash });
   });
 
+  it('what is denied is read by counter, and is no drift', async () => {
+    const policies = await start();
+    const table = tableFor(['10.0.0.9']);
+    await policies.load(table, undefined, NEVER);
+    expect(await policies.denied(NEVER)).toEqual(new Map());
+    openwrt.simulator.policies.count(TABLE, 'in_web', 12);
+    expect(await policies.denied(NEVER)).toEqual(new Map([['in_web', 12]]));
+    expect(await policies.marker(NEVER)).toEqual({ marker: table.hash });
+    await policies.load(undefined, table, NEVER);
+    expect(await policies.denied(NEVER)).toEqual(new Map());
+  });
+
   it('what nft refuses changes nothing, and its words come back', async () => {
     const policies = await start();
     const before = tableFor(['10.0.0.9']);
@@ -165,6 +177,7 @@ describe('where policies cannot be', () => {
       expect(await policies.load(tableFor([]), undefined, NEVER)).toMatchObject({
         outcome: 'unsupported',
       });
+      expect(await policies.denied(NEVER)).toBeUndefined();
       expect(listed()).toBe('');
     },
   );

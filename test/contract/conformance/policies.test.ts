@@ -12,6 +12,7 @@ import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts'
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver, Policies } from '../../../agent/device/driver.ts';
+import { createDenials } from '../../../agent/policy/denials.ts';
 import { createPolicyKeeper } from '../../../agent/policy/keeper.ts';
 import { NEVER } from './bench.ts';
 import { namedDevice } from './named-device.ts';
@@ -126,6 +127,10 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
     expect(listed().match(/comment "ns\/p\d+"/g)).toHaveLength(200);
   });
 
+  it('counters may be read, and say nothing of what nobody was denied', async () => {
+    expect(await policies.denied(NEVER)).toEqual(new Map());
+  });
+
   it('what nft refuses, or is only tried out, changes nothing', async () => {
     const kept = tableOf(['10.7.0.9']);
     await policies.load(kept, undefined, NEVER);
@@ -160,6 +165,7 @@ describe.each(devices)('on the OpenWRT at $url', ({ url, user, passwordFile, ins
         onChange: () => undefined,
         onDrift: () => (drifts += 1),
         onLoaded: () => undefined,
+        denials: createDenials(),
         clock: systemClock,
         log: silentLogger,
       });

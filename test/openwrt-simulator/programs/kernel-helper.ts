@@ -91,6 +91,10 @@ export const createKernelHelper = (deps: Deps): Program => {
   };
   const policyVerb = (verb: string, by: Cause): ProgramResult => {
     if (verb === 'load-policies') return loadPolicies(by);
+    if (verb === 'denied') {
+      const counted = [...policies.counters(TABLE)].filter(([, packets]) => packets > 0);
+      return printed(counted.map(([name, packets]) => `${name} ${packets}\n`).join(''));
+    }
     if (verb !== 'policies') return complained(2, '');
     const set = policies.listedSet(TABLE, 'isolated_in_4', { terse: true });
     return printed(`${policies.listed(MARKER)}${set}`);

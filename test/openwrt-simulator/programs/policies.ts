@@ -4,9 +4,16 @@
  */
 
 type NftSet = { type: string; members: Set<string> };
-type Table = { comment: string; sets: Map<string, NftSet>; chains: string };
+type Table = {
+  comment: string;
+  sets: Map<string, NftSet>;
+  /** Packets by name. */
+  counters: Map<string, number>;
+  chains: string;
+};
 
 const SET = /^ {2}set (\w+) \{\n {4}type (.*)\n(?: {4}elements = \{ (.*) \}\n)? {2}\}\n/;
+const COUNTER = /^ {2}counter (\w+) \{\n {2}\}\n/;
 /** Its last line alone is indented as little as its first one. */
 const CHAIN = /^ {2}chain \w+ \{\n(?: {4}.*\n)* {2}\}\n/;
 
@@ -14,7 +21,12 @@ class NftError extends Error {
   override name = 'NftError';
 }
 
-const newTable = (comment = ''): Table => ({ comment, sets: new Map(), chains: '' });
+const newTable = (comment = ''): Table => ({
+  comment,
+  sets: new Map(),
+  counters: new Map(),
+  chains: '',
+});
 
 const membersIn = (text = ''): Set<string> =>
   new Set(text.split(', ').filter((member) => member !== ''));
@@ -52,7 +64,10 @@ export class PolicyTables {
     if (table === undefined) return '';
     const comment = table.comment === '' ? '' : `\tcomment "${table.comment}"\n`;
     const sets = [...table.sets.keys()].map((set) => `${this.#setText(table, set)}\n`).join('');
-    return `table inet ${name} {\n${comment}${sets}${table.chains.replaceAll(/^( {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2))}}\n`;
+    const counters = [...table.counters]
+      .map(([counter, packets]) => `\tcounter ${counter} {\n\t\tpackets ${packets} bytes 0\n\t}\n`)
+      .join('\n');
+    return `table inet ${name} {\n${comment}${sets}${counters}${table.chains.replaceAll(/^( {2})+/gm, (spaces) => '\t'.repeat(spaces.length / 2))}}\n`;
   }
 
   /** `nft list set inet TABLE NAME`. */
@@ -60,6 +75,19 @@ export class PolicyTables {
     const table = this.#tables.get(name);
     if (table?.sets.has(set) !== true) return '';
     return `table inet ${name} {\n${this.#setText(table, set, terse)}}\n`;
+  }
+
+  /** Packets have come to a counter of `nft list counters`. @throws where there is none */
+  count(name: string, counter: string, packets: number): void {
+    const counters = this.#tables.get(name)?.counters;
+    const before = counters?.get(counter);
+    if (before === undefined) throw new Error(`no counter ${counter}`);
+    counters?.set(counter, before + packets);
+  }
+
+  /** Of one table, by name. */
+  counters(name: string): ReadonlyMap<string, number> {
+    return this.#tables.get(name)?.counters ?? new Map();
   }
 
   #setText({ sets }: Table, name: string, terse = false): string {
@@ -130,17 +158,26 @@ const tableIn = (lines: string[]): Table => {
     .join('');
   const table = newTable();
   rest = rest.replace(/^ {2}flags dormant;\n/, '');
-  while (rest !== '') {
-    const set = SET.exec(rest);
-    const [found = '', name = '', type = '', members] = set ?? CHAIN.exec(rest) ?? [];
-    if (found === '') throw new NftError(`syntax error, unexpected ${rest.split('\n', 1)[0]}`);
-    if (set) table.sets.set(name, { type, members: membersIn(members) });
-    else {
-      if (/^ {4}(?!.*(accept|drop|accept;|jump \w+|comment ".*")$)/m.test(found))
-        throw new NftError(`syntax error, unexpected ${found.split('\n')[1]?.trim()}`);
-      table.chains += found;
-    }
-    rest = rest.slice(found.length);
-  }
+  while (rest !== '') rest = rest.slice(takenBy(table, rest).length);
   return table;
+};
+
+/** The set, counter or chain that the text begins with, now in the table. */
+const takenBy = (table: Table, text: string): string => {
+  const [counted, counter] = COUNTER.exec(text) ?? [];
+  if (counted !== undefined && counter !== undefined) {
+    table.counters.set(counter, 0);
+    return counted;
+  }
+  const [set, name, type, members] = SET.exec(text) ?? [];
+  if (set !== undefined && name !== undefined && type !== undefined) {
+    table.sets.set(name, { type, members: membersIn(members) });
+    return set;
+  }
+  const chain = CHAIN.exec(text)?.[0];
+  if (chain === undefined) throw new NftError(`syntax error, unexpected ${text.split('\n', 1)[0]}`);
+  if (/^ {4}(?!.*(accept|drop|accept;|jump \w+|counter name \w+|comment ".*")$)/m.test(chain))
+    throw new NftError(`syntax error, unexpected ${chain.split('\n')[1]?.trim()}`);
+  table.chains += chain;
+  return chain;
 };

@@ -81,6 +81,7 @@ describe('the helper', () => {
 
   it('says that nothing is there', () => {
     expect(run('policies')).toBe('');
+    expect(run('denied')).toBe('');
   });
 
   it('loads a table, and lists each set as it was written', () => {

@@ -183,6 +183,29 @@ describe('what changes', () => {
     expect(await isAnswered(DENIED_MS)).toBe(false);
   });
 
+  test('is counted where it is denied, for each policy of the pod in that direction, and nowhere else', async () => {
+    const packets = async (): Promise<Record<string, number>> => {
+      const text = await network.inCnf('nft', 'list', 'counters', 'table', 'inet', 'sdewan_policy');
+      const found = text.matchAll(/counter (\w+) \{\s+packets (\d+)/g);
+      return Object.fromEntries([...found].map(([, name = '', count]) => [name, Number(count)]));
+    };
+    const { policies, ...world } = worldOf(onlyFrom(true), 4);
+    const shut = { podSelector: { matchLabels: { pod: 'a' } }, policyTypes: ['Ingress', 'Egress'] };
+    const others = { podSelector: { matchLabels: { pod: 'c' } }, policyTypes: ['Ingress'] };
+    const more = [shut, others].map((spec, at) => ({ namespace: 'x', name: `more-${at}`, spec }));
+    loaded = undefined;
+    await bring(tableOf({ ...world, policies: [...policies, ...more] }));
+    await network.forgetFlows();
+    const none = { in_p0: 0, in_p1: 0, in_p2: 0, eg_p1: 0 };
+    expect(await isAnswered(PASSES_MS)).toBe(true);
+    expect(await packets()).toEqual(none);
+    const denied = { to, protocol: 'TCP', port: 80, waitMs: DENIED_MS } as const;
+    expect(await network.probe('y/b', denied)).toBe(false);
+    const after = await packets();
+    expect(after['in_p0']).toBeGreaterThan(0);
+    expect(after).toEqual({ ...none, in_p0: after['in_p0'], in_p1: after['in_p0'] });
+  });
+
   test('is refused as a whole: the table stays as it was', async () => {
     const table = tableOf(worldOf(onlyFrom(false), 4));
     await bring(table);

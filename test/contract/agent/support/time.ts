@@ -36,6 +36,7 @@ export const timed = (driver: Driver, { until }: TestClock): Driver => ({
         marker: (signal) => until(policies.marker(signal)),
         load: (after, before, signal) => until(policies.load(after, before, signal)),
         tryOut: (table, signal) => until(policies.tryOut(table, signal)),
+        denied: (signal) => until(policies.denied(signal)),
       }
     );
   },
