@@ -140,6 +140,9 @@ const bodyOf = async (stream: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8');
 };
 
+/** Longer than any client of Neutron waits. */
+const TIMEOUT_MS = 120_000;
+
 /** Undefined: Neutron has not answered. */
 export const forward = (
   port: number,
@@ -147,7 +150,9 @@ export const forward = (
   headers: Readonly<Record<string, string>>,
 ): Promise<{ status: number; body: string } | undefined> =>
   new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, method, path, headers, agent: false });
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const to = { host: '127.0.0.1', port, method, path };
+    const asking = request({ ...to, headers, agent: false, signal });
     asking.on('error', () => resolve(undefined));
     asking.on('response', (response) => {
       bodyOf(response).then(

@@ -29,6 +29,8 @@ export type Ovn = {
 const TRACKED_TWICE = 2;
 /** Asked of ovn-trace at a time. */
 const AT_ONCE = 8;
+/** Of any program, and of a verdict, on a busy machine. What takes longer hangs, and is told as that. */
+const TIMEOUT_MS = 120_000;
 
 export const startOvn = async (folder: string, { bin, root }: Installed): Promise<Ovn> => {
   const at = (name: string): string => join(folder, name);
@@ -41,7 +43,7 @@ export const startOvn = async (folder: string, { bin, root }: Installed): Promis
   ];
   const env = { ...process.env, OVS_RUNDIR: folder, OVN_RUNDIR: folder };
   const program = (name: string, args: readonly string[]): Promise<{ stdout: string }> =>
-    run(join(bin, name), args, { env });
+    run(join(bin, name), args, { env, timeout: TIMEOUT_MS });
   for (const name of ['nb', 'sb']) {
     const schema = join(root, `usr/share/ovn/ovn-${name}.ovsschema`);
     await program('ovsdb-tool', ['create', at(`${name}.db`), schema]);
@@ -119,6 +121,8 @@ const control = (socket: string, method: string, params: readonly string[]): Pro
     const connection = connect(socket);
     let text = '';
     connection.on('error', reject);
+    connection.on('close', () => reject(new Error(`${method} ${params.join(' ')}: no answer`)));
+    connection.setTimeout(TIMEOUT_MS, () => connection.destroy());
     connection.on('data', (chunk) => {
       text += chunk.toString();
       const answer = parsed(text);

@@ -6,6 +6,8 @@ import sys
 conf, port, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 sys.argv = ["neutron-api", "--config-file", conf]
 os.environ["OS_NEUTRON_CONFIG_FILES"] = conf
+# Neutron asks its server how many processes there are, and fails at each event of OVN's where it does not know.
+os.environ["ASGI_WORKERS"] = "1"
 
 from neutron import server  # noqa: E402
 from neutron.server import api  # noqa: E402
