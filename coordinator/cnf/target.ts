@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { WITHOUT_KINDS_ENV } from '#shared/inject/environment.ts';
 import { AGENT_CONTAINER, PURPOSE_ENV, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
+import { shortened } from '#shared/runtime/shortened.ts';
 
 export type AgentContainer =
   /** The pod was made without the agent. */
@@ -104,7 +105,7 @@ export const targetOf = (object: unknown): Target => {
   const pod = podSchema.parse(object);
   const agent = containersOf(pod).find((container) => container.name === AGENT_CONTAINER);
   const envOf = (name: string, most: number) =>
-    agent?.env?.find((variable) => variable.name === name)?.value?.slice(0, most);
+    shortened(agent?.env?.find((variable) => variable.name === name)?.value, most);
   const serves = envOf(PURPOSE_ENV, MAX_LABEL_LENGTH + 1);
   const ready = conditionOf(pod, 'Ready')?.status === 'True';
   return {
@@ -130,7 +131,7 @@ export const sameTarget = (one: Target, other: Target): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
 const weightOf = ({ metadata: { annotations = {} } }: Pod): string | undefined =>
-  annotations[WEIGHT_ANNOTATION]?.slice(0, MAX_WEIGHT_LENGTH);
+  shortened(annotations[WEIGHT_ANNOTATION], MAX_WEIGHT_LENGTH);
 
 const isOwned = ({ metadata }: Pod): boolean =>
   metadata.ownerReferences?.some(({ controller }) => controller) ?? false;

@@ -17,6 +17,7 @@ import {
   type ResourceType,
 } from '#shared/kube/objects.ts';
 import { own } from '#shared/runtime/own.ts';
+import { shortened } from '#shared/runtime/shortened.ts';
 
 export type OwnerRef = { apiVersion: string; kind: string; name: string; uid: string };
 
@@ -178,7 +179,7 @@ export const podPlaceOf = (object: unknown): PodPlace => {
   return {
     node: spec?.nodeName || undefined,
     ip: status?.podIP || undefined,
-    agentImage: agent?.image?.slice(0, MAX_IMAGE_LENGTH),
+    agentImage: shortened(agent?.image ?? undefined, MAX_IMAGE_LENGTH),
   };
 };
 
@@ -226,10 +227,10 @@ const controllerIn = (
 
 /** The API server bounds no field of an owner reference; one that is cut off names nothing. */
 const pick = ({ apiVersion, kind, name, uid }: OwnerRef): OwnerRef => ({
-  apiVersion: apiVersion.slice(0, MAX_NAME_LENGTH + 1),
-  kind: kind.slice(0, MAX_NAME_LENGTH + 1),
-  name: name.slice(0, MAX_NAME_LENGTH + 1),
-  uid: uid.slice(0, MAX_NAME_LENGTH + 1),
+  apiVersion: shortened(apiVersion, MAX_NAME_LENGTH + 1),
+  kind: shortened(kind, MAX_NAME_LENGTH + 1),
+  name: shortened(name, MAX_NAME_LENGTH + 1),
+  uid: shortened(uid, MAX_NAME_LENGTH + 1),
 });
 
 const isSet = (value: string | null | undefined): boolean => value !== undefined && value !== null;

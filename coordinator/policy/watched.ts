@@ -23,6 +23,7 @@ import {
 } from '#shared/policy/network-policy.ts';
 import { MAX_PORTS_TEXT } from '#shared/policy/pod-ports.ts';
 import { own } from '#shared/runtime/own.ts';
+import { shortened } from '#shared/runtime/shortened.ts';
 import { addressedStatusSchema, addressesIn } from '../cnf/pod-addresses.ts';
 import { podResource } from '../cnf/workload.ts';
 import type { PolicyShares } from './policy-shares.ts';
@@ -125,7 +126,7 @@ export const groupsMark = (text: string): string =>
   createHash('sha256').update(text).digest('base64');
 
 const inNeutron = (annotations: Labels): WatchedPod['inNeutron'] => {
-  const ports = own(annotations, POD_PORTS_ANNOTATION)?.slice(0, MAX_PORTS_TEXT + 1);
+  const ports = shortened(own(annotations, POD_PORTS_ANNOTATION), MAX_PORTS_TEXT + 1);
   const groups = own(annotations, POLICY_GROUPS_ANNOTATION);
   return {
     ...(ports !== undefined && { ports }),

@@ -1,6 +1,7 @@
 /** A Service as exposing sees it: the few facts that decide anything. */
 import { resourceV1, type KubeObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION, EXPOSE_ZONE_ANNOTATION } from '#shared/names.ts';
+import { shortened } from '#shared/runtime/shortened.ts';
 import * as z from 'zod';
 
 export const serviceResource = resourceV1('', 'services', 'Service');
@@ -45,8 +46,8 @@ export const serviceOf = (object: KubeObject): Service => {
     name,
     uid,
     createdAt: creationTimestamp,
-    expose: annotations?.[EXPOSE_ANNOTATION]?.slice(0, MAX_TEXT_LENGTH),
-    zone: annotations?.[EXPOSE_ZONE_ANNOTATION]?.slice(0, MAX_TEXT_LENGTH),
+    expose: shortened(annotations?.[EXPOSE_ANNOTATION], MAX_TEXT_LENGTH),
+    zone: shortened(annotations?.[EXPOSE_ZONE_ANNOTATION], MAX_TEXT_LENGTH),
     type: spec.type,
     clusterIps: spec.clusterIPs ?? (spec.clusterIP === undefined ? [] : [spec.clusterIP]),
     ports: spec.ports.slice(0, MAX_PORTS + 1),

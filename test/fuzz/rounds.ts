@@ -1,8 +1,7 @@
 /** Runs many cases, counts what became of each, and looks at memory on the way. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { caseCount, SEED } from '#shared/runtime/testing.ts';
+import { usedHeap } from '#shared/runtime/testing-heap.ts';
 import { markReplay } from '../run/replay.ts';
 import { randomOfTest, type Random } from '../run/random.ts';
 
@@ -12,10 +11,6 @@ export const TIMEOUT_MS = 30_000 + CASES * 20;
 const LOOKS_AT_MEMORY = 10;
 /** What runs of any size may keep: compiled code and caches. */
 const KEPT_BYTES = 32 * 1_048_576;
-
-setFlagsFromString('--expose-gc');
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const collectGarbage = runInNewContext('gc') as () => void;
 
 export type Counts = Map<string, number>;
 
@@ -45,8 +40,7 @@ export const runRounds = async (
     const problem = await once(random, index);
     if (problem !== undefined) wrong.push(`case ${index}: ${problem}`);
     if ((index + 1) % Math.ceil(CASES / LOOKS_AT_MEMORY) === 0) {
-      collectGarbage();
-      heap.push(process.memoryUsage().heapUsed);
+      heap.push(usedHeap());
     }
   }
   const table = [...counts]
