@@ -1,6 +1,11 @@
 /** A coordinator with the memory that its Deployment gives it: what Node is told of it, and the limit, which the kernel enforces where root is there. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { createWorld, type World } from '../integration/admission/world.ts';
 import { createControlGroup, nodeOptions } from './control-group.ts';
+import { zoneWith } from './largest.ts';
+import { memoryOf } from './memory.ts';
 
 /** Closing it throws when the kernel has killed anything at the limit. */
 export const createLimitedWorld = async (env: Record<string, string> = {}): Promise<World> => {
@@ -13,4 +18,25 @@ export const createLimitedWorld = async (env: Record<string, string> = {}): Prom
       await group?.end();
     },
   };
+};
+
+/** Lists are read beside each other: one may come after another namespace has been served. */
+const QUIET_MS = 3_000;
+
+/** The most memory that the coordinator has had, in MiB, when a rule of another namespace has its status and no more has been added for a while. */
+export const peakOnceItServes = async (world: World): Promise<number> => {
+  const namespace = await world.createNamespace();
+  await world.client.create(firewallZone, zoneWith(0)(namespace, 'lan'));
+  const hasStatus = async (): Promise<boolean> => {
+    const { status } = await world.client.get(firewallZone, { namespace, name: 'lan' });
+    return status !== undefined;
+  };
+  await vi.waitUntil(hasStatus, { timeout: 120_000 });
+  let { peak } = memoryOf(world.pid());
+  for (;;) {
+    await sleep(QUIET_MS);
+    const later = memoryOf(world.pid()).peak;
+    if (later === peak) return peak;
+    peak = later;
+  }
 };

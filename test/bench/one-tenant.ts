@@ -81,8 +81,12 @@ const usage = (): string =>
 
 let made = 0;
 
-/** Milliseconds until another namespace's rule has a status, and until its CNF's pod is there with its agent. */
+/**
+ * Milliseconds until another namespace's rule is created, has a status, and until its CNF's pod is there with its agent. The time of the creation is
+ * mostly the API server's own.
+ */
 const waitsOf = async (world: World, namespace: string): Promise<string> => {
+  const creations: number[] = [];
   const statuses: number[] = [];
   const pods: number[] = [];
   const refusals = new Set<string>();
@@ -90,6 +94,7 @@ const waitsOf = async (world: World, namespace: string): Promise<string> => {
     const name = `sample-${(made += 1)}`;
     const ruleAt = performance.now();
     await world.client.create(firewallZone, zoneWith(0)(namespace, name));
+    creations.push(since(ruleAt));
     while (!(await world.client.get(firewallZone, { namespace, name })).status) await sleep(10);
     statuses.push(since(ruleAt));
     const podAt = performance.now();
@@ -103,7 +108,7 @@ const waitsOf = async (world: World, namespace: string): Promise<string> => {
   }
   const refused = SAMPLES - pods.length;
   return (
-    `status ${spread(statuses)}, pod ${spread(pods)}` +
+    `created ${spread(creations)}, status ${spread(statuses)}, pod ${spread(pods)}` +
     (refused > 0 ? `; ${refused} of ${SAMPLES} pods refused: ${[...refusals].join(', ')}` : '')
   );
 };
