@@ -153,6 +153,12 @@ export default defineConfig({
       ),
       // What promtool says: `npm run test:people`.
       project('prometheus', ['test/prometheus/*.test.ts'], 60_000),
+      // Where Chromium is, with a control plane of their own: `npm run test:people`.
+      inOneRow(
+        project('browser', ['test/people/browser/*.test.ts'], 120_000, {
+          globalSetup: [PROGRAMS, ...globalSetup],
+        }),
+      ),
       // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
       inOneRow(
         project(

@@ -1,6 +1,6 @@
 /** A service account with the rights that an installation gives the coordinator, and no more; they can be taken away. */
 import type { Cluster } from 'kind-test-harness';
-import { installed, listOf, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
+import { installed, listOf, SYSTEM_NAMESPACE, type Manifest } from '../../stack/installation.ts';
 import { kubeconfigOf } from '../../stack/service-account.ts';
 
 const NAME = 'sdewan-coordinator';
@@ -12,13 +12,18 @@ export type Rights = {
   revoke: () => Promise<void>;
 };
 
-/** They are granted at first. */
-export const createAccount = async (cluster: Cluster, namespace: string): Promise<Rights> => {
+/** They are granted at first. `more`: objects of a component that name the account. */
+export const createAccount = async (
+  cluster: Cluster,
+  namespace: string,
+  more: readonly Manifest[] = [],
+): Promise<Rights> => {
   const objects = [
     await installed(cluster, 'ServiceAccount', NAME),
     await installed(cluster, 'ClusterRole', NAME),
     await installed(cluster, 'Role', LEASE_ROLE),
     await installed(cluster, 'RoleBinding', LEASE_ROLE),
+    ...more,
   ];
   const stdin = listOf(objects).replaceAll(SYSTEM_NAMESPACE, namespace);
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin });

@@ -16,6 +16,7 @@ import { applyCrds } from '../support/crds.ts';
 import { createAccount, type Rights } from './rights.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { COMPILE_CACHE } from '../../stack/compile-cache.ts';
+import type { Manifest } from '../../stack/installation.ts';
 import { programFile } from '../../stack/programs.ts';
 
 /** Half a second on an idle machine. */
@@ -26,6 +27,8 @@ export type World = {
   cluster: Cluster;
   client: KubeClient;
   namespace: string;
+  /** Namespace of the coordinator itself. */
+  home: string;
   /** PEM of the CA that agents trust. */
   ca: string;
   /** At first a coordinator is up. */
@@ -43,6 +46,7 @@ const lineSchema = z.looseObject({
   msg: z.string(),
   reportPort: z.number().optional(),
   httpPort: z.number().optional(),
+  dashboardPort: z.number().optional(),
 });
 export type LogLine = z.infer<typeof lineSchema>;
 
@@ -50,6 +54,8 @@ export type CoordinatorProcess = {
   pid: number;
   reportUrl: string;
   httpUrl: string;
+  /** Undefined: it has none. */
+  dashboardUrl: string | undefined;
   /** Lines of its log, parsed. */
   log: readonly LogLine[];
   /** As a signal does that it survives. */
@@ -62,6 +68,8 @@ export type WorldOptions = {
   cluster?: Cluster;
   silentAfterMs?: number;
   env?: Readonly<Record<string, string>>;
+  /** Objects that give the coordinator more than an installation does; see `createAccount`. */
+  grants?: readonly Manifest[];
   /** In which the coordinator runs. */
   group?: ControlGroup | undefined;
 };
@@ -81,7 +89,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
   };
   // Its own, with its Lease: Services there are not exposed with all others.
   const home = await cluster.createNamespace('coordinator-home');
-  const rights = await createAccount(cluster, home);
+  const rights = await createAccount(cluster, home, options.grants);
   await writeFile(files.kubeconfig, rights.kubeconfig, { mode: 0o600 });
   const validity = { issuedAt: Date.now(), lifetimeMs: DAY_MS };
   const ca = await createCa('test', validity);
@@ -110,6 +118,7 @@ export const createWorld = async (options: WorldOptions = {}): Promise<World> =>
     cluster,
     client,
     namespace,
+    home,
     ca: ca.cert,
     rights,
     coordinator: await start(),
@@ -153,11 +162,14 @@ const startProcess = async (
     START_TIMEOUT_MS,
   );
   void exited.then((code) => started.reject(new Error(`coordinator exited with ${code}`)));
-  const { reportPort, httpPort } = await started.promise.finally(() => clearTimeout(timeout));
+  const { reportPort, httpPort, dashboardPort } = await started.promise.finally(() =>
+    clearTimeout(timeout),
+  );
   return {
     pid: child.pid ?? 0,
     reportUrl: `https://127.0.0.1:${reportPort}`,
     httpUrl: `http://127.0.0.1:${httpPort}`,
+    dashboardUrl: dashboardPort === undefined ? undefined : `http://127.0.0.1:${dashboardPort}`,
     log,
     send: (signal) => void child.kill(signal),
     stop: (signal) => {

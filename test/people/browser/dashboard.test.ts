@@ -1,0 +1,335 @@
+/**
+ * The dashboard of a real coordinator in Chromium: with the keyboard alone, on a telephone, in the dark, without scripts and with a screen reader's
+ * eyes (axe); live; and nothing for those who may not see it. `UPDATE=1` takes the pictures of docs/dashboard.md anew.
+ */
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import axe from 'axe-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { CODE_MS } from '../../../coordinator/dashboard/viewer/sessions.ts';
+import { startChromium, type RunningChromium } from './chromium.ts';
+import { personAt, type Person, type View } from './person.ts';
+import { createScene, MARKUP, PURPOSE, SECRET, type Scene } from './scene.ts';
+
+/** What must become true by itself; a busy machine takes longer than people should have to wait. */
+const SOON = { timeout: 60_000, interval: 100 };
+const PICTURES = path.resolve(import.meta.dirname, '../../../docs/pictures');
+
+const WORDS = {
+  broken: { state: 'Failed', reason: 'InvalidSpec', message: `fw4 said: ${MARKUP}` },
+} as const;
+
+let scene: Scene;
+/** Nobody enters with it in time. */
+let early: { code: string; at: number };
+let chromium: RunningChromium;
+/** Of everybody in this file. */
+const people: Person[] = [];
+
+const person = async (view?: View): Promise<Person> => {
+  const one = await personAt(chromium.browser, scene.url, view);
+  people.push(one);
+  return one;
+};
+
+const codeSchema = z.object({ code: z.string() });
+/** As `sdewan dashboard` gets it. */
+const codeFor = async (token: string): Promise<string> => {
+  const headers = { authorization: `Bearer ${token}` };
+  const answer = await fetch(`${scene.url}/codes`, { method: 'POST', headers });
+  return codeSchema.parse(await answer.json()).code;
+};
+const signedIn = async (token: string, view?: View): Promise<Person> => {
+  const one = await person(view);
+  await one.go(`/enter?code=${await codeFor(token)}`);
+  return one;
+};
+
+const pages = (): Readonly<Record<string, string>> => ({
+  cnfs: '/',
+  cnf: `/cnf/${scene.home}/${PURPOSE}`,
+  rule: `/rule/${scene.home}/FirewallRule/broken`,
+  zone: `/rule/${scene.home}/FirewallZone/lan1`,
+  firewall: `/firewall/${scene.home}/${PURPOSE}?in=ovn-net2&src=192.0.2.7&dst=10.0.0.1&proto=tcp&dport=8080`,
+  events: '/events',
+  missing: '/none',
+});
+
+beforeAll(async () => {
+  [scene, chromium] = await Promise.all([
+    // A busy machine gives agents no turn; pictures are of a coordinator that has been there for as long.
+    createScene({ silentAfterMs: process.env['UPDATE'] === '1' ? 60_000 : 3_600_000 }),
+    startChromium(),
+  ]);
+  await scene.report(WORDS);
+  early = { code: await codeFor(scene.admin), at: Date.now() };
+  const admin = await signedIn(scene.admin);
+  await vi.waitFor(async () => {
+    await admin.go(pages()['rule'] ?? '');
+    if (!(await admin.text()).includes('fw4 said')) throw new Error(await admin.text());
+  }, SOON);
+  if (process.env['UPDATE'] === '1') await takePictures();
+});
+afterAll(async () => {
+  await chromium?.close();
+  await scene?.close();
+});
+
+/** As a reader of the docs would meet it: the coordinator has been there for a while, and one rule is refused. */
+const takePictures = async (): Promise<void> => {
+  await vi.waitFor(
+    async () => {
+      await scene.report({ broken: REFUSED });
+      const { go, text } = await signedIn(scene.viewer);
+      await go('/');
+      if ((await text()).includes('just started')) throw new Error('it is still young');
+    },
+    { timeout: 120_000, interval: 5_000 },
+  );
+  for (const [name, view] of [
+    ['cnf', { width: 1_100 }],
+    ['rule', { width: 1_100, dark: true }],
+    ['firewall', { width: 1_100 }],
+    ['cnfs', { width: 390 }],
+  ] as const) {
+    const { go, page } = await signedIn(scene.viewer, view);
+    await go(pages()[name] ?? '');
+    await page.screenshot({ path: path.join(PICTURES, `dashboard-${name}.png`) });
+  }
+  await scene.report(WORDS);
+};
+const REFUSED = {
+  state: 'Failed',
+  reason: 'InvalidSpec',
+  message: "spec.dest_port: '80-' is no port or range of ports",
+} as const;
+
+describe('with the keyboard alone', () => {
+  it('somebody signs in, reaches every page, and signs out', async () => {
+    const { go, tabTo, press, follow, text, page, focused } = await person();
+    expect(await go('/')).toBe(401);
+    await tabTo(/^A token/);
+    // Typed by hand it would take a minute.
+    await page.keyboard.sendCharacter(scene.admin);
+    await follow('Enter');
+    expect(await text()).toContain('Rules in sync');
+    await tabTo(/^Skip to the content/);
+    expect(Number.parseFloat((await focused()).outline)).toBeGreaterThan(1);
+    await press('Enter');
+    await tabTo(/^cnf-1$/);
+    await follow('Enter');
+    expect(await text()).toContain('FirewallRule/broken');
+
+    await tabTo(/^Rule or reason/);
+    await page.keyboard.type('brok');
+    await follow('Enter');
+    const found = await text();
+    expect(found).toContain('FirewallRule/broken');
+    expect(found).not.toContain('FirewallRule/web');
+    await tabTo(/^FirewallRule\/broken/);
+    await follow('Enter');
+    expect(await text()).toContain('What to do');
+    await tabTo(/^Events$/);
+    await follow('Enter');
+    expect(await text()).toContain('FirewallRule/broken');
+    await tabTo(/^Sign out/);
+    await follow('Enter');
+    expect(await text()).toContain('You are signed out.');
+    expect(await go('/events')).toBe(401);
+  });
+
+  it('what has the focus is seen to have it, all over the page of a CNF', async () => {
+    const { go, press, focused } = await signedIn(scene.admin);
+    await go(pages()['cnf'] ?? '');
+    for (let tabs = 0; tabs < 12; tabs += 1) {
+      await press('Tab');
+      const { name, outline } = await focused();
+      expect([name, Number.parseFloat(outline) >= 2]).toEqual([expect.stringMatching(/./), true]);
+    }
+  });
+});
+
+describe.each([
+  { view: 'a wide window, light', width: 1_280, dark: false },
+  { view: 'a telephone, dark', width: 390, dark: true },
+])('in $view', ({ width, dark }) => {
+  it('axe finds nothing, and no page is wider than the window', async () => {
+    const found: unknown[] = [];
+    const one = await signedIn(scene.admin, { width, dark });
+    const stranger = await person({ width, dark });
+    const visits = [
+      ...Object.values(pages()).map((to) => [one, to] as const),
+      [stranger, '/'] as const,
+    ];
+    for (const [{ go, page }, to] of visits) {
+      await go(to);
+      await page.evaluate(axe.source);
+      const { violations } = axeSchema.parse(await page.evaluate('axe.run()'));
+      for (const { id, help, nodes } of violations)
+        found.push({ to, id, help, nodes: nodes.map(({ html }) => html) });
+      const over = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      if (over !== 0) found.push({ to, over });
+    }
+    expect(found).toEqual([]);
+  });
+});
+const axeSchema = z.object({
+  violations: z.array(
+    z.object({
+      id: z.string(),
+      help: z.string(),
+      nodes: z.array(z.object({ html: z.string() })),
+    }),
+  ),
+});
+
+describe('without scripts', () => {
+  it('pages say that they stay as they are, and lists can be searched', async () => {
+    const { go, text, tabTo, page, follow } = await signedIn(scene.admin, { scripts: false });
+    await go(pages()['cnf'] ?? '');
+    expect(await text()).toContain('reload it by hand');
+    await tabTo(/^Rule or reason/);
+    await page.keyboard.type('no-such-rule');
+    await follow('Enter');
+    expect(await text()).not.toContain('FirewallRule/');
+  });
+});
+
+describe('live', () => {
+  it('a change is shown without a reload, and the scroll and focus stay', async () => {
+    const one = await signedIn(scene.admin);
+    await one.go(pages()['cnf'] ?? '');
+    await one.tabTo(/^FirewallRule\/broken/);
+    expect(await one.text()).toContain('5 of 6 rules are in sync');
+    await one.page.evaluate('window.sameDocument = true');
+    await scene.report();
+    await expect.poll(one.text, SOON).toContain('6 of 6 rules are in sync');
+    expect((await one.focused()).name).toBe('FirewallRule/broken');
+    expect(await one.page.evaluate('window.sameDocument')).toBe(true);
+    await scene.report(WORDS);
+    await expect.poll(one.text, SOON).toContain('5 of 6 rules are in sync');
+  });
+});
+
+describe('who may see one namespace', () => {
+  it('gets nothing of the other one: no page, search, event stream or error text', async () => {
+    const { go, text, page } = await signedIn(scene.viewer);
+    const seen: string[] = [];
+    const look = async (to: string): Promise<number> => {
+      const status = await go(to);
+      seen.push(await page.content());
+      return status;
+    };
+    const hidden = [
+      `/cnf/${scene.other}/${SECRET}-cnf`,
+      `/rule/${scene.other}/FirewallRule/${SECRET}-rule`,
+    ];
+    for (const to of ['/', '/events', `/cnf/${scene.home}/${PURPOSE}`]) {
+      expect(await look(to)).toBe(200);
+      expect(await text()).toContain(PURPOSE);
+    }
+    for (const to of [
+      `/?q=${SECRET}`,
+      `/?namespace=${scene.other}`,
+      `/events?namespace=${scene.other}`,
+    ])
+      await look(to);
+    // The words that were asked for stay in the field that they were typed into.
+    const answered = seen.map((html) => html.replaceAll(/value="[^"]*"/g, ''));
+    expect(answered.filter((html) => html.includes(SECRET))).toEqual([]);
+    expect(seen[0]).toContain(PURPOSE);
+
+    for (const to of hidden) {
+      expect(await look(to)).toBe(404);
+      const words = await text();
+      expect(await go(to.replaceAll(SECRET, 'nothing'))).toBe(404);
+      expect(await text()).toBe(words);
+    }
+    for (const to of hidden) {
+      const stream = `fetch('/live?of=' + encodeURIComponent('${to}')).then(async (answer) => {
+        const reader = answer.body.getReader();
+        const { value } = await reader.read();
+        await reader.cancel();
+        return new TextDecoder().decode(value);
+      })`;
+      expect(await page.evaluate(stream)).toBe('event: mark\ndata: gone\n\n');
+    }
+    const admin = await signedIn(scene.admin);
+    expect(await admin.go(hidden[1] ?? '')).toBe(200);
+    expect(await admin.text()).toContain(`${SECRET} message`);
+  });
+});
+
+describe('a code', () => {
+  it('works once, and no other works', async () => {
+    const code = await codeFor(scene.admin);
+    const one = await person();
+    expect(await one.go(`/enter?code=${code}`)).toBe(200);
+    // It stands in no address that the browser keeps or sends on.
+    expect(one.page.url()).toBe(`${scene.url}/`);
+    const thief = await person();
+    const foreign = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
+    for (const wrong of [code, foreign, '']) {
+      expect(await thief.go(`/enter?code=${wrong}`)).toBe(401);
+      expect(await thief.text()).toContain('wrong, used, or older');
+    }
+    expect(await thief.go('/')).toBe(401);
+  });
+
+  it('is over after half a minute', async () => {
+    const late = await person();
+    await sleep(Math.max(0, early.at + CODE_MS + 1_000 - Date.now()));
+    expect(await late.go(`/enter?code=${early.code}`)).toBe(401);
+    expect(await late.text()).toContain('older than 30 seconds');
+  });
+
+  it('is worth nothing to the page of somebody else, which may not send forms either', async () => {
+    const one = await signedIn(scene.admin);
+    const cookies = await one.page.browserContext().cookies();
+    expect(cookies).toMatchObject([{ httpOnly: true, sameSite: 'Strict' }]);
+    const headers = { origin: 'http://evil.example', 'content-type': 'text/plain' };
+    const answer = await fetch(`${scene.url}/sign-out`, { method: 'POST', headers });
+    expect(answer.status).toBe(403);
+    expect(await one.go('/')).toBe(200);
+  });
+});
+
+describe('what somebody wrote', () => {
+  it('stays text: in names of options, messages of agents, Events', async () => {
+    const { go, text, page } = await signedIn(scene.admin);
+    const shown: string[] = [];
+    for (const [name, to] of Object.entries(pages())) {
+      await go(to);
+      if ((await text()).includes(MARKUP)) shown.push(name);
+      expect(await page.title()).not.toContain('taken over');
+      expect(await page.evaluate("document.querySelectorAll('main img, main script').length")).toBe(
+        0,
+      );
+    }
+    expect(shown).toEqual(['cnf', 'rule', 'events']);
+  });
+});
+
+describe('when the coordinator is gone', () => {
+  it('the page says since when it hears nothing, and keeps what it had', async () => {
+    const one = await signedIn(scene.admin);
+    await one.go(pages()['cnf'] ?? '');
+    // Theirs would complain as well.
+    for (const { page } of people) if (page !== one.page) await page.close();
+    await scene.world.killCoordinator();
+    await expect.poll(one.text, SOON).toMatch(/The connection to the coordinator is lost since \d/);
+    expect(await one.text()).toContain('FirewallRule/broken');
+    // What the browser says of the lost connection itself.
+    const refused = /ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE/;
+    expect(one.complaints.filter((words) => !refused.test(words))).toEqual([]);
+    people.splice(people.indexOf(one), 1);
+  });
+});
+
+it('no page of this run had anything to complain about, nor had its policy', () => {
+  expect(people.length).toBeGreaterThan(10);
+  expect(people.flatMap(({ complaints }) => complaints)).toEqual([]);
+});
