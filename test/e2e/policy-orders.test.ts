@@ -1,6 +1,6 @@
-/** What comes first, policies, pods or the CNF, makes no difference; and a CNF that does not ask for policies has none. */
-import { describe, expect, it } from 'vitest';
-import { createCnf } from '../stack/cnf.ts';
+/** What comes first, policies, pods or the CNF, makes no difference; and CNFs that cannot enforce anything say so, and go on. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createCnf, type Cnf } from '../stack/cnf.ts';
 import { observePods } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
 import { eventually, policiesIn } from '../stack/policies.ts';
@@ -48,6 +48,39 @@ describe('policies at CNFs', async () => {
     const table = await world.tableOf(cnf?.name ?? '');
     for (const part of [world.chainOf('web'), '{ 10.99.3.1 }', '{ 10.99.3.2 }'])
       expect(table).toContain(part);
+  });
+
+  describe.each<[string, Partial<Cnf>, string]>([
+    ['a login without the right', { login: 'staged' }, 'on OpenWRT'],
+    ['firewall3', { firewall: 'fw3' }, 'iptables'],
+    ["ICN's REST", { driver: 'icn' }, 'no nft'],
+  ])('a CNF with %s', (_, of, words) => {
+    let namespace = '';
+    let world: ReturnType<typeof policiesIn>;
+    beforeAll(async () => {
+      namespace = await cluster.createNamespace('policy-unsupported');
+      world = policiesIn(cluster, namespace);
+      await world.pod('server', '10.99.4.1', { role: 'server' });
+      const cnf = { namespace, purpose: PURPOSE, replicas: 1, annotations: ANNOTATIONS };
+      await createCnf(cluster, { ...cnf, ...of });
+      await apply(cluster, namespace, policy('web'), zone('lan1', 'ovn-net1'));
+    });
+
+    it('says so on the object that people look at, and has its rules all the same', async () => {
+      await eventually('it says why', async () =>
+        (await world.enforcements('web')).some(
+          ({ status: { conditions = [], message = '' } }) =>
+            message.includes(words) &&
+            conditions.some(
+              ({ type, status, reason }) =>
+                type === 'Ready' && status === 'False' && reason === 'UnsupportedByDriver',
+            ),
+        ),
+      );
+      expect(await world.isEnforced('web', '0/1')).toBe(true);
+      expect(await world.whyNot('web')).toMatchObject({ AgentNotReady: [`${namespace}/server`] });
+      await waitInSync(cluster, namespace, [zone('lan1', 'ovn-net1')]);
+    });
   });
 
   it('a CNF that asks for none has none, and nothing is made of policies for it', async () => {

@@ -14,6 +14,8 @@ export type Cnf = {
   driver?: 'ubus' | 'icn';
   /** One that the operator made, with the rights of the staged way only. Absent: one of the agent's own, or root's for icn. */
   login?: 'staged';
+  /** What its OpenWRT has instead of firewall4. */
+  firewall?: 'fw3';
   /** Seconds of grace, all of which it uses up at its end. Absent: it ends at once. */
   usesUpGrace?: number;
   /** Milliseconds that each reload of its firewall takes besides those per section. Absent: none. */

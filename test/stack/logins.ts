@@ -1,4 +1,4 @@
-/** How CNFs differ by the API that their OpenWRT speaks and by the login that the agent is given. */
+/** How CNFs differ by the API that their OpenWRT speaks, by its firewall, and by the login that the agent is given. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cnf } from './cnf.ts';
@@ -20,9 +20,17 @@ const ROOT_PASSWORD = 'root-for-tests-only';
 const STAGED = 'cnf-staged-login';
 const STAGED_LOGIN = { username: 'config-writer', password: 'staged-for-tests-only' };
 const ACL_FILE = 'sdewan-agent.json';
+/** ConfigMap of the init script of a firewall that is one of iptables. */
+const FW3 = 'cnf-fw3';
+const FW3_FILE = 'firewall';
+const FW3_SCRIPT = '#!/bin/sh /etc/rc.common\nreload() { fw3 reload; }\n';
 
-export const variantOf = ({ driver, login, reloadMs }: Cnf): Variant => {
+export const variantOf = ({ driver, firewall, login, reloadMs }: Cnf): Variant => {
   const isStaged = login === 'staged';
+  const mounted = [
+    ...(isStaged ? [[STAGED, `/usr/share/rpcd/acl.d/${ACL_FILE}`, ACL_FILE] as const] : []),
+    ...(firewall ? [[FW3, `/etc/init.d/${FW3_FILE}`, FW3_FILE] as const] : []),
+  ];
   return {
     labels: driver === 'icn' ? { 'cnf-account-secret': ACCOUNT } : {},
     annotations: {
@@ -39,10 +47,8 @@ export const variantOf = ({ driver, login, reloadMs }: Cnf): Variant => {
         SIMULATOR_PROCD_RELOADS: 'true',
       }),
     },
-    volumeMounts: isStaged
-      ? [{ name: STAGED, mountPath: `/usr/share/rpcd/acl.d/${ACL_FILE}`, subPath: ACL_FILE }]
-      : [],
-    volumes: isStaged ? [{ name: STAGED, configMap: { name: STAGED } }] : [],
+    volumeMounts: mounted.map(([name, mountPath, subPath]) => ({ name, mountPath, subPath })),
+    volumes: mounted.map(([name]) => ({ name, configMap: { name } })),
   };
 };
 
@@ -61,14 +67,17 @@ const secret = (name: string, stringData: object): object => ({
   stringData,
 });
 
+const configMap = (name: string, data: object): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+
 /** What a namespace needs for CNFs of any variant. */
 export const loginPrerequisites: readonly object[] = [
   secret(ACCOUNT, { password: ROOT_PASSWORD }),
   secret(STAGED, STAGED_LOGIN),
-  {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name: STAGED },
-    data: { [ACL_FILE]: stagedRights() },
-  },
+  configMap(STAGED, { [ACL_FILE]: stagedRights() }),
+  configMap(FW3, { [FW3_FILE]: FW3_SCRIPT }),
 ];

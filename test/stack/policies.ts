@@ -21,6 +21,9 @@ const enforcement = z.object({
     .object({
       inSync: z.boolean().optional(),
       message: z.string().optional(),
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), reason: z.string() }))
+        .optional(),
       scope: z.string().optional(),
       selectedPods: z.object({ summary: z.string() }).optional(),
       notEnforced: z

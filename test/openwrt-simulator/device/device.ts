@@ -116,8 +116,8 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const boot = (why: string): void => {
     journal.add({ event: 'start', why });
     writeFactory(root, store, { ...options.factory, mounted });
-    for (const name of scripts)
-      writeBytes(root.path(`/etc/init.d/${name}`), '#!/bin/sh /etc/rc.common\n');
+    for (const path of scripts.map((name) => `/etc/init.d/${name}`))
+      if (!mounted.includes(path)) writeBytes(root.path(path), '#!/bin/sh /etc/rc.common\n');
     writeBytes(root.path(`/etc/init.d/${nameOf(ipsecScript)}`), textOf(ipsecScript));
     fw4.boot();
     netifd.boot();

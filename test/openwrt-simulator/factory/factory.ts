@@ -100,7 +100,7 @@ const shadowText = ({ rootPassword, agent, passwords = {} }: Factory): string =>
 /** What lies there before the first start was put there by a volume. */
 export const mountedFiles = (root: DeviceRoot): string[] => [
   ...(existsSync(root.path(RPCD_FILE)) ? [RPCD_FILE] : []),
-  ...[ACL_DIRECTORY, '/tmp'].flatMap((directory) =>
+  ...[ACL_DIRECTORY, '/etc/init.d', '/tmp'].flatMap((directory) =>
     readdirSync(root.path(directory)).map((name) => `${directory}/${name}`),
   ),
 ];
