@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { checkViewSchema } from './check/view.ts';
 import { podDiffViewSchema } from './diff/device.ts';
 import { diffViewSchema } from './diff/view.ts';
+import { policyExplanationSchema } from './explain/policy.ts';
 import { explanationSchema } from './explain/view.ts';
 import { renderingSchema } from './render/render.ts';
 import { rulesViewSchema } from './rules/view.ts';
@@ -17,6 +18,7 @@ export const schemas: Readonly<Record<string, z.ZodType>> = {
   diff: diffViewSchema,
   'pod-diff': podDiffViewSchema,
   explanation: explanationSchema,
+  'policy-explanation': policyExplanationSchema,
   'policy-trace': policyTraceViewSchema,
   'live-trace': liveTraceViewSchema,
   rendering: renderingSchema,

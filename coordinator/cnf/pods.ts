@@ -7,9 +7,10 @@ import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { WatchState } from '#shared/kube/watch-state.ts';
-import { POLICY_NETWORKS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { askingAmong, type AskingPod } from './asking-pod.ts';
 import { sameTarget, targetOf, type Target } from './target.ts';
 import { podPlaceOf, podFactsOf, podResource, type PodPlace, type PodFacts } from './workload.ts';
 
@@ -35,14 +36,6 @@ export type PodsOptions = {
 
 /** `account`, `networks` and `accepts` matter to others than roll-up: see `podFactsOf`. */
 type CnfPod = KubeObject & { target: Target } & PodFacts & PodPlace;
-
-/** A pod that says that its CNF enforces policies, with those of its annotations that are about that. */
-export type AskingPod = {
-  object: KubeObject;
-  namespace: string;
-  purpose: string;
-  annotations: Readonly<Record<string, string>>;
-};
 
 export class Pods {
   readonly #options: PodsOptions;
@@ -131,16 +124,8 @@ export class Pods {
     return pods.length === 0 ? undefined : new Set(names.map((name) => name.trim()));
   }
 
-  /** Pods that may run and say that their CNF enforces policies. */
   askingForPolicies(): AskingPod[] {
-    return this.#reflector.store.list().flatMap((object) => {
-      const { aboutPolicies: annotations, target } = object;
-      const { agent, finished, namespace, purpose } = target;
-      const isAsking = annotations[POLICY_NETWORKS_ANNOTATION] !== undefined;
-      return isAsking && !finished && agent.state !== 'missing' && purpose !== undefined
-        ? [{ object, namespace, purpose, annotations }]
-        : [];
-    });
+    return askingAmong(this.#reflector.store.list());
   }
 
   /** In no particular order; finished and terminating ones too. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gatewaysOf, scopeOf, type Gateway } from './places.ts';
-import type { AskingPod } from '../cnf/pods.ts';
+import type { AskingPod } from '../cnf/asking-pod.ts';
 
 const NFN = JSON.stringify({
   interface: [

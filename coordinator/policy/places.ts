@@ -9,7 +9,7 @@ import {
   type Scope,
   type ScopedNetwork,
 } from '#shared/policy/networks.ts';
-import type { AskingPod } from '../cnf/pods.ts';
+import type { AskingPod } from '../cnf/asking-pod.ts';
 import type { PolicyPlace } from './objects.ts';
 import { subnetsIn } from './second-addresses.ts';
 

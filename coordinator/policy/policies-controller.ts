@@ -25,7 +25,7 @@ import { askedOf, compiledAt, NOTHING_ASKED, type Compiled } from './desired.ts'
 import type { PolicyMetrics } from './metrics.ts';
 import { keyOf, placeOf, type PolicyPlace } from './objects.ts';
 import { gatewaysOf, type Gateway } from './places.ts';
-import type { AskingPod } from '../cnf/pods.ts';
+import type { AskingPod } from '../cnf/asking-pod.ts';
 import { writeStatuses } from './statuses.ts';
 import type { PolicyWorld } from './world.ts';
 

@@ -5,6 +5,7 @@ import type {
   PolicyEnforcement,
   PolicyEnforcementSpec,
 } from '#shared/resources/policy-enforcement.ts';
+import type { NotEnforced } from './not-enforced.ts';
 
 export type Status = NonNullable<PolicyEnforcement['status']>;
 export type OwnStatus = Pick<Status, 'selectedPods' | 'notEnforced' | 'scope'>;
@@ -28,7 +29,7 @@ export type StatusFacts = {
 
 export const ownStatusOf = (facts: StatusFacts): OwnStatus => {
   const { purpose, scope, selected } = facts;
-  const reasons = new Map<string, string[]>();
+  const reasons = new Map<NotEnforced, string[]>();
   const peers = peersOf(facts);
   for (const pod of selected) {
     const reason = whyNotEnforced(pod, peers, facts);
@@ -71,7 +72,7 @@ const whyNotEnforced = (
   pod: PolicyPod,
   peers: readonly string[] | undefined,
   { cnf, isInSync, ownerOf, scope, spec }: StatusFacts,
-): string | undefined => {
+): NotEnforced | undefined => {
   if (cnf.has(pod.uid)) return 'IsTheEnforcer';
   // In second networks it has addresses of its own.
   if (pod.isHostNetwork) return 'HostNetwork';
@@ -84,7 +85,7 @@ const whyNotEnforced = (
   return isInSync ? undefined : 'AgentNotReady';
 };
 
-const whyNoAddress = (pod: PolicyPod, scope: Scope): string => {
+const whyNoAddress = (pod: PolicyPod, scope: Scope): NotEnforced => {
   const names = new Set(scope.map(({ name }) => name));
   if (names.has(CLUSTER_PLACE)) return 'NoAddressYet';
   const isThere = (pod.secondAddresses ?? []).some(

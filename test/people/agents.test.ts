@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import { podDiffViewSchema } from '../../coordinator/cli/diff/device.ts';
+import { diffViewSchema } from '../../coordinator/cli/diff/view.ts';
+import { policyExplanationSchema } from '../../coordinator/cli/explain/policy.ts';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { observePods, readConfigFile, until } from '../stack/observe.ts';
@@ -12,14 +14,15 @@ import { apply, waitInSync } from '../stack/operator.ts';
 import { policiesIn } from '../stack/policies.ts';
 import { rejectRule, zone } from '../stack/rules.ts';
 import { beginSdewan, sdewan } from '../stack/sdewan.ts';
-import { coordinatorReady } from '../stack/faults.ts';
-import { listOf, renderWith, SYSTEM_NAMESPACE } from '../stack/installation.ts';
+import { withDashboard } from '../stack/dashboard.ts';
 import { kubeconfigOf } from '../stack/service-account.ts';
 import { e2eCluster } from '../e2e/cluster.ts';
 
 const PURPOSE = 'cnf-agents';
 const PAUSED = 'sdewan.akraino.org/paused';
 const ROUNDS = 6;
+/** Of a test that runs the program a dozen times, on a machine that does much else. */
+const LONG_MS = 600_000;
 const rules = [
   zone('lan1', 'ovn-net1', PURPOSE),
   ...[1, 2, 3, 4, 5].map((number) => rejectRule(number, 'lan1', PURPOSE)),
@@ -114,52 +117,56 @@ describe('what agents answer to the CLI', async () => {
     expect(resynced.out).toContain(`${pods[0]}: the agent has looked at everything`);
   });
 
-  it('is the drift in the files of a pod, and nothing else; nothing after its repair', async () => {
-    const [pod = ''] = pods;
-    const seed = Date.now() % 100_000;
-    const random = randomFrom(seed);
-    const file = (): Promise<string | undefined> =>
-      readConfigFile(cluster, { namespace, pod }, 'firewall');
-    const before = (await file()) ?? '';
-    const write = (text: string) => {
-      const coded = Buffer.from(text).toString('base64');
-      const command = `echo ${coded} | base64 -d > /etc/config/firewall`;
-      return cluster.exec({ namespace, pod, container: 'sdewan' }, ['sh', '-c', command]);
-    };
-    const annotate = (value: string) =>
-      cluster.kubectl(['annotate', '-n', namespace, `pod/${pod}`, `${PAUSED}${value}`]);
-    await annotate('=true');
-    await until('the agent is paused', 60_000, async () => {
-      const { out } = await run('diff', pod, '-o', 'json');
-      return podDiffViewSchema.parse(JSON.parse(out)).pods[0]?.paused || undefined;
-    });
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const { sections, expected } = drifted(readUci(before), random);
-      await write(uciText(sections));
-      const { code, out } = await run('diff', pod, '-o', 'json');
-      const [seen] = podDiffViewSchema.parse(JSON.parse(out)).pods;
-      const told = Object.fromEntries(
-        (seen?.changes ?? []).map(({ section, change }) => [section, change]),
-      );
-      const notes = seen?.notes;
-      expect({ seed, round, code, told, notes }).toEqual({
-        seed,
-        round,
-        code: 1,
-        told: expected,
-        notes: [],
+  it(
+    'is the drift in the files of a pod, and nothing else; nothing after its repair',
+    async () => {
+      const [pod = ''] = pods;
+      const seed = Date.now() % 100_000;
+      const random = randomFrom(seed);
+      const file = (): Promise<string | undefined> =>
+        readConfigFile(cluster, { namespace, pod }, 'firewall');
+      const before = (await file()) ?? '';
+      const write = (text: string) => {
+        const coded = Buffer.from(text).toString('base64');
+        const command = `echo ${coded} | base64 -d > /etc/config/firewall`;
+        return cluster.exec({ namespace, pod, container: 'sdewan' }, ['sh', '-c', command]);
+      };
+      const annotate = (value: string) =>
+        cluster.kubectl(['annotate', '-n', namespace, `pod/${pod}`, `${PAUSED}${value}`]);
+      await annotate('=true');
+      await until('the agent is paused', 60_000, async () => {
+        const { out } = await run('diff', pod, '-o', 'json');
+        return podDiffViewSchema.parse(JSON.parse(out)).pods[0]?.paused || undefined;
       });
-      for (const { rule, section } of seen?.changes ?? [])
-        expect(rule === undefined).toBe(section === 'sdewan_rule_stray');
-    }
-    await annotate('-');
-    await until('the drift is repaired', 60_000, async () =>
-      (await run('diff', pod)).code === 0 ? true : undefined,
-    );
-    const held = readUci((await file()) ?? '');
-    const ofOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
-    expect(held.filter(ofOurs)).toEqual(readUci(before).filter(ofOurs));
-  });
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { sections, expected } = drifted(readUci(before), random);
+        await write(uciText(sections));
+        const { code, out } = await run('diff', pod, '-o', 'json');
+        const [seen] = podDiffViewSchema.parse(JSON.parse(out)).pods;
+        const told = Object.fromEntries(
+          (seen?.changes ?? []).map(({ section, change }) => [section, change]),
+        );
+        const notes = seen?.notes;
+        expect({ seed, round, code, told, notes }).toEqual({
+          seed,
+          round,
+          code: 1,
+          told: expected,
+          notes: [],
+        });
+        for (const { rule, section } of seen?.changes ?? [])
+          expect(rule === undefined).toBe(section === 'sdewan_rule_stray');
+      }
+      await annotate('-');
+      await until('the drift is repaired', 60_000, async () =>
+        (await run('diff', pod)).code === 0 ? true : undefined,
+      );
+      const held = readUci((await file()) ?? '');
+      const ofOurs = ({ name }: JudgedSection): boolean => name?.startsWith('sdewan_') === true;
+      expect(held.filter(ofOurs)).toEqual(readUci(before).filter(ofOurs));
+    },
+    LONG_MS,
+  );
 
   it('is beside what NetworkPolicies say of a packet between two pods', async () => {
     const world = policiesIn(cluster, namespace);
@@ -196,6 +203,82 @@ describe('what agents answer to the CLI', async () => {
     expect(denied.out).toContain(`nothing in NetworkPolicy ${namespace}/web lets it pass`);
     expect(missing.said).toContain(`there is no pod ${namespace}/nobody`);
   });
+
+  it('is beside where a policy is enforced, for whom not, and who is in its groups', async () => {
+    const { code, out } = await run('explain', 'networkpolicy/web', '-o', 'json');
+    const view = policyExplanationSchema.parse(JSON.parse(out));
+    expect([code, view.enforced]).toEqual([0, true]);
+    expect(view.letsPass).toEqual([
+      {
+        direction: 'ingress',
+        peer: `pods with role=client of ${namespace}`,
+        ports: 'TCP 8080',
+      },
+    ]);
+    expect(view.places).toMatchObject([
+      {
+        namespace,
+        cnf: PURPOSE,
+        place: 'cluster',
+        reason: 'InSync',
+        pods: { selected: 1, enforced: 1 },
+        groups: [
+          { members: 1, examples: [`${namespace}/server (10.99.7.1)`] },
+          { members: 1, examples: [`${namespace}/client (10.99.7.2)`] },
+        ],
+      },
+    ]);
+    const missing = await run('explain', 'netpol/wep');
+    expect(missing).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('there is no NetworkPolicy wep here; the nearest are web'),
+    });
+  });
+
+  it(
+    'is beside what a policy would cut, and what the kernel then says',
+    async () => {
+      const file = join(folder, 'policy.json');
+      const policy = {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: { name: 'web', namespace },
+        spec: {
+          podSelector: { matchLabels: { role: 'server' } },
+          ingress: [{ from: [{ podSelector: { matchLabels: { role: 'other' } } }] }],
+        },
+      };
+      await writeFile(file, JSON.stringify(policy));
+      const { code, out, said } = await run('diff', '-f', file, '-o', 'json');
+      const view = diffViewSchema.parse(JSON.parse(out));
+      expect([code, said]).toEqual([1, '']);
+      const at = [`${namespace}/${PURPOSE}`];
+      const to = `Pod ${namespace}/server`;
+      expect(view.policies).toMatchObject({
+        changes: [{ name: 'web', change: 'Changed', enforcedAt: at, notCarried: [] }],
+        connections: [
+          { change: 'Cut', from: `Pod ${namespace}/client`, to, ports: ['TCP 8080'], at },
+          { change: 'Opened', from: `Pod ${namespace}/other`, to, ports: ['all'], at },
+        ],
+      });
+      const generation = async (): Promise<string> =>
+        (await run('explain', 'netpol/web')).out.split('\n')[2] ?? '';
+      const before = await generation();
+      await apply(cluster, namespace, policy);
+      expect(await run('diff', '-f', file)).toMatchObject({ code: 0, out: '' });
+      await until('the changed policy is in force', 60_000, async () => {
+        const now = await generation();
+        return now !== before && now.trimEnd().endsWith('yes') ? true : undefined;
+      });
+      const verdicts = await Promise.all(
+        ['client', 'other'].map((from) =>
+          run('trace', '--from', from, '--to', 'server', '--dport', '8080'),
+        ),
+      );
+      expect(verdicts.map((one) => one.code)).toEqual([1, 0]);
+    },
+    LONG_MS,
+  );
 
   it('goes into a support bundle, in which no secret is', async () => {
     const [pod = ''] = pods;
@@ -288,7 +371,6 @@ describe('what agents answer to the CLI', async () => {
 
 describe('the dashboard', async () => {
   const cluster = await e2eCluster();
-  const deployment = ['deployment/sdewan-coordinator', '-n', SYSTEM_NAMESPACE];
   const dashboard = (...args: string[]) =>
     beginSdewan(cluster, 'dashboard', '--no-browser', ...args);
 
@@ -298,19 +380,7 @@ describe('the dashboard', async () => {
       code: 1,
       said: expect.stringContaining('deploy/dashboard turns it on'),
     });
-    const component = (await renderWith(cluster, ['dashboard'])).filter(({ metadata: { name } }) =>
-      name.startsWith('sdewan-dashboard'),
-    );
-    await cluster.kubectl(['apply', '-f', '-'], { stdin: listOf(component) });
-    const container = {
-      name: 'coordinator',
-      ports: [{ name: 'dashboard', containerPort: 8_444 }],
-      env: [{ name: 'SDEWAN_DASHBOARD_URL', value: 'http://127.0.0.1:8444' }],
-    };
-    const patch = JSON.stringify({ spec: { template: { spec: { containers: [container] } } } });
-    await cluster.kubectl(['patch', ...deployment, '-p', patch]);
-    try {
-      await coordinatorReady(cluster);
+    await withDashboard(cluster, async () => {
       const { out, end } = await dashboard('--viewer');
       const entered = await fetch(out.trim(), { redirect: 'manual' });
       const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
@@ -324,10 +394,6 @@ describe('the dashboard', async () => {
       const ended = await end();
       expect(ended).toEqual({ code: 0, said: expect.stringContaining('until Ctrl-C') });
       expect(ended.said).toContain('signed in as system:serviceaccount:sdewan-system:');
-    } finally {
-      await cluster.kubectl(['rollout', 'undo', ...deployment]);
-      await coordinatorReady(cluster);
-      await cluster.kubectl(['delete', '-f', '-'], { stdin: listOf(component) });
-    }
+    });
   });
 });

@@ -4,8 +4,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { apiVersionOf } from '#shared/kube/path.ts';
 import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
-import { readManifests } from '../manifest/read.ts';
-import { pathOf } from '../manifest/positions.ts';
+import { readManifests, type ManifestSource } from '../manifest/read.ts';
+import { pathOf, type Located } from '../manifest/positions.ts';
 import { nearestOf } from '../nearest.ts';
 
 const schema = z.looseObject({
@@ -28,36 +28,62 @@ export const rulesInFiles = async (
   namespace: string,
 ): Promise<{ rules: RuleObject[] } | { code: ExitCode }> => {
   const read = await readManifests(files, io);
-  if ('code' in read) return read;
+  return 'code' in read ? read : rulesFrom(read.sources, io, namespace);
+};
+
+export const rulesFrom = (
+  sources: readonly ManifestSource[],
+  io: CommandIo,
+  namespace: string,
+): { rules: RuleObject[] } | { code: ExitCode } => {
   const problems: string[] = [];
-  const rules = read.sources.flatMap(({ file, objects }) =>
-    objects.flatMap(({ value, at }) => {
-      const problem = (field: string, words: string): [] => {
-        const { line, column } = at(pathOf(field));
-        problems.push(`${file}:${line}:${column}: ${field}: ${words}`);
-        return [];
-      };
-      const { data, error } = schema.safeParse(value);
-      if (!data) {
-        const [issue] = error.issues;
-        return problem(issue?.path.join('.') || 'kind', issue?.message ?? 'is required');
-      }
+  const rules = sources.flatMap((source) =>
+    source.objects.flatMap((object) => {
+      const problem = problemsOf(source, object, problems);
+      const data = objectIn(object, namespace, problem);
+      if (!data) return [];
       const kind = kindOf(data.kind);
       if (!kind) return problem('kind', noRule(data.kind));
       if (data.apiVersion !== apiVersionOf(kind))
         return problem('apiVersion', `must be ${apiVersionOf(kind)}`);
-      const metadata = {
-        ...data.metadata,
-        namespace: data.metadata.namespace ?? namespace,
-        uid: '',
-        resourceVersion: '',
-        creationTimestamp: '',
-      };
-      return [{ ...data, metadata }];
+      return [data];
     }),
   );
   for (const line of problems) io.say(line);
   return problems.length === 0 ? { rules } : { code: EXIT.no };
+};
+
+type Problem = (field: string, words: string) => [];
+
+/** Adds `file:line:column: field: words`. */
+export const problemsOf =
+  ({ file }: Pick<ManifestSource, 'file'>, { at }: Located, problems: string[]): Problem =>
+  (field, words) => {
+    const { line, column } = at(pathOf(field));
+    problems.push(`${file}:${line}:${column}: ${field}: ${words}`);
+    return [];
+  };
+
+/** As the API server would have it, but for what only that says. */
+export const objectIn = (
+  { value }: Located,
+  namespace: string,
+  problem: Problem,
+): RuleObject | undefined => {
+  const { data, error } = schema.safeParse(value);
+  if (!data) {
+    const [issue] = error.issues;
+    problem(issue?.path.join('.') || 'kind', issue?.message ?? 'is required');
+    return undefined;
+  }
+  const metadata = {
+    ...data.metadata,
+    namespace: data.metadata.namespace ?? namespace,
+    uid: '',
+    resourceVersion: '',
+    creationTimestamp: '',
+  };
+  return { ...data, metadata };
 };
 
 const noRule = (kind: string): string => {

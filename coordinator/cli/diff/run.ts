@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
 import { inspectAgent } from '../agents/ask.ts';
 import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather, rightsOf, type ClusterFacts } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import { rulesInFiles } from '../apply/files.ts';
+import { rulesFrom } from '../apply/files.ts';
 import {
   CannotTellError,
   EXIT,
@@ -14,7 +16,10 @@ import {
   type Given,
   type Run,
 } from '../command.ts';
+import { readManifests } from '../manifest/read.ts';
 import { formatSchema, formatted, type Format } from '../output/format.ts';
+import { policiesIn, splitPolicies } from '../policies/files.ts';
+import { policiesNow } from '../policies/world.ts';
 import { unseen } from '../status/answer.ts';
 import {
   askedPod,
@@ -24,7 +29,8 @@ import {
   type PodDiff,
   type PodDiffView,
 } from './device.ts';
-import { diffText, diffViewOf } from './view.ts';
+import { policiesDiffOf } from './policies.ts';
+import { diffText, diffViewOf, rulesDiffOf } from './view.ts';
 
 const optionsSchema = formatSchema.extend({ filename: z.array(z.string()).optional() });
 
@@ -50,18 +56,40 @@ const diffFiles = async (
   files: readonly string[],
   { cluster: { client, namespace: usual }, options, io, signal, format }: Asked,
 ): Promise<ExitCode> => {
-  const read = await rulesInFiles(files, io, namespaceOf(options, usual) ?? usual);
+  const read = await readManifests(files, io);
   // Nothing has been compared: that is neither equal nor different.
   if ('code' in read) return EXIT.usage;
-  const places = new Set(read.rules.map(({ metadata }) => metadata.namespace));
-  const [only] = places;
-  const namespace = places.size === 1 ? only : undefined;
-  const facts = await gather(client, { namespace, withPods: true }, signal);
-  const view = diffViewOf(facts, read.rules);
+  const place = namespaceOf(options, usual) ?? usual;
+  const sources = splitPolicies(read.sources);
+  const wanted = rulesFrom(sources.others, io, place);
+  const policies = policiesIn(sources.policies, io, place);
+  if ('code' in wanted || 'code' in policies) return EXIT.usage;
+  const facts = await factsAbout(wanted.rules, client, signal);
+  const now = policies.policies.length > 0 ? await policiesNow(client, signal) : undefined;
+  const view = diffViewOf(
+    facts ? rulesDiffOf(facts, wanted.rules) : [],
+    now && policiesDiffOf(now, policies.policies),
+  );
   io.out(formatted(format, { data: view, table: () => diffText(view) }));
-  sayUnseen(facts, io);
+  if (facts) sayUnseen(facts, io);
   if (view.different) return EXIT.no;
-  return facts.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
+  return facts?.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
+};
+
+/** Undefined: there are no rules, so that nothing is asked about any. */
+const factsAbout = async (
+  rules: readonly RuleObject[],
+  client: KubeClient,
+  signal: AbortSignal,
+): Promise<ClusterFacts | undefined> => {
+  if (rules.length === 0) return undefined;
+  const places = new Set(rules.map(({ metadata }) => metadata.namespace));
+  const [only] = places;
+  return gather(
+    client,
+    { namespace: places.size === 1 ? only : undefined, withPods: true },
+    signal,
+  );
 };
 
 const diffPods = async (

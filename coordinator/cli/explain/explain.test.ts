@@ -137,7 +137,13 @@ describe('the rule that is meant', () => {
     expect(parseTarget(text)).toMatchObject({ kind: { kind: 'FirewallRule' }, name: 'r' });
   });
 
+  it.each(['NetworkPolicy/p', 'netpol/p', 'networkpolicies.networking.k8s.io/p'])(
+    'is %s, of a policy',
+    (text) => expect(parseTarget(text)).toEqual({ policy: 'NetworkPolicy', name: 'p' }),
+  );
+
   it.each([
+    ['NetwrkPolicy/p', 'the nearest are NetworkPolicy, '],
     ['FirewalRule/r', 'the nearest are FirewallRule, '],
     ['reject-80', 'must be KIND/NAME'],
     ['a/b/c', 'must be KIND/NAME'],
@@ -148,6 +154,7 @@ describe('the rule that is meant', () => {
 
   it('is one that is there, and one only', () => {
     const target = parseTarget('FirewallRule/reject-8');
+    if ('policy' in target) throw new Error('a policy');
     expect(() => ruleNamed([zone, rule], target)).toThrow(/the nearest are reject-80$/);
     const twice = ['a', 'b'].map((namespace) =>
       ruleOf('FirewallRule', 'reject-8', spec, { namespace }),

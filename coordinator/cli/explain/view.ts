@@ -189,27 +189,27 @@ export const explanationText = (view: Explanation, now: number): string => {
             conditions.map((one) => [one.type, one.status, one.reason, ageOf(one.since, now)]),
           ),
     ],
-    [
-      'So far',
-      events.length === 0
-        ? ''
-        : table(
-            ['LAST', 'COUNT', 'TYPE', 'REASON', 'MESSAGE'],
-            events.map((one) => [
-              ageOf(one.last, now),
-              String(one.count),
-              one.type,
-              one.reason,
-              one.message,
-            ]),
-          ),
-    ],
+    ['So far', eventsTable(events, now)],
     ...notes.map((note): [string, string] => ['Note', note]),
   ];
   return parts
     .map(([title, text]) => `${title}:\n${(text === '' ? 'none' : text).trimEnd()}\n`)
     .join('\n');
 };
+
+export const eventsTable = (events: readonly SeenEvent[], now: number): string =>
+  events.length === 0
+    ? ''
+    : table(
+        ['LAST', 'COUNT', 'TYPE', 'REASON', 'MESSAGE'],
+        events.map((one) => [
+          ageOf(one.last, now),
+          String(one.count),
+          one.type,
+          one.reason,
+          one.message,
+        ]),
+      );
 
 const whyOf = ({ cause, cure }: Explanation['rule']): string =>
   cause === ''

@@ -11,14 +11,16 @@ export const nameOfFile = (file: string): string => (file === '-' ? STANDARD_INP
 export const manifestProblem = (file: string, { at, message }: ManifestError): string =>
   `${at ? `${nameOfFile(file)}:${at.line}:${at.column}` : nameOfFile(file)}: ${message}`;
 
-type Read = { sources: { file: string; objects: Located[] }[] } | { code: ExitCode };
+export type ManifestSource = { file: string; objects: readonly Located[] };
+
+type Read = { sources: ManifestSource[] } | { code: ExitCode };
 
 /** `code`: of the command, which ends with it. */
 export const readManifests = async (
   files: readonly string[],
   { readText, say }: CommandIo,
 ): Promise<Read> => {
-  const sources: { file: string; objects: Located[] }[] = [];
+  const sources: ManifestSource[] = [];
   let code: ExitCode = EXIT.done;
   for (const file of files)
     try {

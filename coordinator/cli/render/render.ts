@@ -16,12 +16,11 @@ import type { UciSection } from '#shared/uci/model.ts';
 import { planChildren } from '../../children/plan.ts';
 import { podFactsOf } from '../../cnf/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
+import type { ManifestSource } from '../manifest/read.ts';
 import { valueAt, workloadPlaces } from '../manifest/workloads.ts';
 import { nearestOf } from '../nearest.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
-
-export type Source = { file: string; objects: readonly Located[] };
 
 const remarkSchema = z.object({
   file: z.string(),
@@ -61,7 +60,7 @@ type Placed = { source: Located & { file: string }; rule: RuleObject; kind: Kind
 
 /** `networks`: of all CNFs; undefined: as the CNFs in the input say. */
 export const render = (
-  sources: readonly Source[],
+  sources: readonly ManifestSource[],
   networks: NetworkTable | undefined,
 ): Rendering => {
   const remarks: Remarks = { problems: [], notes: [] };
@@ -83,7 +82,7 @@ export type CnfRules = {
 
 /** What is in the files of each CNF, with the rules that the coordinator would make of others; `render` says what is wrong with them. */
 export const rulesIn = (
-  sources: readonly Source[],
+  sources: readonly ManifestSource[],
   networks: NetworkTable | undefined,
 ): readonly CnfRules[] => {
   const remarks: Remarks = { problems: [], notes: [] };
@@ -103,7 +102,7 @@ type Group = {
 };
 
 const groupsIn = (
-  sources: readonly Source[],
+  sources: readonly ManifestSource[],
   networks: NetworkTable | undefined,
   { problems }: Remarks,
 ): Group[] => {

@@ -1,0 +1,45 @@
+/** What has happened to an object so far, as long as Kubernetes keeps it. */
+import * as z from 'zod';
+import type { KubeClient } from '#shared/kube/client.ts';
+import { isForbidden } from '#shared/kube/errors.ts';
+import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
+import { rightsOf } from '../cluster/facts.ts';
+import type { CommandIo } from '../command.ts';
+import type { SeenEvent } from './view.ts';
+
+const events = {
+  group: '',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  schema: objectSchema.extend({
+    type: z.string().default(''),
+    reason: z.string().default(''),
+    message: z.string().default(''),
+    count: z.int().nullish(),
+    lastTimestamp: z.string().nullish(),
+    eventTime: z.string().nullish(),
+  }),
+} satisfies ResourceType;
+
+/** Oldest first; none where they may not be seen. */
+export const eventsOf = async (
+  { metadata: { namespace, uid } }: KubeObject,
+  client: KubeClient,
+  { io, signal }: { io: CommandIo; signal: AbortSignal },
+): Promise<SeenEvent[]> => {
+  try {
+    const fieldSelector = `involvedObject.uid=${uid}`;
+    const { items } = await client.list(events, { namespace, fieldSelector, signal });
+    return items
+      .map(({ type, reason, message, count, lastTimestamp, eventTime }) => {
+        const last = lastTimestamp ?? eventTime;
+        return { type, reason, message, count: count ?? 1, ...(last && { last }) };
+      })
+      .sort((a, b) => (a.last ?? '').localeCompare(b.last ?? ''));
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    for (const line of rightsOf([{ verb: 'list', resource: 'events', namespace }])) io.say(line);
+    return [];
+  }
+};
