@@ -71,7 +71,19 @@ export class Kernel {
   }
 
   /** As firewall4 renders it. */
-  render({ sections }: Pick<Scene, 'sections'>): string {
+  render(scene: Pick<Scene, 'sections'>): string {
+    return this.#rendered(scene, { QUIET: '1' }).stdout;
+  }
+
+  /** What firewall4 says of the sections. */
+  warnings(scene: Pick<Scene, 'sections'>): string {
+    return this.#rendered(scene, {}).stderr;
+  }
+
+  #rendered(
+    { sections }: Pick<Scene, 'sections'>,
+    env: NodeJS.ProcessEnv,
+  ): { stdout: string; stderr: string } {
     const file = join(this.#folder, 'scene.json');
     const scene = {
       sections: sections.map(({ name, type, anonymous, options }) => ({
@@ -91,7 +103,7 @@ export class Kernel {
     };
     writeFileSync(file, JSON.stringify(scene));
     const search = [`${HERE}/modules/*.uc`, `${root}/lib/ucode/*.so`, `${root}/share/ucode/*.uc`];
-    return execFileSync(
+    const { status, stdout, stderr } = spawnSync(
       UCODE,
       [...search.flatMap((one) => ['-L', one]), '-S', '-T', join(root, 'share/firewall4/main.uc')],
       {
@@ -101,10 +113,12 @@ export class Kernel {
           LD_LIBRARY_PATH: `${root}/lib`,
           SCENE: file,
           ACTION: 'print',
-          QUIET: '1',
+          ...env,
         },
       },
     );
+    if (status !== 0) throw new Error(`firewall4 ends with ${status}: ${stderr}`);
+    return { stdout, stderr };
   }
 
   /** `refused`: nft does not take what firewall4 has rendered. */
