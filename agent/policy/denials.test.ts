@@ -1,5 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { TableEntry } from '#shared/policy/table.ts';
+import { Registry } from '#shared/runtime/prometheus.ts';
+import { createAgentMetrics } from '../metrics.ts';
 import { createDenials, type Denials } from './denials.ts';
 
 const entry = (id: string, title = `ns/${id}`): TableEntry => ({
@@ -60,4 +62,26 @@ it('policies beyond the first two hundred are counted together, and have room wh
     together,
     { policy: 'ns/p299', direction: 'ingress', packets: 5 },
   ]);
+});
+
+it('a scrape shows what was denied so far, each time', async () => {
+  const registry = new Registry();
+  const unread = (): never => {
+    throw new Error('not asked for');
+  };
+  createAgentMetrics(registry, {
+    snapshot: unread,
+    leftOvers: unread,
+    isPaused: unread,
+    denied: denials.all,
+  });
+  const name = 'sdewan_agent_policy_denied_packets_total';
+  const scraped = async (): Promise<string[]> =>
+    (await registry.getSingleMetricAsString(name)).split('\n').filter((line) => /^[^#]/.test(line));
+  expect(await scraped()).toEqual([]);
+  denials.begin(entries(1));
+  for (const packets of [3, 5]) {
+    add({ in_p0: packets });
+    expect(await scraped()).toEqual([`${name}{policy="ns/p0",direction="ingress"} ${packets}`]);
+  }
 });
