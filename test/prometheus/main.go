@@ -3,8 +3,9 @@
 //
 //	promlint metrics < text of a scrape
 //	promlint rules < file of rules
+//	promlint firing < JSON: rules, series, and the time of the look
 //
-// One problem a line on standard output. Exit code 1: there are some; 2: cannot tell.
+// One problem a line on standard output, or one alarm that fires. Exit code 1: there are some; 2: cannot tell.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fail(fmt.Errorf("specify metrics or rules"))
+		fail(fmt.Errorf("specify metrics, rules or firing"))
 	}
 	problems, err := judge(os.Args[1], os.Stdin)
 	if err != nil {
@@ -46,8 +47,10 @@ func judge(what string, input io.Reader) ([]string, error) {
 		return metrics(input)
 	case "rules":
 		return rules(input)
+	case "firing":
+		return firing(input)
 	default:
-		return nil, fmt.Errorf("%q is neither metrics nor rules", what)
+		return nil, fmt.Errorf("%q is none of metrics, rules and firing", what)
 	}
 }
 

@@ -12,8 +12,8 @@ const PROMLINT: GoProgram = {
 const TIMEOUT_MS = 60_000;
 const PROBLEMS = 1;
 
-/** One problem a line. @throws when it cannot tell, and says why */
-export type Promlint = (what: 'metrics' | 'rules', text: string) => string[];
+/** One problem, or alarm that fires, a line. @throws when it cannot tell, and says why */
+export type Promlint = (what: 'metrics' | 'rules' | 'firing', text: string) => string[];
 
 /** To be called where a minute of waiting for its build is expected. @throws when it cannot be built, and says why */
 export const buildPromlint = async (): Promise<Promlint> => {
