@@ -46,10 +46,14 @@ const run = (changed: Commands, uid = 0) => {
     encoding: 'utf8',
   });
   const lines = stdout.trimEnd().split('\n');
+  const calls = readFileSync(path.join(folder, 'calls'), 'utf8').trimEnd().split('\n');
+  // Two run beside each other, so that either may be the first.
+  const beside = calls.findIndex((call) => call.endsWith(FLEET) || call.endsWith(PEOPLE));
+  calls.splice(beside, 2, ...calls.slice(beside, beside + 2).toSorted());
   return {
     status,
     last: lines.slice(lines.lastIndexOf('') + 1),
-    calls: readFileSync(path.join(folder, 'calls'), 'utf8').trimEnd().split('\n'),
+    calls,
     stdout,
   };
 };
@@ -92,6 +96,16 @@ it.each<[string, Commands, string[]]>([
     'a command with red totals that exits as if it were green',
     { test: { prints: '19 passed, 1 failed' } },
     ['30 passed, 1 failed'],
+  ],
+  [
+    'the first of two beside each other',
+    { [FLEET]: { prints: '2 passed, 1 failed', code: 1 } },
+    [`failed: npm ${FLEET} (exit code 1)`, '30 passed, 1 failed'],
+  ],
+  [
+    'the second of them',
+    { [PEOPLE]: { prints: '2 passed, 1 failed', code: 1 } },
+    [`failed: npm ${PEOPLE} (exit code 1)`, '30 passed, 1 failed'],
   ],
 ])('is red with %s', (_, commands, last) => {
   expect(run(commands)).toMatchObject({ status: 1, last });
