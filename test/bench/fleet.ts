@@ -1,0 +1,154 @@
+/**
+ * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
+ * by one watch the time from every rule being applied to each new pod having the traffic, and the coordinator's share of a roll-out: without the start
+ * of pods, their first pass and the bake; by the API server's audit log the coordinator's writes. And how soon a set that fails is gone.
+ */
+import { loadavg } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { KubeObject } from 'kind-test-harness';
+import * as z from 'zod';
+import {
+  applyFleet,
+  serves,
+  startTraffic,
+  TRAFFIC_IMAGE,
+  trafficRules,
+  untilTraffic,
+  waitForFleet,
+} from '../fleet/cnf.ts';
+import { trafficImage } from '../fleet/traffic-image.ts';
+import { podsPath } from '../stack/collections.ts';
+import { installProduct } from '../stack/install.ts';
+import { until } from '../stack/observe.ts';
+import { apply } from '../stack/operator.ts';
+import { startAudited, total } from './audited.ts';
+
+const { values } = parseArgs({ options: { rolls: { type: 'string', default: '5' } } });
+const ROLLS = Number(values.rolls);
+const BAKE_SECONDS = 3;
+const DEADLINE_SECONDS = 20;
+const GATE = 'fleet.sdewan.akraino.org/handed-over';
+
+const podSchema = z.object({
+  metadata: z.object({
+    name: z.string(),
+    uid: z.string(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  status: z.object({
+    conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
+  }),
+});
+const fleetSchema = z.object({
+  status: z.object({ stage: z.string().optional(), stageTime: z.string().optional() }).default({}),
+});
+
+const { cluster, writes, stop } = await startAudited({ [TRAFFIC_IMAGE]: trafficImage });
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
+const percentile = (times: readonly number[], share: number): number =>
+  times.toSorted((a, b) => a - b)[Math.ceil(share * times.length) - 1] ?? NaN;
+
+const measure = async (replicas: number): Promise<void> => {
+  const namespace = await cluster.createNamespace('fleet');
+  const cnf = { namespace, replicas, lateMs: 0, spec: { bakeSeconds: BAKE_SECONDS } };
+  /** By what the one watch of each shows. */
+  const stageAt = new Map<string, number>();
+  let stageNow: string | undefined;
+  const gatesAt: number[] = [];
+  const opened = new Set<string>();
+  const pods = new Map<string, boolean>();
+  await cluster.api.watch<KubeObject>(
+    `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/cnfdeployments`,
+    {
+      onChange: (object) => {
+        const { stage } = fleetSchema.parse(object).status;
+        if (stage === undefined || stage === stageNow) return;
+        stageNow = stage;
+        if (!stageAt.has(stage)) stageAt.set(stage, performance.now());
+      },
+      onDelete: () => {},
+    },
+  );
+  await cluster.api.watch<KubeObject>(podsPath(namespace), {
+    onChange: (object) => {
+      const { metadata, status } = podSchema.parse(object);
+      pods.set(metadata.uid, metadata.deletionTimestamp === undefined);
+      const isOpen = status.conditions?.some(
+        ({ type, status: is }) => type === GATE && is === 'True',
+      );
+      if (!isOpen || opened.has(metadata.uid)) return;
+      opened.add(metadata.uid);
+      gatesAt.push(performance.now());
+    },
+    onDelete: ({ metadata }) => pods.delete(metadata.uid),
+  });
+  const stay = (): string[] =>
+    [...pods]
+      .filter(([, stays]) => stays)
+      .map(([uid]) => uid)
+      .toSorted();
+  await apply(cluster, namespace, ...trafficRules());
+  await applyFleet(cluster, { ...cnf, version: '0' });
+  await waitForFleet(cluster, namespace, 'the first set', serves(replicas));
+  await untilTraffic(cluster, namespace);
+
+  const gates: number[] = [];
+  const shares: number[] = [];
+  const counts: number[] = [];
+  const events: number[] = [];
+  let [requests, lost] = [0, 0];
+  for (let roll = 1; roll <= ROLLS; roll += 1) {
+    await sleep(5_000);
+    const before = total(writes());
+    const { currentRevision } = await waitForFleet(cluster, namespace, 'at rest', serves(replicas));
+    const traffic = await startTraffic(cluster, namespace);
+    stageAt.clear();
+    gatesAt.length = 0;
+    const begun = performance.now();
+    await applyFleet(cluster, { ...cnf, version: String(roll) });
+    await waitForFleet(cluster, namespace, 'the next set', serves(replicas, currentRevision));
+    await until('its pods alone are there', 60_000, async () =>
+      stay().length === replicas ? true : undefined,
+    );
+    const counted = await traffic.stop();
+    requests += counted.requests;
+    lost += counted.lost.length;
+    const at = (stage: string): number => stageAt.get(stage) ?? NaN;
+    gates.push(...gatesAt.map((one) => one - at('Swapping')));
+    const told = at('Staged') - begun;
+    const handed = at('Baking') - at('Swapping');
+    shares.push(told + handed + (at('Current') - at('Baking') - BAKE_SECONDS * 1_000));
+    await sleep(5_000);
+    const after = total(writes());
+    counts.push(after.writes - before.writes);
+    events.push(after.events - before.events);
+  }
+  console.log(
+    `${replicas} replicas, ${ROLLS} roll-outs: ${lost} of ${requests} requests lost; in sync to gate p50 ${seconds(percentile(gates, 0.5))}, p99 ${seconds(percentile(gates, 0.99))}; ` +
+      `own share p50 ${seconds(percentile(shares, 0.5))}, slowest ${seconds(Math.max(...shares))}; writes p50 ${percentile(counts, 0.5)}, most ${Math.max(...counts)} (8 + 5n is ${8 + 5 * replicas}), and at most ${Math.max(...events)} Events; load ${loadavg()[0]?.toFixed(1)}`,
+  );
+
+  const before = stay();
+  const spec = { bakeSeconds: BAKE_SECONDS, progressDeadline: `${DEADLINE_SECONDS}s` };
+  stageAt.clear();
+  await applyFleet(cluster, { ...cnf, version: 'bad', lateMs: -1, spec });
+  await waitForFleet(cluster, namespace, 'it is given up', ({ stage }) => stage === 'Failed');
+  const backAt = await until('the old set alone is there', 60_000, async () =>
+    stay().join() === before.join() ? performance.now() : undefined,
+  );
+  const deadlineAt = (stageAt.get('Staged') ?? NaN) + DEADLINE_SECONDS * 1_000;
+  console.log(
+    `${replicas} replicas: ${seconds(backAt - deadlineAt)} from the deadline to the old set alone, with the same pods`,
+  );
+  await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+};
+
+try {
+  await installProduct(cluster);
+  for (const replicas of [1, 3]) await measure(replicas);
+  console.log(`writes of the coordinators in all of it: ${JSON.stringify(writes())}`);
+} finally {
+  await stop();
+}
