@@ -1,0 +1,50 @@
+/** The program as a process of its own: without the network where it needs none, and before a reader that has enough. */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, it } from 'vitest';
+import { EXIT } from './command.ts';
+
+const PROGRAM = path.resolve(import.meta.dirname, 'main.ts');
+const ROOT = path.resolve(import.meta.dirname, '../..');
+const file = (name: string): string => path.join(ROOT, 'test/manifests', name);
+const files = ['-f', file('seed-cnf.yaml'), '-f', file('seed-rules.yaml')];
+const PATIENCE_MS = 120_000;
+
+/** It may read files, and open no connection. */
+const offline = async (...args: readonly string[]) => {
+  const child = spawn(process.execPath, ['--permission', '--allow-fs-read=*', PROGRAM, ...args], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [out, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await ended, out, said };
+};
+
+it('render and trace -f need no network', { timeout: PATIENCE_MS }, async () => {
+  const rendered = await offline('render', ...files);
+  expect(rendered).toMatchObject({
+    code: EXIT.done,
+    out: expect.stringMatching(/^package firewall\n/),
+  });
+  const packet = ['--in', 'ovn-net1', '--src', '10.0.1.2', '--dst', '10.0.2.9', '--dport', '80'];
+  const traced = await offline('trace', ...files, ...packet, '--out', 'ovn-net2');
+  expect(traced.out).toContain('the first packet of a connection');
+  expect(traced.said).toBe('');
+});
+
+it('what needs it cannot tell without', { timeout: PATIENCE_MS }, async () => {
+  const { code, said } = await offline('status', '--kubeconfig', file('kubeconfig-of-nobody'));
+  expect([code, said]).toEqual([EXIT.unknown, expect.stringContaining('no cluster')]);
+});
+
+it('ends in silence when who reads it has enough', { timeout: PATIENCE_MS }, async () => {
+  const child = spawn(process.execPath, [PROGRAM, 'render', ...files], {
+    env: {},
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  expect([await ended, await text(child.stderr)]).toEqual([EXIT.done, '']);
+});
