@@ -57,6 +57,14 @@ it('the same order again is none, and another peer is one', async () => {
   await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('10.0.0.3');
 });
 
+it('an order has the own addresses of the pod, where the coordinator knows that it does', async () => {
+  const distance = await open();
+  distance.take({ ...order(0), own: [{ device: 'net1', addresses: ['fd00::1'] }] });
+  expect(distance.place().own).toEqual(new Map([['net1', ['fd00::1']]]));
+  await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('fd00::1');
+  expect((await open()).place()).toEqual(distance.place());
+});
+
 it('an order that cannot be kept holds as long as the agent runs', async () => {
   const distance = await open();
   await rm(folder, { recursive: true });

@@ -3,7 +3,7 @@
  * in force. An order is in force when a pass has rendered the rules with it.
  */
 import * as z from 'zod';
-import type { CnfPlace } from '#shared/compile/types.ts';
+import type { CnfPlace } from '#shared/resources/kind.ts';
 import {
   fleetOrderSchema,
   UNORDERED_DISTANCE,
@@ -33,7 +33,7 @@ export type DistanceDeps = {
 };
 
 const keptSchema = fleetOrderSchema
-  .pick({ distance: true, peers: true })
+  .pick({ distance: true, peers: true, own: true })
   .extend({ version: z.literal(1) });
 type Kept = z.infer<typeof keptSchema>;
 
@@ -64,8 +64,8 @@ export const openDistance = async ({
   return {
     place: () => place,
     word: () => (inForce === undefined ? {} : { distance: inForce }),
-    take: ({ distance, peers }) => {
-      const order: Kept = { version: 1, distance, peers };
+    take: ({ distance, peers, own }) => {
+      const order: Kept = { version: 1, distance, peers, ...(own && { own }) };
       if (JSON.stringify(order) === JSON.stringify(kept)) return;
       if (distance !== kept.distance) log.info({ distance }, 'this pod has another distance');
       kept = order;
@@ -81,7 +81,11 @@ export const openDistance = async ({
   };
 };
 
-const placeOf = ({ distance, peers }: Kept): CnfPlace => ({
+const placeOf = ({ distance, peers, own }: Kept): CnfPlace => ({
   distance,
-  peers: new Map(peers.map(({ device, addresses }) => [device, addresses])),
+  peers: byDevice(peers),
+  ...(own && { own: byDevice(own) }),
 });
+
+const byDevice = (listed: Kept['peers']): CnfPlace['peers'] =>
+  new Map(listed.map(({ device, addresses }) => [device, addresses]));

@@ -145,6 +145,7 @@ it('an order names the distance, and the addresses of all other pods by device',
       { device: 'net1', addresses: ['10.0.0.2', 'fd00::2'] },
       { device: 'net2', addresses: ['10.1.0.3'] },
     ],
+    own: [{ device: 'net1', addresses: ['10.0.0.1'] }],
   });
   expect(orders.get('new-1')).toMatchObject({
     distance: 8,

@@ -106,11 +106,13 @@ export const fleetOrders = (
   new Map(
     pods.map(({ name }) => {
       const others = pods.filter((pod) => pod.name !== name).map((pod) => addressesOf(pod.name));
-      const devices = new Set(others.flatMap((known) => [...known.keys()]));
-      const peers = [...devices].toSorted().map((device) => ({
-        device,
-        addresses: others.flatMap((known) => known.get(device) ?? []).toSorted(),
-      }));
-      return [name, { distance: of.get(name)?.distance ?? MAX_DISTANCE, nextReportMs, peers }];
+      const [peers, own] = [byDevice(others), byDevice([addressesOf(name)])];
+      return [name, { distance: of.get(name)?.distance ?? MAX_DISTANCE, nextReportMs, peers, own }];
     }),
   );
+
+const byDevice = (known: readonly ReadonlyMap<string, readonly string[]>[]): FleetOrder['peers'] =>
+  [...new Set(known.flatMap((each) => [...each.keys()]))].toSorted().map((device) => ({
+    device,
+    addresses: known.flatMap((each) => each.get(device) ?? []).toSorted(),
+  }));

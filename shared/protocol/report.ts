@@ -137,15 +137,19 @@ export const reportSchema = z.object({
 });
 export type Report = z.infer<typeof reportSchema>;
 
+const deviceAddresses = z
+  .array(z.object({ device: z.string().max(64), addresses: z.array(z.string().max(64)).max(16) }))
+  .max(64);
+
 /** What a pod of a CNFDeployment is told; agents of earlier versions do not look at it. */
 export const fleetOrderSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE),
   /** After how long the next report is due. */
   nextReportMs: z.int().min(100).max(60_000),
   /** Addresses that the other pods of the CNF have on their devices of these names. */
-  peers: z
-    .array(z.object({ device: z.string().max(64), addresses: z.array(z.string().max(64)).max(16) }))
-    .max(64),
+  peers: deviceAddresses,
+  /** Those of the pod itself. Absent: from a coordinator of an earlier version. */
+  own: deviceAddresses.optional(),
 });
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
 

@@ -6,7 +6,7 @@
 #   env: JOBS (default: the cores)   HEADS=1: each clone's HEAD instead of the commit in sources.txt (untested; patches may not fit)
 set -eu; . "$(dirname "$(readlink -f "$0")")/lib.sh"
 PACKAGES="git gcc g++ make cmake ninja-build pkg-config python3 openssl lemon bison libjson-c-dev liblua5.1-0-dev lua5.1 lua-socket libssl-dev libiptc-dev libxtables-dev
- iproute2 procps nftables iptables ipset conntrack jq curl iputils-ping busybox-static strongswan-swanctl strongswan-charon libcharon-extra-plugins"
+ iproute2 procps nftables iptables ipset conntrack jq curl iputils-ping busybox-static strongswan-swanctl strongswan-charon libcharon-extra-plugins keepalived"
 INSTALL=; if [ "${1:-}" = --install ]; then INSTALL=1; shift; fi
 [ $# = 1 ] || set -- "$(cat "$R/sources" 2>/dev/null || true)"
 if [ -z "$1" ] && [ -d "$R/src" ]; then set -- "$R/src"; fi
@@ -95,12 +95,12 @@ if [ "$(cat "$R/dest/built" 2>/dev/null)" != "$STAMP" ]; then
   printf 'module "luci.version"\ndistname="OpenWrt"\ndistversion="21.02"\nluciname="LuCI"\nluciversion="openwrt-device"\n' >"$M/luci/version.lua"
   cp -r "$R/src/icn/platform/cnf-openwrt/src/rest_v1" "$M/luci/controller/rest_v1"
   say "LuCI and ICN's REST"
-  # firewall4, netifd's scripts, mwan3, swanctl's init
+  # firewall4, netifd's scripts, mwan3, the inits of swanctl and keepalived
   cp -r "$R/src/firewall4/root/." "$N/"; ln -sf ucode "$N/usr/bin/utpl"; cp -r "$R/src/rpcd/unauthenticated.json" "$N/usr/share/rpcd/acl.d/"
   mkdir -p "$N"/usr/lib/{netifd/proto,mwan3} "$N/usr/share/rpcd/ucode"; cp "$R"/src/netifd/scripts/*.sh "$N/usr/lib/netifd/"
   P=$R/src/packages/net; cp -r "$P/mwan3/files/etc/hotplug.d" "$N/etc/"; rm -f "$N/etc/hotplug.d/iface/16-mwan3-user"
   cp "$P/mwan3/files/etc/init.d/mwan3" "$N/etc/init.d/"; cp "$P"/mwan3/files/lib/mwan3/* "$N/usr/lib/mwan3/"; cp "$P"/mwan3/files/usr/sbin/* "$N/usr/sbin/"
-  cp "$P/mwan3/files/usr/share/rpcd/ucode/mwan3" "$N/usr/share/rpcd/ucode/"; cp "$P/strongswan/files/swanctl.init" "$N/etc/init.d/swanctl"
+  cp "$P/mwan3/files/usr/share/rpcd/ucode/mwan3" "$N/usr/share/rpcd/ucode/"; cp "$P/strongswan/files/swanctl.init" "$N/etc/init.d/swanctl"; cp "$P/keepalived/files/keepalived.init" "$N/etc/init.d/keepalived"
   for d in sbin lib; do [ ! -d "$N/$d" ] || { mkdir -p "$N/usr/$d"; cp -r "$N/$d/." "$N/usr/$d/"; rm -rf "${N:?}/$d"; }; done
   cp "$N/usr/bin/uci" "$N/usr/bin/ubus" "$N/usr/sbin/"   # images have them at either place
   # dash has no descriptor 1000, which these use
@@ -126,7 +126,7 @@ if [ "$(cat "$R/dest/built" 2>/dev/null)" != "$STAMP" ]; then
   [ ! -d "$I/sbin" ] || { cp -r "$I/sbin/." "$I/usr/sbin/"; rm -rf "${I:?}/sbin"; }; mv "$I/usr/sbin/firewall3" "$I/usr/sbin/fw3"
   for t in iptables iptables-save iptables-restore ip6tables; do ln -sf xtables-legacy-multi "$I/usr/sbin/$t"; done
   for t in ifconfig route; do ln -sf /usr/bin/busybox "$I/usr/sbin/$t"; done
-  cp -r "$HERE/rootfs-icn/." "$I/"; mknod "$I/usr/sbin/fw4" c 0 0; mknod "$I/etc/init.d/swanctl" c 0 0   # 21.02 has neither
+  cp -r "$HERE/rootfs-icn/." "$I/"; mknod "$I/usr/sbin/fw4" c 0 0; for f in etc/init.d/swanctl etc/init.d/keepalived etc/config/keepalived; do mknod "$I/$f" c 0 0; done   # 21.02 has none of them
   chmod +x "$I"/etc/init.d/* "$I"/etc/updown* "$I/etc/sdewan.user"
   tool_stamp >"$N/tool"; echo "$STAMP" >"$N/built"; rm -rf "$R/dest" "$R/dest-icn"; mv "$I" "$R/dest-icn"; mv "$N" "$R/dest"; say "device"
 else say "all is built already"; fi

@@ -10,7 +10,7 @@ mkdir -p "$R/devices"; if is_up "$D"; then end_device "$D"; fi   # of a containe
 prepare_device "$D"
 # the files of /etc/config show at their places in the container, for who reads them from outside
 mkdir -p "$KTH_ROOT/etc/config"
-for f in firewall mwan3 network ipsec; do
+for f in firewall mwan3 network ipsec keepalived; do
   [ -e "$D/etc.up/config/$f" ] || cp "$R/dest/etc/config/$f" "$D/etc.up/config/"
   ln -sfn "$D/etc.up/config/$f" "$KTH_ROOT/etc/config/$f"
 done
