@@ -125,7 +125,9 @@ export default defineConfig({
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
       // Namespaces of this machine, whose kernel judges packets.
-      inOneRow(project('packets', ['test/policy/packets/*.test.ts'], 120_000)),
+      inOneRow(
+        project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'], 120_000),
+      ),
       // A real Neutron, which `test/neutron-harness` installs: `npm run test:neutron`.
       inOneRow(project('neutron', ['test/neutron/cases.test.ts'], 600_000)),
       inOneRow(

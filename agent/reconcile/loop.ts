@@ -2,12 +2,13 @@
  * Decides when a pass runs: when something changed, when OpenWRT is not what the last pass left, and now and then without
  * cause. One pass at a time; marks during a pass lead to another. Nothing is written before every watch has synced once.
  */
+import type { CnfPlace } from '#shared/resources/kind.ts';
 import { createTrigger } from '#shared/runtime/trigger.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import type { CnfPlace, DeviceTable, NetworkTable } from '#shared/compile/types.ts';
+import type { DeviceTable, NetworkTable } from '#shared/compile/types.ts';
 import {
   OpenwrtError,
   OpenwrtUnreachableError,

@@ -5,15 +5,9 @@
 import type { Takeover } from '#shared/compile/adoption.ts';
 import { stampedIn } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
-import type {
-  CnfPlace,
-  CompileInput,
-  DeviceTable,
-  LastGood,
-  NetworkTable,
-} from '#shared/compile/types.ts';
+import type { CompileInput, DeviceTable, LastGood, NetworkTable } from '#shared/compile/types.ts';
 import { inDialect } from '#shared/resources/dialect.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';

@@ -4,7 +4,6 @@ import { withoutStampsAlone } from '#shared/compile/stamp.ts';
 import { ledgerKey } from '#shared/compile/ownership.ts';
 import { pinnedIn } from '#shared/compile/pinned.ts';
 import type {
-  CnfPlace,
   CompileInput,
   CompileResult,
   DeviceTable,
@@ -12,7 +11,7 @@ import type {
   NetworkTable,
 } from '#shared/compile/types.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';

@@ -7,7 +7,7 @@ import { referencesOf } from '#shared/compile/check.ts';
 import { keyOf } from '#shared/compile/in-use.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
+import type { Claim, KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
@@ -39,6 +39,7 @@ const tiesUpTo = (rule: RuleObject, most: number): string[] => {
   return [
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
+    ...claimsOfRule(rule).map(({ key }) => claiming(cnf, key)),
     ...usesOf(rule, cnf, most),
     ...networksOfZone(rule)
       .slice(0, most)
@@ -64,6 +65,7 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
     ...referencesOf(after).map((reference) => named(change, reference)),
     ...(operation === 'CREATE' ? inSection(change, kind, name) : []),
     ...networksOfZone(after).map((network) => zoneOn(change, network)),
+    ...claimsOfRule(after).map(({ key }) => claiming(change, key)),
   ];
 };
 
@@ -91,6 +93,17 @@ const sideOf = (zone: string): string => (zone === ANY ? ANY : uciName(zone));
 const sidesAround = ({ src, dest }: Sides): (readonly [string, string])[] =>
   around(src).flatMap((from) => around(dest).map((to) => [from, to] as const));
 const around = (side: string): string[] => (side === '' || side === ANY ? [side] : [side, ANY]);
+
+/** What the rule alone may have in its CNF; none of what has not its form. */
+export const claimsOfRule = (rule: RuleObject): readonly Claim[] => {
+  const kind = kindOf(rule.kind);
+  if (kind?.claims === undefined) return [];
+  const { data, success } = kind.spec.safeParse(rule.spec);
+  return success ? kind.claims(data) : [];
+};
+
+export const claiming = ({ namespace, purpose }: Cnf, key: string): string =>
+  `${namespace}/${purpose}/has/${key}`;
 
 const zoneSpec = z.looseObject({ network: z.array(z.string()) });
 

@@ -3,10 +3,11 @@
  * its references exist is decided later.
  */
 import { DEFAULT_DEVICE } from '../resources/device.ts';
-import type { KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
+import type { CnfPlace, KindDefinition, Reference, RenderContext } from '../resources/kind.ts';
 import { partsBeside } from '../resources/parts.ts';
 import { kindOf } from '../resources/registry.ts';
 import type { RuleObject } from '../kube/objects.ts';
+import { UNORDERED_DISTANCE } from '../protocol/report.ts';
 import type { UciSection } from '../uci/model.ts';
 import { uciName } from '../uci/names.ts';
 import { checkMetadata, checkSpec } from './check.ts';
@@ -165,10 +166,11 @@ const sectionTwice = (sections: readonly UciSection[]): JudgedProblem | undefine
 const contextOf = (
   { metadata }: RuleObject,
   kind: KindDefinition,
-  { networks, devices, secrets, observed, capabilities }: CompileInput,
+  { networks, devices, place, secrets, observed, capabilities }: CompileInput,
 ): RenderContext => {
   const name = uciName(metadata.name);
   return {
+    place: place ?? UNPLACED,
     crName: metadata.name,
     annotations: metadata.annotations ?? {},
     name,
@@ -182,13 +184,15 @@ const contextOf = (
   };
 };
 
+const UNPLACED: CnfPlace = { distance: UNORDERED_DISTANCE, peers: new Map() };
+
 /** Kinds without a rendering in any dialect only make other CRs. */
 const unknownToApi = ({ kind, uci }: KindDefinition): JudgedProblem | undefined =>
   uci === undefined && kindOf(kind)?.uci !== undefined
     ? {
         verdict: 'failed',
         reason: 'UnsupportedByDriver',
-        message: `kind: ICN's REST API does not support ${kind}`,
+        message: `kind: ICN's REST API does not support ${kind}; use driver ubus`,
       }
     : undefined;
 
@@ -269,8 +273,9 @@ const missingPackage = (
   uci === undefined || observed.has(uci.package)
     ? undefined
     : {
-        verdict: 'pending',
-        reason: 'WaitingForPackage',
+        ...(uci.withoutPackage === undefined
+          ? { verdict: 'pending', reason: 'WaitingForPackage' }
+          : { verdict: 'failed', reason: uci.withoutPackage }),
         message: `OpenWRT has no /etc/config/${uci.package}; install the package that it belongs to`,
       };
 

@@ -18,10 +18,14 @@ export const nameProblems = (
   const owners = new Map<string, Candidate>();
   for (const candidate of [...candidates].sort(byAge)) {
     const claims = claimsOf(candidate);
-    const owner = claims.map((claim) => owners.get(claim)).find((other) => other !== undefined);
-    const problem = owner ? conflictWith(owner) : takenProblem(candidate, claims, others);
+    const claim = claims.find((each) => owners.has(each));
+    const owner = claim === undefined ? undefined : owners.get(claim);
+    const problem =
+      claim !== undefined && owner
+        ? conflictWith(owner, claim)
+        : takenProblem(candidate, claims, others);
     if (problem) problems.set(candidate, problem);
-    else for (const claim of claims) owners.set(claim, candidate);
+    else for (const each of claims) owners.set(each, candidate);
   }
   return problems;
 };
@@ -58,25 +62,35 @@ export const namesakeOf = (candidate: Candidate, { sections }: Others): string |
   return section && ledgerKey(uci.package, section.name);
 };
 
-const conflictWith = ({ rule }: Candidate): JudgedProblem => ({
-  verdict: 'failed',
-  reason: 'NameConflict',
-  message: `metadata.name: OpenWRT has the same name for the older ${rule.kind} ${rule.metadata.name}`,
-});
+const conflictWith = ({ rule, kind: { uci } }: Candidate, claim: string): JudgedProblem => {
+  const older = `the older ${rule.kind} ${rule.metadata.name}`;
+  const path = uci?.pathOf?.(claim);
+  return {
+    verdict: 'failed',
+    reason: 'NameConflict',
+    message:
+      path === undefined
+        ? `metadata.name: OpenWRT has the same name for ${older}`
+        : `${path}: ${older} has ${claim}`,
+  };
+};
 
 const takenProblem = (
-  { rule, kind }: Candidate,
+  { rule, kind: { uci } }: Candidate,
   claims: readonly string[],
   others: Others,
 ): JudgedProblem | undefined => {
+  const claim = claims.find((each) => others.sections.has(each));
   const section =
-    claims.map((claim) => others.sections.get(claim)).find((found) => found !== undefined) ??
-    others.named.get(keyOf(rule.kind, rule.metadata.name));
-  return (
-    section && {
-      verdict: 'failed',
-      reason: 'NameTaken',
-      message: `metadata.name: OpenWRT already has a section of type ${section.type} with that name in package ${kind.uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
-    }
-  );
+    claim === undefined
+      ? others.named.get(keyOf(rule.kind, rule.metadata.name))
+      : others.sections.get(claim);
+  if (section === undefined) return undefined;
+  const path = claim === undefined ? undefined : uci?.pathOf?.(claim);
+  const what = path === undefined ? 'that name' : claim;
+  return {
+    verdict: 'failed',
+    reason: 'NameTaken',
+    message: `${path ?? 'metadata.name'}: OpenWRT already has a section of type ${section.type} with ${what} in package ${uci?.package ?? ''}, which the agent did not make (section ${section.name})`,
+  };
 };

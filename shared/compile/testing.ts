@@ -85,6 +85,7 @@ export const inputOf = (
           namedSection('interface', `if_${device}`, { device }),
         ),
       },
+      { name: 'keepalived', sections: [namedSection('globals', 'globals', { enabled: '1' })] },
       {
         name: 'ipsec',
         sections: [namedSection('ipsec', 'ipsec', { rtinstall_enabled: '0' })],

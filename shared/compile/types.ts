@@ -1,5 +1,6 @@
 /** The compiler's input and output. Pure data: the agent's loop feeds it, the driver and the reporter consume it. */
 import type { Capabilities } from '../resources/capabilities.ts';
+import type { CnfPlace } from '../resources/kind.ts';
 import type { RuleObject } from '../kube/objects.ts';
 import type { Reason } from '../protocol/reasons.ts';
 import type { UciPackage, UciSection } from '../uci/model.ts';
@@ -13,14 +14,6 @@ export type DeviceTable = {
   defaultRoute: string | undefined;
   /** Address, as the kernel writes it -> device that has it. */
   byAddress: ReadonlyMap<string, string>;
-};
-
-/** Among the pods of its CNF. */
-export type CnfPlace = {
-  /** How near it is to the traffic; 0: it has it. */
-  distance: number;
-  /** Device -> addresses that the others have on theirs of that name. */
-  peers: ReadonlyMap<string, readonly string[]>;
 };
 
 /** The last spec of a CR that compiled and is on this OpenWRT; by uid. Kept in force while a newer generation is invalid. */

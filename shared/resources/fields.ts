@@ -2,7 +2,7 @@
  * The kinds of values that rule specs are made of: addresses, ports, marks, names. None has control characters, so each fits a
  * UCI option.
  */
-import { isIP, isIPv4 } from 'node:net';
+import { BlockList, isIP, isIPv4 } from 'node:net';
 import { optionalText, optionalTextOrNumber, text, textOrNumber } from './schema.ts';
 import type { TextRule } from './schema.ts';
 
@@ -93,6 +93,34 @@ export const address = () =>
     maxLength: 45,
     pattern: ADDRESS,
     holds: (value) => isIP(value) !== 0,
+  });
+
+/** What no interface has, or shares with others: this host, loopback, multicast and reserved, IPv4 inside IPv6. */
+const UNFIT = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const network of [
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '224.0.0.0/3',
+  '::/127',
+  '::ffff:0:0/96',
+  'ff00::/8',
+]) {
+  const [address = '', prefix] = network.split('/');
+  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+  UNFIT[family].addSubnet(address, Number(prefix), family);
+}
+
+/** An item of a list: an address as an interface has it. */
+export const interfaceAddress = () =>
+  text({
+    must: 'must be an IPv4 or IPv6 address that an interface can have, alone or with its prefix length, such as 192.168.1.1/24',
+    maxLength: 49,
+    pattern: `${ADDRESS}(/[0-9]{1,3})?`,
+    holds: (value) => {
+      const [address = '', prefix] = value.split('/');
+      const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+      return isNetwork(value) && Number(prefix ?? 1) > 0 && !UNFIT[family].check(address, family);
+    },
   });
 
 /** Where a route leads. */
@@ -254,6 +282,8 @@ const nameRule = (what: string, pattern = NAME_PATTERN): TextRule => ({
 });
 /** An item of a list of networks by name. */
 export const networkName = () => text(nameRule("a network of the pod's annotation nfn-network"));
+export const optionalNetworkName = () =>
+  optionalText(nameRule("a network of the pod's annotation nfn-network"));
 const anyRule = (what: string): TextRule => ({
   ...nameRule(what, `${NAME_PATTERN}|[*]`),
   must: `must be the name of ${what}, or * for any`,

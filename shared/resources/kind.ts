@@ -8,6 +8,19 @@ import type { UciSection } from '../uci/model.ts';
 import type { Generation } from './generation.ts';
 import type { Column, Resource } from './resource.ts';
 
+/** Among the pods of a CNF. */
+export type CnfPlace = {
+  /** How near it is to the traffic; 0: it has it. */
+  distance: number;
+  /** Device -> addresses that the others have on theirs of that name. */
+  peers: ReadonlyMap<string, readonly string[]>;
+  /** Device -> addresses of its own, as OpenWRT is configured. Absent: nobody has told. */
+  own?: ReadonlyMap<string, readonly string[]>;
+};
+
+/** What only one rule of a CNF can have. `key`: in words, the same for the same thing, such as `virtual router 51 on net1`. */
+export type Claim = { path: string; key: string };
+
 /** A use of another CR of the same namespace and purpose. `path` is where in the spec, e.g. `spec.policy`. */
 export type Reference = { path: string; kind: string; name: string };
 
@@ -42,6 +55,8 @@ export type PodSelection = {
 };
 
 export type RenderContext = {
+  /** Of the pod among those of its CNF. */
+  place: CnfPlace;
   /** The CR's own name. */
   crName: string;
   /** The CR's own; those that shape sections are part of its revision. */
@@ -74,6 +89,8 @@ export type IcnSections = {
 
 export type UciRendering<Spec> = {
   package: string;
+  /** What a rule is where OpenWRT has no such package. Absent: it waits for it. */
+  withoutPackage?: 'UnsupportedByDriver';
   /**
    * `prefix`: names are free, ours begin with `sectionPrefix`. Else the name is the identity, and the agent's ledger tells ours from an
    * administrator's; with `stamp` the sections bear a stamp as well, for an agent that has lost its ledger. `ledger`: they can bear none.
@@ -89,6 +106,8 @@ export type UciRendering<Spec> = {
   icn?: IcnSections;
   /** What a section is on OpenWRT beside its name, where only one section, of whatever package, can be it. */
   identities?: ((section: UciSection) => readonly string[]) | undefined;
+  /** Which field makes a section what this identity says. Absent: its name. */
+  pathOf?: (identity: string) => string | undefined;
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */
@@ -115,6 +134,8 @@ export type KindDefinition<Spec = unknown> = Resource<Spec> & {
   wideColumns?: readonly Column[];
   references?: (spec: Spec) => readonly Reference[];
   networks?: (spec: Spec) => readonly NetworkUse[];
+  /** What admission refuses to a second rule, as far as a spec alone tells; agents see the same by `identities`. */
+  claims?: (spec: Spec) => readonly Claim[];
   /** What admission warns of and allows; each names the field. */
   cautions?: (spec: Spec) => readonly string[];
   devices?: (spec: Spec) => readonly DeviceUse[];

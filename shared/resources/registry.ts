@@ -20,6 +20,7 @@ import type { KindDefinition } from './kind.ts';
 import { mwan3Policy } from './rules/mwan3-policy.ts';
 import { mwan3Rule } from './rules/mwan3-rule.ts';
 import { networkFirewallRule } from './rules/network-firewall-rule.ts';
+import { virtualAddress } from './rules/virtual-address.ts';
 import { sdewanApplication } from './rules/sdewan-application.ts';
 
 export const kinds: readonly KindDefinition[] = [
@@ -34,6 +35,7 @@ export const kinds: readonly KindDefinition[] = [
   mwan3Rule,
   cnfRoute,
   cnfRouteRule,
+  virtualAddress,
   sdewanApplication,
   ipsecProposal,
   ipsecHost,

@@ -75,6 +75,8 @@ afterEach(async () => {
   await openwrt.stop();
 });
 
+const ALL_PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network', 'keepalived'];
+
 const start = async (rights: unknown, ipsecScript: 'icn' | 'swanctl' = 'icn'): Promise<void> => {
   const stock = join(SIMULATOR, 'factory/acl');
   openwrt = await startOpenwrt({
@@ -91,7 +93,7 @@ const start = async (rights: unknown, ipsecScript: 'icn' | 'swanctl' = 'icn'): P
   logged = '';
   const { usernameFile, passwordFile } = openwrt;
   const untimed = createUbusDriver({
-    packages: ['firewall', 'mwan3', 'ipsec', 'network'],
+    packages: ALL_PACKAGES,
     target: { url: openwrt.simulator.url, usernameFile, passwordFile },
     clock: openwrt.clock.agent,
     log: createLogger({
@@ -164,7 +166,7 @@ const promises = {
   },
   'knows what it may not write': async (rights) => {
     const less = structuredClone(rights);
-    less['sdewan-agent'].write.uci = ['firewall', 'mwan3', 'ipsec'];
+    less['sdewan-agent'].write.uci = ALL_PACKAGES.filter((name) => name !== 'network');
     await start(less);
     assert.deepEqual([...(await driver.read(NEVER)).unusable.keys()], ['network']);
   },
@@ -215,6 +217,10 @@ const promises = {
   'changes package network': async (rights) => {
     await start(rights);
     await append('network', 1);
+  },
+  'changes package keepalived': async (rights) => {
+    await start(rights);
+    await append('keepalived', 1);
   },
   'changes package ipsec': async (rights) => {
     await start(rights);
@@ -301,13 +307,18 @@ const promiseFor = (right: Right): PromiseName => {
   const text = textOf(right);
   const service =
     /init\.d\/(\w+) reload/.exec(text)?.[1] ?? (right.scope === 'uci' ? right.object : '');
-  if (service === 'mwan3' || service === 'network' || service === 'ipsec')
+  if (
+    service === 'mwan3' ||
+    service === 'network' ||
+    service === 'ipsec' ||
+    service === 'keepalived'
+  )
     return `changes package ${service}`;
   return needs.find(([pattern]) => pattern.test(text))?.[1] ?? 'takes the fast path';
 };
 
 const isAboutOther = ({ scope, object }: Right): boolean =>
-  scope === 'file' && /(config\/|uci-\*\/|sdewan-)(mwan3|ipsec|network)\b/.test(object);
+  scope === 'file' && /(config\/|uci-\*\/|sdewan-)(mwan3|ipsec|network|keepalived)\b/.test(object);
 
 describe('with all rights the ubus driver', () => {
   it.each(Object.entries(promises))('%s', async (_name, keeps) => {
@@ -339,7 +350,7 @@ it('is not needed for the staged path, with the lesser rights that are printed t
   await start(printed[1]);
   const { unusable } = await driver.read(NEVER);
   expect([...unusable]).toEqual([]);
-  for (const config of ['firewall', 'mwan3', 'ipsec', 'network']) await append(config, 2);
+  for (const config of ALL_PACKAGES) await append(config, 2);
   expect(logged).toContain('"path":"staged"');
 });
 
@@ -350,11 +361,11 @@ it('grants for each package what it grants for firewall', () => {
       .filter(({ scope, object }) => scope !== 'ubus' && !/init\.d| status$|ipsec\.d/.test(object))
       .map((right) => textOf(right).replaceAll(name, 'PACKAGE'))
       .sort();
-  for (const name of ['mwan3', 'ipsec', 'network']) expect(about(name)).toEqual(about('firewall'));
+  for (const name of ALL_PACKAGES.slice(1)) expect(about(name)).toEqual(about('firewall'));
 });
 
 it('is what the agent gives itself, less the other places at which images have a program, and the helper', () => {
-  const own = rightsOf(aclSchema.parse(aclFor(['firewall', 'mwan3', 'ipsec', 'network'])));
+  const own = rightsOf(aclSchema.parse(aclFor(ALL_PACKAGES)));
   const texts = new Set(own.map(textOf));
   expect(
     rightsOf(acl)

@@ -14,7 +14,7 @@ import type { Spec } from '../samples/uci-table.ts';
 import { inAnyOrder, rule, type Rule } from '../stack/rules.ts';
 
 const PURPOSE = 'cnf-1';
-const PACKAGES = ['firewall', 'mwan3', 'network', 'ipsec'];
+const PACKAGES = ['firewall', 'mwan3', 'network', 'ipsec', 'keepalived'];
 type Sample = Life & { kind: string };
 const samples: readonly Sample[] = allSamples.map(({ kind, life }) => ({ kind, ...life }));
 

@@ -15,20 +15,24 @@ export const NODE_ALONE = {
 export const whyNoRealNode = async (): Promise<string | undefined> =>
   (await whyNoNode()) ?? (await whyNoImages()) ?? (await whyNoPackets());
 
-const NFT_PACKAGE = 'nftables';
+/** Program -> the package that brings it. */
+const PACKET_PROGRAMS = { nft: 'nftables', keepalived: 'keepalived' };
 
 const whyNoPackets = async (): Promise<string | undefined> => {
-  if (await hasNft()) return undefined;
-  if (!mayInstall(process.env)) return `it needs packages: ${installCommand([NFT_PACKAGE])}`;
-  return await installPackages([NFT_PACKAGE], { env: process.env, say: console.warn }).then(
+  const needed = Object.entries(PACKET_PROGRAMS);
+  const found = await Promise.all(needed.map(([program]) => isThere(program)));
+  const missing = needed.flatMap(([, name], at) => (found[at] === true ? [] : [name]));
+  if (missing.length === 0) return undefined;
+  if (!mayInstall(process.env)) return `it needs packages: ${installCommand(missing)}`;
+  return await installPackages(missing, { env: process.env, say: console.warn }).then(
     () => undefined,
     (error: unknown) => `its packages cannot be had: ${String(error)}`,
   );
 };
 
-const hasNft = (): Promise<boolean> =>
+const isThere = (program: string): Promise<boolean> =>
   new Promise((resolve) => {
-    execFile('nft', ['--version'], (error) => resolve(error === null));
+    execFile(program, ['--version'], (error) => resolve(error === null));
   });
 
 /** These projects, one after the other; where they cannot run that is a failure: what they prove is not proven. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { change, context, facts, rule, zone } from '../testing/changes.ts';
+import { claimIsFree } from './claims.ts';
 import { isNotHidden } from './hidden.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
@@ -305,6 +306,63 @@ describe('a rule to which no packet comes', () => {
   it('is not looked for on a deletion, or where the spec stays', () => {
     expect(words({ before: web }, [all])).toBeUndefined();
     expect(words({ before: web, after: web, specChanged: false }, [all])).toBeUndefined();
+  });
+});
+
+describe('what only one rule of a CNF can have', () => {
+  const address = (name: string, spec: object = {}, metadata = {}) =>
+    rule(
+      'VirtualAddress',
+      name,
+      { network: 'ovn-net1', addresses: ['10.0.0.1/24'], ...spec },
+      metadata,
+    );
+  const words = (of: RuleObject, ...rules: RuleObject[]) =>
+    claimIsFree(change({ after: of }), facts({ rules }), context)?.message;
+  const elsewhere = { addresses: ['10.0.0.2/24'] };
+
+  it.each([
+    [
+      'a virtual router of a network',
+      address('a', elsewhere),
+      'spec.virtualRouterId: VirtualAddress b has virtual router 51 on ovn-net1 on this CNF; choose another',
+    ],
+    [
+      'an address, whatever its prefix',
+      address('a', { virtualRouterId: 7, addresses: ['10.0.0.9', '10.0.0.1'] }),
+      'spec.addresses[1]: VirtualAddress b has virtual address 10.0.0.1 on this CNF; choose another',
+    ],
+  ])('%s is refused to a second one', (_what, of, message) => {
+    expect(words(of, address('b'))).toBe(message);
+  });
+
+  it.each([
+    ['another network', address('a', { network: 'ovn-net2', ...elsewhere }), address('b')],
+    ['another virtual router', address('a', { virtualRouterId: 7, ...elsewhere }), address('b')],
+    ['the same rule', address('b'), address('b')],
+    ['one that goes', address('a'), address('b', {}, going)],
+    ['one of another form', address('a'), address('b', { addresses: ['here'] })],
+    ['a kind that has none', zone('a'), zone('b')],
+  ])('%s is free', (_what, of, other) => {
+    expect(words(of, other)).toBeUndefined();
+  });
+
+  it('is not asked about when the spec stays', () => {
+    const same = change({ after: address('a'), specChanged: false });
+    expect(claimIsFree(same, facts({ rules: [address('b')] }), context)).toBeUndefined();
+  });
+
+  it('is found by what stays in memory of a rule', () => {
+    const read = {
+      revision: 'r',
+      ties: tiesOf(address('b')),
+      shape: undefined,
+      filter: undefined,
+    };
+    const kept: KeptRule = { ...identified(address('b')), ...read };
+    const looked = tiesToLookUp(change({ after: address('a') }));
+    expect(looked.filter((tie) => kept.ties.includes(tie))).toHaveLength(2);
+    expect(words(address('a'), kept)).toContain('VirtualAddress b');
   });
 });
 

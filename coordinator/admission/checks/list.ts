@@ -2,6 +2,7 @@
 import type { Operation } from '../review.ts';
 import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
+import { claimIsFree } from './claims.ts';
 import { isNotHidden } from './hidden.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
@@ -38,6 +39,13 @@ export const ruleChecks: readonly ListedCheck[] = [
   },
   { name: 'cautions', on: ['CREATE', 'UPDATE'], needs: [], severity: 'caution', check: cautionsOf },
   { name: 'names', on: ['CREATE'], needs: ['rules'], severity: 'deny', check: nameIsFree },
+  {
+    name: 'claims',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['rules'],
+    severity: 'deny',
+    check: claimIsFree,
+  },
   {
     name: 'references',
     on: ['CREATE', 'UPDATE'],

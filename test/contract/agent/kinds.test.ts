@@ -18,7 +18,10 @@ const aclWithoutNetwork = (): Record<string, string> => {
     readFileSync(join(folder, name), 'utf8'),
   ]);
   const agents = readFileSync(join(SIMULATOR, 'acl/sdewan-agent.json'), 'utf8');
-  const less = agents.replace(/"ipsec",\s*"network"\s*\]/, '"ipsec"]');
+  const less = agents.replace(
+    /"ipsec",\s*"network",\s*"keepalived"\s*\]/,
+    '"ipsec", "keepalived"]',
+  );
   expect(less).not.toBe(agents);
   return { ...Object.fromEntries(others), 'sdewan-agent.json': less };
 };
@@ -100,6 +103,11 @@ const rules: Record<string, { section: string; spec: object; changed: object }> 
     section: 'network.sdewan_rule_r',
     spec: { src: '10.0.0.0/8', table: 40 },
     changed: { src: '10.0.0.0/8', not: true },
+  },
+  VirtualAddress: {
+    section: 'keepalived.sdewan_vip_r',
+    spec: { network: 'ovn-net1', addresses: ['192.168.1.1/24'] },
+    changed: { network: 'ovn-net1', addresses: ['192.168.1.1/24'], virtualRouterId: 7 },
   },
   SdewanApplication: {
     section: 'network.sdewan_app_r_10_244_1_5',

@@ -60,6 +60,7 @@ echo "kernel=$(uname -r | cut -d- -f1)"
 has fw4 && has nft && echo "nft=$(nft --version | sed 's/nftables v//; s/ .*//')"
 has iptables && echo "iptables=$(iptables --version | sed 's/iptables v//')"
 has ip && echo "iproute2=$(ip -V | sed 's/.*iproute2-//; s/,.*//')"
+[ -e /etc/init.d/keepalived ] && echo "keepalived=$(keepalived --version 2>&1 | sed -n 's/^Keepalived v//p' | cut -d' ' -f1)"
 has swanctl && echo "strongSwan=$(swanctl --version 2>/dev/null | sed 's/strongSwan swanctl //')"
 true
 `;

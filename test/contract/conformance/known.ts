@@ -35,6 +35,16 @@ export const KNOWN: Readonly<Partial<Record<Path, Readonly<Record<string, Known>
         String.raw`changed: absent: ^swanctl connections\.k_site: proposals = aes128-sha256-modp3072$`,
       ],
     },
+    VirtualAddress: {
+      because: "ICN's REST knows nothing of keepalived, and the rule says so",
+      problems: ['created', 'changed'].flatMap((operation) => {
+        const network = `192\\.168\\.${operation === 'created' ? 77 : 78}\\.`;
+        return [
+          `${operation}: absent: ^route ${network}0\\/24 dev net1 .* src ${network}1$`,
+          `${operation}: VirtualAddress k-vip: Failed kind: ICN's REST API does not support VirtualAddress; use driver ubus`,
+        ];
+      }),
+    },
     IpsecHost: {
       because:
         "ICN's REST shows certificates in a form that cannot be compared, and the rule says so",

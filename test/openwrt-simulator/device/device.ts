@@ -15,6 +15,7 @@ import { Fw4 } from '../programs/fw4.ts';
 import { createIpsecScript, nameOf, textOf, type IpsecScript } from '../programs/ipsec-scripts.ts';
 import { createIpsec, createSwanctl } from '../programs/ipsec.ts';
 import { createInitScript } from '../programs/init-script.ts';
+import { createKeepalived, type Keepalived } from '../programs/keepalived.ts';
 import { createKernelHelper, KERNEL_HELPER_PATH } from '../programs/kernel-helper.ts';
 import { Netifd } from '../programs/netifd.ts';
 import { PolicyTables } from '../programs/policies.ts';
@@ -27,7 +28,13 @@ import { createServices, type Services } from '../services.ts';
 import { UciStore } from '../uci/store.ts';
 import { createUciWriter, type UciWriter } from '../uci/writer.ts';
 import { createInterfaceObject, createMwan3Object } from './network.ts';
-import { createRcObject, createServiceObject, createSystemObject, INIT_SCRIPTS } from './system.ts';
+import {
+  createRcObject,
+  createServiceObject,
+  createSystemObject,
+  INIT_SCRIPTS,
+  KEEPALIVED_SCRIPT,
+} from './system.ts';
 
 export type DeviceOptions = {
   /**
@@ -83,6 +90,7 @@ export type Device = {
   rpcd: Rpcd;
   fw4: Fw4;
   netifd: Netifd;
+  keepalived: Keepalived;
   /** Tables of nft beside fw4's. */
   policies: PolicyTables;
   /** What ICN's REST sets by iptables and ip; fw4 does not show here. */
@@ -107,10 +115,11 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   const { reloadMsPerRule = 0, reloadMs = 0 } = options;
   const fw4 = new Fw4({ root, store, services, clock, reloadMsPerRule, reloadMs });
   const netifd = new Netifd(store);
+  const keepalived = createKeepalived(root, store);
   const policies = new PolicyTables();
   const mounted = options.rootDirectory === undefined ? [] : mountedFiles(root);
   const ipsecScript = options.ipsecScript ?? 'icn';
-  const scripts = Object.keys(INIT_SCRIPTS).map((name) =>
+  const scripts = Object.keys({ ...INIT_SCRIPTS, ...KEEPALIVED_SCRIPT }).map((name) =>
     name === 'ipsec' ? nameOf(ipsecScript) : name,
   );
   const boot = (why: string): void => {
@@ -121,6 +130,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     writeBytes(root.path(`/etc/init.d/${nameOf(ipsecScript)}`), textOf(ipsecScript));
     fw4.boot();
     netifd.boot();
+    keepalived.boot();
   };
   boot('process');
   const kernel = createKernel(store, options.userRules);
@@ -129,7 +139,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     timeoutMs: options.execTimeoutMs,
     programs: {
       ...deviceProgramsOf(
-        { root, store, writer, services, fw4, netifd, policies, clock, journal },
+        { root, store, writer, services, fw4, netifd, keepalived, policies, clock, journal },
         Object.fromEntries(scripts.map((name) => [name, options.serviceMs?.[name] ?? 0])),
       ),
       [`/etc/init.d/${nameOf(ipsecScript)}`]: createIpsecScript(ipsecScript, {
@@ -144,10 +154,10 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
   });
   const bus = new Bus();
   bus.add('system', createSystemObject(clock));
-  bus.add('service', createServiceObject());
+  bus.add('service', createServiceObject(store));
   bus.add('network.interface', createInterfaceObject(store));
   bus.add('mwan3', createMwan3Object(store));
-  bus.add('rc', createRcObject(programs));
+  bus.add('rc', createRcObject(programs, store));
   const configChanged = (name: string): void => {
     if (options.procdReloads) reloadByProcd(programs, name);
   };
@@ -181,6 +191,7 @@ export const createDevice = (options: DeviceOptions, stateDirectory: string): De
     rpcd,
     fw4,
     netifd,
+    keepalived,
     policies,
     kernel,
     configChanged,
@@ -201,14 +212,23 @@ const openJournal = ({ clock, journalTexts }: DeviceOptions, stateDirectory: str
 const deviceProgramsOf = (
   deps: Pick<
     Device,
-    'root' | 'store' | 'writer' | 'services' | 'fw4' | 'netifd' | 'policies' | 'clock' | 'journal'
+    | 'root'
+    | 'store'
+    | 'writer'
+    | 'services'
+    | 'fw4'
+    | 'netifd'
+    | 'keepalived'
+    | 'policies'
+    | 'clock'
+    | 'journal'
   >,
   scripts: Readonly<Record<string, number>>,
 ): Record<string, Program> => ({
   ...Object.fromEntries(
     Object.entries(scripts).map(([service, takesMs]) => [
       `/etc/init.d/${service}`,
-      createInitScript(service, { ...deps, takesMs, acts: actsOf(service, deps.netifd) }),
+      createInitScript(service, { ...deps, takesMs, acts: actsOf(service, deps) }),
     ]),
   ),
   '/etc/init.d/firewall': deps.fw4.program,
@@ -224,8 +244,9 @@ const deviceProgramsOf = (
 });
 
 const actsOf =
-  (service: string, netifd: Netifd) =>
+  (service: string, { netifd, keepalived }: Pick<Device, 'netifd' | 'keepalived'>) =>
   (action: string): void => {
+    if (service === 'keepalived') keepalived.act(action);
     if (service === 'network' && action === 'reload') netifd.reload();
     if (service === 'network' && action === 'restart') netifd.boot();
     if (service === 'mwan3' && ['reload', 'restart', 'stop'].includes(action))

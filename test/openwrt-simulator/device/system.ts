@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../json.ts';
 import type { ProgramRunner } from '../programs/runner.ts';
 import { STATUS, failed, ok, type BusObject } from '../rpcd/bus.ts';
+import type { UciStore } from '../uci/store.ts';
 
 /** The init scripts that the device has, in the order that `rc list` shows them. */
 export const INIT_SCRIPTS: Readonly<Record<string, JsonObject>> = {
@@ -13,6 +14,9 @@ export const INIT_SCRIPTS: Readonly<Record<string, JsonObject>> = {
   firewall: { start: 19, enabled: true, running: true },
   rpcd: { start: 12, enabled: true },
 };
+
+/** Of a package that an image need not have. */
+export const KEEPALIVED_SCRIPT = { keepalived: { start: 70, enabled: true, running: true } };
 
 const RC_ACTIONS = new Set(['disable', 'enable', 'stop', 'start', 'restart', 'reload']);
 
@@ -47,17 +51,28 @@ export const createSystemObject = (clock: Clock): BusObject => ({
   },
 });
 
-export const createServiceObject = (): BusObject => ({
+export const createServiceObject = (store: UciStore): BusObject => ({
   list: {
     arguments: { name: 'string', verbose: 'boolean' },
-    call: () => ok({ firewall: {}, mwan3: {}, ipsec: {}, network: {}, rpcd: {}, uhttpd: {} }),
+    call: () =>
+      ok({
+        firewall: {},
+        mwan3: {},
+        ipsec: {},
+        network: {},
+        rpcd: {},
+        uhttpd: {},
+        ...(hasKeepalived(store) && { keepalived: {} }),
+      }),
   },
 });
 
-export const createRcObject = (programs: ProgramRunner): BusObject => ({
+const hasKeepalived = (store: UciStore): boolean => store.text('keepalived') !== undefined;
+
+export const createRcObject = (programs: ProgramRunner, store: UciStore): BusObject => ({
   list: {
     arguments: { name: 'string', skip_running_check: 'boolean' },
-    call: () => ok(INIT_SCRIPTS),
+    call: () => ok({ ...INIT_SCRIPTS, ...(hasKeepalived(store) && KEEPALIVED_SCRIPT) }),
   },
   init: {
     arguments: { name: 'string', action: 'string' },

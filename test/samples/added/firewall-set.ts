@@ -41,8 +41,8 @@ export const samples: Samples = {
     fw4: { created: [/^nft set k_set: size 8$/], changed: [/^nft set k_set: size 9$/] },
   },
   texts: {
-    icn: String.raw`# FirewallSet/bad-guys: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet
-# FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet
+    icn: String.raw`# FirewallSet/bad-guys: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet; use driver ubus
+# FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet; use driver ubus
 `,
     uci: String.raw`package firewall
 

@@ -26,7 +26,7 @@ import {
 import { createSharedClock } from '../../../stack/shared-clock.ts';
 import { realTime, type TestClock } from './time.ts';
 
-const PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network'];
+const PACKAGES = ['firewall', 'mwan3', 'ipsec', 'network', 'keepalived'];
 const LOGIN = { username: 'sdewan', password: 'agent-pw' };
 const STOCK_ACLS = join(import.meta.dirname, '../../../openwrt-simulator/factory/acl');
 

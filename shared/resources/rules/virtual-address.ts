@@ -1,0 +1,169 @@
+/**
+ * VirtualAddress: addresses that the nearest pod of a CNF holds, by VRRP of keepalived. All pods are backups; who is nearer has the higher priority.
+ * Options as OpenWRT's init script of keepalived reads them (2.3.3): addresses and peers are sections of their own, which an instance names.
+ */
+import { isIP, isIPv6 } from 'node:net';
+import * as z from 'zod';
+import { all, any, given, not, specRule } from '../conditions.ts';
+import { optionalDevice, deviceUse } from '../device.ts';
+import { count, interfaceAddress, optionalNetworkName } from '../fields.ts';
+import { defineKind, type RenderContext } from '../kind.ts';
+import { ruleResource, section } from '../render.ts';
+import { oneOf } from '../schema.ts';
+import { uciName } from '../../uci/names.ts';
+import type { UciSection } from '../../uci/model.ts';
+
+/** Kept by one VRRP packet. */
+const MAX_ADDRESSES = 16;
+/** Of the pod that has the traffic. 255 is that of who owns the address. */
+const TOP_PRIORITY = 200;
+const PRIORITY_STEP = 20;
+const DEFAULT_ROUTER = '51';
+const SWITCHED_OFF = new Set(['0', 'no', 'off', 'false', 'disabled']);
+
+const spec = z.strictObject({
+  network: optionalNetworkName().describe(
+    'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network, on whose interface the addresses are. Either this or interface.',
+  ),
+  interface: optionalDevice().describe('Device on which the addresses are.'),
+  addresses: z
+    .array(interfaceAddress())
+    .min(1)
+    .max(MAX_ADDRESSES)
+    .describe('The addresses, of one family, each with its prefix length or alone.'),
+  virtualRouterId: count(1, 255).describe(
+    'Number of the virtual router; another one for each VirtualAddress on a link. Default: 51.',
+  ),
+  advertInterval: count(1, 40).describe(
+    'Seconds between two adverts; after three that are missed another pod takes over. Default: 1.',
+  ),
+  peers: oneOf(['auto', 'multicast']).describe(
+    'auto: adverts go to the addresses that other pods of the CNFDeployment have on the interface, and by multicast while none is known. Default: auto.',
+  ),
+});
+type Spec = z.infer<typeof spec>;
+
+const ROUTER = 'virtual router ';
+const ADDRESS = 'virtual address ';
+const routerOn = (id: string, place: string): string => `${ROUTER}${id} on ${place}`;
+/** Whatever its prefix length. */
+const addressOf = (one: string): string => `${ADDRESS}${one.split('/')[0]}`;
+
+const isV6 = ({ addresses }: Pick<Spec, 'addresses'>): boolean =>
+  isIPv6(addresses[0]?.split('/')[0] ?? '');
+
+export const virtualAddress = defineKind({
+  ...ruleResource,
+  kind: 'VirtualAddress',
+  plural: 'virtualaddresses',
+  singular: 'virtualaddress',
+  shortNames: ['vip'],
+  description: 'Addresses that the pod of a CNF which is nearest to the traffic holds, by VRRP.',
+  spec,
+  specRules: [
+    specRule('network', any(given('network'), given('interface')), 'is required without interface'),
+    specRule(
+      'interface',
+      not(all(given('network'), given('interface'))),
+      'must be absent where network is given',
+    ),
+    {
+      cel: "self.addresses.all(one, one.contains(':') == self.addresses[0].contains(':'))",
+      message: 'must be of one address family: IPv4 and IPv6 need a VirtualAddress each',
+      path: 'spec.addresses',
+      holds: ({ addresses }) =>
+        addresses.every((one) => one.includes(':') === addresses[0]?.includes(':')),
+    },
+  ],
+  networks: ({ network }) => (network === undefined ? [] : [{ path: 'spec.network', network }]),
+  devices: ({ interface: device }) => deviceUse('spec.interface', device),
+  claims: ({ network, interface: device, virtualRouterId, addresses }) => [
+    {
+      path: 'spec.virtualRouterId',
+      key: routerOn(virtualRouterId ?? DEFAULT_ROUTER, network ?? device ?? ''),
+    },
+    ...addresses.map((one, index) => ({ path: `spec.addresses[${index}]`, key: addressOf(one) })),
+  ],
+  uci: {
+    package: 'keepalived',
+    withoutPackage: 'UnsupportedByDriver',
+    ownership: 'prefix',
+    sectionPrefix: 'sdewan_vip_',
+    identities: ({ type, options }) => {
+      if (type === 'vrrp_instance')
+        return [routerOn(String(options['virtual_router_id']), String(options['interface']))];
+      return type === 'ipaddress' ? [addressOf(String(options['address']))] : [];
+    },
+    pathOf: (identity) => {
+      if (identity.startsWith(ROUTER)) return 'spec.virtualRouterId';
+      return identity.startsWith(ADDRESS) ? 'spec.addresses' : undefined;
+    },
+    lacks: (_, { observed }) =>
+      observed('keepalived').some(
+        ({ name, options: { enabled } }) =>
+          name === 'globals' && typeof enabled === 'string' && SWITCHED_OFF.has(enabled),
+      )
+        ? [
+            {
+              path: 'spec',
+              reason: 'UnsupportedByDriver',
+              message:
+                'keepalived of this OpenWRT is switched off: set option enabled of its section globals to 1, and start it',
+            },
+          ]
+        : [],
+    render: (rule, context) => {
+      const { sectionName } = context;
+      const named = rule.addresses.map((one, index) =>
+        section('ipaddress', `${sectionName}_${index + 1}`, {
+          name: `${sectionName}_${index + 1}`,
+          address: one,
+        }),
+      );
+      return [
+        ...named,
+        section('vrrp_instance', sectionName, {
+          name: sectionName,
+          state: 'BACKUP',
+          interface: deviceIn(rule, context),
+          virtual_router_id: rule.virtualRouterId ?? DEFAULT_ROUTER,
+          priority: String(TOP_PRIORITY - PRIORITY_STEP * context.place.distance),
+          advert_int: rule.advertInterval ?? '1',
+          virtual_ipaddress: named.map(({ name }) => name),
+          ...unicast(rule, context),
+        }),
+      ];
+    },
+    shared: (rule, context) => unicast(rule, context).unicast_peer.map(peer),
+  },
+});
+
+const deviceIn = (
+  { network, interface: device }: Spec,
+  { interfaceOf, deviceOf }: RenderContext,
+): string => (network === undefined ? deviceOf(device ?? '') : interfaceOf(network));
+
+/**
+ * VRRP speaks of the addresses of one family to peers of that. keepalived takes the source from the device: with IPv6 the link-local address, of
+ * which the other's socket, bound to the address that it is a peer by, hears nothing (measured, 2.2.7). So it is told, or speaks by multicast.
+ */
+const unicast = (
+  rule: Spec,
+  context: RenderContext,
+): { unicast_src_ip?: string | undefined; unicast_peer: string[] } => {
+  const device = deviceIn(rule, context);
+  const family = isV6(rule) ? 6 : 4;
+  const ofFamily = (known: readonly string[] = []): string[] =>
+    [...new Set(known.filter((one) => isIP(one) === family))].toSorted();
+  const unicast_peer = rule.peers === 'multicast' ? [] : ofFamily(context.place.peers.get(device));
+  if (family === 4 || unicast_peer.length === 0) return { unicast_peer };
+  const [unicast_src_ip] = ofFamily(context.place.own?.get(device));
+  return unicast_src_ip === undefined ? { unicast_peer: [] } : { unicast_src_ip, unicast_peer };
+};
+
+/** Its name is the address, which init scripts before it had sections for peers take from the list itself. */
+const peer = (address: string): UciSection =>
+  section('peer', `sdewan_peer_${uciName(address.replaceAll(':', '_'))}`, {
+    name: address,
+    address,
+  });
