@@ -46,7 +46,8 @@ const bring = async (table: PolicyTable): Promise<'members' | 'whole'> => {
 const BOTH = [4, 6] as const;
 const CONNECT = `const [host, port] = process.argv.slice(1);
 const socket = require('node:net').connect(Number(port), host, () => { process.stdout.write('connected'); socket.destroy(); });
-socket.on('error', ({ message }) => { process.stderr.write(message); process.exit(1); });`;
+socket.on('error', ({ message }) => { process.stderr.write(message); process.exit(1); });
+socket.setTimeout(${PASSES_MS}, () => { process.stderr.write('no answer'); process.exit(1); });`;
 type Tried = { pair: string; family: 4 | 6 };
 
 const tryAll = async (
