@@ -16,7 +16,7 @@ export type Redaction = {
 
 /** Words of a name. `keyexchange` and `crypto_proposal` are none. */
 const SECRET_NAME =
-  /(^|[_.-])(key|keys|psk|pin|token|tokens|session|sessionid|secret|secrets)($|[_.-])|passw|passphrase|preshared|private|credential|[_-]cert($|[_-])|^cert$|_ca$|kubeconfig|authorization|cookie|bearer|(secret|token|password|session|private|api)key$|(session|auth|access)_?(id|token)$/i;
+  /(^|[_./-])(key|keys|psk|pin|token|tokens|session|sessionid|secret|secrets)($|[_.-])|passw|passphrase|preshared|private|credential|[_-]cert($|[_-])|^cert$|_ca$|kubeconfig|authorization|cookie|bearer|(secret|token|password|session|private|api)key$|(session|auth|access)_?(id|token)$/i;
 /** Where a Secret is, which is no secret. */
 const REFERENCE = /(_from|name|file|path|dir|kind|resource|mount|type|lifetime|ref)s?$/i;
 const PEM = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?(-----END \1-----|$)/g;
