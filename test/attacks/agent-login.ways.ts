@@ -88,6 +88,10 @@ export const POSSIBLE: Readonly<Record<string, Way>> = {
   'have strongSwan run any command when a connection comes up': add('ipsec', 'tunnel', {
     updown: 'id >/tmp/thief',
   }),
+  'have keepalived run any program again and again': add('keepalived', 'vrrp_script', {
+    script: '/tmp/sdewan-firewall',
+    interval: '1',
+  }),
   'replace a private key of the agent': write('/etc/swanctl/private/sdewan-0.pem'),
   'leave a file that a shell can read': write(`${STAGED}/firewall`),
 };
