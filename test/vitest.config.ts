@@ -79,6 +79,7 @@ export default defineConfig({
                 'test/policy/*.test.ts',
                 'test/faults/{choice,results,slope,judge/*}.test.ts',
                 'test/trace/*.test.ts',
+                'test/people/docs/{blocks,chapters}.test.ts',
               ],
               30_000,
             ),
@@ -151,6 +152,12 @@ export default defineConfig({
       inOneRow(
         project('chart', ['test/chart/*.test.ts'], 600_000, {
           globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
+        }),
+      ),
+      // The commands of the documentation, in their order, on an installation of their own: `npm run test:people`.
+      inOneRow(
+        project('docs', ['test/people/docs/docs.test.ts'], 180_000, {
+          globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
       // What promtool says: `npm run test:people`.

@@ -1,4 +1,4 @@
-/** `npm run test:people`: what kubectl, `sdewan` and browsers show, on the running product, the chart with the real Helm, and what promtool says of metrics and alarms. It waits for minutes, and nothing else of the product depends on it. */
+/** `npm run test:people`: what kubectl, `sdewan` and browsers show, on the running product, the chart with the real Helm, the commands of the documentation, and what promtool says of metrics and alarms. It waits for minutes, and nothing else of the product depends on it. */
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import { CHROMIUM, hasChromium } from '../people/browser/chromium.ts';
 import { runStages } from './stages.ts';
@@ -19,5 +19,5 @@ process.exitCode = await runStages([
   ...(because === undefined
     ? [{ projects: [{ name: 'people' }, { name: 'browser' }] }]
     : [{ projects: [{ name: 'people' }] }, { cannotRun: 'the tests in a browser', because }]),
-  { projects: [{ name: 'chart' }] },
+  { projects: [{ name: 'chart' }, { name: 'docs' }] },
 ]);

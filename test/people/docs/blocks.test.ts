@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { blocksIn, stepsIn, steady, withOutput } from './blocks.ts';
+
+const PAGE = `Text
+\`\`\`console
+$ kubectl get pods
+NAME   AGE
+a      1s
+$ cat <<END
+x
+END
+x
+\`\`\`
+1. In a list:
+   \`\`\`sh
+   kubectl one     # a word
+   kubectl two
+   \`\`\`
+\`\`\`yaml
+no: command
+\`\`\`
+`;
+
+it('finds the commands of a page, and what it shows of their output', () => {
+  const [first, second, ...others] = blocksIn('page.md', PAGE);
+  expect(others).toEqual([]);
+  expect(first && stepsIn(first)).toEqual([
+    { command: 'kubectl get pods\n', shown: 'NAME   AGE\na      1s\n' },
+    { command: 'cat <<END\nx\nEND\n', shown: 'x\n' },
+  ]);
+  expect(second && stepsIn(second)).toEqual([
+    { command: 'kubectl one     # a word', shown: '' },
+    { command: 'kubectl two', shown: '' },
+  ]);
+});
+
+it('writes what was printed into the page, and nothing else', () => {
+  expect(withOutput(PAGE, [undefined, undefined])).toBe(PAGE);
+  expect(withOutput(PAGE, ['$ new\nout\n', undefined])).toBe(
+    PAGE.replace(/\$ kubectl get[^]*?(?=```\n1)/, '$ new\nout\n'),
+  );
+});
+
+it.each([
+  ['cnf-1-7fbdd9fcd6-729vd  true   3m12s', 'cnf-1-6dbdd9fcd1-aaaaa true 1s'],
+  ['since 2026-11-26 04:12:31.107 x', 'since 2025-01-01 00:00:00.000   x'],
+  ['for 19s', 'for 2m'],
+])('%s is the same as %s', (one, other) => {
+  expect(steady(one)).toBe(steady(other));
+});
+
+it('a changed word is not the same', () => {
+  expect(steady('cnf-1 2/2 true InSync 1s')).not.toBe(steady('cnf-1 1/2 true InSync 1s'));
+});

@@ -1,0 +1,29 @@
+/** Who adds a block of commands to a page says here what has to be there before it, or why it cannot run. */
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { stepsIn } from './blocks.ts';
+import { CHAPTERS, ELSEWHERE, EXCEPTIONS } from './chapters.ts';
+import { missingIn } from './follow.ts';
+import { blocks, textOf } from './pages.ts';
+
+const nameOf = ({ page, at }: { page: string; at: number }): string => `${page} ${at}`;
+const exceptions = EXCEPTIONS.flatMap((one) => one.blocks);
+
+it('each block is followed once, by one test, or is in the list of those that cannot be, which is short', () => {
+  const all = [...blocks.values()].flat().map(nameOf);
+  const followed = [...CHAPTERS, ...ELSEWHERE, ...exceptions].flatMap((one) =>
+    one.blocks.map((at) => nameOf({ page: one.page, at })),
+  );
+  expect(followed.toSorted()).toEqual(all.toSorted());
+  expect(EXCEPTIONS.length).toBeLessThan(10);
+  for (const { page, test } of ELSEWHERE) expect(textOf(test)).toContain(path.basename(page));
+});
+
+it.each(exceptions)('$page: scripts and files of blocks $blocks are there', (one) => {
+  const commands = one.blocks.flatMap((at) => {
+    const block = blocks.get(one.page)?.[at - 1];
+    return block ? stepsIn(block).map(({ command }) => command) : [];
+  });
+  expect(commands.length).toBeGreaterThan(0);
+  expect(commands.flatMap(missingIn)).toEqual([]);
+});

@@ -1,0 +1,347 @@
+/** How each block of the documentation comes to what it shows: in this order, each with what must be there before. */
+import { readFile } from 'node:fs/promises';
+import * as z from 'zod';
+import { withDashboard } from '../../stack/dashboard.ts';
+import { cnfHangs } from '../../stack/faults.ts';
+import { installProduct } from '../../stack/install.ts';
+import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
+import { manifestPath } from '../../stack/manifests.ts';
+import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
+import { inAnyOrder, rejectRule, rule, zone, type Rule } from '../../stack/rules.ts';
+import { NAMESPACE, PURPOSE, type Stage } from './stage.ts';
+
+/** `blocks`: from 1 on, among those of the page that have commands. */
+type Blocks = { page: string; blocks: readonly number[] };
+
+export type Chapter = Blocks & {
+  /** Of the kubeconfig; default: `edge`. */
+  namespace?: string;
+  before?: (stage: Stage) => Promise<void>;
+  after?: (stage: Stage) => Promise<void>;
+  /** In which the blocks are followed. */
+  around?: (stage: Stage, follow: () => Promise<void>) => Promise<void>;
+  /** What stands for a word of the page, such as `<pod>`. */
+  words?: (stage: Stage) => Promise<Readonly<Record<string, string>>>;
+};
+
+/** Those that are not run, and why. Scripts and files that they name have to be there. */
+export const EXCEPTIONS: readonly { why: string; blocks: readonly Blocks[] }[] = [
+  {
+    why: 'tests, demo and images, which CI runs by itself, some for hours or on nodes and devices',
+    blocks: [
+      { page: 'README.md', blocks: [2] },
+      { page: 'docs/development.md', blocks: [1, 2, 3, 4, 5, 6] },
+      { page: 'docs/images.md', blocks: [1, 2] },
+      { page: 'docs/tutorial.md', blocks: [1, 2] },
+    ],
+  },
+  {
+    why: "ICN's controller, whose image cannot be had here",
+    blocks: [{ page: 'docs/migration.md', blocks: [4, 5, 11] }],
+  },
+  {
+    why: 'port-forwards of kubectl, which the kubelet of the tests does not speak',
+    blocks: [
+      { page: 'docs/cli.md', blocks: [3] },
+      { page: 'docs/dashboard.md', blocks: [2] },
+    ],
+  },
+  {
+    why: 'an Event about a file with comments, which the CNFs of the tests do not have',
+    blocks: [{ page: 'docs/drivers.md', blocks: [1] }],
+  },
+  { why: 'moments within a roll-out', blocks: [{ page: 'docs/fleet.md', blocks: [3, 5] }] },
+  { why: 'an OpenStack', blocks: [{ page: 'docs/policies.md', blocks: [3] }] },
+  {
+    why: 'pods whose traffic a CNF decides about; coordinator/cli/diff/policies.test.ts has the same',
+    blocks: [{ page: 'docs/cli.md', blocks: [13] }],
+  },
+  {
+    why: 'Helm; test/chart/release.test.ts runs the same commands, with other paths and flags beside',
+    blocks: [{ page: 'docs/chart.md', blocks: [1, 2, 3] }],
+  },
+];
+
+/** Those that another test runs. */
+export const ELSEWHERE: readonly (Blocks & { test: string })[] = [
+  {
+    page: 'docs/tutorial.md',
+    blocks: [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+    test: 'test/e2e/processes/tutorial.test.ts',
+  },
+];
+
+const lan = zone('lan1', 'ovn-net1');
+const reject80 = rule('FirewallRule', 'reject-80', {
+  src: 'lan1',
+  src_ip: '192.168.1.2',
+  src_port: '80',
+  proto: 'tcp',
+  target: 'REJECT',
+});
+const first = [lan, reject80];
+
+const noted =
+  (name: string, text: (stage: Stage) => string | Promise<string>) => async (stage: Stage) =>
+    stage.write(name, await text(stage));
+const seedCnf = (): Promise<string> => readFile(manifestPath('seed-cnf.yaml'), 'utf8');
+const listed = (rules: readonly Rule[]): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'List', items: rules });
+const aPod: Chapter['words'] = async (stage) => ({ '<pod>': await stage.aPod() });
+const inSync = (stage: Stage): Promise<void> => stage.onlyRules(first);
+
+const deploymentSchema = z.object({
+  spec: z.object({
+    replicas: z.number(),
+    selector: z.looseObject({}),
+    template: z.looseObject({}),
+  }),
+});
+/** The Deployment is to be taken over. */
+const asCnfDeployment = async ({ cluster, kubectl }: Stage): Promise<void> => {
+  const found = await kubectl('get', 'deployment', PURPOSE, '-n', NAMESPACE, '-o', 'json');
+  const { spec } = deploymentSchema.parse(JSON.parse(found));
+  await apply(cluster, NAMESPACE, {
+    apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
+    kind: 'CNFDeployment',
+    metadata: { name: PURPOSE },
+    spec,
+  });
+  const named = ['--for=jsonpath={.status.conditions[?(@.type=="Degraded")].reason}=NameTaken'];
+  await kubectl('wait', ...named, `cnfdeploy/${PURPOSE}`, '-n', NAMESPACE, '--timeout=60s');
+};
+
+let restore: (() => Promise<void>) | undefined;
+
+export const CHAPTERS: readonly Chapter[] = [
+  { page: 'README.md', blocks: [1], before: inSync },
+  {
+    page: 'README.md',
+    blocks: [3],
+    namespace: 'readme',
+    before: async ({ kubectl }) => void (await kubectl('create', 'namespace', 'readme')),
+    after: async ({ kubectl }) =>
+      void (await kubectl('delete', 'namespace', 'readme', '--wait=false')),
+  },
+  {
+    page: 'docs/status.md',
+    blocks: [1],
+    before: async (stage) => {
+      restore = await cnfHangs(stage.cluster, NAMESPACE, await stage.aPod());
+      await waitForRules(stage.cluster, NAMESPACE, { what: 'a pod that is not ready' }, (rules) =>
+        rules.every(({ status }) => status?.inSync === false),
+      );
+    },
+    after: async ({ cluster }) => {
+      await restore?.();
+      await waitInSync(cluster, NAMESPACE, first);
+    },
+  },
+  { page: 'docs/status.md', blocks: [4, 5], words: aPod },
+  { page: 'docs/status.md', blocks: [3] },
+  {
+    page: 'docs/status.md',
+    blocks: [2],
+    words: aPod,
+    after: ({ cluster }) => waitInSync(cluster, NAMESPACE, first).then(() => undefined),
+  },
+  { page: 'docs/drivers.md', blocks: [2], words: aPod },
+  {
+    page: 'docs/troubleshooting.md',
+    blocks: [1, 2, 3, 4, 5, 6, 7, 9],
+    before: async (stage) => {
+      await stage.onlyRules(first);
+      await stage.write('cnf.yaml', await seedCnf());
+      await stage.write('rules.yaml', listed(first));
+    },
+    words: aPod,
+  },
+  {
+    page: 'docs/admission.md',
+    blocks: [1, 2, 3],
+    before: async (stage) => {
+      await stage.write('cnf.yaml', await seedCnf());
+      await stage.run(
+        "mkdir -p edge && cp cnf.yaml edge && echo 'resources: [cnf.yaml]' >edge/kustomization.yaml",
+      );
+    },
+  },
+  { page: 'docs/cli.md', blocks: [1, 2] },
+  {
+    page: 'docs/cli.md',
+    blocks: [4, 5, 6, 8],
+    before: (stage) =>
+      stage.onlyRules(
+        [lan, rejectRule(1, 'lan1'), zone('wan1', 'ovn-net2')],
+        [inAnyOrder(rejectRule(2, 'lan2'))],
+      ),
+  },
+  { page: 'docs/cli.md', blocks: [9, 10] },
+  {
+    page: 'docs/cli.md',
+    blocks: [11, 12],
+    before: async (stage) => {
+      const { spec, ...one } = rejectRule(1, 'lan1');
+      await stage.write(
+        'rules.yaml',
+        listed([lan, { ...one, spec: { ...spec, dest_port: '443' } }]),
+      );
+    },
+  },
+  {
+    page: 'docs/cli.md',
+    blocks: [14],
+    words: async (stage) => ({ 'cnf-1-7fbdd9fcd6-729vd': await stage.aPod() }),
+  },
+  {
+    page: 'docs/cli.md',
+    blocks: [15],
+    before: noted('rules.yaml', () => listed([rejectRule(7, 'lan7'), zone('lan7', 'ovn-net2')])),
+  },
+  { page: 'docs/cli.md', blocks: [16, 19, 20] },
+  {
+    page: 'docs/cli.md',
+    blocks: [17],
+    before: (stage) =>
+      stage.onlyRules([
+        rule('FirewallZone', 'branch', {
+          network: ['ovn-net1'],
+          input: 'ACCEPT',
+          forward: 'REJECT',
+        }),
+        rule('FirewallZone', 'uplink', {
+          network: ['ovn-net2'],
+          input: 'DROP',
+          forward: 'DROP',
+          masq: '1',
+        }),
+        rule('FirewallForwarding', 'out', { src: 'branch', dest: 'uplink' }),
+        rule('FirewallRule', 'no-smtp', {
+          src: 'branch',
+          dest: 'uplink',
+          proto: 'tcp',
+          dest_port: '25',
+          target: 'REJECT',
+        }),
+      ]),
+  },
+  {
+    page: 'docs/policies.md',
+    blocks: [1],
+    before: async ({ kubectl, cluster }) => {
+      await kubectl('create', 'namespace', 'shop');
+      await apply(cluster, 'shop', {
+        apiVersion: 'networking.k8s.io/v1',
+        kind: 'NetworkPolicy',
+        metadata: { name: 'web' },
+        spec: { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Ingress'] },
+      });
+    },
+  },
+  {
+    page: 'docs/cli.md',
+    blocks: [7, 18],
+    before: async ({ cluster }) => {
+      const web = { name: 'web-1', labels: { app: 'web' } };
+      const container = { name: 'web', image: 'web:none' };
+      await apply(cluster, 'shop', {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: web,
+        spec: { containers: [container] },
+      });
+    },
+    // Without an address it would be in the way of the Service with its label.
+    after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'web-1', '-n', 'shop')),
+  },
+  {
+    page: 'docs/policies.md',
+    blocks: [2],
+    before: noted('clouds.yaml', () => 'clouds: {}'),
+    after: async ({ kubectl }) => {
+      await kubectl('delete', 'secret', 'sdewan-openstack', '-n', SYSTEM_NAMESPACE);
+      await kubectl('delete', 'clusterrolebinding', 'sdewan-neutron');
+    },
+  },
+  {
+    page: 'docs/services.md',
+    blocks: [1, 2, 3, 4],
+    before: async ({ kubectl, cluster, onlyRules }) => {
+      await onlyRules([lan, zone('wan1', 'ovn-net2')]);
+      const template = {
+        metadata: { annotations: { 'sdewan.akraino.org/accepts-services-from': 'shop' } },
+      };
+      const patch = JSON.stringify({ spec: { template } });
+      await kubectl('patch', '-n', NAMESPACE, `deployment/${PURPOSE}`, '-p', patch);
+      await kubectl(
+        'rollout',
+        'status',
+        '-n',
+        NAMESPACE,
+        `deployment/${PURPOSE}`,
+        '--timeout=120s',
+      );
+      const service = (name: string, spec: object) => ({
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name },
+        spec: { selector: { app: name }, ports: [{ port: 8080 }], ...spec },
+      });
+      await apply(cluster, 'shop', service('web', {}), service('db', { clusterIP: 'None' }));
+      await kubectl(
+        'annotate',
+        '-n',
+        'shop',
+        'service/db',
+        `sdewan.akraino.org/expose=${NAMESPACE}/${PURPOSE}`,
+        'sdewan.akraino.org/expose-zone=wan1',
+      );
+      await apply(
+        cluster,
+        NAMESPACE,
+        rule('CNFService', 'nope', { fullname: 'no-such-name.invalid', port: '8867', dport: '80' }),
+      );
+    },
+    after: async ({ kubectl }) => {
+      await kubectl('delete', 'service', 'web', 'db', '-n', 'shop');
+      await kubectl('delete', 'cnfservice', 'api', 'nope', '-n', NAMESPACE, '--timeout=60s');
+      const made = ['firewalldnat,cnfnat', '--all', '-n', NAMESPACE, '--timeout=60s'];
+      await kubectl('wait', '--for=delete', ...made);
+    },
+  },
+  { page: 'docs/upgrading.md', blocks: [1, 2] },
+  {
+    page: 'docs/migration.md',
+    blocks: [1, 2, 3, 6, 7, 8, 9],
+    before: inSync,
+    words: async (stage) => ({
+      '<pod>': await stage.aPod(),
+      '<namespace>': NAMESPACE,
+      'deployment/<cnf>': `deployment/${PURPOSE}`,
+      '<cnf>': PURPOSE,
+    }),
+  },
+  {
+    page: 'docs/dashboard.md',
+    blocks: [1],
+    around: ({ cluster }, follow) => withDashboard(cluster, follow),
+  },
+  { page: 'docs/fleet.md', blocks: [1] },
+  { page: 'docs/fleet.md', blocks: [6, 2, 4], before: asCnfDeployment },
+  {
+    page: 'docs/troubleshooting.md',
+    blocks: [8],
+    after: async ({ kubectl }) => {
+      await kubectl('delete', 'cnfdeploy', PURPOSE, '-n', NAMESPACE, '--cascade=orphan');
+    },
+  },
+  { page: 'docs/admission.md', blocks: [4] },
+  {
+    page: 'docs/migration.md',
+    blocks: [10],
+    before: async ({ cluster }) => {
+      await installProduct(cluster);
+      await apply(cluster, NAMESPACE, lan);
+    },
+  },
+];
