@@ -7,6 +7,8 @@ setFlagsFromString('--expose-gc');
 export const collectGarbage = runInNewContext('gc') as () => void;
 
 const COPIES = 10;
+/** So long that ten of them are more than what other tests of the process leave and free meanwhile, which came to 1.5 MB. */
+export const LONG = 1_000_000;
 
 /** Bytes of heap after a collection. */
 export const usedHeap = (): number => {
@@ -14,11 +16,11 @@ export const usedHeap = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** Bytes that stay in memory, on average, of what `make` makes of a text of `length` characters that nothing else has. */
-export const heldBytes = (make: (long: string) => unknown, length = 200_000): number => {
+/** Bytes that stay in memory, on average, of what `make` makes of a text of `LONG` characters that nothing else has. */
+export const heldBytes = (make: (long: string) => unknown): number => {
   // As what comes from an API server: a text of its own, in one piece.
   const fresh = (at: number): string =>
-    Buffer.from(`${at}`.padEnd(length, 'x'), 'latin1').toString('latin1');
+    Buffer.from(`${at}`.padEnd(LONG, 'x'), 'latin1').toString('latin1');
   make(fresh(-1));
   const before = usedHeap();
   const made = Array.from({ length: COPIES }, (_, at) => make(fresh(at)));
