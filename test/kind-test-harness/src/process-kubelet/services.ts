@@ -56,15 +56,16 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
   const services = new Map<string, Service>();
   const pods = new Map<string, Pod>();
   const servers = new Map<string, Server>();
+  /** By the Service's namespace and name: what a container has been told of one holds when it is made anew, as a name in DNS does. */
   const seats = new Map<string, readonly Seat[]>();
   let turn = 0;
 
   const onService = (service: Service) => {
     const { uid } = service.metadata;
     services.set(uid, service);
-    if (isHeadless(service) && !seats.has(uid))
+    if (isHeadless(service) && !seats.has(nameOf(service)))
       seats.set(
-        uid,
+        nameOf(service),
         Array.from({ length: SEATS }, () => ({ address: deps.addresses.take(), pod: undefined })),
       );
     for (const port of service.spec.ports ?? []) {
@@ -81,8 +82,6 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
         servers.get(`${host}:${port}`)?.close();
         servers.delete(`${host}:${port}`);
       }
-    for (const { address } of seats.get(service.metadata.uid) ?? []) deps.addresses.give(address);
-    seats.delete(service.metadata.uid);
   };
 
   /** None for what nothing here can serve: without selector (the API server's own), or of an existing cluster. */
@@ -90,7 +89,7 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
     if (!service.spec.selector) return [];
     const clusterIP = loopbackAddress(service);
     if (clusterIP !== undefined) return [clusterIP];
-    return (seats.get(service.metadata.uid) ?? []).map(({ address }) => address);
+    return (seats.get(nameOf(service)) ?? []).map(({ address }) => address);
   };
 
   const listen = ({ metadata, spec }: Service, { port }: ServicePort, host: string): Server => {
@@ -129,7 +128,7 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
 
   const podFor = (service: Service, host: string): Pod | undefined => {
     const behind = [...pods.values()].filter((pod) => isBehind(pod, service));
-    const all = seats.get(service.metadata.uid);
+    const all = seats.get(nameOf(service));
     const seat = all?.find(({ address }) => address === host);
     if (!all || !seat) return behind[turn++ % Math.max(1, behind.length)];
     const isFree = ({ metadata }: Pod) => all.every((one) => one.pod !== metadata.uid);
@@ -162,7 +161,7 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
     ...[url, scheme, name, namespace, port = '', rest = '']: readonly string[]
   ): string => {
     const service = named(name ?? '', namespace ?? '');
-    const all = service && seats.get(service.metadata.uid);
+    const all = service && seats.get(nameOf(service));
     return all?.map(({ address }) => `${scheme}://${address}${port}${rest}`).join(',') ?? url ?? '';
   };
 
@@ -176,6 +175,8 @@ export const startServices = async (deps: ServicesDeps): Promise<Services> => {
         }),
   };
 };
+
+const nameOf = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;
 
 /** Only loopback addresses can be listened on without rights; an existing cluster has others. */
 const loopbackAddress = ({ spec }: Service): string | undefined =>
