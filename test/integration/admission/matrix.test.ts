@@ -17,6 +17,7 @@ import {
   referencesIn,
   renameIn,
   sampleOf,
+  withOwnClaims,
   type Spec,
 } from './samples.ts';
 import { allSamples } from '../../samples/all.ts';
@@ -93,7 +94,7 @@ const create = (
   answered(() =>
     (options.client ?? world.client).create(
       kind,
-      crOf(kind, { namespace, name, ...options.metadata }, spec),
+      crOf(kind, { namespace, name, ...options.metadata }, withOwnClaims(kind, spec)),
       { dryRun: options.dryRun },
     ),
   );
