@@ -77,8 +77,12 @@ describe('policies at CNFs', async () => {
             ),
         ),
       );
+      await eventually(
+        'the pod is named',
+        async () =>
+          (await world.whyNot('web'))['AgentNotReady']?.includes(`${namespace}/server`) === true,
+      );
       expect(await world.isEnforced('web', '0/1')).toBe(true);
-      expect(await world.whyNot('web')).toMatchObject({ AgentNotReady: [`${namespace}/server`] });
       await waitInSync(cluster, namespace, [zone('lan1', 'ovn-net1')]);
     });
   });
