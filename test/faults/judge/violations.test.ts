@@ -149,6 +149,11 @@ describe('a status that says in sync', () => {
     expect(judge(written(30_600), { stoodStill: from(19_000) })).toHaveLength(1);
   });
 
+  it('may be about what a device has got since the API server has gone on', () => {
+    const stoodStill: readonly Still[] = [[4_000, 9_900]];
+    expect(judge([sees(10_300, rule(true), rule(false))], { stoodStill })).toEqual([]);
+  });
+
   it('may be about an older generation, which the device no longer has', () => {
     const said = rule(true);
     const newer = { ...said, metadata: { ...said.metadata, generation: 2 } };

@@ -87,7 +87,7 @@ const remember = ({ id, now }: RuleSighting, saysInSync: SaysInSync): void => {
   else saysInSync.set(id, said);
 };
 
-/** Nobody can take back what was sent before the API server stood still: it is judged as of that moment. */
+/** Nobody can take back what was sent before the API server stood still: what is not so when it is seen is judged as of that moment. */
 const sentAt = (at: number, stoodStill: readonly Still[] = []): number =>
   stoodStill.find(([from, to]) => from <= at && at <= to + CARRIED_OUT_MS)?.[0] ?? at;
 
@@ -112,7 +112,9 @@ const falseStatus = (
       purpose === now.purpose && at < terminatingSince && since < at - NEW_POD_MS,
   );
   return counted.flatMap((pod) => {
-    const forMs = lacked(facts.devices.of(pod.uid), word, { texts, at });
+    const lackedAt = (moment: number): number =>
+      lacked(facts.devices.of(pod.uid), word, { texts, at: moment });
+    const forMs = Math.min(lackedAt(at), lackedAt(seenAt));
     return forMs <= (newly ? GRACE.newlyMs : GRACE.staysMs)
       ? []
       : [
