@@ -9,20 +9,22 @@ import { rbacResources } from '../../../coordinator/admission/buckets/bindings.t
 import { podResource, workloadResources } from '../../../coordinator/cnf/workload.ts';
 import { serviceResource } from '../../../coordinator/services/service.ts';
 import type { World } from '../../integration/admission/world.ts';
-import { createLimitedWorld, peakOnceItServes } from '../limited-world.ts';
+import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
 
 /** Of each kind. */
 const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 200);
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const AT_ONCE = 10;
 const LARGE = 'x'.repeat(240_000);
+/** Of what they weigh, 46 MiB: 18 to 38 MiB were seen, and 72 where the coordinator kept one text of each. */
+const MORE_AT_MOST = 1.2;
 
 let world: World;
 /** The most memory, in MiB, of a coordinator without any of them. */
 let base: number;
 beforeAll(async () => {
   world = await createLimitedWorld();
-  base = await peakOnceItServes(world);
+  base = await peakBefore(world);
 });
 afterAll(() => world.close());
 
@@ -110,7 +112,7 @@ describe('as large as the API server takes them', { timeout: 600_000 }, () => {
     await world.startCoordinator();
     const peak = await peakOnceItServes(world);
     console.log(`${COUNT} ${what}: at most ${peak} MiB, ${base} without them`);
-    expect(peak - base).toBeLessThan((COUNT * LARGE.length) / BYTES_PER_MEBIBYTE);
+    expect(peak - base).toBeLessThan(MORE_AT_MOST * ((COUNT * LARGE.length) / BYTES_PER_MEBIBYTE));
     await world.kubectl('delete', 'namespace', full, '--wait=false');
   });
 });
