@@ -14,7 +14,8 @@ import { acceptedIn } from '../../followed-pods/consents.ts';
 import { RESERVED_PORTS } from '../../services/claims.ts';
 import { serviceResource } from '../../services/service.ts';
 import { isAllowed } from '../cluster/access.ts';
-import { rightsOf, type ClusterFacts } from '../cluster/facts.ts';
+import type { ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { clusterKinds, namespaceKinds, PART_OF, webhookKinds } from '../uninstall/found.ts';
 import {

@@ -1,22 +1,15 @@
 /** What a cluster has of CNFs and rules, as far as the user may see it. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
-import { resourceName } from '#shared/kube/path.ts';
+import { objectSchema, type RuleObject } from '#shared/kube/objects.ts';
 import { INJECT_ANNOTATION } from '#shared/inject/annotations.ts';
 import { AGENT_CONTAINER, NFN_NETWORK_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
 import { cnfStatusResource, type CnfStatus } from '#shared/resources/cnf-status.ts';
 import { kinds } from '#shared/resources/registry.ts';
 import { podResource } from '../../cnf/workload.ts';
 import { CannotTellError } from '../command.ts';
-
-/** `namespace`: undefined for all. */
-export type Lacking = {
-  verb: 'list' | 'get' | 'create';
-  resource: string;
-  namespace: string | undefined;
-};
+import { createLook } from './lists.ts';
+import { rightsOf, type Lacking } from './rights.ts';
 
 export type CnfObject = {
   namespace: string;
@@ -53,46 +46,26 @@ export type Asked = {
   withPods?: boolean;
 };
 
-/** Of 10,000 rules in one answer, the reading alone takes longer than a user waits for a request. */
-const PAGE_SIZE = 500;
-
 /** @throws CannotTellError when nothing can be seen; KubeError */
 export const gather = async (
   client: KubeClient,
   { namespace, withPods = false }: Asked,
   signal: AbortSignal,
 ): Promise<ClusterFacts> => {
-  const lacking: Lacking[] = [];
-  const absent: string[] = [];
-  /** Undefined when it cannot be seen. */
-  const seen = async <T extends RuleObject>(
-    resource: ResourceType<T>,
-    labelSelector?: string,
-  ): Promise<T[] | undefined> => {
-    try {
-      const selection = { namespace, labelSelector, pageSize: PAGE_SIZE, signal };
-      return (await client.list(resource, selection)).items;
-    } catch (error) {
-      if (isForbidden(error))
-        lacking.push({ verb: 'list', resource: resourceName(resource), namespace });
-      else if (isNotFound(error)) absent.push(resource.kind);
-      else throw error;
-      return undefined;
-    }
-  };
+  const { list, lacking, absent } = createLook({ client, signal });
   const [statuses, pods, ...lists] = await Promise.all([
-    seen(cnfStatusResource),
-    withPods ? seen(podResource, PURPOSE_LABEL) : undefined,
-    ...kinds.map((kind) => seen(kind)),
+    list(cnfStatusResource, { namespace }),
+    withPods ? list(podResource, { namespace, labelSelector: PURPOSE_LABEL }) : undefined,
+    ...kinds.map((kind) => list(kind, { namespace })),
   ]);
   if (absent.length === kinds.length + 1)
     throw new CannotTellError(
       'this cluster does not have the product: it knows none of its kinds; `kubectl apply -k deploy` installs it',
     );
-  if (lists.every((list) => list === undefined) && statuses === undefined)
+  if (lists.every((one) => one === undefined) && statuses === undefined)
     throw new CannotTellError(rightsOf(lacking).join('; '));
   return {
-    rules: lists.flatMap((list) => list ?? []),
+    rules: lists.flatMap((one) => one ?? []),
     cnfs: (statuses ?? []).flatMap(({ metadata, status }) => {
       const purpose = metadata.labels?.[PURPOSE_LABEL];
       // ICN's one object for all CNFs has no purpose.
@@ -102,19 +75,6 @@ export const gather = async (
     lacking,
     absent,
   };
-};
-
-/** What to ask an administrator for, as few sentences as there are places. */
-export const rightsOf = (lacking: readonly Lacking[]): string[] => {
-  const groups = Map.groupBy(lacking, ({ verb, namespace }) => {
-    const place = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-    return JSON.stringify([verb, place]);
-  });
-  return [...groups].map(([key, group]) => {
-    const [verb, place] = z.tuple([z.string(), z.string()]).parse(JSON.parse(key));
-    const resources = group.map(({ resource }) => resource).sort();
-    return `you may not ${verb} ${resources.join(', ')} ${place}`;
-  });
 };
 
 export const purposeOf = ({ metadata }: RuleObject): string =>

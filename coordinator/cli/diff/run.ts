@@ -4,7 +4,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { inspectAgent } from '../agents/ask.ts';
 import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { gather, rightsOf, type ClusterFacts } from '../cluster/facts.ts';
+import { gather, type ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { rulesFrom } from '../apply/files.ts';
 import {

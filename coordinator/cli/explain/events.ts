@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type KubeObject, type ResourceType } from '#shared/kube/objects.ts';
-import { rightsOf } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import type { CommandIo } from '../command.ts';
 import type { SeenEvent } from './view.ts';
 

@@ -1,5 +1,6 @@
 import { withCluster } from '../cluster/connect.ts';
-import { gather, rightsOf } from '../cluster/facts.ts';
+import { gather } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type Run } from '../command.ts';
 import { formatSchema, formatted } from '../output/format.ts';

@@ -6,7 +6,8 @@ import { isForbidden } from '#shared/kube/errors.ts';
 import { AGENT_CONTAINER } from '#shared/names.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { withCluster } from '../cluster/connect.ts';
-import { gather, rightsOf, type CnfPod } from '../cluster/facts.ts';
+import { gather, type CnfPod } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import {
   CannotTellError,

@@ -1,13 +1,11 @@
 /** What policies are about, as the cluster has it now: CNFs that enforce them, the policies, pods and namespaces. */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import {
   identityOf,
   objectSchema,
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
-import { resourceName } from '#shared/kube/path.ts';
 import type { Labels } from '#shared/kube/selector.ts';
 import type { PolicyPod } from '#shared/policy/groups.ts';
 import { askingAmong } from '../../cnf/asking-pod.ts';
@@ -23,7 +21,7 @@ import {
   type AnyPolicy,
 } from '../../policy/watched.ts';
 import { LackingRightsError } from '../cluster/connect.ts';
-import type { Lacking } from '../cluster/facts.ts';
+import { createLook } from '../cluster/lists.ts';
 
 /** `workload`: who made it, as people write it: `Deployment shop/web`; the pod itself where nobody did. */
 export type WorkloadPod = PolicyPod & { workload: string };
@@ -65,30 +63,18 @@ const workloadOf = (object: KubeObject): string => {
     : `${controller.kind} ${namespace}/${controller.name}`;
 };
 
-const PAGE_SIZE = 500;
-
 /** Of all namespaces, since selectors select in all of them. @throws LackingRightsError, which names all that is lacking; KubeError */
 export const policiesNow = async (
   client: KubeClient,
   signal: AbortSignal,
 ): Promise<PoliciesNow> => {
-  const lacking: Lacking[] = [];
-  const listed = async <T extends KubeObject>(type: ResourceType<T>): Promise<T[]> => {
-    try {
-      return (await client.list(type, { pageSize: PAGE_SIZE, signal })).items;
-    } catch (error) {
-      if (isForbidden(error))
-        lacking.push({ verb: 'list', resource: resourceName(type), namespace: undefined });
-      else if (!isNotFound(error)) throw error;
-      return [];
-    }
-  };
+  const { list, lacking } = createLook({ client, signal });
   const shares = new PolicyShares();
-  const [policies, others, pods, namespaces] = await Promise.all([
-    listed(networkPolicies(shares)),
-    listed(multiNetworkPolicies(shares)),
-    listed(seenPods),
-    listed(watchedNamespaces),
+  const [policies = [], others = [], pods = [], namespaces = []] = await Promise.all([
+    list(networkPolicies(shares)),
+    list(multiNetworkPolicies(shares)),
+    list(seenPods),
+    list(watchedNamespaces),
   ]);
   if (lacking.length > 0) throw new LackingRightsError(lacking);
   const labels = new Map(namespaces.map((one) => [one.metadata.name, one.labels]));

@@ -1,7 +1,8 @@
 /** `sdewan status` as a value and as text. Pure. */
 import * as z from 'zod';
 import { few } from '#shared/runtime/few.ts';
-import { rightsOf, type CnfObject, type ClusterFacts } from '../cluster/facts.ts';
+import type { CnfObject, ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { ruleStateOf, ruleStateSchema, type RuleStateView } from '../cluster/rule-state.ts';
 import { cnfsIn } from '../cluster/scope.ts';
 import { ageOf } from '../output/age.ts';

@@ -3,14 +3,12 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { stringify } from 'yaml';
 import { METRICS_PORT } from '#shared/inject/environment.ts';
-import { isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import {
   objectSchema,
   resourceV1,
   type ResourceType,
   type RuleObject,
 } from '#shared/kube/objects.ts';
-import { resourceName } from '#shared/kube/path.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
 import { createRedaction } from '#shared/protocol/redaction.ts';
 import { resources } from '#shared/resources/resources.ts';
@@ -18,7 +16,8 @@ import { messageOf } from '#shared/runtime/errors.ts';
 import { podResource } from '../../cnf/workload.ts';
 import { inspectAgent, kernelRules, metricsOf, type Pod } from '../agents/ask.ts';
 import type { Cluster } from '../cluster/connect.ts';
-import { rightsOf, type Lacking } from '../cluster/facts.ts';
+import { createLook } from '../cluster/lists.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { COORDINATORS } from '../dashboard/find.ts';
 import { secretsIn, shownLine, shownObject, shownPod, valuesOfSecret } from './secrets.ts';
 
@@ -44,12 +43,11 @@ const secrets = resourceV1('', 'secrets', 'Secret');
 /** Its own default, which its manifest keeps. */
 const COORDINATOR_PORT = 9_465;
 const COORDINATOR_CONTAINER = 'coordinator';
-const PAGE_SIZE = 500;
 
 /** Of one pod at a time: agents answer one question at a time anyway, and a thousand port-forwards at once help nobody. */
 export const collect = async (deps: CollectDeps): Promise<Bundle> => {
   const { cluster, namespace } = deps;
-  const look = createLook(deps);
+  const look = createCollector(deps);
   const kinds = await Promise.all(
     resources.map(async ({ group, version, plural, kind }) => ({
       plural,
@@ -116,24 +114,14 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
 const folderOf = ({ namespace, name }: Pod): string => `pods/${namespace}/${name}`;
 
 /** Reads what may be seen, and keeps what could not be had. */
-const createLook = ({ cluster: { client }, signal }: CollectDeps) => {
-  const lacking: Lacking[] = [];
+const createCollector = ({ cluster: { client }, signal }: CollectDeps) => {
+  const look = createLook({ client, signal });
   const failed = new Set<string>();
   return {
     list: async (
       type: ResourceType,
       selection: { namespace: string | undefined; labelSelector?: string },
-    ): Promise<RuleObject[]> => {
-      try {
-        return (await client.list(type, { ...selection, pageSize: PAGE_SIZE, signal })).items;
-      } catch (error) {
-        const { namespace } = selection;
-        if (isForbidden(error))
-          lacking.push({ verb: 'list', resource: resourceName(type), namespace });
-        else if (!isNotFound(error)) throw error;
-        return [];
-      }
-    },
+    ): Promise<RuleObject[]> => (await look.list(type, selection)) ?? [],
     /** Undefined when it could not be had. */
     ask: async <T>({ name }: Pod, what: string, ask: () => Promise<T>): Promise<T | undefined> => {
       try {
@@ -144,7 +132,7 @@ const createLook = ({ cluster: { client }, signal }: CollectDeps) => {
         return undefined;
       }
     },
-    missing: (): string[] => [...rightsOf(lacking), ...failed],
+    missing: (): string[] => [...rightsOf(look.lacking), ...failed],
   };
 };
 

@@ -2,16 +2,15 @@ import { familyOf } from '#shared/runtime/addresses.ts';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type RuleObject, type ResourceType } from '#shared/kube/objects.ts';
-import { resourceName } from '#shared/kube/path.ts';
+import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { spelled } from '#shared/policy/addresses.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { orLacking, withCluster } from '../cluster/connect.ts';
+import { listAll } from '../cluster/lists.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import {
-  CannotTellError,
   EXIT,
   UsageError,
   optionsBy,
@@ -50,9 +49,10 @@ export const tracePolicies = (
       [data.from, data.to].map((text) => addressesOf(text, { client, namespace, signal })),
     );
     const [from, to] = inOneFamily(ends);
+    // Everywhere: nobody knows beforehand which CNF a packet passes.
     const [enforcements, groups] = await Promise.all([
-      listed(client, policyEnforcementResource, signal),
-      listed(client, addressGroupResource, signal),
+      listAll({ client, signal }, policyEnforcementResource),
+      listAll({ client, signal }, addressGroupResource),
     ]);
     const packet = { protocol: data.proto, port: data.dport };
     const view = policyTraceView({ enforcements, groups }, { from, to, packet });
@@ -65,23 +65,6 @@ const CODES: Readonly<Record<PolicyTraceView['verdict'], ExitCode>> = {
   allowed: EXIT.done,
   denied: EXIT.no,
   unknown: EXIT.unknown,
-};
-
-const PAGE_SIZE = 500;
-
-/** Everywhere: nobody knows beforehand which CNF a packet passes. @throws LackingRightsError, CannotTellError */
-const listed = async <T extends RuleObject>(
-  client: KubeClient,
-  type: ResourceType<T>,
-  signal: AbortSignal,
-): Promise<T[]> => {
-  try {
-    return (await client.list(type, { pageSize: PAGE_SIZE, signal })).items;
-  } catch (error) {
-    if (isNotFound(error))
-      throw new CannotTellError(`this cluster does not know ${type.kind}`, { cause: error });
-    throw orLacking(error, { verb: 'list', resource: resourceName(type), namespace: undefined });
-  }
 };
 
 const pods = {

@@ -4,7 +4,8 @@ import { parsePackage, UciSyntaxError } from '#shared/uci/parse.ts';
 import { inspectAgent, kernelRules } from '../agents/ask.ts';
 import { agentPodsOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
-import { gather, rightsOf, type ClusterFacts } from '../cluster/facts.ts';
+import { gather, type ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import {
   CannotTellError,
