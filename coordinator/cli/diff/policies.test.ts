@@ -10,6 +10,7 @@ import {
   type Protocol,
 } from '#shared/policy/network-policy.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
+import { shopPod } from '../policies/testing.ts';
 import type { PoliciesNow, WorkloadPod } from '../policies/world.ts';
 import {
   policiesDiffOf,
@@ -19,15 +20,7 @@ import {
 } from './policies.ts';
 
 const pod = (name: string, address: string, more: Partial<WorkloadPod> = {}): WorkloadPod => ({
-  namespace: 'shop',
-  name,
-  uid: name,
-  labels: { app: name },
-  creationTimestamp: '2026-01-01T00:00:00Z',
-  addresses: [address],
-  ports: [],
-  isHostNetwork: false,
-  isFinished: false,
+  ...shopPod(name, address),
   workload: `Deployment shop/${name}`,
   ...more,
 });

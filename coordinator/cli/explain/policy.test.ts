@@ -10,6 +10,7 @@ import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
+import { shopPod } from '../policies/testing.ts';
 import {
   policyExplanationOf,
   policyExplanationSchema,
@@ -19,18 +20,13 @@ import {
 
 const NOW = Date.parse('2026-01-01T00:02:00Z');
 const MOMENT = '2026-01-01T00:00:00Z';
-const pod = (name: string, app: string, address: string): PolicyPod => ({
-  namespace: 'shop',
-  name,
-  uid: name,
-  labels: { app },
-  creationTimestamp: MOMENT,
-  addresses: [],
-  secondAddresses: [{ network: 'net1', addresses: [address] }],
-  ports: [{ name: 'sql', protocol: 'TCP', port: 5_432 }],
-  isHostNetwork: false,
-  isFinished: false,
-});
+const pod = (name: string, app: string, address: string): PolicyPod =>
+  shopPod(name, address, {
+    labels: { app },
+    addresses: [],
+    secondAddresses: [{ network: 'net1', addresses: [address] }],
+    ports: [{ name: 'sql', protocol: 'TCP', port: 5_432 }],
+  });
 const PODS = [pod('db-1', 'db', '10.1.2.1'), pod('web-1', 'web', '10.1.1.1')];
 const policy: Policy = {
   kind: 'NetworkPolicy',

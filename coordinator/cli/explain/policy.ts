@@ -19,6 +19,7 @@ import { NOT_ENFORCED } from '../../policy/not-enforced.ts';
 import type { AnyPolicy } from '../../policy/watched.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
+import { placeFields } from '../policies/place.ts';
 import { eventSchema, eventsTable, type SeenEvent } from './view.ts';
 
 const groupSchema = z.object({
@@ -28,11 +29,7 @@ const groupSchema = z.object({
 });
 
 const placeSchema = z.object({
-  namespace: z.string(),
-  cnf: z.string(),
-  place: z
-    .string()
-    .describe("By which addresses: cluster, the pods' own ones, or second networks."),
+  ...placeFields,
   object: z.string().describe('The PolicyEnforcement.'),
   inSync: z.boolean().describe('Each pod of the CNF has the policy as it is now.'),
   reason: z.string(),

@@ -1,26 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { compilePolicy } from '#shared/policy/enforcement.ts';
-import { membersOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { membersOf } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import { EXIT } from '../command.ts';
+import { shopPod } from '../policies/testing.ts';
 import { runCli } from '../testing.ts';
 import { policyTraceText, policyTraceView, policyTraceViewSchema } from './policies.ts';
 
-const pod = (name: string, address: string): PolicyPod => ({
-  namespace: 'shop',
-  name,
-  uid: name,
-  labels: { app: name },
-  creationTimestamp: '2026-01-01T00:00:00Z',
-  addresses: [address],
-  ports: [],
-  isHostNetwork: false,
-  isFinished: false,
-});
-const PODS = [pod('web', '10.1.1.1'), pod('db', '10.1.2.1'), pod('job', '10.1.3.1')];
+const PODS = [shopPod('web', '10.1.1.1'), shopPod('db', '10.1.2.1'), shopPod('job', '10.1.3.1')];
 const metadata = (name: string) => ({
   name,
   namespace: 'edge',

@@ -7,6 +7,7 @@ import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
+import { placeFields } from '../policies/place.ts';
 
 const directionSchema = z.object({
   direction: z.enum(['egress', 'ingress']),
@@ -17,11 +18,7 @@ const directionSchema = z.object({
   passes: z.boolean(),
 });
 const placeSchema = z.object({
-  namespace: z.string(),
-  cnf: z.string(),
-  place: z
-    .string()
-    .describe("By which addresses: cluster, the pods' own ones, or second networks."),
+  ...placeFields,
   passes: z.boolean(),
   directions: z.array(directionSchema),
   notInSync: z
