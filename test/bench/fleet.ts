@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { KubeObject } from 'kind-test-harness';
 import * as z from 'zod';
+import { HANDED_OVER_GATE } from '#shared/names.ts';
 import {
   applyFleet,
   serves,
@@ -28,7 +29,6 @@ const { values } = parseArgs({ options: { rolls: { type: 'string', default: '5' 
 const ROLLS = Number(values.rolls);
 const BAKE_SECONDS = 3;
 const DEADLINE_SECONDS = 20;
-const GATE = 'fleet.sdewan.akraino.org/handed-over';
 
 const podSchema = z.object({
   metadata: z.object({
@@ -76,7 +76,7 @@ const measure = async (replicas: number): Promise<void> => {
       const { metadata, status } = podSchema.parse(object);
       pods.set(metadata.uid, metadata.deletionTimestamp === undefined);
       const isOpen = status.conditions?.some(
-        ({ type, status: is }) => type === GATE && is === 'True',
+        ({ type, status: is }) => type === HANDED_OVER_GATE && is === 'True',
       );
       if (!isOpen || opened.has(metadata.uid)) return;
       opened.add(metadata.uid);

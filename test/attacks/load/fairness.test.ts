@@ -8,11 +8,10 @@ import { createAgent } from '../../integration/coordinator/agent.ts';
 import { createRunningPod } from '../../integration/coordinator/pods.ts';
 import { createRule, firewallRules } from '../../integration/coordinator/rules.ts';
 import { createWorld, type World } from '../../integration/coordinator/world.ts';
+import { makeMany } from '../many.ts';
 
 const RULES = 800;
 const ROUNDS = 20;
-/** As tenants do, and few enough for the API server. */
-const AT_ONCE = 10;
 
 type Watched = KubeObject & { status?: object };
 
@@ -25,15 +24,7 @@ afterAll(() => world.close());
 const tenantIn = async (namespace: string, rules: number) => {
   const home = { ...world, namespace };
   const agent = await createAgent(home, await createRunningPod(home, { name: 'cnf-1-a' }));
-  const made = [];
-  for (let at = 0; at < rules; at += AT_ONCE)
-    made.push(
-      ...(await Promise.all(
-        Array.from({ length: Math.min(AT_ONCE, rules - at) }, (_, index) =>
-          createRule(home, { name: `rule-${at + index}` }),
-        ),
-      )),
-    );
+  const made = await makeMany(rules, (at) => createRule(home, { name: `rule-${at}` }));
   return { agent, rules: made };
 };
 

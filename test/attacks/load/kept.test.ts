@@ -10,11 +10,11 @@ import { podResource, workloadResources } from '../../../coordinator/cnf/workloa
 import { serviceResource } from '../../../coordinator/services/service.ts';
 import type { World } from '../../integration/admission/world.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
+import { makeMany } from '../many.ts';
 
 /** Of each kind. */
 const COUNT = Number(process.env['SDEWAN_ATTACK_OBJECTS'] ?? 200);
 const BYTES_PER_MEBIBYTE = 1_048_576;
-const AT_ONCE = 10;
 const LARGE = 'x'.repeat(240_000);
 /** Of what they weigh, 46 MiB: 18 to 38 MiB were seen, and 72 where the coordinator kept one text of each. */
 const MORE_AT_MOST = 1.2;
@@ -98,17 +98,14 @@ describe('as large as the API server takes them', { timeout: 600_000 }, () => {
     await world.stopCoordinator();
     // Admission of this installation looks at labelled namespaces only: all of them are there when the coordinator starts.
     const full = await world.cluster.createNamespace('kept');
-    for (let made = 0; made < COUNT; made += AT_ONCE)
-      await Promise.all(
-        Array.from({ length: Math.min(AT_ONCE, COUNT - made) }, (_, index) => {
-          const one = attack.object(`large-${made + index}`);
-          const metadata = { ...one.metadata, namespace: full };
-          return world.client.create(
-            { ...attack.resource, schema: objectSchema },
-            { ...one, metadata },
-          );
-        }),
+    await makeMany(COUNT, (at) => {
+      const one = attack.object(`large-${at}`);
+      const metadata = { ...one.metadata, namespace: full };
+      return world.client.create(
+        { ...attack.resource, schema: objectSchema },
+        { ...one, metadata },
       );
+    });
     await world.startCoordinator();
     const peak = await peakOnceItServes(world);
     console.log(`${COUNT} ${what}: at most ${peak} MiB, ${base} without them`);

@@ -12,6 +12,7 @@ import { ipsecSite } from '#shared/resources/rules/ipsec-site.ts';
 import { eventually, type World } from '../../integration/admission/world.ts';
 import { largestFirewallRule, largestSite, zoneWith } from '../largest.ts';
 import { createLimitedWorld, peakBefore, peakOnceItServes } from '../limited-world.ts';
+import { makeMany } from '../many.ts';
 
 /** As many as a coordinator that kept them whole would show: 75 MB. `SDEWAN_ATTACK_RULES=1100` is the attack as it was first made. */
 const RULES = Number(process.env['SDEWAN_ATTACK_RULES'] ?? 300);
@@ -21,8 +22,6 @@ const BYTES_PER_MEBIBYTE = 1_048_576;
 const LARGEST = 100;
 /** Measured with the IpsecSites: 19 to 31 more than without any, and 57 when the coordinator keeps their specs. */
 const LARGEST_MEBIBYTES = 45;
-/** As tenants do, and few enough for the API server. */
-const AT_ONCE = 10;
 
 type Watched = KubeObject & { status?: object };
 
@@ -35,18 +34,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const createMany = async (
+const createMany = (
   resource: ResourceType,
   count: number,
   object: (name: string) => NewObject,
-): Promise<void> => {
-  for (let made = 0; made < count; made += AT_ONCE)
-    await Promise.all(
-      Array.from({ length: Math.min(AT_ONCE, count - made) }, (_, index) =>
-        world.client.create(resource, object(`rule-${made + index}`)),
-      ),
-    );
-};
+): Promise<object[]> =>
+  makeMany(count, (at) => world.client.create(resource, object(`rule-${at}`)));
 
 describe('rules with large annotations', { timeout: 600_000 }, () => {
   it('that are there already leave the coordinator small, and other namespaces alone', async () => {
