@@ -7,6 +7,8 @@ import { spelled } from '#shared/policy/addresses.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
+import { addressedStatusSchema, addressesIn } from '../../cnf/pod-addresses.ts';
+import { podResource } from '../../cnf/workload.ts';
 import { orLacking, withCluster } from '../cluster/connect.ts';
 import { listAll } from '../cluster/lists.ts';
 import { namespaceOf } from '../cluster/scope.ts';
@@ -68,15 +70,8 @@ const CODES: Readonly<Record<PolicyTraceView['verdict'], ExitCode>> = {
 };
 
 const pods = {
-  group: '',
-  version: 'v1',
-  plural: 'pods',
-  kind: 'Pod',
-  schema: objectSchema.extend({
-    status: z
-      .looseObject({ podIPs: z.array(z.looseObject({ ip: z.string() })).optional() })
-      .optional(),
-  }),
+  ...podResource,
+  schema: objectSchema.extend({ status: addressedStatusSchema.optional() }),
 } satisfies ResourceType;
 
 type Resolved = { name: string | undefined; addresses: readonly string[] };
@@ -91,7 +86,7 @@ const addressesOf = async (text: string, { client, ...usual }: Place): Promise<R
   const [namespace, name] = second === undefined ? [usual.namespace, first] : [first, second];
   try {
     const pod = await client.get(pods, { namespace, name }, { signal: usual.signal });
-    const addresses = (pod.status?.podIPs ?? []).map(({ ip }) => spelled(ip)?.address ?? ip);
+    const addresses = addressesIn(pod.status ?? {}).map((ip) => spelled(ip)?.address ?? ip);
     if (addresses.length === 0) throw new UsageError(`pod ${namespace}/${name} has no address yet`);
     return { name: `${namespace}/${name}`, addresses };
   } catch (error) {
