@@ -162,8 +162,12 @@ describe('the CLI', async () => {
       await cluster.kubectl(['create', 'serviceaccount', 'viewer', '-n', namespace]);
       const bound = ['--clusterrole=sdewan-viewer', `--serviceaccount=${namespace}:viewer`];
       await cluster.kubectl(['create', 'rolebinding', 'viewer', '-n', namespace, ...bound]);
-      const { code, out, said } = await as('viewer', 'status', '-o', 'json');
-      const view = statusViewSchema.parse(JSON.parse(out));
+      // The status of the CNF follows those of its rules.
+      const { code, view, said } = await until('both pods are counted', 30_000, async () => {
+        const now = await as('viewer', 'status', '-o', 'json');
+        const seen = statusViewSchema.parse(JSON.parse(now.out));
+        return seen.cnfs[0]?.pods?.up === 2 ? { ...now, view: seen } : undefined;
+      });
       expect([code, view.inSync]).toEqual([3, 'Unknown']);
       expect(view.cnfs).toMatchObject([
         { name: PURPOSE, pods: { up: 2, total: 2 }, rules: { inSync: 4, total: 4 } },

@@ -39,7 +39,7 @@ import { lackingRoles } from './roles.ts';
 import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
 
-export type Look = { client: KubeClient; signal: AbortSignal };
+type Reader = { client: KubeClient; signal: AbortSignal };
 
 const PAGE_SIZE = 500;
 
@@ -102,11 +102,11 @@ const orUnseen = async (
   }
 };
 
-export const serverItems = async ({ client, signal }: Look): Promise<Item[]> => [
+export const serverItems = async ({ client, signal }: Reader): Promise<Item[]> => [
   serverItem(await client.serverVersion({ signal })),
 ];
 
-export const kindItems = ({ client, signal }: Look): Promise<Item[]> =>
+export const kindItems = ({ client, signal }: Reader): Promise<Item[]> =>
   orUnseen('kinds', crds, async () => {
     const { items } = await client.list(crds, { pageSize: PAGE_SIZE, signal });
     const found = items.map(({ metadata, spec }) => ({
@@ -116,7 +116,7 @@ export const kindItems = ({ client, signal }: Look): Promise<Item[]> =>
     return [kindsItem(resources, found)];
   });
 
-export const installationItems = ({ client, signal }: Look, now: number): Promise<Item[]> => {
+export const installationItems = ({ client, signal }: Reader, now: number): Promise<Item[]> => {
   const selection = { labelSelector: PART_OF, signal };
   const asked = webhookKinds.slice(0, 2).map((kind) => ({ ...kind, schema: webhookSchema }));
   const [first] = asked;
@@ -142,7 +142,7 @@ export const installationItems = ({ client, signal }: Look, now: number): Promis
 
 /** Of the coordinator, agents and CNFs. */
 export const runningItems = async (
-  { client, signal }: Look,
+  { client, signal }: Reader,
   facts: ClusterFacts,
 ): Promise<Item[]> => {
   let images: string[] = [];
@@ -169,12 +169,12 @@ export const runningItems = async (
   ];
 };
 
-export const bucketItems = (look: Look, bucketTypes: readonly string[]): Promise<Item[]> =>
+export const bucketItems = (reader: Reader, bucketTypes: readonly string[]): Promise<Item[]> =>
   orUnseen('roles', rbacResources.clusterRoles, async () => {
     const { roles, clusterRoles } = rbacResources;
     const lists = await Promise.all(
       [roles, clusterRoles].map(async (resource) => {
-        const { items } = await look.client.list(resource, { signal: look.signal });
+        const { items } = await reader.client.list(resource, { signal: reader.signal });
         return z
           .array(roleSchema)
           .parse(items)
@@ -185,9 +185,9 @@ export const bucketItems = (look: Look, bucketTypes: readonly string[]): Promise
     return roleItems(lackingRoles(lists.flat(), { plurals, types: bucketTypes }));
   });
 
-export const exposingItems = (look: Look): Promise<Item[]> =>
+export const exposingItems = (reader: Reader): Promise<Item[]> =>
   orUnseen('services', serviceResource, async () => {
-    const { client, signal } = look;
+    const { client, signal } = reader;
     const paged = { pageSize: PAGE_SIZE, signal };
     const [services, pods] = await Promise.all([
       client.list(serviceResource, paged),
@@ -197,7 +197,7 @@ export const exposingItems = (look: Look): Promise<Item[]> =>
   });
 
 /** Before the product is installed. */
-export const beforeItems = async ({ client, signal }: Look): Promise<Item[]> => {
+export const beforeItems = async ({ client, signal }: Reader): Promise<Item[]> => {
   const allowed = await Promise.all(
     INSTALLED.map(({ group, plural: resource }) =>
       isAllowed(client, { group, resource, verb: 'create' }, signal),
@@ -231,8 +231,8 @@ const INSTALLED: readonly ResourceType<object>[] = [
 export const storedRuleItems = ({ rules }: ClusterFacts): Item[] => storedItems(rules, kindOf);
 
 /** What comes from ICN's controller, and what this version refuses. */
-export const migratingItems = async (look: Look, { rules }: ClusterFacts): Promise<Item[]> => {
-  const { client, signal } = look;
+export const migratingItems = async (reader: Reader, { rules }: ClusterFacts): Promise<Item[]> => {
+  const { client, signal } = reader;
   const placed = orUnseen(
     "the four points of migration from ICN's controller, and what is refused now",
     deployments,
@@ -270,7 +270,7 @@ export const migratingItems = async (look: Look, { rules }: ClusterFacts): Promi
     },
   );
   const programs = orUnseen('programs of IPsec connections', configMaps, async () => [
-    programsItem(rules, await listedPrograms(look)),
+    programsItem(rules, await listedPrograms(reader)),
   ]);
   return [...(await placed), ...(await programs)];
 };
@@ -286,7 +286,7 @@ const configMaps = {
 const PROGRAMS = 'sdewan-programs';
 
 /** Undefined where an older version is installed. */
-const listedPrograms = async ({ client, signal }: Look): Promise<string[] | undefined> => {
+const listedPrograms = async ({ client, signal }: Reader): Promise<string[] | undefined> => {
   const { items } = await client.list(configMaps, { labelSelector: PART_OF, signal });
   const list = items.find(({ metadata }) => metadata.name === PROGRAMS);
   return list?.data?.['updown']?.split('\n').map((line) => line.trim());
