@@ -37,6 +37,12 @@ export const policyGroupName = (
 export const selectorName = (cluster: string, id: string, number?: number): string =>
   `${prefixOf(cluster)}selector/${id}${number === undefined ? '' : `/${number}`}`;
 
+/** Of an address group, by the blocks in it: what changes is another one. */
+export const blocksName = (cluster: string, blocks: readonly string[]): string => {
+  const hash = createHash('sha256').update(blocks.toSorted().join()).digest('hex').slice(0, 16);
+  return `${prefixOf(cluster)}blocks/${hash}`;
+};
+
 export const baseName = (cluster: string, direction: PolicyDirection): string =>
   `${prefixOf(cluster)}base/${SHORT[direction]}`;
 

@@ -2,7 +2,7 @@ import { BlockList } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressText, blockText, parseBlock, WIDTH, type Block } from '#shared/policy/addresses.ts';
-import { piecesOf } from './pieces.ts';
+import { outermost, piecesOf } from './pieces.ts';
 
 const block = (text: string): Block => {
   const parsed = parseBlock(text);
@@ -31,6 +31,20 @@ it.each([
   ],
 ])('%j', ([of = '', ...except], expected) => {
   expect(pieces(of, ...except)).toEqual(expected);
+});
+
+it.each([
+  [['10.0.0.0/8'], ['10.0.0.0/8']],
+  [
+    ['fd00::/8', '10.1.0.0/16', '10.0.0.0/8', '10.0.0.0/8', '10.0.0.0/7', '9.0.0.0/8'],
+    ['9.0.0.0/8', '10.0.0.0/7', 'fd00::/8'],
+  ],
+  [
+    ['10.2.0.0/16', '10.1.0.0/16', '10.1.2.0/24', '10.3.0.1/32'],
+    ['10.1.0.0/16', '10.2.0.0/16', '10.3.0.1/32'],
+  ],
+])('of %j the outermost', (those, expected) => {
+  expect(outermost(those.map(block)).map(blockText)).toEqual(expected);
 });
 
 describe.each([4, 6] as const)('IPv%i', (family) => {

@@ -1,4 +1,4 @@
-/** A block without others, in as few blocks as cover the rest of it: a rule of a security group has one block and no exceptions. Pure. */
+/** A block without others, in as few blocks as cover the rest of it: security groups and address groups have blocks and no exceptions. Pure. */
 import { holdsBlock, WIDTH, type Block } from '#shared/policy/addresses.ts';
 
 /** In their order. The exceptions lie in the block; those that do not are ignored. */
@@ -7,6 +7,23 @@ export const piecesOf = (block: Block, except: readonly Block[]): Block[] => {
   const within = except.filter((one) => holdsBlock(block, one));
   if (within.length === 0) return [block];
   return halvesOf(block).flatMap((half) => piecesOf(half, within));
+};
+
+/** Without those that others of them hold, and each once; sorted. */
+export const outermost = (blocks: readonly Block[]): Block[] => {
+  const kept: Block[] = [];
+  for (const block of blocks.toSorted(byStart)) {
+    const last = kept.at(-1);
+    if (last === undefined || !holdsBlock(last, block)) kept.push(block);
+  }
+  return kept;
+};
+
+/** The larger of two that start together comes first. */
+const byStart = (one: Block, other: Block): number => {
+  if (one.family !== other.family) return one.family - other.family;
+  if (one.bits !== other.bits) return one.bits < other.bits ? -1 : 1;
+  return one.length - other.length;
 };
 
 const halvesOf = ({ family, bits, length }: Block): [Block, Block] => {

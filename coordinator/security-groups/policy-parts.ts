@@ -1,7 +1,7 @@
 /**
  * What one NetworkPolicy comes to in security groups, as the design for Kuryr has it: a group per direction, whose rules are the product of
- * peers and ports; a group without rules for each selector, named by those rules; exceptions of blocks as pieces; a port's name as one group
- * for each number that it has on pods. Pure.
+ * peers and ports; a group without rules for each selector, named by those rules; blocks without their exceptions as one address group for each
+ * rule; a port's name as one group for each number that it has on pods. Pure.
  */
 import {
   blockText,
@@ -29,6 +29,7 @@ import { createHash } from 'node:crypto';
 import type { AnyPolicy } from '../policy/watched.ts';
 import type { Members } from './members.ts';
 import {
+  blocksName,
   clusterTag,
   descriptionOf,
   DIRECTIONS,
@@ -37,7 +38,7 @@ import {
   selectorName,
   type PolicyDirection,
 } from './names.ts';
-import { piecesOf } from './pieces.ts';
+import { outermost, piecesOf } from './pieces.ts';
 import type { GroupRule, Remote, WantedGroup } from './types.ts';
 
 export type PolicyParts = {
@@ -77,6 +78,8 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
   const groups = new Map<string, WantedGroup>();
   const attached = new Map<string, readonly string[]>();
   const addressGroups = new Map<string, readonly string[]>();
+  /** How many blocks an address group of blocks has. */
+  const pieces = new Map<string, number>();
   const tags = [clusterTag(cluster)];
 
   const selectorOf = (id: string): Group => {
@@ -98,13 +101,8 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
     ];
   };
 
-  const sidesOfAddresses = (name: string, addresses: readonly string[]): Side[] => {
-    if (addresses.length === 0) return [];
-    const blocks = addresses.flatMap((text) => parseAddress(text) ?? []);
-    addressGroups.set(
-      name,
-      blocks.map((one) => blockText({ ...one, length: WIDTH[one.family] })).sort(),
-    );
+  const sidesOfAddressGroup = (name: string, blocks: readonly Block[]): Side[] => {
+    addressGroups.set(name, blocks.map(blockText).sort());
     const families = new Set(blocks.map(({ family }) => ETHERTYPE_OF[family]));
     return ETHERTYPES.filter((ethertype) => families.has(ethertype)).map((ethertype) => ({
       ethertype,
@@ -112,14 +110,32 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
     }));
   };
 
-  const sidesOf = (peer: Peer): Side[] => {
-    if ('group' in peer) return sidesOfPods(selectorOf(peer.group));
-    const { block, except } = blocksOf(peer);
-    return piecesOf(block, except).map((piece) => ({
-      ethertype: ETHERTYPE_OF[piece.family],
-      remote: { prefix: blockText(piece) },
-    }));
+  const sidesOfAddresses = (name: string, addresses: readonly string[]): Side[] => {
+    if (addresses.length === 0) return [];
+    const parsed = addresses.flatMap((text) => parseAddress(text) ?? []);
+    return sidesOfAddressGroup(
+      name,
+      parsed.map((one) => ({ ...one, length: WIDTH[one.family] })),
+    );
   };
+
+  /** A rule for each of many blocks would use up the quota, and Neutron takes the square of their number to make them. */
+  const sidesOfBlocks = (blocks: readonly Block[]): Side[] => {
+    const [first] = blocks;
+    if (first === undefined) return [];
+    if (blocks.length === 1)
+      return [{ ethertype: ETHERTYPE_OF[first.family], remote: { prefix: blockText(first) } }];
+    const name = blocksName(cluster, blocks.map(blockText));
+    pieces.set(name, blocks.length);
+    return sidesOfAddressGroup(name, blocks);
+  };
+
+  const sidesOf = (peers: readonly Peer[]): Side[] => [
+    ...peers.flatMap((peer) => ('group' in peer ? sidesOfPods(selectorOf(peer.group)) : [])),
+    ...sidesOfBlocks(
+      outermost(peers.flatMap((peer) => ('group' in peer ? [] : piecesOfPeer(peer)))),
+    ),
+  ];
 
   /** Of the peers those pods on which the port has this number. */
   const sidesWithNumber = (peer: Peer | undefined, named: Group, number: number): Side[] => {
@@ -129,13 +145,11 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
       const group = { ...selectorOf(peer.group), ...(port && { port }) };
       return sidesOfPods(group, number);
     }
-    const { block, except } = blocksOf(peer);
-    const pieces = piecesOf(block, except);
     const { portAddresses, addresses } = members.of(named, number);
     const within = [...new Set([...portAddresses, ...addresses])].filter((text) =>
-      pieces.some((piece) => isIn(piece, text)),
+      piecesOfPeer(peer).some((piece) => isIn(piece, text)),
     );
-    return sidesOfAddresses(blockName(cluster, { peer, named, number }), within);
+    return sidesOfAddresses(portBlockName(cluster, { peer, named, number }), within);
   };
 
   const addTo = (
@@ -158,7 +172,7 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
 
   const addRule = (direction: PolicyDirection, { peers, ports }: Rule): void => {
     const sides = (): Side[] =>
-      peers === undefined ? ETHERTYPES.map((ethertype) => ({ ethertype })) : peers.flatMap(sidesOf);
+      peers === undefined ? ETHERTYPES.map((ethertype) => ({ ethertype })) : sidesOf(peers);
     for (const port of ports ?? [undefined]) {
       if (port?.group === undefined) {
         addTo(
@@ -202,7 +216,9 @@ export const partsOf = (cluster: string, policy: AnyPolicy, members: Members): P
   }
 
   const distinct = [...groups.values()].map((group) => ({ ...group, rules: once(group.rules) }));
-  const has = distinct.reduce((sum, { rules }) => sum + rules.length, 0);
+  const has =
+    distinct.reduce((sum, { rules }) => sum + rules.length, 0) +
+    [...pieces.values()].reduce((sum, count) => sum + count, 0);
   if (has > MAX_RULES) return tooLarge({ what: 'rules', has, limit: MAX_RULES });
   const most = Math.max(
     0,
@@ -244,17 +260,14 @@ const of = (port: Port | undefined): Pick<GroupRule, 'protocol' | 'ports'> =>
         ...(port.port !== undefined && { ports: [port.port, port.endPort ?? port.port] as const }),
       };
 
-const blocksOf = ({
-  cidr,
-  except,
-}: {
-  cidr: string;
-  except: readonly string[];
-}): { block: Block; except: Block[] } => {
+const piecesOfPeer = ({ cidr, except }: Extract<Peer, { cidr: string }>): Block[] => {
   const block = parseBlock(cidr);
   // The compiler has looked at them.
   if (block === undefined) throw new Error(`${cidr} is no block`);
-  return { block, except: except.flatMap((text) => parseBlock(text) ?? []) };
+  return piecesOf(
+    block,
+    except.flatMap((text) => parseBlock(text) ?? []),
+  );
 };
 
 const isIn = (piece: Block, text: string): boolean => {
@@ -267,7 +280,7 @@ const holds = (outer: Block, address: { family: 4 | 6; bits: bigint }): boolean 
   return outer.family === address.family && outer.bits >> behind === address.bits >> behind;
 };
 
-const blockName = (
+const portBlockName = (
   cluster: string,
   { peer, named, number }: { peer: Peer; named: Group; number: number },
 ): string => {

@@ -260,6 +260,57 @@ describe('a quota', () => {
   });
 });
 
+describe('blocks', () => {
+  const blocks = (...ipBlocks: object[]): Policy =>
+    policy('p', {
+      podSelector: {},
+      policyTypes: ['Egress'],
+      egress: [
+        {
+          to: ipBlocks.map((ipBlock) => ({ ipBlock })),
+          ports: [80, 81, 82].map((port) => ({ port })),
+        },
+      ],
+    });
+  const rulesIn = async (...ipBlocks: object[]) => {
+    const neutron = memory();
+    await bring(neutron, { policies: [blocks(...ipBlocks)] });
+    const group = [...neutron.state.groups.values()].find(({ name }) => name.includes('policy'));
+    return { neutron, rules: group?.security_group_rules ?? [] };
+  };
+
+  it('without their exceptions are one rule for each port and family, however many pieces they come to', async () => {
+    const { neutron, rules } = await rulesIn(
+      { cidr: '10.0.0.0/8', except: ['10.0.0.2/32', '10.0.0.9/32'] },
+      { cidr: 'fd00::/8', except: ['fd00::1/128'] },
+    );
+    expect(rules.map((rule) => rule.ethertype).toSorted()).toEqual([
+      ...Array.from({ length: 3 }, () => 'IPv4'),
+      ...Array.from({ length: 3 }, () => 'IPv6'),
+    ]);
+    const to = (target: string): boolean =>
+      neutron.passes(ALL.find(({ to: port, port: of }) => port === target && of === 80)!);
+    expect([to('port-a'), to('port-b'), to('port-c')]).toEqual([true, false, true]);
+  });
+
+  it('of one piece need no address group', async () => {
+    const { neutron, rules } = await rulesIn(
+      { cidr: '10.0.0.0/8' },
+      { cidr: '10.1.0.0/16', except: ['10.1.2.0/24'] },
+    );
+    expect(rules.map((rule) => rule.remote_ip_prefix)).toEqual(Array(3).fill('10.0.0.0/8'));
+    expect([...neutron.state.addressGroups.values()].map(({ name }) => name)).toEqual([
+      `sdewan/${CLUSTER}/nodes`,
+    ]);
+  });
+
+  it('that change are another address group, and the old one goes', async () => {
+    const { neutron } = await rulesIn({ cidr: '10.0.0.0/8', except: ['10.0.0.2/32'] });
+    await bring(neutron, { policies: [blocks({ cidr: '10.0.0.0/8', except: ['10.0.0.3/32'] })] });
+    expect(neutron.state.addressGroups.size).toBe(2);
+  });
+});
+
 it('refuses what comes to over 1,000 rules with both numbers, and leaves its last form', async () => {
   const neutron = memory();
   await bring(neutron, { policies: [policy('p', fromLabel('web'))] });
@@ -286,7 +337,14 @@ describe('on the way from one world to another', () => {
   const peers = fc.array(
     fc.oneof(
       selector.map((podSelector) => ({ podSelector })),
-      fc.constantFrom('10.0.0.1/32', '10.0.0.0/30').map((cidr) => ({ ipBlock: { cidr } })),
+      fc
+        .tuple(
+          fc.constantFrom('10.0.0.1/32', '10.0.0.0/30', '10.0.0.0/29'),
+          fc.constantFrom([], ['10.0.0.2/32']),
+        )
+        .map(([cidr, except]) => ({
+          ipBlock: { cidr, ...(!cidr.endsWith('/32') && { except }) },
+        })),
     ),
     { maxLength: 2 },
   );
