@@ -1,7 +1,8 @@
 /**
- * The life of a release with the real Helm on a real API server, with rules in place all the time: installed, upgraded with another CRD, rolled
+ * The life of a release with the real Helm, by the commands of docs/chart.md, on a real API server, with rules in place all the time: installed, upgraded with another CRD, rolled
  * back, refused to go, gone from under them.
  */
+import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 import { holdsSeedRule, seedRules } from '../judge/seed-rules.ts';
+import { blocksIn, stepsIn } from '../people/docs/blocks.ts';
+import { createShell, type Shell } from '../people/docs/shell.ts';
+import { ROOT } from '../run/product-files.ts';
 import { createCnf } from '../stack/cnf.ts';
 import { coordinatorReady } from '../stack/faults.ts';
 import { buildHelm, CHART, helmOf, type Helm } from '../stack/helm.ts';
@@ -19,6 +23,7 @@ import { observePods, readCnf } from '../stack/observe.ts';
 import { waitInSync } from '../stack/operator.ts';
 import { sdewan } from '../stack/sdewan.ts';
 
+const page = blocksIn('docs/chart.md', readFileSync(join(ROOT, 'docs/chart.md'), 'utf8'));
 const PURPOSE = 'cnf-1';
 const ZONES = 'firewallzones.batch.sdewan.akraino.org';
 const BUILD_TIMEOUT_MS = 1_800_000;
@@ -30,12 +35,18 @@ describe('a release', async () => {
   const cluster = await connectCluster();
   let folder = '';
   let helm: Helm;
+  let shell: Shell;
   let namespace = '';
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sdewan-helm-'));
     const program = await buildHelm();
     helm = helmOf(program, folder, cluster.kubeconfig);
+    shell = createShell({
+      cwd: ROOT,
+      env: { HOME: folder, KUBECONFIG: cluster.kubeconfig },
+      programs: { kubectl: cluster.kubectlCommand, helm: [program] },
+    });
   }, BUILD_TIMEOUT_MS);
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -43,6 +54,25 @@ describe('a release', async () => {
     const { code, out, said } = await helm(...args);
     expect([code, said]).toEqual([0, expect.not.stringContaining('Error')]);
     return out;
+  };
+  /** The commands of a block of docs/chart.md; gives what they print. */
+  const follow = async (
+    at: number,
+    words: Readonly<Record<string, string>> = {},
+  ): Promise<string> => {
+    const block = page[at - 1];
+    if (!block) throw new Error(`the page has no block ${at}`);
+    const printed: string[] = [];
+    for (const { command } of stepsIn(block)) {
+      const said = Object.entries(words).reduce(
+        (text, [from, to]) => text.replace(from, to),
+        command,
+      );
+      const { code, text } = await shell.run(said);
+      expect([said, code, text]).toEqual([said, 0, text]);
+      printed.push(text);
+    }
+    return printed.join('');
   };
   const get = async (...args: string[]): Promise<string> =>
     (await cluster.kubectl(['get', ...args])).stdout.trim();
@@ -76,10 +106,10 @@ describe('a release', async () => {
   };
 
   it('is installed, and serves', async () => {
-    const out = await done('install', ...RELEASE, CHART, '--create-namespace');
+    const out = await follow(1);
     const label = 'pod-security.kubernetes.io/enforce=restricted';
     expect(out).toContain(`kubectl label namespace ${SYSTEM_NAMESPACE} ${label}`);
-    await cluster.kubectl(['label', 'namespace', SYSTEM_NAMESPACE, label]);
+    expect(out).toContain(`namespace/${SYSTEM_NAMESPACE} labeled`);
     await coordinatorReady(cluster);
     namespace = await cluster.createNamespace('helm');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
@@ -140,7 +170,7 @@ describe('a release', async () => {
     // Helm has set out to uninstall, and upgrades nothing before it is called back.
     const { revision, status } = await release();
     expect(status).toBe('uninstalling');
-    await done('rollback', ...RELEASE, revision);
+    await follow(3, { 'sdewan 1': `sdewan ${revision}` });
     expect(await release()).toEqual({ revision: `${Number(revision) + 1}`, status: 'deployed' });
     await coordinatorReady(cluster);
     expect(await uids()).toBe(before);
@@ -149,9 +179,7 @@ describe('a release', async () => {
 
   it('with `keep` goes from under its rules', async () => {
     const before = await uids();
-    await done('upgrade', ...RELEASE, CHART, '--reuse-values', '--set=uninstall.rules=keep');
-    await coordinatorReady(cluster);
-    await done('uninstall', ...RELEASE, TIMEOUT);
+    await follow(2);
     expect(await uids()).toBe(before);
     const finalizers = 'jsonpath={.items[*].metadata.finalizers}';
     expect(await get('sdewan', '-n', namespace, '-o', finalizers)).toBe('');
