@@ -230,7 +230,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   });
   const tellDrift = (target: Target, drifts: readonly Drift[]): void => {
     const { namespace: of, purpose = '' } = target;
-    if (drifts.length > 0) metrics.drifted({ namespace: of, purpose }, drifts.length);
+    metrics.drifted({ namespace: of, purpose }, drifts.length);
     for (const event of driftRepaired(target, drifts)) record(event);
   };
   const intake = createIntake({

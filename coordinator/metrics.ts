@@ -9,7 +9,7 @@ export type Metrics = RuleMetrics &
     /** `result`: what came of a report, or why it was refused. */
     reports: Counter<'result'>;
     tokenReviews: Counter<'result'>;
-    /** Sections that agents of the CNF have put back. */
+    /** Sections that agents of the CNF have put back; with none, its series begins, so that Prometheus sees the first ones as an increase. */
     drifted: (cnf: CnfLabels, sections: number) => void;
   };
 

@@ -43,13 +43,14 @@ export const holds = (expression: string, scrapes: readonly Scrape[], now: numbe
   const { samples } = scrapes.at(-1) ?? NOTHING_SCRAPED;
   const absent = /^absent\((.+)\)$/.exec(expression)?.[1];
   if (absent !== undefined) return !samples.some(selected(absent));
-  const [, left = '', compared, right] = /^(.+) (>|==|<) (\d+)$/.exec(expression) ?? [];
+  const [, left = '', compared, right] = /^(.+) (>=|>|==|<) (\d+)$/.exec(expression) ?? [];
   const compare = compared === undefined ? undefined : comparisons[compared];
   if (compare === undefined) throw new Error(`no such form: ${expression}`);
   return valuesOf(left, scrapes, now).some((value) => compare(value, Number(right)));
 };
 
 const comparisons: Readonly<Record<string, (left: number, right: number) => boolean>> = {
+  '>=': (left, right) => left >= right,
   '>': (left, right) => left > right,
   '<': (left, right) => left < right,
   '==': (left, right) => left === right,

@@ -64,7 +64,7 @@ const FAULTS: readonly (readonly [
     },
     undefined,
   ],
-  ['two repairs', { [`drift_repairs_total{${cnf}}`]: 2 }, undefined],
+  ['three repairs', { [`drift_repairs_total{${cnf}}`]: 3 }, undefined],
   ['four repairs', { [`drift_repairs_total{${cnf}}`]: 4 }, 'SdewanDrift'],
   [
     'a rule out of sync',
