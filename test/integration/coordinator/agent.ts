@@ -8,6 +8,7 @@ import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_RULES_PER_PAGE,
   OTHERS_HEADER,
+  type Drift,
   type Report,
   type RuleReport,
   type RuleState,
@@ -34,6 +35,10 @@ export type SimulatedAgent = {
   lostComments: (...packages: readonly string[]) => Promise<Answer>;
   /** A full report without rules, of an agent that cannot write its state folder. */
   cannotWrite: (cause: string) => Promise<Answer>;
+  /** A full report without rules, of an agent to which OpenWRT does not answer. */
+  misses: (message: string) => Promise<Answer>;
+  /** A full report without rules, with what the agent has put back. */
+  repaired: (...drifts: readonly Drift[]) => Promise<Answer>;
   /** A heartbeat on the last full report. */
   beats: () => Promise<Answer>;
   /** As after a restart of the agent's container; `startedAt` by default now. */
@@ -143,6 +148,16 @@ export const createAgent = async (
       sequence += 1;
       full = sequence;
       return send({ stateFolder: cause });
+    },
+    misses: (message) => {
+      sequence += 1;
+      full = sequence;
+      return send({ openwrt: { reachable: false, driver: 'ubus', message, driftRepairs: 0 } });
+    },
+    repaired: (...drifts) => {
+      sequence += 1;
+      full = sequence;
+      return send({ drifts: [...drifts] });
     },
     beats: () => {
       sequence += 1;

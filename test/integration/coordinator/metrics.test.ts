@@ -1,6 +1,13 @@
 /** What the coordinator shows to Prometheus after a history that the test knows, and the alarms that it sets off and ends. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { connectCluster } from 'kind-test-harness';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL, RULE_GROUP, RULE_VERSION } from '#shared/names.ts';
+import type { Drift } from '#shared/protocol/report.ts';
 import { alerts } from '../../../deploy/generate/metrics-page.ts';
 import {
   documentedMetrics,
@@ -14,6 +21,8 @@ import {
   valueIn,
   type Scrape,
 } from '../../judge/prometheus.ts';
+import { buildFiring, type Firing } from '../../prometheus/alarms.ts';
+import { installed } from '../../stack/installation.ts';
 import { until } from '../../stack/observe.ts';
 import { witness, type Witness } from '../../stack/witness.ts';
 import { connect, createAgent, post, type SimulatedAgent } from './agent.ts';
@@ -25,6 +34,9 @@ import { createWorld, type World } from './world.ts';
 /** However long the machine takes, the agent of most tests is not silent; that of one test shall be. */
 const SILENT_NEVER_MS = 3_600_000;
 const SILENT_SOON_MS = 4_000;
+const DAY_MS = 86_400_000;
+/** Of the paths of its webhooks. */
+const WEBHOOK_TOKEN = '0123456789abcdef0123456789abcdef';
 
 let world: World;
 let seen: Witness;
@@ -32,6 +44,14 @@ let pod: KubeObject;
 let agent: SimulatedAgent;
 let rule: RuleObject;
 const cleanUp: (() => Promise<void>)[] = [];
+/** A part of expressions alone, or with `npm run test:people` Prometheus' own engine. */
+const firing: Firing =
+  process.env['SDEWAN_ALARMS_BY'] === 'prometheus'
+    ? await buildFiring()
+    : (scrapes, now) =>
+        alerts()
+          .filter(({ expr }) => holds(expr, scrapes, now / 1_000))
+          .map(({ alert }) => alert);
 /** Alarms that have fired, and that have cleared after that. */
 const fired = new Set<string>();
 const cleared = new Set<string>();
@@ -45,9 +65,8 @@ const value = async (name: string, labels: Record<string, string> = {}): Promise
   valueIn(await scrape(), `sdewan_coordinator_${name}`, labels) ?? 0;
 
 const fires = async (name: string, since?: Scrape): Promise<boolean> => {
-  const { expr } = alerts().find(({ alert }) => alert === name) ?? { expr: name };
   const last = await scrape();
-  return holds(expr, since ? [since, last] : [last], Date.now() / 1_000);
+  return firing(since ? [since, last] : [last], Date.now()).includes(name);
 };
 
 const setsOff = async (name: string, since?: Scrape): Promise<void> => {
@@ -81,7 +100,23 @@ const statusChanges = (): number => {
 };
 
 beforeAll(async () => {
-  world = await createWorld({ silentAfterMs: SILENT_NEVER_MS });
+  const cluster = await connectCluster();
+  const folder = await mkdtemp(join(tmpdir(), 'metrics-'));
+  cleanUp.push(() => rm(folder, { recursive: true }));
+  const tokenFile = join(folder, 'token');
+  await writeFile(tokenFile, WEBHOOK_TOKEN);
+  world = await createWorld({
+    silentAfterMs: SILENT_NEVER_MS,
+    env: { SDEWAN_WEBHOOK_TOKEN_FILE: tokenFile },
+    grants: await Promise.all(
+      [
+        ['Role', 'sdewan-coordinator-certificates'] as const,
+        ['RoleBinding', 'sdewan-coordinator-certificates'] as const,
+        ['ClusterRole', 'sdewan-coordinator-admission'] as const,
+        ['ClusterRoleBinding', 'sdewan-coordinator-admission'] as const,
+      ].map(([kind, name]) => installed(cluster, kind, name)),
+    ),
+  });
   cleanUp.push(world.close);
   // From then on every kind is served, so that it can be watched from here, too.
   await until('the coordinator is ready', 60_000, async () => {
@@ -130,6 +165,21 @@ describe('rules and pods', () => {
   });
 });
 
+it('a pod that comes, and one that goes, set off nothing', async () => {
+  const since = await scrape();
+  const next = await createRunningPod(world, { name: 'next' });
+  const its = await createAgent(world, next);
+  await its.says([rule, 'Applied']);
+  await eventually(() => value('pods', { state: 'live' })).toBe(2);
+  await eventually(() => value('rules', { state: 'in_sync' })).toBe(1);
+  expect(firing([since, await scrape()], Date.now())).toEqual([]);
+  await its.close();
+  await removePod(world, next);
+  await eventually(() => value('pods', { state: 'live' })).toBe(1);
+  await eventually(() => value('rules', { state: 'in_sync' })).toBe(1);
+  expect(firing([since, await scrape()], Date.now())).toEqual([]);
+});
+
 it('reports are counted by result, and each token is reviewed once', async () => {
   const before = await scrape();
   const results = async () => {
@@ -173,7 +223,9 @@ it('reports are counted by result, and each token is reviewed once', async () =>
   await setsOff('SdewanReportsRefused', middle);
   await ends('SdewanReportsRefused', await scrape());
   await dispatcher.destroy();
-  expect(await value('token_reviews_total', { result: 'accepted' })).toBe(2);
+  const accepted = { result: 'accepted' };
+  const earlier = valueIn(before, 'sdewan_coordinator_token_reviews_total', accepted) ?? 0;
+  expect((await value('token_reviews_total', accepted)) - earlier).toBe(1);
   // Its conditions say that it is none.
   expect(await value('token_reviews_total', { result: 'bad-token' })).toBe(0);
   agent.boots();
@@ -203,6 +255,61 @@ it('a status that cannot be written is an error each time, and its rule waits', 
   await setsOff('SdewanRulesOutOfSync');
   await agent.says([rule, 'Applied']);
   await ends('SdewanRulesOutOfSync');
+});
+
+it('a rule that OpenWRT refuses is an alarm until it is changed', async () => {
+  await agent.says([rule, 'Failed', { reason: 'InvalidSpec', message: 'so it is' }]);
+  await setsOff('SdewanRuleStalled');
+  await agent.says([rule, 'Applied']);
+  await ends('SdewanRuleStalled');
+  expect(cleared).toContain('SdewanRuleStalled');
+});
+
+it('an OpenWRT that does not answer is an alarm until it does', async () => {
+  await agent.misses('connection refused');
+  await setsOff('SdewanOpenwrtUnreachable');
+  await agent.says([rule, 'Applied']);
+  await ends('SdewanOpenwrtUnreachable');
+  expect(cleared).toContain('SdewanOpenwrtUnreachable');
+});
+
+it('drift that comes back is an alarm, and a few repairs are none', async () => {
+  const drift = (at: number): Drift => ({ package: 'firewall', section: 'x', uid: 'u', at });
+  const since = await scrape();
+  // Else the first repairs would not be an increase.
+  expect(valueIn(since, 'sdewan_coordinator_drift_repairs_total')).toBe(0);
+  await agent.repaired(drift(1), drift(2), drift(3));
+  await eventually(() => value('drift_repairs_total')).toBe(3);
+  expect(await fires('SdewanDrift', since)).toBe(false);
+  await agent.repaired(drift(2), drift(3), drift(4));
+  await setsOff('SdewanDrift', since);
+  await ends('SdewanDrift', await scrape());
+  await agent.says([rule, 'Applied']);
+});
+
+it('a webhook that cannot judge is an alarm, and one that refuses is none', async () => {
+  const dispatcher = connect(world);
+  const review = async (): Promise<number> => {
+    const { statusCode, body } = await request(
+      `${world.coordinator.reportUrl}/admission/rules/${WEBHOOK_TOKEN}`,
+      { method: 'POST', dispatcher, body: JSON.stringify(reviewOf(world.namespace)) },
+    );
+    await body.dump();
+    return statusCode;
+  };
+  // Its zone is looked for on the API server, since nobody has heard of it.
+  await eventually(review).toBe(200);
+  await world.rights.revoke();
+  await eventually(review).toBe(500);
+  const since = await scrape();
+  await eventually(review).toBe(500);
+  await setsOff('SdewanWebhookFailing', since);
+  await world.rights.grant();
+  await eventually(review).toBe(200);
+  const after = await scrape();
+  expect(await review()).toBe(200);
+  await ends('SdewanWebhookFailing', after);
+  await dispatcher.destroy();
 });
 
 it('count the pod again after a restart of the coordinator', async () => {
@@ -249,16 +356,45 @@ it('a missing coordinator is an alarm of its own', async () => {
   expect(live).toBe(1);
 }, 180_000);
 
+it('a certificate that ends within three days is an alarm, and one of a month is none', async () => {
+  const { cluster, home } = world;
+  const own = {
+    SDEWAN_TLS_CERT_FILE: '',
+    SDEWAN_TLS_KEY_FILE: '',
+    SDEWAN_WEBHOOK_TOKEN_FILE: '',
+    SDEWAN_WEBHOOK_CONFIGURATION: 'none-of-this-test',
+  };
+  await world.killCoordinator();
+  await world.startCoordinator({ ...own, SDEWAN_CERTIFICATE_LIFETIME_MS: String(2 * DAY_MS) });
+  await setsOff('SdewanCertificateEnds');
+  await world.killCoordinator();
+  await cluster.kubectl(['delete', 'secret', 'sdewan-coordinator-tls', '-n', home]);
+  await world.startCoordinator(own);
+  await ends('SdewanCertificateEnds');
+}, 180_000);
+
 it('every alarm about the coordinator has fired and cleared', () => {
   const all = alerts().filter(({ expr }) => expr.includes('sdewan_coordinator'));
-  // test/golden/metrics.test.ts looks at these.
-  const elsewhere = new Set([
-    'SdewanCertificateEnds',
-    'SdewanWebhookFailing',
-    'SdewanRuleStalled',
-    'SdewanOpenwrtUnreachable',
-    'SdewanDrift',
-  ]);
-  const names = all.map(({ alert }) => alert).filter((name) => !elsewhere.has(name));
-  expect([...cleared].sort()).toEqual(names.sort());
+  expect([...cleared].sort()).toEqual(all.map(({ alert }) => alert).sort());
+});
+
+/** Of a rule whose zone nobody has heard of. */
+const reviewOf = (namespace: string): object => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: {
+    uid: 'u',
+    kind: { group: RULE_GROUP, version: RULE_VERSION, kind: 'FirewallRule' },
+    resource: { group: RULE_GROUP, version: RULE_VERSION, resource: 'firewallrules' },
+    operation: 'CREATE',
+    namespace,
+    name: 'of-a-review',
+    userInfo: { username: 'somebody', groups: [] },
+    object: {
+      apiVersion: `${RULE_GROUP}/${RULE_VERSION}`,
+      kind: 'FirewallRule',
+      metadata: { name: 'of-a-review', namespace, labels: { [PURPOSE_LABEL]: 'cnf-1' } },
+      spec: { src: 'nowhere', target: 'REJECT' },
+    },
+  },
 });
