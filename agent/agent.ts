@@ -37,6 +37,7 @@ import { leftOverLogger } from './report/left-overs.ts';
 import { openReported } from './report/reported.ts';
 import { createReportClient } from './report/client.ts';
 import { createBoot } from './report/boot.ts';
+import { createChangeLog } from './report/change-times.ts';
 import { createCoordinators, resolveHost } from './report/coordinators.ts';
 import { createOrders } from './report/asides.ts';
 import { createInformationSource } from './report/information.ts';
@@ -88,6 +89,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
   const registry = createMetricsRegistry();
   const kube = createClientCounter(registry)(options.kube);
+  const changes = createChangeLog(clock);
 
   const source = createRuleSource({
     client: kube,
@@ -95,7 +97,8 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     leftOut: env.SDEWAN_WITHOUT_KINDS,
     namespace: env.SDEWAN_NAMESPACE,
     purpose: env.SDEWAN_PURPOSE,
-    onChange: () => {
+    onChange: (rule) => {
+      if (rule && source.unknownKinds().length === 0) changes.seen(rule);
       loop.mark();
       onChange();
     },
@@ -176,6 +179,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         onOrder: distance.take,
         onCommentsReported: (packages) =>
           (reporting = reporting.catch(() => undefined).then(() => reported.add(packages))),
+        changes,
         onSent: (outcome) => {
           metrics.reports.inc({ outcome });
           if (outcome !== 'failed') metrics.lastReport.set(clock.now() / 1_000);
@@ -228,6 +232,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     pace,
     clock,
     onStanding: (standing) => {
+      changes.stands(standing);
       status.setStanding(standing);
       logLeftOvers(standing.leftOvers);
     },
@@ -243,6 +248,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     rescue: lockOut.rescue,
     pass: async (input, passSignal) => {
       const stop = metrics.passSeconds.startTimer();
+      changes.begun();
       const fingerprint = await pass(input, passSignal);
       stop();
       return fingerprint;

@@ -10,7 +10,7 @@ import { EventRecorder, type RecordedEvent } from '#shared/kube/events.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { Information } from '#shared/protocol/information.ts';
-import type { Drift } from '#shared/protocol/report.ts';
+import type { Drift, Report } from '#shared/protocol/report.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import { Rate } from '#shared/runtime/rate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -44,6 +44,8 @@ import { Rules, type WatchedKind } from './rules/rules.ts';
 import { isSilent } from './verdict/pod-verdict.ts';
 import type { PodReport } from './verdict/pod-report.ts';
 import type { Target } from './cnf/target.ts';
+import { spansOfReport, spansOfStatus } from './tracing/spans.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export type CoordinatorOptions = {
   client: KubeClient;
@@ -71,6 +73,7 @@ export type CoordinatorOptions = {
   leadership: Leadership;
   /** Handed over with the Lease of that leadership. */
   awaited: Awaited;
+  tracing: Tracing;
   clock: Clock;
   log: Logger;
 };
@@ -111,13 +114,15 @@ const LOOKS = { perSecond: 10, atOnce: 50 };
 const REPORTS_OF_A_POD = { perSecond: 10, atOnce: 60 };
 /** The kubelet renews a token once an hour. */
 const NEW_TOKENS_OF_A_POD = { perSecond: 2, atOnce: 20 };
+/** Each makes four spans; 1,000 of one `kubectl apply`. */
+const TRACED_CHANGES_OF_A_POD = { perSecond: 20, atOnce: 1_000 };
 /** Between looks for agents that have become silent. */
 const SILENCE_SWEEP_MS = 1_000;
 
 export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
   const { awaited, client, clock, instance, kinds, leadership, log, metrics, namespace, registry } =
     options;
-  const { silentAfterMs } = options;
+  const { silentAfterMs, tracing } = options;
   const recorder = new EventRecorder({
     client,
     component: 'sdewan-coordinator',
@@ -198,6 +203,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     reports,
     facts: () => (catchUp.isDone() ? facts : undefined),
     record,
+    onInSync: (rule, times) => tracing.add(spansOfStatus(rule, times)),
     metrics,
     leadership,
     clock,
@@ -233,6 +239,11 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     metrics.drifted({ namespace: of, purpose }, drifts.length);
     for (const event of driftRepaired(target, drifts)) record(event);
   };
+  const traced = new Rate({ ...TRACED_CHANGES_OF_A_POD, clock });
+  const trace = (target: Target, { times = [], clock: told }: Report): void => {
+    const report = { times: times.filter(() => traced.take(target.uid)), clock: told };
+    tracing.add(spansOfReport(report, target, (uid) => rules.get(uid)?.rule));
+  };
   const intake = createIntake({
     reviewer,
     pods,
@@ -260,6 +271,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
       for (const name of packages) record(commentsRemoved(target, name));
     },
     onStateFolder: (target, cause) => record(stateFolderUnwritable(target, cause)),
+    onTimes: tracing.isOn ? trace : undefined,
     onResult: (result) => metrics.reports.inc({ result }),
     clock,
     log,

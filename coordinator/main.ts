@@ -45,6 +45,7 @@ import { Awaited } from './rules/awaited.ts';
 import { createTls } from './tls.ts';
 import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
+import { startTracing } from './tracing/tracing.ts';
 
 /** Of these the specs are read: pods are selected by them, or they are compared with what is to be made. */
 const readKinds = new Set(
@@ -87,15 +88,18 @@ const main = async (signal: AbortSignal): Promise<void> => {
     clock: systemClock,
     log,
   };
+  const instance = env.POD_NAME ?? 'sdewan-coordinator';
+  const tracing = await startTracing(env.OTEL_EXPORTER_OTLP_ENDPOINT, { instance, log });
   const coordinator = createCoordinator({
     ...common,
+    tracing,
     kinds: [...agentKinds, policyEnforcementResource],
     revisionOf,
     tiesOf,
     isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
     awaited,
-    instance: env.POD_NAME ?? 'sdewan-coordinator',
+    instance,
     onPod: (change) => {
       webhooks.onPod(change);
       generators.onPod(change);
@@ -203,7 +207,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   ]);
   await systemClock.sleep(env.SDEWAN_DRAIN_MS);
   await Promise.all([intake.close(), health.close(), dashboard?.close()]);
-  await client.close();
+  await Promise.all([client.close(), tracing.close()]);
   log.info('coordinator stopped');
 };
 

@@ -3,13 +3,16 @@
  * the whole report for a field that it does not know.
  */
 import {
+  MAX_CHANGES_TIMED,
   REPORT_VERSION,
+  type ChangeTimes,
   type FleetOrder,
   type Report,
   type ReportAnswer,
   type RuleReport,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import type { ChangeLog } from './change-times.ts';
 import type { Snapshot } from './status.ts';
 
 /** Of what is known, what only later versions take. */
@@ -110,6 +113,30 @@ export const createCommentsAside = (
       const isReported = takes && sent.length > 0 && answer.wantsFull !== true;
       if (isReported) await onReported(sent);
       return takes && !isReported && unreported.length > 0;
+    },
+  };
+};
+
+/** When changes have come to OpenWRT. */
+export const createTimesAside = (
+  { want, settled, reported }: Pick<ChangeLog, 'want' | 'settled' | 'reported'>,
+  isOrder: (answer: ReportAnswer) => boolean,
+): Aside => {
+  let wants = false;
+  let sent: readonly ChangeTimes[] = [];
+  return {
+    fields: ({ page }) => {
+      sent = wants && page === 0 ? settled().slice(0, MAX_CHANGES_TIMED) : [];
+      // Where no answer comes, the next one may be another coordinator's.
+      wants = false;
+      return sent.length > 0 ? { times: [...sent] } : {};
+    },
+    answered: async (answer) => {
+      wants = answer.wantsTimes === true && isOrder(answer);
+      if (!wants) return false;
+      want();
+      reported(sent);
+      return settled().length > 0;
     },
   };
 };

@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Information } from '#shared/protocol/information.ts';
 import {
+  type ChangeTimes,
   type FleetOrder,
+  MAX_CHANGES_TIMED,
   REPORT_VERSION,
   type Report,
   type ReportAnswer,
@@ -39,16 +41,18 @@ type World = {
   information?: Information;
   commentsLost?: readonly string[];
   stateFolder?: string;
+  changed?: readonly ChangeTimes[];
   answer: (report: Report) => ReportAnswer;
 };
 
-const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
+const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
   const sent: Report[] = [];
   const outcomes: string[] = [];
   let sequence = 0;
   const commentsReported: string[] = [];
   const orders: FleetOrder[] = [];
-  const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...changes };
+  const wanted: true[] = [];
+  const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...given };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
@@ -79,6 +83,13 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
       commentsReported.push(...packages);
       delete world.commentsLost;
     },
+    changes: {
+      want: () => wanted.push(true),
+      settled: () => world.changed ?? [],
+      reported: (times) => {
+        world.changed = world.changed?.filter((change) => !times.includes(change)) ?? [];
+      },
+    },
     isOrder: createOrders(systemClock),
     onSent: (outcome) => outcomes.push(outcome),
     log: silentLogger,
@@ -86,7 +97,7 @@ const start = (changes: Partial<World> = {}, heartbeatMs = 100_000) => {
   const controller = new AbortController();
   stopping.push(controller);
   void publisher.run(controller.signal);
-  return { sent, outcomes, commentsReported, orders, world, publisher };
+  return { sent, outcomes, commentsReported, orders, wanted, world, publisher };
 };
 
 describe('publisher', () => {
@@ -116,6 +127,32 @@ describe('publisher', () => {
     publisher.mark();
     await expect.poll(() => told().at(-1)).toBe(1);
     expect(told().slice(4, 5)).toEqual([undefined]);
+  });
+
+  it('reports when changes have come to OpenWRT once, to a coordinator that wants it, as many at a time as a report may have', async () => {
+    const many = Array.from({ length: MAX_CHANGES_TIMED + 1 }, (_, at) => ({
+      uid: `uid-${at}`,
+      generation: 1,
+      seenAt: 1,
+      begunAt: 2,
+      compiledAt: 3,
+      appliedAt: 4,
+    }));
+    const told = () => sent.map(({ times }) => times?.length ?? 0);
+    const { sent, wanted, world, publisher } = start({ changed: many });
+    await expect.poll(() => sent.length).toBe(1);
+    expect(wanted).toEqual([]);
+    world.answer = () => ({ epoch: 'one', wantsTimes: true, leaseTransitions: 4 });
+    publisher.mark();
+    await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1]);
+    expect(wanted.length).toBeGreaterThan(1);
+    world.answer = () => ({ epoch: 'one', wantsTimes: true, leaseTransitions: 3 });
+    world.changed = many.slice(0, 1);
+    publisher.mark();
+    await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1, 1]);
+    publisher.mark();
+    await expect.poll(() => sent.length).toBe(6);
+    expect(world.changed).toHaveLength(1);
   });
 
   it('speaks version 1 until the coordinator announces a later one, and from then on the lower one of both', async () => {

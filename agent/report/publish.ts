@@ -12,10 +12,12 @@ import {
   createCommentsAside,
   createInformationAside,
   createOrderAside,
+  createTimesAside,
   createVersionAside,
   type Apart,
 } from './asides.ts';
 import type { Boot } from './boot.ts';
+import type { ChangeLog } from './change-times.ts';
 import { ReportRefused, type ReportClient } from './client.ts';
 import { pagesOf } from './pages.ts';
 import type { Snapshot } from './status.ts';
@@ -35,6 +37,7 @@ export type PublisherDeps = {
   isOrder: (answer: ReportAnswer) => boolean;
   /** The coordinator has received that these packages have lost their comments. */
   onCommentsReported: (packages: readonly string[]) => Promise<void>;
+  changes: Pick<ChangeLog, 'want' | 'settled' | 'reported'>;
   /** What the coordinator that leads wants of the pod. */
   onOrder: (order: FleetOrder) => void;
   onSent: (kind: 'full' | 'heartbeat' | 'failed') => void;
@@ -65,6 +68,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     order,
     createInformationAside(),
     createCommentsAside(deps.onCommentsReported, deps.isOrder),
+    createTimesAside(deps.changes, deps.isOrder),
   ];
   let failing = false;
 

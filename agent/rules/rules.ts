@@ -5,6 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { keptRuleSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
 import { Reflector, type ReflectorTimings } from '#shared/kube/reflector.ts';
+import type { StoreEvent } from '#shared/kube/store.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
@@ -17,8 +18,8 @@ export type RuleSourceDeps = {
   leftOut: readonly string[];
   namespace: string;
   purpose: string;
-  /** Called when rules, or what is known of them, have changed. Must return at once. */
-  onChange: () => void;
+  /** Called when rules, or what is known of them, have changed; with a rule that is new or has a new generation. Must return at once. */
+  onChange: (rule?: RuleObject) => void;
   clock: Clock;
   log: Logger;
   timings?: Partial<ReflectorTimings>;
@@ -46,8 +47,8 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
         client,
         resource: { ...resource, schema: heldRule },
         selection: { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}` },
-        onEvent: onChange,
-        onState: onChange,
+        onEvent: (event) => onChange(newIn(event)),
+        onState: () => onChange(),
         ignoreStatusUpdates: true,
         clock,
         log,
@@ -78,6 +79,11 @@ export const createRuleSource = (deps: RuleSourceDeps): RuleSource => {
     },
   };
 };
+
+const newIn = ({ type, object, old }: StoreEvent<RuleObject>): RuleObject | undefined =>
+  type === 'deleted' || old?.metadata.generation === object.metadata.generation
+    ? undefined
+    : object;
 
 /** Agents look at nothing else of a status. */
 const heldRule = keptRuleSchema.transform(

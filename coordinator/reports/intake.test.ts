@@ -30,6 +30,7 @@ let told: string[];
 let informed: string[];
 let commentsLost: string[];
 let results: string[];
+let onTimes: IntakeDeps['onTimes'];
 let ready: boolean;
 const ORDER = { distance: 1, nextReportMs: 2_000, peers: [] };
 let term: number | undefined;
@@ -62,6 +63,7 @@ const app = () => {
     onInformation: ({ name }) => informed.push(name),
     onCommentsLost: ({ name }, packages) => commentsLost.push(`${name}: ${packages.join(', ')}`),
     onStateFolder: () => undefined,
+    onTimes,
     onResult: (result) => results.push(result),
     clock: systemClock,
     log: silentLogger,
@@ -88,6 +90,7 @@ beforeEach(() => {
   informed = [];
   commentsLost = [];
   results = [];
+  onTimes = undefined;
   ready = true;
   term = 3;
 });

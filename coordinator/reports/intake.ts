@@ -42,6 +42,8 @@ export type IntakeDeps = IdentifyDeps & {
   onCommentsLost: (target: Target, packages: readonly string[]) => void;
   /** The agent cannot write its state folder, and why. */
   onStateFolder: (target: Target, cause: string) => void;
+  /** An agent has said when changes have come to OpenWRT. Undefined: none is to. */
+  onTimes: ((target: Target, report: Report) => void) | undefined;
   onResult: (result: Acceptance['outcome'] | RefusalCode) => void;
   /** Reports and pages of a pod. */
   rate: Pick<Rate, 'take'>;
@@ -109,15 +111,14 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         reports.inform(target.uid, report.information, at);
         deps.onInformation(target);
       }
-      const term = deps.term();
-      if (term === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
+      if (deps.term() === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
       if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
-      tellOfStateFolder(deps, target, { report, acceptance });
+      tellAsides(deps, target, { report, acceptance });
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
         takesInformation: true,
-        ...leadersPart(term, term === undefined ? undefined : deps.orderFor(target.uid)),
+        ...leadersPart(deps, target),
         ...(wantsFull && { wantsFull }),
       };
       return context.json(answer);
@@ -163,21 +164,28 @@ const sendOn = (others: string | undefined, { outcome }: Acceptance): void => {
 
 /** What is taken once must be taken by the one that writes Events. */
 const leadersPart = (
-  leaseTransitions: number | undefined,
-  fleet: FleetOrder | undefined,
-): Partial<ReportAnswer> =>
-  leaseTransitions === undefined
-    ? {}
-    : { leaseTransitions, takesCommentsLost: true, ...(fleet && { fleet }) };
+  { term, orderFor, onTimes }: Pick<IntakeDeps, 'term' | 'orderFor' | 'onTimes'>,
+  { uid }: Target,
+): Partial<ReportAnswer> => {
+  const leaseTransitions = term();
+  if (leaseTransitions === undefined) return {};
+  const fleet = orderFor(uid);
+  return {
+    leaseTransitions,
+    takesCommentsLost: true,
+    ...(onTimes && { wantsTimes: true }),
+    ...(fleet && { fleet }),
+  };
+};
 
-/** @throws Refusal */
-const tellOfStateFolder = (
-  { onStateFolder }: Pick<IntakeDeps, 'onStateFolder'>,
+const tellAsides = (
+  { onStateFolder, onTimes }: Pick<IntakeDeps, 'onStateFolder' | 'onTimes'>,
   target: Target,
   { report, acceptance }: { report: Report; acceptance: Acceptance },
 ): void => {
-  if (report.stateFolder && acceptance.outcome !== 'stale')
-    onStateFolder(target, report.stateFolder);
+  if (acceptance.outcome === 'stale') return;
+  if (report.stateFolder) onStateFolder(target, report.stateFolder);
+  if (report.times) onTimes?.(target, report);
 };
 
 const parse = (text: string): Report => {

@@ -50,6 +50,7 @@ const writesBefore = async (one: RuleObject): Promise<number> => {
     clock: systemClock,
   });
   const controller = new RulesController({
+    onInSync: () => undefined,
     client,
     rules: {
       get: (uid) => {

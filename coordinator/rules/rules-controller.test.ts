@@ -125,6 +125,7 @@ beforeEach(() => {
     reports,
     facts: () => facts,
     record: ({ reason }) => events.push(reason),
+    onInSync: () => undefined,
     metrics: createMetrics(new Registry()),
     leadership: ALWAYS_LEADING,
     clock,

@@ -19,6 +19,7 @@ import type { RuleStatus } from '#shared/protocol/status.ts';
 import type { Counter, Histogram } from '#shared/runtime/prometheus.ts';
 import { addOurFinalizer, hasOurFinalizers, removeOurFinalizers } from './finalizer.ts';
 import type { Reports } from '../reports/reports.ts';
+import type { RuleInSync } from '../tracing/spans.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Rules, RuleVersion } from './rules.ts';
 import type { Target } from '../cnf/target.ts';
@@ -47,6 +48,8 @@ export type RulesControllerDeps = Omit<ControllerDeps, 'metrics'> & {
   /** Undefined until the pods are known. */
   facts: () => RuleFacts | undefined;
   record: (event: RecordedEvent) => void;
+  /** Called when the status of a rule that has changed says that all pods have it. */
+  onInSync: (rule: Rule, times: RuleInSync) => void;
   metrics: RuleMetrics & ControllerDeps['metrics'];
 };
 
@@ -236,6 +239,7 @@ export class RulesController {
     this.#tellWaiting(version, status);
     if (!isNew) return undefined;
     const changedAt = this.#syncTimes.begun(rule, status);
+    const begunAt = clock.now();
     try {
       const written = await replaceStatus({ client, resource, object }, status, {
         signal,
@@ -249,7 +253,10 @@ export class RulesController {
     metrics.statusWrites.inc({ result: 'written' });
     if (changedAt !== undefined) {
       this.#syncTimes.settle(rule.uid);
-      metrics.syncSeconds.observe((clock.monotonic() - changedAt) / 1_000);
+      const lastedMs = clock.monotonic() - changedAt;
+      metrics.syncSeconds.observe(lastedMs / 1_000);
+      const writtenAt = clock.now();
+      this.#deps.onInSync(rule, { changedAt: writtenAt - lastedMs, begunAt, writtenAt });
     }
     this.#announce(version, status);
     return undefined;

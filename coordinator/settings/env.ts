@@ -235,6 +235,12 @@ export const coordinatorEnvSchema = z.object({
       'Lease in the same namespace; of all coordinators that use it one writes, the others answer webhooks and take reports.',
     ),
 
+  OTEL_EXPORTER_OTLP_ENDPOINT: envField
+    .url()
+    .optional()
+    .describe(
+      'Where an OpenTelemetry collector takes OTLP over HTTP, such as `http://collector:4318`: the coordinator sends it [traces of changes](traces.md). Headers, certificates and timeouts are set by the other variables that OpenTelemetry has for exporters. Not set: none are made.',
+    ),
   ...kubeEnv,
   SDEWAN_LOG_LEVEL: envField.logLevel().default('info').describe('Lowest level that is logged.'),
 });

@@ -85,6 +85,22 @@ export type Drift = z.infer<typeof driftSchema>;
 export const MAX_DRIFTS = 64;
 export const DRIFT_TOLD_MS = 600_000;
 
+/**
+ * How a change of a rule came to OpenWRT, milliseconds by the clock of the pod's node: the agent saw it, a pass with it began, what OpenWRT is to have
+ * was known, OpenWRT had it.
+ */
+export const changeTimesSchema = z.object({
+  uid: z.string().min(1).max(64),
+  generation: z.int().min(1),
+  seenAt: z.int().min(0),
+  begunAt: z.int().min(0),
+  compiledAt: z.int().min(0),
+  appliedAt: z.int().min(0),
+});
+export type ChangeTimes = z.infer<typeof changeTimesSchema>;
+/** In one report; others follow with the next. */
+export const MAX_CHANGES_TIMED = 100;
+
 /** Distances of CNFs: the nearest has the traffic, 3 and more are those of sets that are staged. */
 export const MAX_DISTANCE = 8;
 /** Of a pod to which no coordinator has given one. */
@@ -133,6 +149,8 @@ export const reportSchema = z.object({
   stateFolder: z.string().max(MAX_MESSAGE_LENGTH).optional(),
   /** Since version 2, on any report. An agent that knows of no distances leaves it out. */
   fleet: distanceWordSchema.optional(),
+  /** Only to a coordinator that wants them. */
+  times: z.array(changeTimesSchema).max(MAX_CHANGES_TIMED).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
 });
 export type Report = z.infer<typeof reportSchema>;
@@ -164,6 +182,8 @@ export const reportAnswerSchema = z.object({
   takesInformation: z.boolean().optional(),
   /** The same. */
   takesCommentsLost: z.boolean().optional(),
+  /** Of the coordinator that leads, where it makes traces: report when changes have come to OpenWRT. */
+  wantsTimes: z.boolean().optional(),
   /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */
   leaseTransitions: z.int().min(0).optional(),
   /** Of the coordinator that leads. */

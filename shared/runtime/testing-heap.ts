@@ -7,8 +7,8 @@ setFlagsFromString('--expose-gc');
 export const collectGarbage = runInNewContext('gc') as () => void;
 
 const COPIES = 10;
-/** So long that ten of them are more than what other tests of the process leave and free meanwhile, which came to 1.5 MB. */
-export const LONG = 1_000_000;
+/** So long that ten of them are more than what other tests of the process leave and free meanwhile, which came to 5.2 MB. */
+export const LONG = 4_000_000;
 
 /** Bytes of heap after a collection. */
 export const usedHeap = (): number => {

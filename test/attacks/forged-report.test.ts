@@ -11,6 +11,7 @@ import type { RuleReport, RuleState } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createBoot } from '../../agent/report/boot.ts';
+import { createChangeLog } from '../../agent/report/change-times.ts';
 import { createReportClient } from '../../agent/report/client.ts';
 import { createPublisher, type Publisher } from '../../agent/report/publish.ts';
 import { createAgent, ruleReport } from '../integration/coordinator/agent.ts';
@@ -47,6 +48,7 @@ beforeAll(async () => {
   let sequence = 0;
   const url = new URL(world.coordinator.reportUrl);
   publisher = createPublisher({
+    changes: createChangeLog(systemClock),
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
       unwatchedKinds: [],

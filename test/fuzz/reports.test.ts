@@ -42,6 +42,7 @@ const app = createIntake({
   onReport: () => {},
   onInformation: () => undefined,
   onCommentsLost: () => undefined,
+  onTimes: () => undefined,
   onStateFolder: () => undefined,
   onResult: (result) => count(counts, result),
   clock: systemClock,

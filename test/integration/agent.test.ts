@@ -150,4 +150,23 @@ describe('agent', () => {
     expect(openwrt.text('firewall')).not.toContain('by order');
     expect(told()).toEqual(['firewall']);
   });
+
+  it('reports once when a change has come to OpenWRT, and nothing of what it found at its start', async () => {
+    const told = () => coordinator.reports.flatMap(({ times = [] }) => times);
+    await apply(cr('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' }));
+    await start();
+    await expect.poll(() => coordinator.stateOf('lan1'), SOON).toBe('Applied');
+    const before = Date.now();
+    await apply(cr('FirewallZone', 'lan2', { network: ['ovn-net2'], input: 'ACCEPT' }));
+    await expect.poll(() => told().length, SOON).toBe(1);
+    await apply(cr('FirewallZone', 'lan2', { network: ['ovn-net2'], input: 'DROP' }));
+    await expect.poll(() => told().length, SOON).toBe(2);
+    const [made, changed] = told();
+    expect([made?.generation, changed?.generation]).toEqual([1, 2]);
+    expect(changed?.uid).toBe(made?.uid);
+    for (const { seenAt, begunAt, compiledAt, appliedAt } of told()) {
+      const times = [before, seenAt, begunAt, compiledAt, appliedAt, Date.now()];
+      expect(times).toEqual(times.toSorted((a, b) => a - b));
+    }
+  });
 });

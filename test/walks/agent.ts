@@ -15,6 +15,7 @@ import { createPass } from '../../agent/reconcile/pass.ts';
 import { createRefusals } from '../../agent/reconcile/refusals.ts';
 import { createOrders } from '../../agent/report/asides.ts';
 import { createBoot } from '../../agent/report/boot.ts';
+import { createChangeLog } from '../../agent/report/change-times.ts';
 import { createCoordinators } from '../../agent/report/coordinators.ts';
 import { createPublisher } from '../../agent/report/publish.ts';
 import { createStatus } from '../../agent/report/status.ts';
@@ -94,6 +95,7 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     }),
     publisherOf: (reportClient) =>
       createPublisher({
+        changes: createChangeLog(clock),
         snapshot: status.snapshot,
         client: reportClient,
         boot,

@@ -8,6 +8,7 @@ import { Registry } from '#shared/runtime/prometheus.ts';
 import { createCoordinator } from '../../coordinator/coordinator.ts';
 import { createMetrics } from '../../coordinator/metrics.ts';
 import { Awaited } from '../../coordinator/rules/awaited.ts';
+import { withoutTracing } from '../../coordinator/tracing/tracing.ts';
 import { KINDS } from './agent.ts';
 import { NAMESPACE } from './api-server.ts';
 import type { Process } from './process.ts';
@@ -37,6 +38,7 @@ export const startCoordinator = (
   });
   const registry = new Registry();
   const coordinator = createCoordinator({
+    tracing: withoutTracing,
     client: leadersClient(client, election),
     kinds: KINDS,
     revisionOf,

@@ -4,6 +4,8 @@ import { coordinatorEnvSchema } from '../../../coordinator/settings/env.ts';
 import { BOOLEAN, TEXT, TEXTS, type Form, type Value } from './value.ts';
 
 const PREFIX = 'SDEWAN_';
+/** Its name is OpenTelemetry's. */
+const OTLP_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
 /** By the manifests; by a value of its own; by names that rights and manifests have; or files, which the chart mounts none of. */
 export const NOT_SET_HERE: ReadonlySet<string> = new Set([
@@ -31,11 +33,13 @@ export type Setting = { variable: string; value: Value; text: string; unset: str
 
 export const settings = (): Setting[] =>
   Object.entries(coordinatorEnvSchema.shape).flatMap(([variable, field]) =>
-    variable.startsWith(PREFIX) && !NOT_SET_HERE.has(variable) ? [settingOf(variable, field)] : [],
+    (variable.startsWith(PREFIX) && !NOT_SET_HERE.has(variable)) || variable === OTLP_ENDPOINT
+      ? [settingOf(variable, field)]
+      : [],
   );
 
 const settingOf = (variable: string, field: z.ZodType): Setting => {
-  const path = `settings.${camelCase(variable.slice(PREFIX.length))}`;
+  const path = `settings.${camelCase(variable.replace(PREFIX, ''))}`;
   const { form, example, text, usual } = shapeOf(field, `.Values.${path}`);
   const { description = '' } = field;
   return {

@@ -9,6 +9,7 @@ import {
   MAX_RULES_PER_PAGE,
   OTHERS_HEADER,
   type Drift,
+  type ChangeTimes,
   type Report,
   type RuleReport,
   type RuleState,
@@ -19,6 +20,7 @@ import type { World } from './world.ts';
 const answerSchema = z.object({
   epoch: z.string().optional(),
   wantsFull: z.boolean().optional(),
+  wantsTimes: z.boolean().optional(),
   error: z.object({ code: z.string() }).optional(),
 });
 export type Answer = { status: number; body: z.infer<typeof answerSchema> };
@@ -28,6 +30,11 @@ export type SimulatedAgent = {
   /** A full report of these rules; sends it. */
   says: (
     ...rules: readonly (readonly [RuleObject, RuleState, Partial<RuleReport>?])[]
+  ) => Promise<Answer>;
+  /** The same, with when changes have come to OpenWRT. */
+  timed: (
+    times: readonly ChangeTimes[],
+    ...rules: readonly (readonly [RuleObject, RuleState])[]
   ) => Promise<Answer>;
   /** A full report without rules, with information about OpenWRT. */
   tells: (information: Information) => Promise<Answer>;
@@ -133,6 +140,14 @@ export const createAgent = async (
       for (let page = 0; page < pages - 1; page += 1)
         await send({ page, pages, rules: rules.slice(...pageAt(page)) });
       return send({ page: pages - 1, pages, rules: rules.slice(...pageAt(pages - 1)) });
+    },
+    timed: (times, ...said) => {
+      sequence += 1;
+      full = sequence;
+      return send({
+        times: [...times],
+        rules: said.map(([rule, state]) => ruleReport(rule, state)),
+      });
     },
     tells: (information) => {
       sequence += 1;

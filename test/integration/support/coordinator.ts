@@ -40,6 +40,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
         version: REPORT_VERSION,
         takesInformation: true,
         takesCommentsLost: true,
+        wantsTimes: true,
         ...(wantsFull && { wantsFull }),
       });
     }
@@ -52,6 +53,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       version: REPORT_VERSION,
       takesInformation: true,
       takesCommentsLost: true,
+      wantsTimes: true,
     });
   });
   const server = await serveApp({

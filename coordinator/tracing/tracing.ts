@@ -1,0 +1,24 @@
+/** Traces of changes, for an OpenTelemetry collector. The SDK is loaded only where one is named. */
+import type { Logger } from '#shared/runtime/log.ts';
+import type { Span } from './spans.ts';
+
+export type Tracing = {
+  /** Whether agents are to report times. */
+  isOn: boolean;
+  /** Exported in the background. Where the collector takes none, or too many come at once, spans are lost. */
+  add: (spans: readonly Span[]) => void;
+  /** Exports what is left, for two seconds at most. */
+  close: () => Promise<void>;
+};
+
+export const withoutTracing: Tracing = { isOn: false, add: () => {}, close: async () => {} };
+
+/** `endpoint`: undefined where there is none. The exporter itself reads the other variables of OpenTelemetry. */
+export const startTracing = async (
+  endpoint: string | undefined,
+  options: { instance: string; log: Logger },
+): Promise<Tracing> => {
+  if (endpoint === undefined) return withoutTracing;
+  const { createOtlpTracing } = await import('./otlp.ts');
+  return createOtlpTracing(options);
+};
