@@ -6,9 +6,9 @@ setFlagsFromString('--expose-gc');
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion
 export const collectGarbage = runInNewContext('gc') as () => void;
 
-const COPIES = 10;
-/** So long that ten of them are more than what other tests of the process leave and free meanwhile, which came to 5.2 MB. */
-export const LONG = 4_000_000;
+const COPIES = 40;
+/** So long that so many of them are more than what other tests of the process leave and free meanwhile, which came to 5.2 MB. Longer ones are not in the heap. */
+export const LONG = 1_000_000;
 
 /** Bytes of heap after a collection. */
 export const usedHeap = (): number => {
