@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { alerts } from '../../deploy/generate/metrics-page.ts';
 import { holds, NOTHING_SCRAPED, readScrape, type Scrape } from '../judge/prometheus.ts';
-import { buildFiring, type Firing } from './alarms.ts';
+import { buildFiring, buildFiringWithin, type Firing, type FiringWithin } from './alarms.ts';
 import { buildPromlint, type Promlint } from './promlint.ts';
 
 const BUILD_TIMEOUT_MS = 900_000;
@@ -10,9 +10,11 @@ const NOW = 1_800_000_000_000;
 const MINUTE_MS = 60_000;
 
 let firing: Firing;
+let firingWithin: FiringWithin;
 let promlint: Promlint;
 beforeAll(async () => {
   firing = await buildFiring();
+  firingWithin = await buildFiringWithin();
   promlint = await buildPromlint();
 }, BUILD_TIMEOUT_MS);
 
@@ -134,10 +136,27 @@ it('an alarm waits for as long as it says, for the same labels', () => {
         29 - index < from ? 1 : 0,
       ]),
     }));
-    return promlint('firing', JSON.stringify({ rules, at: NOW, series }));
+    return promlint('firing', JSON.stringify({ rules, at: [NOW], series }));
   };
   expect(since([4])).toEqual(['Silent']);
   expect(since([3])).toEqual([]);
   // One after the other is not one for all the time.
   expect(since([3, 3])).toEqual([]);
+});
+
+it('scrapes of three minutes are judged as half an hour', () => {
+  /** One each second, of which those from `from` to `to` show the fault. */
+  const within = (series: string, from: number, to: number): string[] =>
+    firingWithin(
+      Array.from({ length: 181 }, (_, second) => ({
+        at: NOW + second * 1_000,
+        instance: 'a',
+        scrape: second >= from && second <= to ? scrapeOf({ [series]: 1 }) : well,
+      })),
+    );
+  const silent = `pods{${cnf},state="silent"}`;
+  expect(within(silent, 60, 70)).toEqual([]);
+  // Two minutes are twelve seconds, and some of what is seen at whole minutes alone.
+  expect(within(silent, 60, 80)).toEqual(['SdewanAgentSilent']);
+  expect(within('status_writes_total{result="error"}', 0, -1)).toEqual([]);
 });

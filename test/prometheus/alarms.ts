@@ -1,6 +1,6 @@
 /**
- * Which alarms of deploy/alerts.yaml fire, as Prometheus' own engine evaluates them: over an hour in which a program looks all the time as in the
- * scrapes that there are of it, since nobody waits as long as alarms do.
+ * Which alarms of deploy/alerts.yaml fire, as Prometheus' own engine evaluates them, though nobody waits as long as alarms do: over an hour in which
+ * a program looks all the time as in the scrapes that there are of it, or over scrapes of some minutes as if they were of half an hour.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,10 +25,13 @@ const groupsSchema = z.object({
   groups: z.array(z.looseObject({ rules: z.array(z.looseObject({ for: z.string().optional() })) })),
 });
 
+const groupsOfAlarms = () =>
+  z.object({ spec: groupsSchema }).parse(parse(readFileSync(FILE, 'utf8'))).spec.groups;
+
 /** To be called where a minute of waiting for a build is expected. */
 export const buildFiring = async (): Promise<Firing> => {
   const promlint = await buildPromlint();
-  const { groups } = z.object({ spec: groupsSchema }).parse(parse(readFileSync(FILE, 'utf8'))).spec;
+  const groups = groupsOfAlarms();
   /** Those that wait for a fault to go on, and those that do not. */
   const rulesThat = (wait: boolean): string =>
     stringify({
@@ -39,9 +42,51 @@ export const buildFiring = async (): Promise<Firing> => {
     });
   return (scrapes, now) =>
     [true, false].flatMap((goesOn) => {
-      const question = { rules: rulesThat(goesOn), at: now, series: hourOf(scrapes, now, goesOn) };
+      const question = {
+        rules: rulesThat(goesOn),
+        at: [now],
+        series: hourOf(scrapes, now, goesOn),
+      };
       return promlint('firing', JSON.stringify(question));
     });
+};
+
+/** One scrape of one of the programs. `at`: Unix time in milliseconds. */
+export type Look = { at: number; instance: string; scrape: Scrape };
+/** Names of those that fire at a minute of the half hour to which these looks, in their order, are stretched. */
+export type FiringWithin = (looks: readonly Look[]) => string[];
+
+const HALF_HOUR_MS = 1_800_000;
+
+/** To be called where a minute of waiting for a build is expected. */
+export const buildFiringWithin = async (): Promise<FiringWithin> => {
+  const promlint = await buildPromlint();
+  const rules = stringify({ groups: groupsOfAlarms() });
+  return (looks) => {
+    const [began, ended] = [looks[0]?.at ?? 0, looks.at(-1)?.at ?? 0];
+    const stretched = (at: number): number =>
+      began + Math.round(((at - began) * HALF_HOUR_MS) / (ended - began));
+    const series = seriesOf(looks.map((look) => ({ ...look, at: stretched(look.at) })));
+    const at = Array.from(
+      { length: HALF_HOUR_MS / SCRAPES_EVERY_MS + 1 },
+      (_, minute) => began + minute * SCRAPES_EVERY_MS,
+    );
+    return promlint('firing', JSON.stringify({ rules, at, series }));
+  };
+};
+
+/** As they are, and nothing where the program had no such series. */
+const seriesOf = (looks: readonly Look[]): Series[] => {
+  const series = new Map<string, Series>();
+  for (const { at, instance, scrape } of looks)
+    for (const sample of scrape.samples) {
+      const labels = { ...sample.labels, instance, __name__: sample.name };
+      const id = JSON.stringify(labels);
+      const known: Series = series.get(id) ?? { labels, samples: [] };
+      known.samples.push([at, sample.value]);
+      series.set(id, known);
+    }
+  return [...series.values()];
 };
 
 type Series = { labels: Record<string, string>; samples: [at: number, value: number][] };

@@ -29,8 +29,8 @@ const (
 
 type question struct {
 	Rules string `json:"rules"`
-	// Unix time, milliseconds.
-	At     int64 `json:"at"`
+	// Unix times, milliseconds.
+	At     []int64 `json:"at"`
 	Series []struct {
 		Labels map[string]string `json:"labels"`
 		// Time and value.
@@ -38,7 +38,7 @@ type question struct {
 	} `json:"series"`
 }
 
-// firing names the alarms whose expression has held, for some labels, at each evaluation for as long as the alarm asks for.
+// firing names the alarms whose expression has held, at one of these times and for some labels, at each evaluation for as long as the alarm asks for.
 func firing(input io.Reader) ([]string, error) {
 	var asked question
 	if err := json.NewDecoder(input).Decode(&asked); err != nil {
@@ -54,12 +54,15 @@ func firing(input io.Reader) ([]string, error) {
 	var names []string
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
-			fires, err := firesAt(engine, held, rule, time.UnixMilli(asked.At))
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", rule.Alert, err)
-			}
-			if fires {
-				names = append(names, rule.Alert)
+			for _, at := range asked.At {
+				fires, err := firesAt(engine, held, rule, time.UnixMilli(at))
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", rule.Alert, err)
+				}
+				if fires {
+					names = append(names, rule.Alert)
+					break
+				}
 			}
 		}
 	}
