@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import * as z from 'zod';
 import { EXIT } from './command.ts';
 
 const PROGRAM = path.resolve(import.meta.dirname, 'main.ts');
@@ -48,3 +49,35 @@ it('ends in silence when who reads it has enough', { timeout: PATIENCE_MS }, asy
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
   expect([await ended, await text(child.stderr)]).toEqual([EXIT.done, '']);
 });
+
+/** Node prints at the end which files of its own it has loaded, and their bytes. */
+const LOADED = `import { registerHooks } from 'node:module';
+import { readFileSync } from 'node:fs';
+const loaded = [];
+registerHooks({
+  load: (url, context, next) => {
+    if (url.startsWith('file:')) loaded.push([url, readFileSync(new URL(url)).length]);
+    return next(url, context);
+  },
+});
+process.on('exit', () => process.stderr.write(JSON.stringify(loaded)));`;
+
+// Of 150 ms, and by what takes them: times would tell of the machine.
+it.each(['--version', '--help'])(
+  '%s loads what all commands need, and nothing else',
+  { timeout: PATIENCE_MS },
+  async (option) => {
+    const hooks = `data:text/javascript,${encodeURIComponent(LOADED)}`;
+    const child = spawn(process.execPath, ['--import', hooks, PROGRAM, option], {
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const loaded = z
+      .array(z.tuple([z.string(), z.number()]))
+      .parse(JSON.parse(await text(child.stderr)));
+    const bytes = loaded.reduce((sum, [, size]) => sum + size, 0);
+    expect(loaded.length).toBeGreaterThan(20);
+    expect(loaded.length).toBeLessThan(50);
+    expect(bytes).toBeLessThan(200_000);
+  },
+);

@@ -12,7 +12,10 @@ const name = path.basename(process.argv[1] ?? 'sdewan');
 if (existsSync(node)) {
   const program = path.join(folder, 'main.ts');
   const args = [program, ...process.argv.slice(2)];
-  const { status } = spawnSync(node, args, { argv0: name, stdio: 'inherit' });
+  // Types are taken out of a file and it is compiled once, and not at each start.
+  const cache = path.resolve(folder, '../../node_modules/.cache/sdewan');
+  const env = { NODE_COMPILE_CACHE: cache, ...process.env };
+  const { status } = spawnSync(node, args, { argv0: name, stdio: 'inherit', env });
   process.exitCode = status ?? 1;
 } else {
   process.stderr.write('sdewan: dependencies are not installed; run `npm ci` in the clone first\n');
