@@ -158,6 +158,7 @@ export const planOf = (state: PassState, circumstances: Circumstances): Plan =>
     ...circumstances,
     capabilities: state.read.capabilities,
     withheld: state.withheld,
+    unusable: state.read.unusable,
     observed: state.packages,
     takenOver: inPlace(state.ledger.takenOver),
     ownership: ownershipIn(state),

@@ -32,6 +32,7 @@ export type PlanInput = {
   withheld: CompileInput['withheld'];
   /** The packages that can be written to, as they are. */
   observed: ReadonlyMap<string, UciPackage>;
+  unusable: CompileInput['unusable'];
   /** `package.section` -> uid of its rule, of what was ICN's and keeps its place. */
   takenOver: ReadonlyMap<string, string>;
   ownership: Ownership;

@@ -268,16 +268,18 @@ const missingSecret = (
 
 const missingPackage = (
   { uci }: KindDefinition,
-  { observed }: CompileInput,
-): JudgedProblem | undefined =>
-  uci === undefined || observed.has(uci.package)
-    ? undefined
-    : {
-        ...(uci.withoutPackage === undefined
-          ? { verdict: 'pending', reason: 'WaitingForPackage' }
-          : { verdict: 'failed', reason: uci.withoutPackage }),
-        message: `OpenWRT has no /etc/config/${uci.package}; install the package that it belongs to`,
-      };
+  { observed, unusable }: CompileInput,
+): JudgedProblem | undefined => {
+  if (uci === undefined || observed.has(uci.package)) return undefined;
+  const why = unusable?.get(uci.package);
+  if (why !== undefined) return { verdict: 'pending', reason: 'WaitingForPackage', message: why };
+  return {
+    ...(uci.withoutPackage === undefined
+      ? { verdict: 'pending', reason: 'WaitingForPackage' }
+      : { verdict: 'failed', reason: uci.withoutPackage }),
+    message: `OpenWRT has no /etc/config/${uci.package}; install the package that it belongs to`,
+  };
+};
 
 const lacking = (
   { uci }: KindDefinition,

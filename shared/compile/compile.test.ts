@@ -193,6 +193,20 @@ describe('compile', () => {
     });
   });
 
+  it('says why nobody can read a package, and not that OpenWRT lacks it', () => {
+    const why = 'the login on OpenWRT may not read /etc/config/keepalived';
+    const address = ruleOf('VirtualAddress', 'v', { network: 'ovn-net1', addresses: ['10.0.1.9'] });
+    const input = { observed: new Map(), unusable: new Map([['keepalived', why]]) };
+    const [unread] = compile(inputOf([address], input)).verdicts;
+    expect(unread).toMatchObject({
+      verdict: 'pending',
+      reason: 'WaitingForPackage',
+      message: why,
+    });
+    const [missing] = compile(inputOf([address], { observed: new Map() })).verdicts;
+    expect(missing).toMatchObject({ verdict: 'failed', reason: 'UnsupportedByDriver' });
+  });
+
   it('says that a pod without networks has none', () => {
     const [verdict] = compile(inputOf([lan], { networks: new Map() })).verdicts;
     expect(verdict?.message).toBe(

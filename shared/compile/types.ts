@@ -44,6 +44,8 @@ export type CompileInput = {
   lastGood: LastGood;
   /** What OpenWRT holds now: for sections of somebody else with a name we want, and interfaces that rules need. */
   observed: ReadonlyMap<string, UciPackage>;
+  /** Packages that nobody can read, and why: whether OpenWRT has them is not known. */
+  unusable?: ReadonlyMap<string, string> | undefined;
   /** `package.section` of everything that the ledger says is ours. */
   ledger: ReadonlySet<string>;
   /** By uid: rules that OpenWRT refused as a whole set, or that are left out for another reason, until they change. */

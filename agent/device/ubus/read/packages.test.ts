@@ -42,7 +42,7 @@ describe('a package', () => {
   });
 
   it.each<[string, string, (call: UbusCall) => UbusAnswer | undefined, RegExp]>([
-    ['may not be read', TEXT, () => refusedBy('permissionDenied'), /may not read it/],
+    ['may not be read', TEXT, () => refusedBy('permissionDenied'), /may not read \/etc\/config\//],
     ['does not parse', "config rule 'a\n", () => undefined, /does not parse/],
   ])('that %s is unusable, which is not absent', async (_what, text, change, why) => {
     const { result } = await readFrom(text, change);

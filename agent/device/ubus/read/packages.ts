@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { parseFile, UciSyntaxError } from '#shared/uci/parse.ts';
 import { UBUS_STATUS, type UbusAnswer, type UbusCall } from '../client/rpc.ts';
 import { checked, codeOf, type UbusSession } from '../client/session.ts';
-import type { PackageState } from '../write/write-path.ts';
+import { mayNotRead, type PackageState } from '../write/write-path.ts';
 import { bytesOf, readBlocks } from './blocks.ts';
 
 const READ_ATTEMPTS = 3;
@@ -64,7 +64,7 @@ const withoutMd5 = (name: string, read: UbusAnswer | undefined): PackageState =>
   if (code === UBUS_STATUS.noData) return parse(name, EMPTY_MD5, Buffer.alloc(0));
   if (code === UBUS_STATUS.notFound) return { state: 'absent' };
   if (code === UBUS_STATUS.permissionDenied) {
-    return { state: 'unusable', version: 'refused', why: 'the login on OpenWRT may not read it' };
+    return { state: 'unusable', version: 'refused', why: mayNotRead(name) };
   }
   return code === 0 ? CHANGING : failing(name, code);
 };

@@ -18,6 +18,10 @@ export type PackageState =
   | { state: 'absent' }
   | { state: 'unusable'; version: string; why: string; passes?: true };
 
+/** Why such a package is unusable. */
+export const mayNotRead = (name: string): string =>
+  `the login on OpenWRT may not read /etc/config/${name}`;
+
 /** What a package was when the deltas were made. */
 export type Base = { version: string; content: UciPackage };
 
