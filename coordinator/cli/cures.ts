@@ -63,6 +63,28 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
     "Wait some seconds. If it remains, look at the CNF's container and at the agent's log.",
 };
 
+/** Where what to do about a reason depends on the kind. */
+const curesOfKinds: Readonly<Record<string, Partial<Record<Cured, string>>>> = {
+  VirtualAddress: {
+    UnsupportedByDriver:
+      'Do what the message says of keepalived, in an image that answers over ubus.',
+  },
+  PolicyEnforcement: {
+    UnsupportedByDriver:
+      'Use an image with nft that answers over ubus, and re-create pods with an older login: [what is not enforced](policies.md#what-is-not-enforced).',
+  },
+};
+
+/** For docs/status.md: of all kinds. */
+export const cureInDocs = (reason: string, general: string): string =>
+  [
+    general,
+    ...Object.entries(curesOfKinds).flatMap(([kind, of]) => {
+      const special = own<string>(of, reason);
+      return special === undefined ? [] : [`${kind}: ${special}`];
+    }),
+  ].join(' ');
+
 /** Of a rule that is being deleted. */
 export const removalCures: Readonly<Record<OfDeletion, string> & Partial<Record<Cured, string>>> = {
   Removing: 'Wait some seconds.',
@@ -79,9 +101,15 @@ export const removalCures: Readonly<Record<OfDeletion, string> & Partial<Record<
 };
 
 /** For a terminal; undefined for a reason of another version. */
-export const cureOf = (reason: string, isBeingDeleted: boolean): string | undefined => {
+export const cureOf = (
+  reason: string,
+  { kind, isBeingDeleted = false }: { kind: string; isBeingDeleted?: boolean },
+): string | undefined => {
+  const ofKind = own(curesOfKinds, kind);
   const cure =
-    (isBeingDeleted ? own<string>(removalCures, reason) : undefined) ?? own(cures, reason);
+    (isBeingDeleted ? own<string>(removalCures, reason) : undefined) ??
+    (ofKind && own<string>(ofKind, reason)) ??
+    own(cures, reason);
   return cure === undefined ? undefined : withoutLinks(cure);
 };
 

@@ -1,7 +1,7 @@
 /** docs/status.md: what each reason means, and what to do, stands in its tables as it does in the code; the rest of the page is written by hand. */
 import { conditionReasons, reasons } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/runtime/own.ts';
-import { cures, FINE, removalCures } from '../../coordinator/cli/cures.ts';
+import { cureInDocs, cures, FINE, removalCures } from '../../coordinator/cli/cures.ts';
 
 /** Of three columns: the reason, what it means, and what to do. */
 const ROW = /^\| `([A-Z]\w+)` \| [^|]*\| [^|\n]+\|$/gm;
@@ -15,7 +15,10 @@ export const statusPage = (page: string): string => {
   const missing = [...sentences.keys()].filter((reason) => !fine.has(reason) && !rows.has(reason));
   if (missing.length > 0) throw new Error(`docs/status.md has no row for: ${missing.join(', ')}`);
   const [ofRules = '', ofDeletions = ''] = page.split(DELETIONS);
-  return [filled(ofRules, cures), filled(ofDeletions, removalCures)].join(DELETIONS);
+  const ofKinds = Object.fromEntries(
+    Object.entries(cures).map(([reason, cure]) => [reason, cureInDocs(reason, cure)]),
+  );
+  return [filled(ofRules, ofKinds), filled(ofDeletions, removalCures)].join(DELETIONS);
 };
 
 const sentences: ReadonlyMap<string, string> = new Map(

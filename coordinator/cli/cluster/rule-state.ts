@@ -60,9 +60,9 @@ type Verdict = Pick<RuleStateView, 'state' | 'reason' | 'cause' | 'cure' | 'sinc
 const LOOK_AT_COORDINATOR =
   'Wait some seconds. If it remains, see whether the coordinator runs: kubectl get pods -n sdewan-system';
 
-const verdictOf = ({ metadata }: RuleObject, status: RuleStatus | undefined): Verdict => {
+const verdictOf = ({ kind, metadata }: RuleObject, status: RuleStatus | undefined): Verdict => {
   const { deletionTimestamp, generation = 0, creationTimestamp } = metadata;
-  if (deletionTimestamp !== undefined) return beingDeleted(deletionTimestamp, status);
+  if (deletionTimestamp !== undefined) return beingDeleted(deletionTimestamp, kind, status);
   const ready = conditionOf(status, 'Ready');
   if (!status || !ready)
     return {
@@ -83,7 +83,7 @@ const verdictOf = ({ metadata }: RuleObject, status: RuleStatus | undefined): Ve
   const { reason, lastTransitionTime: since } = ready;
   if (status.inSync === true) return { state: 'InSync', reason, cause: '', since };
   const cause = status.message || ready.message;
-  return { state: 'NotInSync', reason, cause, ...curedBy(cureOf(reason, false)), since };
+  return { state: 'NotInSync', reason, cause, ...curedBy(cureOf(reason, { kind })), since };
 };
 
 const conditionOf = (status: RuleStatus | undefined, type: string): Condition | undefined =>
@@ -91,14 +91,14 @@ const conditionOf = (status: RuleStatus | undefined, type: string): Condition | 
 
 const curedBy = (cure: string | undefined) => (cure === undefined ? {} : { cure });
 
-const beingDeleted = (since: string, status: RuleStatus | undefined): Verdict => {
+const beingDeleted = (since: string, kind: string, status: RuleStatus | undefined): Verdict => {
   const condition = conditionOf(status, 'Removed') ?? conditionOf(status, 'Ready');
   const reason = condition?.reason ?? 'NoStatus';
   return {
     state: 'BeingDeleted',
     reason,
     cause: condition?.message || 'the coordinator has not said yet what it waits for',
-    cure: cureOf(reason, true) ?? LOOK_AT_COORDINATOR,
+    cure: cureOf(reason, { kind, isBeingDeleted: true }) ?? LOOK_AT_COORDINATOR,
     since,
   };
 };

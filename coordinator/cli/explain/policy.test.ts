@@ -158,6 +158,16 @@ LAST   COUNT   TYPE     REASON     MESSAGE
     }
   });
 
+  it('is what to do where a CNF cannot enforce it', () => {
+    const condition = { type: 'Ready', status: 'False', observedGeneration: 1 };
+    const ready = { ...condition, reason: 'UnsupportedByDriver', lastTransitionTime: MOMENT };
+    const status = { inSync: false, conditions: [{ ...ready, message: 'it has no nft' }] };
+    const view = policyExplanationOf(facts({ enforcements: [enforcement({}, status)] }));
+    expect(view.places[0]?.cure).toContain('Use an image with nft');
+    const text = policyExplanationText(view, NOW);
+    expect(text).toContain('edge/cnf-1: it has no nft\n  cure: Use an image with nft');
+  });
+
   it('is that no CNF enforces it, and what would make one do so', () => {
     const view = policyExplanationOf(facts({ enforcements: [] }));
     expect([view.enforced, view.notes]).toEqual([

@@ -13,10 +13,14 @@ import { selectorText } from '#shared/kube/selector.ts';
 import { POLICY_KINDS } from '#shared/policy/network-policy.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
-import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import {
+  policyEnforcementResource,
+  type PolicyEnforcement,
+} from '#shared/resources/policy-enforcement.ts';
 import { own } from '#shared/runtime/own.ts';
 import { NOT_ENFORCED } from '../../policy/not-enforced.ts';
 import type { AnyPolicy } from '../../policy/watched.ts';
+import { cureOf } from '../cures.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
 import { placeFields } from '../policies/place.ts';
@@ -34,6 +38,7 @@ const placeSchema = z.object({
   inSync: z.boolean().describe('Each pod of the CNF has the policy as it is now.'),
   reason: z.string(),
   message: z.string().optional(),
+  cure: z.string().optional().describe('What to do, where it is not in sync.'),
   pods: z
     .object({ selected: z.int(), enforced: z.int() })
     .optional()
@@ -231,16 +236,22 @@ const reasonOf = (
   { refused, policy: of }: PolicyEnforcement['spec'],
   { generation }: AnyPolicy,
   ready: { reason: string; message: string } | undefined,
-): Pick<Place, 'reason' | 'message'> => {
-  if (refused) return { reason: refused.reason, message: refused.message };
+): Pick<Place, 'reason' | 'message' | 'cure'> => {
+  if (refused)
+    return { reason: refused.reason, message: refused.message, ...curedBy(refused.reason) };
   if (of.generation !== generation)
     return {
       reason: 'Outdated',
       message: `generation ${of.generation} is written there, and the policy has ${generation}`,
     };
-  return ready
-    ? { reason: ready.reason, ...(ready.reason !== 'InSync' && { message: ready.message }) }
-    : { reason: 'Unknown' };
+  if (!ready) return { reason: 'Unknown' };
+  const { reason, message } = ready;
+  return reason === 'InSync' ? { reason } : { reason, message, ...curedBy(reason) };
+};
+
+const curedBy = (reason: string): Pick<Place, 'cure'> => {
+  const cure = cureOf(reason, { kind: policyEnforcementResource.kind });
+  return cure === undefined ? {} : { cure };
 };
 
 const MAX_EXAMPLES = 5;
@@ -339,6 +350,7 @@ const placesTable = (places: readonly Place[]): string =>
     ),
     ...places.flatMap((one) => [
       ...(one.message ? [`${nameOf(one)}: ${printable(one.message)}\n`] : []),
+      ...(one.cure ? [`  cure: ${printable(one.cure)}\n`] : []),
       ...(one.scope ? [`${nameOf(one)}: ${printable(one.scope)}\n`] : []),
     ]),
   ].join('');
