@@ -1,10 +1,13 @@
 /** A CNFDeployment of the seed's CNF with traffic, as an operator applies it; what people see of it; and clients that count what is lost. */
+import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
+import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import type { Cluster } from 'kind-test-harness';
 import { cnfObjects } from '../stack/cnf.ts';
+import { CNF_IMAGE } from '../stack/images.ts';
 import { apply } from '../stack/operator.ts';
 import { until } from '../stack/observe.ts';
 import { rejectRule, rule, zone, type Rule } from '../stack/rules.ts';
@@ -31,7 +34,10 @@ const deploymentSchema = z.looseObject({
     selector: z.looseObject({}),
     template: z.looseObject({
       metadata: z.looseObject({ annotations: z.record(z.string(), z.string()) }),
-      spec: z.looseObject({ containers: z.array(z.looseObject({})) }),
+      spec: z.looseObject({
+        containers: z.array(z.looseObject({})),
+        volumes: z.array(z.looseObject({})),
+      }),
     }),
   }),
 });
@@ -57,14 +63,32 @@ const MORE_NETWORKS = ['net3', 'net4']
 
 type Workload = { others: object[]; deployment: z.infer<typeof deploymentSchema> };
 
-const workload = async ({
-  namespace,
-  replicas,
-  version,
-  lateMs,
-  rules = RULES,
-  image = TRAFFIC_IMAGE,
-}: FleetCnf): Promise<Workload> => {
+const SERVER = 'traffic-server.ts';
+const SCRIPT = { name: 'traffic-server', mountPath: '/traffic' };
+
+/** The container with traffic on a real node: the program in an image that has Node, beside an OpenWRT on its own port. */
+const inContainer = {
+  image: CNF_IMAGE,
+  command: ['/usr/local/bin/node', `${SCRIPT.mountPath}/${SERVER}`],
+  volumeMounts: [SCRIPT],
+  env: [
+    { name: 'KTH_POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+    { name: 'TRAFFIC_OPENWRT_PORT', value: '80' },
+  ],
+};
+
+const script = async (): Promise<object> => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: SCRIPT.name },
+  data: { [SERVER]: await readFile(path.join(import.meta.dirname, SERVER), 'utf8') },
+});
+
+const workload = async (
+  { backend }: Cluster,
+  { namespace, replicas, version, lateMs, rules = RULES, image }: FleetCnf,
+): Promise<Workload> => {
+  const isNode = backend === 'node';
   const objects = await cnfObjects({ namespace, purpose: PURPOSE, replicas });
   const deployment = deploymentSchema.parse(objects.at(-1));
   const { template } = deployment.spec;
@@ -78,13 +102,21 @@ const workload = async ({
   // The seed's CNF is bound to one node.
   delete template.spec['nodeSelector'];
   const variables = { TRAFFIC_RULES: rules, TRAFFIC_LATE_MS: lateMs };
+  const { env = [], ...container } = isNode ? inContainer : { image: TRAFFIC_IMAGE };
   template.spec.containers.push({
     name: 'traffic',
-    image,
+    ...container,
+    ...(image !== undefined && { image }),
     ports: [{ containerPort: PORT }],
-    env: Object.entries(variables).map(([name, value]) => ({ name, value: String(value) })),
+    env: [
+      ...env,
+      ...Object.entries(variables).map(([name, value]) => ({ name, value: String(value) })),
+    ],
   });
-  return { others: objects.slice(0, -1), deployment };
+  const others = objects.slice(0, -1);
+  if (!isNode) return { others, deployment };
+  template.spec.volumes.push({ name: SCRIPT.name, configMap: { name: SCRIPT.name } });
+  return { others: [...others, await script()], deployment };
 };
 
 /** The right to roll CNFs in the namespace, as an operator gives it. */
@@ -108,7 +140,7 @@ export const applyFleet = async (
   cnf: FleetCnf,
   selector: object = { sdewanPurpose: PURPOSE },
 ): Promise<void> => {
-  const { others, deployment } = await workload(cnf);
+  const { others, deployment } = await workload(cluster, cnf);
   const { template, selector: pods } = deployment.spec;
   await apply(cluster, cnf.namespace, ...others, mayRoll, service(selector), {
     apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
@@ -120,7 +152,7 @@ export const applyFleet = async (
 
 /** The same CNF as a Deployment of people, with the same strategy and no gate. */
 export const applyPlain = async (cluster: Cluster, cnf: FleetCnf): Promise<void> => {
-  const { others, deployment } = await workload(cnf);
+  const { others, deployment } = await workload(cluster, cnf);
   const strategy = {
     type: 'RollingUpdate',
     rollingUpdate: { maxSurge: '100%', maxUnavailable: 0 },
@@ -182,7 +214,7 @@ export const waitForFleet = async (
 ): Promise<SeenFleet> => {
   let last: SeenFleet = {};
   try {
-    return await until(what, 150_000, async () => {
+    return await until(what, 300_000, async () => {
       last = await seenFleet(cluster, namespace);
       return holds(last) ? last : undefined;
     });
@@ -209,6 +241,9 @@ export type Traffic = {
 
 const EVERY_MS = 5;
 const IN_FLIGHT = 32;
+const ANSWER_MS = 10_000;
+/** Clients whose own process had no CPU for so long find the answer waiting: they read it before they call the request lost. */
+const READ_MS = 1_000;
 
 /** 200 requests a second through the Service, each on a connection of its own, as far as the machine can. */
 export const startTraffic = async (cluster: Cluster, namespace: string): Promise<Traffic> => {
@@ -221,7 +256,9 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
   const over = new AbortController();
   const request = (): Promise<void> =>
     new Promise((resolve) => {
-      const sent = get({ host, port: PORT, agent: false, timeout: 10_000 }, (response) => {
+      const sentAt = new Date();
+      let connected = 'never connected';
+      const sent = get({ host, port: PORT, agent: false, timeout: ANSWER_MS }, (response) => {
         const { statusCode } = response;
         text(response).then((ip) => {
           servedBy.add(ip);
@@ -230,11 +267,18 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
         }, fail);
       });
       const fail = (error: Error): void => {
-        lost.push(error.message);
+        lost.push(`${error.message} (${sentAt.toISOString()}, ${connected})`);
         resolve();
       };
       sent.on('error', fail);
-      sent.on('timeout', () => sent.destroy(new Error('timeout')));
+      sent.on('socket', (socket) =>
+        socket.on('connect', () => {
+          connected = `from port ${socket.localPort} after ${Date.now() - sentAt.getTime()} ms`;
+        }),
+      );
+      sent.on('timeout', () => {
+        setTimeout(() => sent.destroy(new Error('timeout')), READ_MS);
+      });
     });
   const run = async (): Promise<void> => {
     while (!over.signal.aborted) {

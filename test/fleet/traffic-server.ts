@@ -10,8 +10,8 @@ const ip = process.env['KTH_POD_IP'] ?? '127.0.0.1';
 const rules = Number(process.env['TRAFFIC_RULES'] ?? 0);
 /** Below zero: never. */
 const lateMs = Number(process.env['TRAFFIC_LATE_MS'] ?? 0);
-/** No port of `fetch`, which blocks it. */
-const OPENWRT_PORT = 10_080;
+/** On processes no port of `fetch`, which blocks it. */
+const OPENWRT_PORT = Number(process.env['TRAFFIC_OPENWRT_PORT'] ?? 10_080);
 const LOOK_MS = 50;
 /** A pod that is asked to end serves those on who do not know it yet. */
 const DRAIN_MS = 3_000;
