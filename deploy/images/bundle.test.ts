@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readCloud } from '../../coordinator/provider/neutron/cloud.ts';
 import { bundle, MAX_BUNDLE_BYTES } from './bundle.ts';
 import { LICENSES_FILE, SBOM_FILE } from './sbom.ts';
 
@@ -29,6 +32,20 @@ it.each([
     expect(files.some((file) => /^config-\w+\.mjs$/.test(file))).toBe(true);
   },
 );
+
+it('a bundle reads a clouds.yaml as what is not bundled does', async () => {
+  const [entry, file] = [join(folder, 'entry.ts'), join(folder, 'clouds.yaml')];
+  const module = join(root, 'coordinator/provider/neutron/cloud.ts');
+  await writeFile(
+    entry,
+    `import { readCloud } from '${module}';\nconsole.log(JSON.stringify(await readCloud({ path: process.argv[2] ?? '' })));\n`,
+  );
+  await writeFile(file, 'clouds:\n  edge:\n    auth: { auth_url: "https://keystone" }\n');
+  await bundle(entry, join(folder, 'out'));
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, [join(folder, 'out/main.mjs'), file]);
+  expect(JSON.parse(stdout)).toEqual(await readCloud({ path: file }));
+});
 
 it('refuses a bundle with all languages of zod', async () => {
   const entry = join(folder, 'entry.ts');

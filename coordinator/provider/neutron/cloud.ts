@@ -40,9 +40,10 @@ export type CloudFile = {
 
 /** Read anew each time, so that a secret that is replaced counts from the next token on. @throws Error that repeats no value of the file */
 export const readCloud = async ({ path, name }: CloudFile): Promise<Cloud> => {
-  const { parse } = await import('yaml');
+  // In a bundle a package in CommonJS that is imported when needed has no names but this one.
+  const { default: yaml } = await import('yaml');
   const content = await readFile(path, 'utf8');
-  const parsed = fileSchema.safeParse(parsedBy(parse, content, path));
+  const parsed = fileSchema.safeParse(parsedBy(yaml.parse, content, path));
   if (!parsed.success) {
     const places = parsed.error.issues.map(
       ({ path: at, message }) => `${at.join('.')}: ${message}`,
