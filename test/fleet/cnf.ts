@@ -53,6 +53,8 @@ export type FleetCnf = {
   rules?: number;
   /** Of the container with traffic. */
   image?: string;
+  /** Conditions that somebody else would have to set before its pods are Ready. */
+  readinessGates?: readonly string[];
   /** More of the spec of the CNFDeployment. */
   spec?: object;
 };
@@ -86,7 +88,7 @@ const script = async (): Promise<object> => ({
 
 const workload = async (
   { backend }: Cluster,
-  { namespace, replicas, version, lateMs, rules = RULES, image }: FleetCnf,
+  { namespace, replicas, version, lateMs, rules = RULES, image, readinessGates = [] }: FleetCnf,
 ): Promise<Workload> => {
   const isNode = backend === 'node';
   const objects = await cnfObjects({ namespace, purpose: PURPOSE, replicas });
@@ -101,6 +103,7 @@ const workload = async (
   annotations['version'] = version;
   // The seed's CNF is bound to one node.
   delete template.spec['nodeSelector'];
+  template.spec['readinessGates'] = readinessGates.map((conditionType) => ({ conditionType }));
   const variables = { TRAFFIC_RULES: rules, TRAFFIC_LATE_MS: lateMs };
   const { env = [], ...container } = isNode ? inContainer : { image: TRAFFIC_IMAGE };
   template.spec.containers.push({
