@@ -41,6 +41,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   },
   e2e: () => one('e2e'),
   people: () => one('people'),
+  fleet: () => one('fleet', { SDEWAN_TIMES: '50' }),
   'e2e-outages': () => one('e2e-outages', many),
   soak: () => one('soak'),
   trace: () => traced(5_000),
