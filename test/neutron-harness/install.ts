@@ -1,6 +1,6 @@
 /**
  * Neutron from PyPI in a venv, OVN and MariaDB unpacked from Debian's packages and not installed, in a folder of the cache that is named by the hash
- * of what is in it. Once for each machine: about a minute and half a gigabyte.
+ * of what is in it. Once for each machine: a minute of CPU and half a gigabyte.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -9,6 +9,7 @@ import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installPackages, mayInstall } from 'kind-test-harness';
 
 const run = promisify(execFile);
 
@@ -71,11 +72,11 @@ const partsIn = (home: string): Installed => ({
 
 const isReady = (home: string): boolean => existsSync(join(home, 'ready'));
 
-/** Why Neutron cannot be had here; undefined: it can. Installs what is missing. */
+/** Why Neutron cannot be had here; undefined: it can. Installs what is missing; Python itself only in CI. */
 export const whyNoNeutron = async (): Promise<string | undefined> => {
   if (isReady(folder())) return undefined;
   if (process.platform !== 'linux') return `it needs Linux, this is ${process.platform}`;
-  const python = await findPython();
+  const python = (await findPython()) ?? (await installPython());
   if (python === undefined) return 'it needs Python 3.10 to 3.13 with venv, and there is none';
   try {
     await install(folder(), python);
@@ -105,6 +106,13 @@ const findPython = async (): Promise<string | undefined> => {
     )
       return python;
   return undefined;
+};
+
+/** Undefined: it may not, or cannot. */
+const installPython = async (): Promise<string | undefined> => {
+  if (!mayInstall(process.env)) return undefined;
+  const deps = { env: process.env, say: console.warn };
+  return await installPackages(['python3-venv'], deps).then(findPython, () => undefined);
 };
 
 const install = async (home: string, python: string): Promise<void> => {
