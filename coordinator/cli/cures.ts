@@ -14,7 +14,8 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
   NoPurpose: 'Add the label.',
   WaitingForCnf:
     'Deploy the CNF, or correct the label of the rule. You may create rules before their CNF.',
-  PodNotReady: 'The message names the container. Run `kubectl describe pod`.',
+  PodNotReady:
+    'What is wrong with the pod stands in `sdewan status` and in CNFStatus; `kubectl describe pod` has more.',
   AgentMissing: 'Re-create the pod. The coordinator then injects the agent.',
   AgentStarting:
     'Wait some seconds. If it remains, see [An agent does not report](#an-agent-does-not-report).',

@@ -122,8 +122,10 @@ FirewallRule/r1 of cnf-1: not in sync: WaitingForReference, for 3m
     const view = statusViewOf(facts, 'cnf-2');
     expect(view.inSync).toBe('Yes');
     expect(statusText(view, { ...shown, isWide: true, hasNamespaces: true })).toBe(
-      `NAMESPACE   CNF     PODS   RULES IN SYNC   WANS   TUNNELS   AGENTS             MESSAGE
-default     cnf-2   2/2    0/0             -      -         agent:1, agent:2   cnf-2-a: the agent is silent
+      `NAMESPACE   CNF     PODS   RULES IN SYNC   WANS   TUNNELS   AGENTS
+default     cnf-2   2/2    0/0             -      -         agent:1, agent:2
+
+CNF default/cnf-2: cnf-2-a: the agent is silent
 `,
     );
   });

@@ -94,7 +94,7 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
       'CNF',
       'PODS',
       'RULES IN SYNC',
-      ...(isWide ? ['WANS', 'TUNNELS', 'AGENTS', 'MESSAGE'] : []),
+      ...(isWide ? ['WANS', 'TUNNELS', 'AGENTS'] : []),
     ],
     view.cnfs.map((cnf) => [
       ...(hasNamespaces ? [cnf.namespace] : []),
@@ -102,14 +102,14 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
       shareText(cnf.pods),
       `${cnf.rules.inSync}/${cnf.rules.total}`,
       ...(isWide
-        ? [
-            shareText(cnf.wans),
-            shareText(cnf.tunnels),
-            cnf.agentImages?.join(', ') || '-',
-            cnf.message ?? '',
-          ]
+        ? [shareText(cnf.wans), shareText(cnf.tunnels), cnf.agentImages?.join(', ') || '-']
         : []),
     ]),
+  );
+  const troubles = view.cnfs.flatMap(({ namespace, name, message }) =>
+    message === undefined
+      ? []
+      : [`CNF ${hasNamespaces ? `${namespace}/` : ''}${name}: ${printable(message)}\n`],
   );
   const groups = Map.groupBy(view.notInSync, ({ namespace, cnf, state, reason, cause }) =>
     JSON.stringify([namespace, cnf, state, reason, cause]),
@@ -117,7 +117,7 @@ export const statusText = (view: StatusView, { isWide, hasNamespaces, now }: Sho
   const blocks = [...groups.values()].map((group) =>
     blockOf(group, { isWide, hasNamespaces, now }),
   );
-  return [cnfs, ...blocks].join('\n');
+  return [cnfs, ...troubles, ...blocks].join('\n');
 };
 
 const shareText = (given: { up: number; total: number } | undefined): string =>

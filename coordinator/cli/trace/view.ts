@@ -197,7 +197,7 @@ export const notesText = (notKnown: readonly string[]): string =>
 export const answerText = ({ branches, isWhole }: TraceAnswer, isWide: boolean): string =>
   branches
     .map(({ assumed, stages }) => {
-      const head = assumed.length === 0 ? '' : `${ifText(assumed)}:\n`;
+      const head = assumed.length === 0 ? '' : `${caseText(assumed)}:\n`;
       return `${head}${table(
         ['STAGE', 'WHAT', 'DECIDED BY', 'PASSED OVER'],
         stages.map((one) => [
@@ -222,20 +222,21 @@ const passedText = (
   return more > 0 ? `${words} and ${more} before` : words;
 };
 
-const ifText = (assumed: TraceAnswer['branches'][number]['assumed']): string =>
-  `if ${assumed.map(({ words, holds }) => (holds ? words : `not: ${words}`)).join(', and ')}`;
+/** When a branch is the case. One that begins with what does not hold comes behind those of which it holds. */
+export const caseText = (assumed: TraceAnswer['branches'][number]['assumed']): string => {
+  const from = assumed.findIndex(({ holds }) => holds);
+  if (from === -1) return 'otherwise';
+  const words = assumed.slice(from).map((one) => (one.holds ? one.words : `not: ${one.words}`));
+  return `${from === 0 ? '' : 'otherwise, '}if ${words.join(', and ')}`;
+};
 
-/** `A if …, else B`. */
+/** `if …: A; otherwise: B`. */
 export const conclusion = ({ branches, isDecided: isOne, isWhole }: TraceAnswer): string => {
   const [first] = branches;
   if (!first) return 'undecided';
   if (isOne) return printable(first.outcome.text);
-  const cases = branches.map(({ assumed, outcome }, at) =>
-    isWhole && at > 0 && at === branches.length - 1
-      ? `else ${outcome.text}`
-      : assumed.length === 0
-        ? outcome.text
-        : `${outcome.text} ${ifText(assumed)}`,
+  const cases = branches.map(({ assumed, outcome }) =>
+    assumed.length === 0 ? outcome.text : `${caseText(assumed)}: ${outcome.text}`,
   );
-  return printable(cases.join('; '));
+  return printable([...cases, ...(isWhole ? [] : ['and further cases'])].join('; '));
 };

@@ -1,5 +1,5 @@
 /** The firewall of a CNF: its zones as a picture and in tables, and what becomes of a packet. */
-import type { TraceView } from '../../cli/trace/view.ts';
+import { caseText, type TraceView } from '../../cli/trace/view.ts';
 import { firewallKinds, PACKET_FIELDS, type AskedPacket, type FirewallView } from '../firewall.ts';
 import { MAX_COMPILED } from '../read-rules.ts';
 import { CNFS, PODS, resourceOf } from '../resources.ts';
@@ -258,14 +258,15 @@ const answerOf = (trace: FirewallView['trace']): Html => {
   </section>`;
 };
 
+const capitalized = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
 const branchOf = (
   { assumed, stages, outcome }: Branch,
   { at, count }: { at: number; count: number },
 ): Html => {
-  const words = assumed.map(({ words: one, holds }) => (holds ? one : `not: ${one}`));
   const caption = count === 1 ? 'Stages' : `Stages of case ${at + 1}`;
   return html`<p>
-      ${words.length === 0 ? '' : html`If ${shown(words.join(', and '))}: `}
+      ${assumed.length === 0 ? '' : `${shown(capitalized(caseText(assumed)))}: `}
       <strong>${sign(TONES[outcome.verdict], outcome.text)}</strong>
     </p>
     ${scrollTable(
