@@ -11,7 +11,7 @@ import { inConfiguration } from '../cli/rules/view.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { PodKnowledge } from '../cnf-status/make.ts';
 import type { PodReport } from '../verdict/pod-report.ts';
-import type { Rules } from '../rules/rules.ts';
+import type { Rules, RuleVersion } from '../rules/rules.ts';
 import type { Rule } from '../verdict/rule.ts';
 
 /** `purpose` '': of rules that have none. */
@@ -55,6 +55,8 @@ export type PodView = {
 };
 
 export type RuleRow = { object: RuleObject; state: RuleStateView };
+/** `of`: what it was made of. */
+type KeptRow = RuleRow & { of: RuleVersion };
 
 const CNFS_KEPT = 2;
 
@@ -63,7 +65,7 @@ export class Overview {
   readonly #startedAt: number;
   #version = 0;
   #tallies: { version: number; of: Tallies } | undefined;
-  readonly #rows = new Recent<{ version: number; rows: readonly RuleRow[] }>({ most: CNFS_KEPT });
+  readonly #rows = new Recent<{ version: number; rows: readonly KeptRow[] }>({ most: CNFS_KEPT });
 
   constructor(deps: OverviewDeps) {
     this.#deps = deps;
@@ -103,9 +105,12 @@ export class Overview {
     const key = `${namespace}/${purpose}`;
     const known = this.#rows.get(key);
     if (known?.version === this.#version) return known.rows;
-    const rows = this.#versions({ namespace, purpose })
-      .map(({ object, rule }) => ({ object, state: ruleStateWith(object, rule.status) }))
-      .sort((a, b) => inConfiguration(a.object, b.object));
+    // After most changes all but one are as before, and in the same order, which costs little to sort.
+    const fresh = new Set(this.#versions({ namespace, purpose }));
+    const same = (known?.rows ?? []).filter(({ of }) => fresh.delete(of));
+    const rows = [...same, ...[...fresh].map(rowOf)].sort((a, b) =>
+      inConfiguration(a.object, b.object),
+    );
     this.#rows.set(key, { version: this.#version, rows });
     return rows;
   }
@@ -186,6 +191,12 @@ export class Overview {
     return all;
   }
 }
+
+const rowOf = (of: RuleVersion): KeptRow => ({
+  of,
+  object: of.object,
+  state: ruleStateWith(of.object, of.rule.status),
+});
 
 export type Tallies = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, Tally>>>;
 

@@ -148,7 +148,7 @@ export const dashboardOf = (given: Partial<Cluster>, { isSecure = false } = {}) 
   return { app, asked, clock, cluster, codeFor, deps, get, live, signIn, stop, overview };
 };
 
-const NO_RESOURCE: ResourceType = {
+export const NO_RESOURCE: ResourceType = {
   group: '',
   version: '',
   plural: '',

@@ -118,7 +118,7 @@ const isInSync = ({ state }: RuleRow): boolean => state.state === 'InSync';
 const fits = ({ state: view }: RuleRow, { search, state }: Filter): boolean => {
   if (state === 'out' && view.state === 'InSync') return false;
   if (STATES.some((one) => one === state) && view.state !== state) return false;
-  return `${view.kind}/${view.name} ${view.reason}`.toLowerCase().includes(search);
+  return search === '' || `${view.kind}/${view.name} ${view.reason}`.toLowerCase().includes(search);
 };
 
 const formOf = (path: string, { search, state }: Filter): Html =>
