@@ -58,7 +58,8 @@ export const cures: Readonly<Record<Exclude<Cured, OfDeletion>, string>> = {
     'The message has both numbers. Split the policy, or select pods by fewer or narrower selectors.',
   SubnetUnknown:
     "Say the subnet in annotation `sdewan.akraino.org/policy-networks` of the CNF's pods, as the message shows.",
-  UnsupportedByDriver: 'Remove the field, or use an image that answers over ubus.',
+  UnsupportedByDriver:
+    'Remove the field. Where the message is about ICN or firewall3, an image with firewall4 that answers over ubus may take it.',
   OpenwrtUnreachable: "Look at the CNF's container and at the agent's log.",
   OpenwrtUnread:
     "Wait some seconds. If it remains, look at the CNF's container and at the agent's log.",

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Cluster } from 'kind-test-harness';
 import { createCnf } from '../stack/cnf.ts';
+import { turnOnDashboard } from '../stack/dashboard.ts';
 import { installProduct } from '../stack/install.ts';
 import { applyManifest } from '../stack/manifests.ts';
 import { startStackCluster } from '../stack/start.ts';
@@ -37,6 +38,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const cluster = await startStackCluster({ backend: 'process', say, signal, watch: true });
   try {
     await installProduct(cluster, say);
+    await turnOnDashboard(cluster);
     const namespace = await cluster.createNamespace('dev');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');
@@ -44,6 +46,8 @@ const main = async (signal: AbortSignal): Promise<void> => {
 Save a file: the agents or the coordinator start anew. Ctrl-C ends. In another terminal:
   export KUBECONFIG=${cluster.kubeconfig}
   npx kind-test-harness kubectl get sdewan -n ${namespace} -o wide --watch
+  npx sdewan status -n ${namespace}
+  npx sdewan dashboard
 `);
     await Promise.all([
       followLogs(
