@@ -1,7 +1,7 @@
 /**
- * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
+ * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
  * by one watch the time from every rule being applied to each new pod having the traffic, and the coordinator's share of a roll-out: without the start
- * of pods, their first pass and the bake; by the API server's audit log the coordinator's writes. And how soon a set that fails is gone.
+ * of pods, their first pass and the bake; by the API server's audit log the coordinator's writes, of the last roll-out one by one with --list. And how soon a set that fails is gone.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,7 +25,12 @@ import { until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import { startAudited, total } from './audited.ts';
 
-const { values } = parseArgs({ options: { rolls: { type: 'string', default: '5' } } });
+const { values } = parseArgs({
+  options: {
+    rolls: { type: 'string', default: '5' },
+    list: { type: 'boolean', default: false },
+  },
+});
 const ROLLS = Number(values.rolls);
 const BAKE_SECONDS = 3;
 const DEADLINE_SECONDS = 20;
@@ -44,11 +49,19 @@ const fleetSchema = z.object({
   status: z.object({ stage: z.string().optional(), stageTime: z.string().optional() }).default({}),
 });
 
-const { cluster, writes, stop } = await startAudited({ [TRAFFIC_IMAGE]: trafficImage });
+const { cluster, writes, journal, stop } = await startAudited({ [TRAFFIC_IMAGE]: trafficImage });
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
 const percentile = (times: readonly number[], share: number): number =>
   times.toSorted((a, b) => a - b)[Math.ceil(share * times.length) - 1] ?? NaN;
+
+const list = (since: number): void => {
+  for (const { at, verb, code, resource, name, fields } of journal())
+    if (at >= since)
+      console.log(
+        `${seconds(at - since)} ${verb} ${resource} ${name} ${code}: ${fields.join(' ')}`,
+      );
+};
 
 const measure = async (replicas: number): Promise<void> => {
   const namespace = await cluster.createNamespace('fleet');
@@ -107,6 +120,7 @@ const measure = async (replicas: number): Promise<void> => {
     stageAt.clear();
     gatesAt.length = 0;
     const begun = performance.now();
+    const begunAt = Date.now();
     await applyFleet(cluster, { ...cnf, version: String(roll) });
     await waitForFleet(cluster, namespace, 'the next set', serves(replicas, currentRevision));
     await until('its pods alone are there', 60_000, async () =>
@@ -124,6 +138,7 @@ const measure = async (replicas: number): Promise<void> => {
     const after = total(writes());
     counts.push(after.writes - before.writes);
     events.push(after.events - before.events);
+    if (values.list && roll === ROLLS) list(begunAt);
   }
   console.log(
     `${replicas} replicas, ${ROLLS} roll-outs: ${lost} of ${requests} requests lost; in sync to gate p50 ${seconds(percentile(gates, 0.5))}, p99 ${seconds(percentile(gates, 0.99))}; ` +
