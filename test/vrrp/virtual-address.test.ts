@@ -86,6 +86,13 @@ const answers = async (address: string, pod: Pod | undefined): Promise<void> => 
   }
   expect(last).toBe(pod);
 };
+/** As many clouds do: adverts that do not go to the addresses of the pods go nowhere. */
+const DROP = `table bridge adverts { chain forward { type filter hook forward priority 0;
+  ip daddr 224.0.0.18 drop; ip6 daddr ff02::12 drop; }; }`;
+const dropMulticast = (isDropped: boolean): void => {
+  const nft = ['nft', isDropped ? DROP : 'delete table bridge adverts'];
+  ip(...inside('lan', ...nft));
+};
 const holders = (address: string): string[] =>
   Object.keys(PODS).filter((pod) =>
     ip('-n', name(pod), '-o', 'addr', 'show', 'dev', 'net1').includes(` ${address}/`),
@@ -118,6 +125,14 @@ afterAll(async () => {
 
 describe.each(Object.entries(SPECS))('by %s, the virtual address', (_by, spec) => {
   const address = spec.addresses[0]?.includes(':') === true ? ADDRESS[6] : ADDRESS[4];
+
+  const isUnicast = !('peers' in spec);
+  beforeAll(() => {
+    if (isUnicast) dropMulticast(true);
+  });
+  afterAll(() => {
+    if (isUnicast) dropMulticast(false);
+  });
 
   it('is held by a lone pod, at whatever distance', async () => {
     setDistance('two', 3, spec);
