@@ -104,6 +104,7 @@ export const fleetPodOf = (
   ready: isTrue(pod, 'Ready'),
   containersReady: isTrue(pod, 'ContainersReady'),
   gate: gateOf(pod),
+  opening: isOpening(pod),
   active: pod.metadata.labels?.[ACTIVE_LABEL] === 'true',
   weight: integerIn(pod, WEIGHT_ANNOTATION) ?? 0,
   deletionCost: integerIn(pod, DELETION_COST_ANNOTATION) ?? 0,
@@ -137,6 +138,17 @@ const gateOf = (pod: FleetPodObject): FleetPod['gate'] => {
   if (!isGated) return 'none';
   return isTrue(pod, HANDED_OVER_GATE) ? 'open' : 'closed';
 };
+
+/** A pod of a lost node is not ready since later. */
+const isOpening = ({ status }: FleetPodObject): boolean => {
+  const of = (type: string) => status?.conditions?.find((one) => one.type === type);
+  const [gate, ready] = [of(HANDED_OVER_GATE), of('Ready')];
+  if (gate?.status !== 'True' || ready?.status === 'True') return false;
+  return momentOf(ready) <= momentOf(gate);
+};
+
+const momentOf = (condition: { lastTransitionTime?: string | null | undefined } | undefined) =>
+  Date.parse(condition?.lastTransitionTime ?? '1970-01-01T00:00:00Z');
 
 /** Of the sets of one Deployment the highest is the one that was wanted last; 0: it has none yet. */
 export const revisionNumberOf = ({ metadata }: FleetReplicaSet): number =>

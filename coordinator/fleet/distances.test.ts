@@ -23,6 +23,13 @@ const at = (placed: Record<string, number>): Distances =>
   new Map(Object.entries(placed).map(([name, distance]) => [name, { distance, since: 1 }]));
 
 describe('the distances of pods', () => {
+  it('stay while the kubelet has not come to the gates that were opened', () => {
+    const opened = fleetPod('new-1', { gate: 'open', opening: true });
+    expect(of([fleetPod('old-1'), opened], 'new')).toEqual({ 'new-1': 0, 'old-1': 3 });
+    const lost = fleetPod('new-1', { gate: 'open' });
+    expect(of([fleetPod('old-1'), lost], 'new')).toEqual({ 'new-1': 3, 'old-1': 0 });
+  });
+
   it('are 0, 1 and 2 in the set that leads, and 3 and more in another', () => {
     const pods = ['old-1', 'old-2', 'old-3', 'old-4', 'new-1', 'new-2'].map((name) =>
       fleetPod(name),

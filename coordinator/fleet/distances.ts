@@ -72,8 +72,8 @@ const healthOf = (pod: FleetPod): number => {
 export const isFit = (pod: FleetPod): boolean => healthOf(pod) === 2;
 
 /** Behind a gate no pod is ready. */
-const runs = ({ gate, ready, containersReady }: FleetPod): boolean =>
-  gate === 'closed' ? containersReady : ready;
+const runs = ({ gate, opening, ready, containersReady }: FleetPod): boolean =>
+  gate === 'closed' || opening ? containersReady : ready;
 
 /** Its agent reports that it is in force; those that know of no distances are not asked. */
 export const isConfirmed = ({ name, actual, takesOrders }: FleetPod, of: Distances): boolean =>

@@ -9,6 +9,8 @@ export type FleetPod = {
   /** Why it is not ready, as the kubelet has it: an image that cannot be pulled, no node. '' when it is. */
   notReady: string;
   gate: 'none' | 'closed' | 'open';
+  /** Its gate is open, and its kubelet has not come to that yet: it is not ready for that alone. */
+  opening: boolean;
   /** Its label `active` is "true". */
   active: boolean;
   /** Unknown: this coordinator leads since a moment, and the agent has time left to report. */

@@ -271,7 +271,7 @@ describe('a set that has the traffic', () => {
   });
 
   it('leaves the old set its label until each of its pods is Ready', () => {
-    const opened = fleetPod('new-1', { gate: 'open', active: true });
+    const opened = fleetPod('new-1', { gate: 'open', opening: true, active: true });
     expect(words(look([old, opened], HANDED).actions)).toEqual([]);
     expect(words(look([old, serving], HANDED).actions)).toEqual(['deactivate old-1']);
   });

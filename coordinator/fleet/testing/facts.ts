@@ -14,6 +14,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     containersReady: true,
     notReady: '',
     gate: isOld ? 'none' : 'closed',
+    opening: false,
     active: isOld,
     link: 'Connected',
     missing: new Map(),

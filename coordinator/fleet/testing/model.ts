@@ -24,6 +24,7 @@ type Pod = {
   set: string;
   runsAt: number;
   gate: FleetPod['gate'];
+  openedAt: number;
   active: boolean;
   silent: boolean;
   readySince: number | undefined;
@@ -36,6 +37,8 @@ type Pod = {
 
 const SECOND = 1_000;
 const START_MS = 3 * SECOND;
+/** Until its kubelet has come to a gate that was opened. */
+const KUBELET_MS = 2 * SECOND;
 const BAKE_MS = 30 * SECOND;
 const DEADLINE_MS = 120 * SECOND;
 const HAND_OVER_MS = 20 * SECOND;
@@ -279,6 +282,7 @@ export class RollOutModel {
     if (action.do === 'open') {
       this.#mayBeOpened(pod, current);
       pod.gate = 'open';
+      pod.openedAt = this.#now;
     } else if (action.do === 'close') pod.gate = 'closed';
     else if (action.do !== 'rate') pod.active = action.do === 'activate';
     if (isServed && !this.#pods.some((each) => this.#isReady(each)))
@@ -319,8 +323,12 @@ export class RollOutModel {
     );
   }
 
-  #isReady({ runsAt, gate }: Pod): boolean {
-    return runsAt <= this.#now && gate !== 'closed';
+  #isReady(pod: Pod): boolean {
+    return pod.runsAt <= this.#now && pod.gate !== 'closed' && !this.#isOpening(pod);
+  }
+
+  #isOpening({ gate, openedAt }: Pod): boolean {
+    return gate === 'open' && this.#now - openedAt < KUBELET_MS;
   }
 
   #seenPods(): FleetPod[] {
@@ -348,6 +356,7 @@ export class RollOutModel {
       name,
       set,
       gate,
+      opening: this.#isOpening(pod),
       active,
       ready: this.#isReady(pod),
       containersReady: runsAt <= this.#now,
@@ -397,6 +406,7 @@ export class RollOutModel {
       set,
       runsAt: this.#now + START_MS,
       gate: isHeldBack ? 'closed' : 'none',
+      openedAt: -Infinity,
       active: false,
       silent: false,
       actual: undefined,
