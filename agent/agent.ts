@@ -82,11 +82,16 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const reported = await openReported(inStateDir(REPORTED_FILE), log);
   const distance = await openDistance({
     file: inStateDir(DISTANCE_FILE),
+    isUsed: () =>
+      paused() ||
+      source.unknownKinds().length > 0 ||
+      source.rules().some(({ kind }) => placed.has(kind)),
     onOrder: () => loop.mark(),
     onInForce: () => publisher.mark(),
     log,
   });
   const kinds = options.kinds.filter(({ uci }) => uci !== undefined);
+  const placed = new Set(kinds.flatMap(({ kind, uci }) => (uci?.usesPlace ? [kind] : [])));
   const registry = createMetricsRegistry();
   const kube = createClientCounter(registry)(options.kube);
   const changes = createChangeLog(clock);

@@ -1,13 +1,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { openDistance, type Distance } from './distance.ts';
 
 let folder: string;
 let said: string[];
+let isUsed: boolean;
 beforeEach(async () => {
+  isUsed = true;
   folder = await mkdtemp(join(tmpdir(), 'distance-'));
   said = [];
 });
@@ -16,6 +18,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const open = (): Promise<Distance> =>
   openDistance({
     file: join(folder, 'distance.json'),
+    isUsed: () => isUsed,
     onOrder: () => said.push('order'),
     onInForce: () => said.push('in force'),
     log: silentLogger,
@@ -63,6 +66,42 @@ it('an order has the own addresses of the pod, where the coordinator knows that 
   expect(distance.place().own).toEqual(new Map([['net1', ['fd00::1']]]));
   await expect.poll(() => readFile(join(folder, 'distance.json'), 'utf8')).toContain('fd00::1');
   expect((await open()).place()).toEqual(distance.place());
+});
+
+describe('where no rule differs by the place', () => {
+  const isKept = async (distance: number): Promise<void> => {
+    const file = join(folder, 'distance.json');
+    await expect.poll(() => readFile(file, 'utf8')).toContain(`"distance":${distance}`);
+  };
+  beforeEach(() => {
+    isUsed = false;
+  });
+
+  it('an order is in force at once, and a pass that began before it takes nothing back', async () => {
+    const distance = await open();
+    distance.passed(distance.place());
+    const before = distance.place();
+    distance.take(order(0));
+    distance.passed(before);
+    expect([distance.word(), said]).toEqual([{ distance: 0 }, ['in force', 'in force']]);
+    await isKept(0);
+  });
+
+  it('no order is in force before the first pass', async () => {
+    const distance = await open();
+    distance.take(order(0));
+    expect([distance.word(), said]).toEqual([{}, ['order']]);
+    await isKept(0);
+  });
+
+  it('the next order waits for a pass when a rule has come that does', async () => {
+    const distance = await open();
+    distance.passed(distance.place());
+    isUsed = true;
+    distance.take(order(1));
+    expect([distance.word(), said]).toEqual([{ distance: 3 }, ['in force', 'order']]);
+    await isKept(1);
+  });
 });
 
 it('an order that cannot be kept holds as long as the agent runs', async () => {

@@ -1,6 +1,6 @@
 /**
  * How near this pod is to the traffic of its CNF: the last order of a coordinator, kept on disk so that it holds without one, and what of it is
- * in force. An order is in force when a pass has rendered the rules with it.
+ * in force. An order is in force when a pass has rendered the rules with it; where none of them would differ, at once.
  */
 import * as z from 'zod';
 import type { CnfPlace } from '#shared/resources/kind.ts';
@@ -25,6 +25,8 @@ export type Distance = {
 
 export type DistanceDeps = {
   file: string;
+  /** Rules differ by the place, or may do so. */
+  isUsed: () => boolean;
   /** `place` is another. */
   onOrder: () => void;
   /** `word` is another. */
@@ -42,6 +44,7 @@ const UNORDERED: Kept = { version: 1, distance: UNORDERED_DISTANCE, peers: [] };
 /** @throws when the file exists and cannot be read */
 export const openDistance = async ({
   file: path,
+  isUsed,
   onOrder,
   onInForce,
   log,
@@ -61,6 +64,12 @@ export const openDistance = async ({
       );
   };
 
+  const settle = (distance: number): void => {
+    if (distance === inForce) return;
+    inForce = distance;
+    onInForce();
+  };
+
   return {
     place: () => place,
     word: () => (inForce === undefined ? {} : { distance: inForce }),
@@ -71,13 +80,12 @@ export const openDistance = async ({
       kept = order;
       place = placeOf(order);
       keep(order);
-      onOrder();
+      // Before its first pass OpenWRT is as somebody else has left it.
+      if (inForce === undefined || isUsed()) onOrder();
+      else settle(distance);
     },
-    passed: ({ distance }) => {
-      if (distance === inForce) return;
-      inForce = distance;
-      onInForce();
-    },
+    // One that began with the place before may end after an order.
+    passed: (placed) => settle((isUsed() ? placed : place).distance),
   };
 };
 

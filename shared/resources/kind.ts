@@ -108,6 +108,8 @@ export type UciRendering<Spec> = {
   identities?: ((section: UciSection) => readonly string[]) | undefined;
   /** Which field makes a section what this identity says. Absent: its name. */
   pathOf?: (identity: string) => string | undefined;
+  /** Its sections differ by the place of the pod: agents confirm another place only after a pass. */
+  usesPlace?: true;
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */

@@ -3,6 +3,7 @@
  * writes them, and the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
  * with the table of fields, so that an update cannot make a wrong text pass.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { compile } from '#shared/compile/compile.ts';
 import { deviceFiles } from '#shared/resources/device-files.ts';
 import { kinds } from '#shared/resources/registry.ts';
@@ -11,7 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { readUci } from '../judge/uci.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
-import { expectedSection } from '../samples/uci-table.ts';
+import { expectedSection, INTERFACES } from '../samples/uci-table.ts';
 import { cases, childrenOf, inputFor, type Case } from './cases.ts';
 
 const exported = (golden: Case): string =>
@@ -54,6 +55,21 @@ describe.each(cases)('golden: $name', (golden) => {
       expect(found, `section ${section}`).toMatchObject({ type, options });
     }
   });
+});
+
+it.each(cases)('of $name, agents know whether it differs by the place of a pod', (golden) => {
+  const at = (distance: number, peer: string): unknown => {
+    const [peers, own] = [peer, `${peer}0`].map(
+      (one) => new Map([...Object.values(INTERFACES), 'eth0'].map((device) => [device, [one]])),
+    );
+    const place = { distance, peers: peers ?? new Map(), ...(own && { own }) };
+    return compile({ ...inputFor(golden), place }).desired;
+  };
+  const uses = golden.rules.some(({ kind }) =>
+    kinds.some((known) => known.kind === kind && known.uci?.usesPlace),
+  );
+  const differs = !isDeepStrictEqual(at(0, '10.0.0.2'), at(2, '10.0.0.3'));
+  expect(differs).toBe(uses);
 });
 
 it('has samples of every kind', () => {

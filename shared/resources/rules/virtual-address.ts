@@ -98,6 +98,7 @@ export const virtualAddress = defineKind({
       if (identity.startsWith(ROUTER)) return 'spec.virtualRouterId';
       return identity.startsWith(ADDRESS) ? 'spec.addresses' : undefined;
     },
+    usesPlace: true,
     lacks: (_, { observed }) =>
       observed('keepalived').some(
         ({ name, options: { enabled } }) =>
