@@ -86,10 +86,15 @@ type Labelled = { metadata: { labels?: Record<string, string> | undefined } };
 
 export const setOf = ({ metadata }: Labelled): string => metadata.labels?.[HASH_LABEL] ?? '';
 
-export const isLive = ({ metadata, status }: FleetPodObject): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  status?.phase !== 'Succeeded' &&
-  status?.phase !== 'Failed';
+const hasEnded = ({ status }: FleetPodObject): boolean =>
+  status?.phase === 'Succeeded' || status?.phase === 'Failed';
+
+export const isLive = (pod: FleetPodObject): boolean =>
+  pod.metadata.deletionTimestamp === undefined && !hasEnded(pod);
+
+/** An evicted pod stays as an object, for its ReplicaSet to have another one beside it. */
+export const isFinished = (pod: FleetPodObject): boolean =>
+  pod.metadata.deletionTimestamp === undefined && hasEnded(pod);
 
 /** `known`: what its agent has reported, its kubelet, and what is known of its node. */
 export const fleetPodOf = (

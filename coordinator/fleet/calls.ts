@@ -12,12 +12,18 @@ type Calls = {
   signal: AbortSignal;
 };
 
-/** In their order. @throws KubeError; a conflict: somebody has changed a pod since */
-export const carryOutActions = async (actions: readonly Action[], calls: Calls): Promise<void> => {
-  const known = new Map(calls.pods.map((pod) => [pod.metadata.name, pod]));
-  for (const action of actions) {
-    const pod = known.get(action.pod);
-    if (pod) known.set(action.pod, await call(action, pod, calls));
+/**
+ * In the order in which the pods come first, with one call for each pod: its label is there no later than its condition.
+ * @throws KubeError; a conflict: somebody has changed a pod since
+ */
+export const carryOutActions = async (
+  actions: readonly Action[],
+  { client, now, pods, signal }: Calls,
+): Promise<void> => {
+  const known = new Map(pods.map((pod) => [pod.metadata.name, pod]));
+  for (const [name, all] of Map.groupBy(actions, ({ pod }) => pod)) {
+    const pod = known.get(name);
+    if (pod) await call(all, pod, { client, now, signal });
   }
 };
 
@@ -29,20 +35,22 @@ export const replacePod = async (
   client.delete(fleetPods, { namespace, name }, { preconditions: { uid }, signal });
 
 const call = (
-  action: Action,
+  actions: readonly Action[],
   pod: FleetPodObject,
-  { client, now, signal }: Calls,
+  { client, now, signal }: Omit<Calls, 'pods'>,
 ): Promise<FleetPodObject> => {
   const { namespace, name, uid, resourceVersion } = pod.metadata;
   const key = { namespace, name };
-  if (action.do !== 'open' && action.do !== 'close') {
+  const marks = Object.assign({}, ...actions.map(marksOf));
+  const gate = actions.find((one) => one.do === 'open' || one.do === 'close');
+  if (gate === undefined) {
     // Its uid alone: its status changes all the time, and nothing rests on that.
-    const body = { metadata: { uid, ...marksOf(action) } };
+    const body = { metadata: { uid, ...marks } };
     return client.patch(fleetPods, key, { patch: { type: 'merge', body }, signal });
   }
-  const status = { conditions: conditionsWith(pod, action.do === 'open', now) };
-  // The list is written whole, so it has to be the one that was read.
-  const body = { metadata: { uid, resourceVersion }, status };
+  const status = { conditions: conditionsWith(pod, gate.do === 'open', now) };
+  // The list is written whole, so it has to be the one that was read. Labels and annotations are written by way of the status as well.
+  const body = { metadata: { uid, resourceVersion, ...marks }, status };
   return client.patch(fleetPods, key, {
     patch: { type: 'merge', body },
     subresource: 'status',
@@ -50,10 +58,12 @@ const call = (
   });
 };
 
-const marksOf = (action: Exclude<Action, { do: 'open' | 'close' }>): object =>
-  action.do === 'rate'
-    ? { annotations: { [DELETION_COST_ANNOTATION]: String(action.cost) } }
-    : { labels: { [ACTIVE_LABEL]: action.do === 'activate' ? 'true' : null } };
+const marksOf = (action: Action): object => {
+  if (action.do === 'rate')
+    return { annotations: { [DELETION_COST_ANNOTATION]: String(action.cost) } };
+  if (action.do === 'open' || action.do === 'close') return {};
+  return { labels: { [ACTIVE_LABEL]: action.do === 'activate' ? 'true' : null } };
+};
 
 const conditionsWith = ({ status }: FleetPodObject, isOpen: boolean, now: number) => [
   ...(status?.conditions ?? []).filter(({ type }) => type !== HANDED_OVER_GATE),

@@ -37,6 +37,7 @@ import {
   fleetPodOf,
   fleetPods,
   fleetReplicaSets,
+  isFinished,
   isLive,
   newestSet,
   replicaFailure,
@@ -68,7 +69,14 @@ import type { FleetPod } from './pod.ts';
 import { oursOf, sifting } from './ours.ts';
 import { isPromoted } from './promotion.ts';
 import type { Standing } from './standing.ts';
-import { steer, type Memory, type RollOutFacts, type RollOutStep, type Stage } from './stage.ts';
+import {
+  isSettled,
+  steer,
+  type Memory,
+  type RollOutFacts,
+  type RollOutStep,
+  type Stage,
+} from './stage.ts';
 import { brokenStatus, fleetStatus, type RollOutView } from './status.ts';
 
 export type FleetDeps = ControllerDeps & {
@@ -92,6 +100,7 @@ export type FleetController = {
   run: (signal: AbortSignal) => Promise<void>;
 };
 
+type WrittenDeployment = NonNullable<CnfDeploymentStatus['deployment']>;
 type StandingOf = (target: Target) => Standing;
 /** A CNFDeployment as the watch keeps it. */
 type PlacedCnf = KubeObject & { purpose: string };
@@ -104,13 +113,20 @@ const ROLLING_MS = 500;
 const WRITTEN_MS = 100;
 /** Between looks for rights or a name that only people can give. */
 const BROKEN_MS = 15_000;
-/** Between two writes of a status in which only words and counts differ. */
+/** Between two writes of a status in which only words and counts differ, at rest. */
 const WORDS_MS = 2_000;
+/** The same while a roll-out is under way, and for how long they must differ: most are others a moment later. */
+const ROLLING_WORDS_MS = 5_000;
+const BRIEF_MS = 1_000;
 const CONCURRENCY = 4;
 
 export const createFleetController = (deps: FleetDeps): FleetController => {
   const { client, clock, log, namespace, orders, record, rollOuts } = deps;
   const saidAt = new Map<string, number>();
+  /** Since when words and counts differ from those that were said last. */
+  const differsSince = new Map<string, number>();
+  /** What the status is to say of the Deployment with its next write. A Deployment that a coordinator wrote and did not get to say so of is written again. */
+  const written = new Map<string, WrittenDeployment>();
   /** By CNFDeployment: of which pods an Event has told. */
   const badWeights = new Map<string, string>();
 
@@ -159,14 +175,16 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<Outcome> => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
-      saidAt.delete(key);
+      for (const known of [saidAt, differsSince, written]) known.delete(key);
       badWeights.delete(key);
       rollOuts.gone(key);
       orders.give(key, new Map());
       return againIn(await mirror.clear(key, signal));
     }
-    const cnf = await find(client, cnfDeploymentResource, place, { signal });
-    if (!cnf || cnf.metadata.deletionTimestamp !== undefined) return 'done';
+    const found = await find(client, cnfDeploymentResource, place, { signal });
+    if (!found || found.metadata.deletionTimestamp !== undefined) return 'done';
+    const deployment = written.get(key);
+    const cnf = deployment ? { ...found, status: { ...found.status, deployment } } : found;
     try {
       return await roll(cnf, standing, signal);
     } catch (error) {
@@ -184,7 +202,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     signal: AbortSignal,
   ): Promise<Outcome> => {
     const found = await look(cnf, signal);
-    const { present, sets, live } = found;
+    const { present, sets, live, finished } = found;
     const template = askedTemplate(cnf, present);
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
@@ -195,8 +213,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
     if (isWritten) {
       const deployment = await write(cnf, order.spec, { present, signal });
-      const mark = markOf(deployment, order);
-      await say(cnf, { ...cnf.status, deployment: mark }, signal);
+      written.set(keyOf(cnf), markOf(deployment, order));
       return { againInMs: WRITTEN_MS };
     }
     const wanted = present && newestSet(present, sets);
@@ -215,20 +232,20 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     });
     const { failure } = facts;
     const view = { pods: seen, step, asked, failure, held: health.held, renewal };
-    const isSaid = await sayStep(cnf, { view, before: memory }, signal);
+    const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
     giveOrders(cnf, live, step);
-    const mirrored = { now: clock.now(), sets, pods: seen, step, wanted };
+    const mirrored = { now: clock.now(), sets, pods: seen, finished, step, wanted };
     // The label of a lost pod does not wait for it.
     const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
     await replace(cnf, health.replace, { live, signal });
     const renewedMs = tellRenewal(cnf, renewal);
-    const about = { isPlaced, isSaid, isDue, now: clock.now() };
-    return soonest(renewedMs, nextLookMs(step, about), mirrorMs, limitMs(health));
+    const about = { isPlaced, isDue, now: clock.now() };
+    return soonest(renewedMs, nextLookMs(step, about), sayInMs, mirrorMs, limitMs(health));
   };
 
   /** After the status has them: whoever comes to lead tells the same. */
   const giveOrders = (
-    { metadata: { namespace: where, name } }: CnfDeployment,
+    cnf: CnfDeployment,
     live: readonly FleetPodObject[],
     step: RollOutStep,
   ): void => {
@@ -237,18 +254,18 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       live.map(({ metadata }) => metadata),
       step.distances,
       {
-        nextReportMs: step.stage === 'Current' || step.stage === 'Failed' ? SLOWEST_MS : FASTEST_MS,
+        nextReportMs: isSettled(step) ? SLOWEST_MS : FASTEST_MS,
         addressesOf: (pod) => deps.addressesOf(uids.get(pod) ?? ''),
       },
     );
     orders.give(
-      `${where}/${name}`,
+      keyOf(cnf),
       new Map([...given].map(([pod, order]) => [uids.get(pod) ?? '', order])),
     );
   };
 
   const tellOfWeights = (cnf: CnfDeployment, live: readonly FleetPodObject[]): void => {
-    const key = `${cnf.metadata.namespace}/${cnf.metadata.name}`;
+    const key = keyOf(cnf);
     const bad = live.filter((pod) => badWeightOf(pod) !== undefined);
     const seen = bad.map((pod) => `${pod.metadata.uid} ${badWeightOf(pod)}`).join('\n');
     if (seen === (badWeights.get(key) ?? '')) return;
@@ -323,14 +340,15 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     cnf: CnfDeployment,
     { view, before }: { view: Omit<RollOutView, 'now' | 'deployment'>; before: Memory },
     signal: AbortSignal,
-  ): Promise<boolean> => {
+  ): Promise<number | undefined> => {
     const deployment = cnf.status?.deployment;
     const status = fleetStatus(cnf, { ...view, now: clock.now(), deployment });
-    const isSaid = await say(cnf, status, signal);
-    rollOuts.looked(`${cnf.metadata.namespace}/${cnf.metadata.name}`, seenOf(cnf, status, view));
+    const sayInMs = await say(cnf, status, signal);
+    rollOuts.looked(keyOf(cnf), seenOf(cnf, status, view));
     if (view.step.memory.failed !== undefined && before.failed === undefined) rollOuts.failed();
+    if (sayInMs !== undefined) return sayInMs;
     for (const event of eventsOf(cnf, view.step, before)) record({ object: cnf, ...event });
-    return isSaid;
+    return undefined;
   };
 
   /** From the API server. @throws NameTakenError */
@@ -342,10 +360,15 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const selection = { namespace: where, labelSelector, pageSize: PAGE_SIZE, signal };
     const ownSets = sifting(fleetReplicaSets, (set) => !!present && isOwnedBy(set, present));
     const sets = oursOf((await client.list(ownSets, selection)).items);
-    const isOurs = (pod: FleetPodObject): boolean =>
-      isLive(pod) && sets.some((set) => isOwnedBy(pod, set));
+    // Of those that have ended there may be thousands: only names are kept, and only of those that a CNF is there for.
+    const finished: string[] = [];
+    const isOurs = (pod: FleetPodObject): boolean => {
+      const { name: podName } = pod.metadata;
+      if (isFinished(pod) && mirror.cnfOf(where, podName)) finished.push(podName);
+      return isLive(pod) && sets.some((set) => isOwnedBy(pod, set));
+    };
     const live = oursOf((await client.list(sifting(fleetPods, isOurs), selection)).items);
-    return { present, sets, live };
+    return { present, sets, live, finished };
   };
 
   const write = async (
@@ -380,22 +403,37 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     }
   };
 
-  /** False: it waits, since only words and counts have changed. */
+  /** In how many milliseconds it is to be said, since only words and counts have changed; undefined: nothing is left to say. */
   const say = async (
     cnf: CnfDeployment,
     status: CnfDeploymentStatus,
     signal: AbortSignal,
-  ): Promise<boolean> => {
-    if (isDeepStrictEqual(status, cnf.status)) return true;
-    const key = `${cnf.metadata.namespace}/${cnf.metadata.name}`;
-    const last = saidAt.get(key) ?? -Infinity;
-    const isWords = isDeepStrictEqual(withoutWords(status), withoutWords(cnf.status ?? {}));
-    if (isWords && clock.monotonic() - last < WORDS_MS) return false;
+  ): Promise<number | undefined> => {
+    const key = keyOf(cnf);
+    const waitMs = written.has(key) ? 0 : wordsWaitMs(cnf, status);
+    if (waitMs === undefined) differsSince.delete(key);
+    if (waitMs !== 0) return waitMs;
     await replaceStatus({ client, resource: cnfDeploymentResource, object: cnf }, status, {
       signal,
     });
+    written.delete(key);
+    differsSince.delete(key);
     saidAt.set(key, clock.monotonic());
-    return true;
+    return undefined;
+  };
+
+  /** Undefined: nothing differs; 0: it is to be said now. */
+  const wordsWaitMs = (cnf: CnfDeployment, status: CnfDeploymentStatus): number | undefined => {
+    if (isDeepStrictEqual(status, cnf.status)) return undefined;
+    if (!isDeepStrictEqual(withoutWords(status), withoutWords(cnf.status ?? {}))) return 0;
+    const key = keyOf(cnf);
+    const now = clock.monotonic();
+    const since = differsSince.get(key) ?? now;
+    differsSince.set(key, since);
+    const last = saidAt.get(key) ?? -Infinity;
+    const isResting = status.stage === 'Current' || status.stage === 'Failed';
+    const dueAt = isResting ? last + WORDS_MS : Math.max(last + ROLLING_WORDS_MS, since + BRIEF_MS);
+    return Math.max(0, dueAt - now);
   };
 
   const controller = createController({
@@ -406,6 +444,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     markAll: () => {
       rollOuts.begin();
       orders.begin();
+      written.clear();
       cnfs.store.list().forEach(markObject);
       // What is left of those that have gone meanwhile.
       for (const key of mirror.keys()) controller.mark(key);
@@ -486,6 +525,8 @@ type Found = {
   /** Of that Deployment. */
   sets: readonly FleetReplicaSet[];
   live: readonly FleetPodObject[];
+  /** Names of pods that have ended, and that nobody has deleted; of those alone that a CNF is there for. */
+  finished: readonly string[];
 };
 
 /** A Deployment that is not written before the set that serves is known: pods of another one get a gate from then on. */
@@ -581,7 +622,7 @@ const haveJoined = (pods: readonly FleetPod[], { current }: Memory): boolean =>
 const markOf = (
   { metadata: { uid, generation = 0 } }: FleetDeployment,
   { template, written }: Order,
-): CnfDeploymentStatus['deployment'] => ({ uid, generation, written, template });
+): WrittenDeployment => ({ uid, generation, written, template });
 
 const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeObject): boolean =>
   metadata.ownerReferences?.some(
@@ -591,17 +632,11 @@ const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeOb
 /** Milliseconds; undefined: at rest. */
 const nextLookMs = (
   step: RollOutStep,
-  {
-    isPlaced,
-    isSaid,
-    isDue,
-    now,
-  }: { isPlaced: boolean; isSaid: boolean; isDue: boolean; now: number },
+  { isPlaced, isDue, now }: { isPlaced: boolean; isDue: boolean; now: number },
 ): number | undefined => {
   if (!isPlaced) return 0;
   // What comes after a call is decided by what it has left.
   if (step.actions.length > 0) return WRITTEN_MS;
-  if (!isSaid) return WORDS_MS;
   const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
   return isAtRest ? undefined : waitOf(step, now);
 };
@@ -632,12 +667,21 @@ const soonest = (...waits: readonly (number | undefined)[]): Outcome =>
 const waitOf = ({ lookAt = Infinity, stage }: RollOutStep, now: number): number =>
   Math.max(0, Math.min(stage === 'Failed' ? BROKEN_MS : ROLLING_MS, lookAt - now));
 
-const withoutWords = (status: CnfDeploymentStatus): CnfDeploymentStatus => {
-  const { waitsFor: _waits, message: _message, ...counts } = status;
-  const { inSyncReplicas: _in, progressingReplicas: _is, unhealthyReplicas: _un, ...rest } = counts;
+/** Nothing rests on what is left out. Between Staged and Connected nothing is done either. */
+const withoutWords = (status: CnfDeploymentStatus): object => {
+  const { waitsFor: _waits, message: _message, excused: _excused, ...counts } = status;
+  const { inSyncReplicas: _in, progressingReplicas: _is, unhealthyReplicas: _un, ...more } = counts;
+  const { replicas: _replicas, readyReplicas: _ready, stage = '', stageTime, ...rest } = more;
+  const isStaged = stage === 'Staged' || stage === 'Connected';
   return {
     ...rest,
-    conditions: (rest.conditions ?? []).map((one) => ({ ...one, message: '' })),
+    ...(!isStaged && { stage, stageTime }),
+    distances: rest.distances?.map(({ confirmed: _confirmed, ...placed }) => placed),
+    conditions: rest.conditions?.map(({ type, status: is, lastTransitionTime }) => ({
+      type,
+      is,
+      lastTransitionTime,
+    })),
   };
 };
 
@@ -686,6 +730,8 @@ const SAID: Readonly<Record<Exclude<Stage, 'Failed'>, string>> = {
   HandedOver: 'each new pod has every rule and is given the traffic',
   Baking: 'the new pods have the traffic, and the old ones stay for a while',
 };
+
+const keyOf = ({ metadata: { namespace, name } }: CnfDeployment): string => `${namespace}/${name}`;
 
 const placeOf = (key: string): { namespace: string; name: string } => {
   const at = key.indexOf('/');

@@ -2,20 +2,17 @@
  * Watches CNFSets and CNFs and writes them: as few calls as there are differences, some seconds between two rounds for a CNFDeployment. They tell what is;
  * a roll-out that cannot write them goes on.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isConflict, isNotFound } from '#shared/kube/errors.ts';
-import { replaceStatus } from '#shared/kube/fenced.ts';
-import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
-import { keep, type Desired } from '#shared/kube/owned.ts';
+import { keep } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import { cnfSetResource, type CnfSet } from '#shared/resources/cnf-set.ts';
 import { cnfResource, type CnfObject } from '#shared/resources/cnf.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { setOf } from './apps.ts';
-import { wantedCnfOf, wantedSetOf, type MirrorView } from './mirror.ts';
+import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './mirror.ts';
+import { isSettled } from './stage.ts';
 
 export type MirrorDeps = {
   client: KubeClient;
@@ -41,10 +38,12 @@ export type Mirror = {
 
 /** Between two rounds of writes for a CNFDeployment. */
 const PACE_MS = 2_000;
+/** The same while a roll-out is under way, and for how long a stage must last to be written: each is in the status of the CNFDeployment at once. */
+const ROLLING_MS = 10_000;
 /** After an error, e.g. while their CRDs are not there yet. */
 const FAILED_MS = 15_000;
 
-type Writer = Pick<KubeClient, 'create' | 'patch' | 'replace' | 'delete'>;
+type Writer = Pick<KubeClient, 'create' | 'patch' | 'delete'>;
 
 export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps): Mirror => {
   const wroteAt = new Map<string, number>();
@@ -59,45 +58,55 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   const sets = new Reflector<CnfSet>({ ...common, resource: cnfSetResource });
   const cnfs = new Reflector<CnfObject>({ ...common, resource: cnfResource });
 
-  /** Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. */
+  /**
+   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. `changeInMs`: when objects that are
+   * there may be changed, by how long ago the last write was.
+   */
   const round = async (
     key: string,
+    changeInMs: (sinceMs: number) => number,
     write: (writer: Writer) => Promise<void>,
     signal: AbortSignal,
   ): Promise<number | undefined> => {
     if (!sets.hasSynced() || !cnfs.hasSynced()) return PACE_MS;
-    const waitMs = (wroteAt.get(key) ?? -Infinity) + PACE_MS - clock.monotonic();
-    const due = async <R>(call: () => Promise<R>): Promise<R> => {
-      if (waitMs > 0) throw new TooSoonError();
+    const sinceMs = clock.monotonic() - (wroteAt.get(key) ?? -Infinity);
+    const [paceInMs, changesInMs] = [paced(sinceMs), changeInMs(sinceMs)];
+    const due = async <R>(inMs: number, call: () => Promise<R>): Promise<R> => {
+      if (inMs > 0) throw new TooSoonError(inMs);
       wroteAt.set(key, clock.monotonic());
       return call();
     };
     try {
       await write({
-        create: (resource, body, call) => due(() => client.create(resource, body, call)),
-        patch: (resource, at, call) => due(() => client.patch(resource, at, call)),
-        replace: (resource, body, call) => due(() => client.replace(resource, body, call)),
-        delete: (resource, at, call) => due(() => client.delete(resource, at, call)),
+        create: (resource, body, call) => due(paceInMs, () => client.create(resource, body, call)),
+        patch: (resource, at, call) => due(changesInMs, () => client.patch(resource, at, call)),
+        delete: (resource, at, call) => due(paceInMs, () => client.delete(resource, at, call)),
       });
       return undefined;
     } catch (err) {
-      if (err instanceof TooSoonError) return waitMs;
+      if (err instanceof TooSoonError) return err.waitMs;
       if (signal.aborted || isConflict(err) || isNotFound(err)) return PACE_MS;
       log.warn({ err, cnfDeployment: key }, 'failed to write CNFSets and CNFs, retrying');
       return FAILED_MS;
     }
   };
 
+  /** `isGone`: of CNFs that no pod is there for. */
   const removeOthers = async (
     key: string,
-    names: { sets: ReadonlySet<string>; cnfs: ReadonlySet<string> },
+    {
+      view,
+      isGone,
+    }: { view: Pick<MirrorView, 'sets' | 'pods'>; isGone: (cnf: CnfObject) => boolean },
     call: { client: Writer; signal: AbortSignal },
   ): Promise<void> => {
+    const pods = new Set(view.pods.map(({ name }) => name));
+    const replicaSets = new Set(view.sets.map(({ metadata }) => metadata.name));
     for (const cnf of cnfs.store.by('deployment', key))
-      if (!names.cnfs.has(cnf.metadata.name))
+      if (!pods.has(cnf.metadata.name) && isGone(cnf))
         await keep({ ...call, resource: cnfResource }, undefined, cnf);
     for (const set of sets.store.by('deployment', key))
-      if (!names.sets.has(set.metadata.name))
+      if (!replicaSets.has(set.metadata.name))
         await keep({ ...call, resource: cnfSetResource }, undefined, set);
   };
 
@@ -107,29 +116,28 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     call: { client: Writer; signal: AbortSignal },
   ): Promise<void> => {
     const { namespace: where, name } = cnf.metadata;
-    const owners = new Map<string, CnfSet>();
-    for (const replicaSet of view.sets) {
+    const ofSets = view.sets.map((replicaSet) => {
       const present = sets.store.byName(where, replicaSet.metadata.name);
-      const wanted = wantedSetOf(cnf, replicaSet, present, view);
-      const object = await put(cnfSetResource, wanted, present, call);
-      if (object) owners.set(setOf(replicaSet), object);
-    }
-    for (const pod of view.pods) {
-      const owner = owners.get(pod.set);
-      if (!owner) continue;
+      const desired = wantedSetOf(cnf, replicaSet, present, view);
+      const write = () => keep({ ...call, resource: cnfSetResource }, desired, present);
+      return { isNew: present === undefined, write };
+    });
+    const ofPods = view.pods.map((pod) => {
       const present = cnfs.store.byName(where, pod.name);
-      const wanted = wantedCnfOf(cnf, pod, present, {
-        now: view.now,
-        owner,
-        distance: view.step.distances.get(pod.name)?.distance,
-      });
-      await put(cnfResource, wanted, present, call);
-    }
-    const names = {
-      sets: new Set(view.sets.map(({ metadata }) => metadata.name)),
-      cnfs: new Set(view.pods.map((pod) => pod.name)),
-    };
-    await removeOthers(`${where}/${name}`, names, call);
+      const distance = view.step.distances.get(pod.name)?.distance;
+      const desired = wantedCnfOf(cnf, pod, present, { now: view.now, distance });
+      const write = () => keep({ ...call, resource: cnfResource }, desired, present);
+      return { isNew: present === undefined, write };
+    });
+    const [made, changed] = [true, false].map((isNew) =>
+      [...ofSets, ...ofPods].filter((one) => one.isNew === isNew),
+    );
+    for (const { write } of made ?? []) await write();
+    const isGone = (one: CnfObject): boolean =>
+      !goesWithItsPod(one) || view.finished.includes(one.metadata.name);
+    await removeOthers(`${where}/${name}`, { view, isGone }, call);
+    // Last, as they may have to wait.
+    for (const { write } of changed ?? []) await write();
   };
 
   return {
@@ -139,13 +147,15 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     write: (cnf, view, signal) =>
       round(
         `${cnf.metadata.namespace}/${cnf.metadata.name}`,
+        (sinceMs) => (isSettled(view.step) ? paced(sinceMs) : rollingMs(cnf, view, sinceMs)),
         (writer) => writeAll(cnf, view, { client: writer, signal }),
         signal,
       ),
     clear: async (key, signal) => {
-      const none = { sets: new Set<string>(), cnfs: new Set<string>() };
+      const none = { view: { sets: [], pods: [] }, isGone: () => true };
       const waitMs = await round(
         key,
+        paced,
         (writer) => removeOthers(key, none, { client: writer, signal }),
         signal,
       );
@@ -155,18 +165,24 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   };
 };
 
-class TooSoonError extends Error {}
+class TooSoonError extends Error {
+  readonly waitMs: number;
+  constructor(waitMs: number) {
+    super();
+    this.waitMs = waitMs;
+  }
+}
 
-/** Gives the object as it is then; undefined: somebody was faster, and the next round looks again. */
-const put = async <T extends KubeObject & { status?: object | undefined }>(
-  resource: ResourceType<T>,
-  { desired, status }: { desired: Desired; status: object },
-  present: T | undefined,
-  { client, signal }: { client: Writer; signal: AbortSignal },
-): Promise<T | undefined> => {
-  const { object } = await keep({ client, resource, signal }, desired, present);
-  if (object === undefined || isDeepStrictEqual(object.status, status)) return object;
-  return replaceStatus({ client, resource, object }, status, { signal });
+const paced = (sinceMs: number): number => PACE_MS - sinceMs;
+
+const rollingMs = (
+  { status }: CnfDeployment,
+  { now, step }: MirrorView,
+  sinceMs: number,
+): number => {
+  const begun = status?.stage === step.stage && status.stageTime;
+  const lastsMs = begun ? now - Date.parse(begun) : 0;
+  return ROLLING_MS - Math.min(sinceMs, lastsMs);
 };
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>

@@ -45,8 +45,8 @@ const setStatusOf = (
     metadata: { ...metadata(`cnf-1-${set}`), labels: { 'pod-template-hash': set } },
     spec: { template: {} },
   });
-  const view = { now: NOW, sets: [replicaSet], pods, step, wanted: 'new' };
-  return wantedSetOf(cnf, replicaSet, before && setObject(set, before), view).status;
+  const view = { now: NOW, sets: [replicaSet], pods, finished: [], step, wanted: 'new' };
+  return wantedSetOf(cnf, replicaSet, before && setObject(set, before), view).fields.status;
 };
 
 describe('a CNFSet', () => {
@@ -126,18 +126,17 @@ describe('a CNFSet', () => {
 });
 
 describe('a CNF', () => {
-  const owner = setObject('old');
-  const statusOf = (changes: Partial<CnfFacts>, before?: CnfObjectStatus, now = NOW) =>
+  const wantedOf = (changes: Partial<CnfFacts>, before?: CnfObjectStatus, now = NOW) =>
     wantedCnfOf(cnf, cnfFacts('old-1', changes), before && cnfObject(before), {
       now,
-      owner,
       distance: 1,
     });
+  const statusOf = (...given: Parameters<typeof wantedOf>) => wantedOf(...given).fields.status;
   const typesOf = ({ conditions = [] }: CnfObjectStatus): string[] =>
     conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
   it('says how its pod is, and since when', () => {
-    const { status } = statusOf({ createdAt: NOW - 60_000, reportedAt: NOW, actual: 1 });
+    const status = statusOf({ createdAt: NOW - 60_000, reportedAt: NOW, actual: 1 });
     expect(status).toMatchObject({
       phase: 'Running',
       node: 'node-1',
@@ -157,29 +156,29 @@ describe('a CNF', () => {
   });
 
   it('is not written anew because time passes', () => {
-    const { status } = statusOf({ reportedAt: NOW });
-    expect(statusOf({ reportedAt: NOW + 60_000 }, status, NOW + 60_000).status).toEqual(status);
+    const status = statusOf({ reportedAt: NOW });
+    expect(statusOf({ reportedAt: NOW + 60_000 }, status, NOW + 60_000)).toEqual(status);
   });
 
   it('keeps when its agent was heard last once that is silent', () => {
-    const { status } = statusOf({ reportedAt: NOW });
+    const status = statusOf({ reportedAt: NOW });
     const lost = { link: 'Silent' as const, reportedAt: NOW + 60_000, silentSince: NOW + 60_000 };
-    const after = statusOf(lost, status, NOW + 90_000).status;
+    const after = statusOf(lost, status, NOW + 90_000);
     expect(after.lastReport).toBe('2026-01-02T03:05:05Z');
     expect(typesOf(after)).toContain('Connected False AgentSilent');
     expect(after.conditions?.find(({ type }) => type === 'Connected')?.lastTransitionTime).toBe(
       '2026-01-02T03:05:05Z',
     );
-    expect(statusOf(lost, after, NOW + 900_000).status).toEqual(after);
+    expect(statusOf(lost, after, NOW + 900_000)).toEqual(after);
   });
 
   it('is as the coordinator before has seen it, until its agent had time to report', () => {
-    const { status } = statusOf({});
-    expect(statusOf({ link: 'Unknown' }, status).status).toEqual(status);
+    const status = statusOf({});
+    expect(statusOf({ link: 'Unknown' }, status)).toEqual(status);
   });
 
   it('says which rules it lacks, and that a staged one waits', () => {
-    const { status } = statusOf({
+    const status = statusOf({
       ready: false,
       gate: 'closed',
       missing: missing('FirewallRule deny-ssh'),
@@ -195,14 +194,14 @@ describe('a CNF', () => {
     ['takes no orders', { takesOrders: false, actual: 1 }, 'Distance Unknown NotSupported'],
     ['is silent', { link: 'Silent', actual: 1 }, 'Distance Unknown NotConnected'],
   ])('has its distance, and says when its agent %s', (_, changes, expected) => {
-    const { desired, status } = statusOf(changes);
-    expect(desired.fields['spec']).toMatchObject({ distance: 1, weight: 0 });
+    const { spec, status } = wantedOf(changes).fields;
+    expect(spec).toMatchObject({ distance: 1, weight: 0 });
     expect(typesOf(status)).toContain(expected);
   });
 
   it('forgets what was said of another pod of its name', () => {
-    const { status } = statusOf({});
-    const other = statusOf({ uid: 'other', ready: false, provisioned: false }, status, NOW).status;
+    const status = statusOf({});
+    const other = statusOf({ uid: 'other', ready: false, provisioned: false }, status, NOW);
     expect(typesOf(other)).toContain('Provisioned False Creating');
   });
 });

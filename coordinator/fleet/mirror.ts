@@ -5,16 +5,11 @@ import { apiVersionOf } from '#shared/kube/path.ts';
 import type { Desired } from '#shared/kube/owned.ts';
 import { MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
 import type { CnfDeployment, FleetCondition } from '#shared/resources/cnf-deployment.ts';
-import {
-  cnfSetResource,
-  type CnfSet,
-  type CnfSetSpec,
-  type CnfSetStatus,
-} from '#shared/resources/cnf-set.ts';
+import type { CnfSet, CnfSetSpec, CnfSetStatus } from '#shared/resources/cnf-set.ts';
 import type { CnfObject, CnfObjectStatus, CnfSpec } from '#shared/resources/cnf.ts';
 import { few } from '#shared/runtime/few.ts';
 import { timestamp, truncated } from '../verdict/wording.ts';
-import { revisionNumberOf, setOf, type FleetReplicaSet } from './apps.ts';
+import { fleetPods, revisionNumberOf, setOf, type FleetReplicaSet } from './apps.ts';
 import { healthOf, isInSync, type CnfFacts } from './cnf-facts.ts';
 import { ownerOf } from './deployment.ts';
 import type { RollOutStep } from './stage.ts';
@@ -26,14 +21,15 @@ export type MirrorView = {
   now: number;
   sets: readonly FleetReplicaSet[];
   pods: readonly CnfFacts[];
+  /** Pods that have ended and are still there. */
+  finished: readonly string[];
   step: RollOutStep;
   /** The set that the Deployment asks for. */
   wanted: string;
 };
 
-/** An object, and its status. */
-export type WantedSet = { desired: Desired; status: CnfSetStatus };
-export type WantedCnf = { desired: Desired; status: CnfObjectStatus };
+export type WantedSet = Desired & { fields: { spec: CnfSetSpec; status: CnfSetStatus } };
+export type WantedCnf = Desired & { fields: { spec: CnfSpec; status: CnfObjectStatus } };
 
 export const wantedSetOf = (
   cnf: CnfDeployment,
@@ -49,16 +45,13 @@ export const wantedSetOf = (
     templateHash: set,
   };
   return {
-    desired: {
-      metadata: {
-        namespace: cnf.metadata.namespace,
-        name: replicaSet.metadata.name,
-        labels: labelsOf(cnf),
-        ownerReferences: [ownerOf(cnf)],
-      },
-      fields: { spec },
+    metadata: {
+      namespace: cnf.metadata.namespace,
+      name: replicaSet.metadata.name,
+      labels: labelsOf(cnf),
+      ownerReferences: [ownerOf(cnf)],
     },
-    status: setStatusOf(set, before?.status, view),
+    fields: { spec, status: setStatusOf(set, before?.status, view) },
   };
 };
 
@@ -117,7 +110,7 @@ export const wantedCnfOf = (
   cnf: CnfDeployment,
   pod: CnfFacts,
   before: CnfObject | undefined,
-  { now, owner, distance }: { now: number; owner: CnfSet; distance: number | undefined },
+  { now, distance }: { now: number; distance: number | undefined },
 ): WantedCnf => {
   const spec: CnfSpec = {
     deployment: cnf.metadata.name,
@@ -126,26 +119,28 @@ export const wantedCnfOf = (
     weight: pod.weight,
   };
   return {
-    desired: {
-      metadata: {
-        namespace: cnf.metadata.namespace,
-        name: pod.name,
-        labels: labelsOf(cnf),
-        ownerReferences: [ownerOfCnf(owner)],
-      },
-      fields: { spec },
+    metadata: {
+      namespace: cnf.metadata.namespace,
+      name: pod.name,
+      labels: labelsOf(cnf),
+      ownerReferences: [ownerOfCnf(pod)],
     },
-    status: cnfStatusOf(pod, before?.status, { now, distance }),
+    fields: { spec, status: cnfStatusOf(pod, before?.status, { now, distance }) },
   };
 };
 
-const ownerOfCnf = ({ metadata: { name, uid } }: CnfSet): OwnerReference => ({
-  apiVersion: apiVersionOf(cnfSetResource),
-  kind: cnfSetResource.kind,
+/** Kubernetes removes it with its pod. */
+const ownerOfCnf = ({ name, uid }: CnfFacts): OwnerReference => ({
+  apiVersion: apiVersionOf(fleetPods),
+  kind: fleetPods.kind,
   name,
   uid,
   controller: true,
 });
+
+/** What Kubernetes removes by itself. */
+export const goesWithItsPod = ({ metadata: { ownerReferences = [] } }: CnfObject): boolean =>
+  ownerReferences.length > 0 && ownerReferences.every(({ kind }) => kind === fleetPods.kind);
 
 const labelsOf = ({ spec }: CnfDeployment): Record<string, string> => ({
   ...MANAGED_BY,

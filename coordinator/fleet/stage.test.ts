@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { steer, TROUBLE_MS, type Action, type RollOutFacts, type Memory } from './stage.ts';
+import {
+  steer,
+  TAKEN_MS,
+  TROUBLE_MS,
+  type Action,
+  type RollOutFacts,
+  type Memory,
+} from './stage.ts';
 import type { FleetPod } from './pod.ts';
 import { sameDistances } from './distances.ts';
 import { facts, fleetPod, missing } from './testing/facts.ts';
@@ -92,7 +99,7 @@ describe('a set that is staged', () => {
     const two = [old, fleetPod('old-2', { active: false }), next, fleetPod('new-2')];
     const { actions, memory, stage } = look(two, STAGED, { now: 5, replicas: 2 });
     expect(stage).toBe('HandedOver');
-    expect(words(actions)).toEqual(['activate new-1', 'open new-1', 'open new-2']);
+    expect(words(actions)).toEqual(['activate new-1', 'open new-1', 'open new-2', 'rate new-2']);
     expect(memory.staged).toEqual({ set: 'new', since: 0, swappedAt: 5, handedOverAt: 5 });
   });
 
@@ -278,11 +285,12 @@ describe('a set that has the traffic', () => {
 
   it('bakes, and is proven', () => {
     const passive = fleetPod('old-1', { active: false });
-    expect(look([passive, serving], BAKING, { now: 31_999 })).toMatchObject({
+    const provenAt = 32_000 + TAKEN_MS;
+    expect(look([passive, serving], BAKING, { now: provenAt - 1 })).toMatchObject({
       stage: 'Baking',
-      lookAt: 32_000,
+      lookAt: provenAt,
     });
-    expect(look([passive, serving], BAKING, { now: 32_000 })).toMatchObject({
+    expect(look([passive, serving], BAKING, { now: provenAt })).toMatchObject({
       stage: 'Current',
       memory: { current: 'new' },
       actions: [],
@@ -463,7 +471,7 @@ describe('pod by pod', () => {
   it('the label moves when the last new pod is there', () => {
     const pods = [old, joined, fleetPod('new-2', { ready: true, gate: 'open' }), fleetPod('new-3')];
     const { actions, memory } = look(pods, STAGED, byOne);
-    expect(words(actions)).toEqual(['activate new-1', 'open new-3']);
+    expect(words(actions)).toEqual(['activate new-1', 'open new-3', 'rate new-2', 'rate new-3']);
     expect(memory.staged).toMatchObject({ handedOverAt: 5 });
   });
 

@@ -104,6 +104,16 @@ export type RollOutStep = {
 /** What is wrong for a shorter time than that, while a set bakes, comes with any change of a rule. */
 export const TROUBLE_MS = 10_000;
 
+/**
+ * For how long after the bake the old pods are looked for, which Kubernetes takes then: so their end and that of the roll-out are one change of
+ * the status.
+ */
+export const TAKEN_MS = 2_000;
+
+/** Nothing is handed over. */
+export const isSettled = ({ stage }: Pick<RollOutStep, 'stage'>): boolean =>
+  stage === 'Current' || stage === 'Failed';
+
 export const steer = (facts: RollOutFacts, before: Memory): RollOutStep => {
   const { leading, ...step } = decide(facts, before);
   const known = { before: facts.distances, now: facts.now };
@@ -314,7 +324,7 @@ const handingOver = (rollOut: RollOut): Decision => {
   if (why !== undefined) return fail(known, why);
   const { readyAt, troubledAt = Infinity } = staged;
   const isReady = readyAt !== undefined;
-  const dueAt = isReady ? readyAt + facts.bakeMs : deadlineOf(rollOut);
+  const dueAt = isReady ? readyAt + facts.bakeMs + TAKEN_MS : deadlineOf(rollOut);
   if (isReady && trouble === undefined && (facts.now >= dueAt || old.length === 0))
     return proven(known);
   const what = isReady
@@ -327,6 +337,7 @@ const handingOver = (rollOut: RollOut): Decision => {
     actions: [
       ...labelled(judgement.fit, facts),
       ...opened(openable(rollOut)),
+      ...rated(openable(rollOut), facts),
       ...(isReady ? takenFrom(old, next, undefined) : given(old, facts)),
     ],
     waitsFor: trouble === undefined ? [what] : [trouble, what],

@@ -54,8 +54,9 @@ export const crdOf = (resource: Resource) => ({
   },
 });
 
-const subresourcesOf = ({ status, scale }: Resource) => {
-  const subresources = { ...(status && { status: {} }), ...(scale && { scale }) };
+const subresourcesOf = ({ status, isWrittenWhole, scale }: Resource) => {
+  const isApart = status !== undefined && !isWrittenWhole;
+  const subresources = { ...(isApart && { status: {} }), ...(scale && { scale }) };
   return Object.keys(subresources).length > 0 && { subresources };
 };
 

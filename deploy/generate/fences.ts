@@ -76,7 +76,7 @@ const coordinatorRights = (
   ),
   ...rightsOn(rules, ['update'], () => '*/status'),
   ...rightsOn(
-    outside(resources, rules).filter(({ status }) => status),
+    outside(resources, rules).filter(({ status, isWrittenWhole }) => status && !isWrittenWhole),
     ['update'],
     ({ plural }) => `${plural}/status`,
   ),
@@ -174,13 +174,7 @@ export const fenceBlocks = (
     'UPDATE',
     'DELETE',
   ]),
-  'made-of-fleets': requestsAbout(
-    aloneOf(resources, FLEET_GROUP).flatMap((one) => [
-      one,
-      { ...one, plural: `${one.plural}/status` },
-    ]),
-    ['CREATE', 'UPDATE'],
-  ),
+  'made-of-fleets': requestsAbout(aloneOf(resources, FLEET_GROUP), ['CREATE', 'UPDATE']),
   'cnfs-rolled-out': requestsAbout([cnfDeploymentResource], ['CREATE', 'UPDATE']),
   'annotation-limit': annotationLimit(rules),
   'ties-rules-to-a-cnf': notRules(resources, rules),

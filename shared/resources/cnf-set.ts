@@ -64,6 +64,7 @@ export const cnfSetResource = {
     'A revision of a CNFDeployment, and what became of it. Written by the coordinator alone.',
   spec: specSchema,
   status: statusSchema,
+  isWrittenWhole: true,
   columns: [
     { name: 'Replicas', type: 'integer', jsonPath: '.status.replicas' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.ready' },

@@ -72,6 +72,7 @@ export const cnfResource = {
   description: 'A pod of a CNFDeployment, and how it is. Written by the coordinator alone.',
   spec: specSchema,
   status: statusSchema,
+  isWrittenWhole: true,
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Node', type: 'string', jsonPath: '.status.node' },

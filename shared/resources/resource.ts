@@ -58,6 +58,8 @@ export type Resource<Spec = unknown> = ResourceType & {
   changeRules?: readonly { cel: string; message: string; path: string }[];
   /** What the coordinator writes; may have fields of this resource alone. Absent: an input, which nobody reports on or confirms. */
   status?: z.ZodType;
+  /** Its status is no subresource: the coordinator alone makes the object, and writes all of it in one call. */
+  isWrittenWhole?: true;
   columns?: readonly Column[];
   /** Makes `kubectl scale` and autoscalers work. */
   scale?: ScalePaths;

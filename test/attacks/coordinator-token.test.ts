@@ -280,7 +280,7 @@ const rights: readonly Right[] = [
     },
   },
   {
-    of: ['cnfs', 'cnfsets'].flatMap((one) => [fleet(one), `${fleet(one)}/status`]),
+    of: ['cnfs', 'cnfsets'].map(fleet),
     can: {
       'make up CNFSets and CNFs, and what became of them': () => ({
         create: {

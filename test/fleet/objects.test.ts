@@ -70,13 +70,12 @@ it('a CNFSet and a CNF mirror set and pod, are made anew, and go without taking 
     ['firewallzone.batch.sdewan.akraino.org/lan1 condition met'],
   ]);
 
-  const status = ['--subresource=status', '--type=merge', '-p'];
   for (const [kind, { name }] of [
     ['cnfset', set.metadata],
     ['cnf', cnf.metadata],
   ] as const)
     for (const change of [
-      [...status, '{"status": {"message": "forged"}}'],
+      ['--type=merge', '-p', '{"status": {"message": "forged"}}'],
       ['--type=merge', '-p', '{"spec": {"deployment": "other"}}'],
       ['--type=merge', '-p', '{"metadata": {"ownerReferences": null}}'],
     ]) {
