@@ -5,7 +5,6 @@
  * before, beside and after the attack, what the coordinator comes to in memory, and how the deletion of the tenant's namespace goes. With
  * `--before-start` all of them are there when a coordinator starts, which the API server takes in minutes instead of an hour; its end is then the end.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startCluster } from 'kind-test-harness';
@@ -20,6 +19,7 @@ import { createLimitedWorld } from '../attacks/limited-world.ts';
 import { memoryOf } from '../attacks/memory.ts';
 import type { World } from '../integration/admission/world.ts';
 import { podResource } from '../integration/coordinator/pods.ts';
+import { usageOf } from './usage.ts';
 
 const attacks = {
   largest: { resource: firewallRule, object: largestFirewallRule, permitted: true },
@@ -50,33 +50,13 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 const since = (at: number): number => performance.now() - at;
 
 const PROGRAMS = ['kube-apiserver', 'etcd', 'kube-controller-manager', 'coordinator'] as const;
-const MS_PER_TICK = 10;
 
-/** Other clusters may run on the machine. */
-const isOurs = (pid: string): boolean => {
-  const parent = /^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return parent === String(process.pid) || (parent !== '0' && isOurs(parent));
-};
-const runs = (pid: string, program: string): boolean => {
-  try {
-    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return line.slice(0, 2).some((word) => word.includes(program)) && isOurs(pid);
-  } catch {
-    return false;
-  }
-};
-
-/** Seconds of CPU so far and resident MiB, by program. */
 const usage = (): string =>
   PROGRAMS.map((program) => {
-    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && runs(name, program));
-    const cpu = pids.map((pid) => {
-      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-      return ((Number(fields[11]) + Number(fields[12])) * MS_PER_TICK) / 1_000;
-    });
-    const memory = pids.map((pid) => memoryOf(Number(pid)).now);
-    const sum = (numbers: number[]): number => numbers.reduce((all, each) => all + each, 0);
-    return `${program} ${sum(cpu).toFixed(0)} s ${sum(memory)} MiB`;
+    const all = usageOf(program);
+    const sum = (of: 'cpuSeconds' | 'mebibytes'): string =>
+      all.reduce((so, each) => so + each[of], 0).toFixed(0);
+    return `${program} ${sum('cpuSeconds')} s ${sum('mebibytes')} MiB`;
   }).join(', ');
 
 let made = 0;

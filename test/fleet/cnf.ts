@@ -123,7 +123,7 @@ const workload = async (
 };
 
 /** The right to roll CNFs in the namespace, as an operator gives it. */
-const mayRoll = {
+export const mayRoll = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'RoleBinding',
   metadata: { name: 'sdewan-fleet' },

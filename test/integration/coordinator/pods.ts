@@ -23,6 +23,8 @@ export type PodSpec = {
   node?: string;
 };
 
+type PodKey = { namespace: string; name: string };
+
 export type PodState = {
   ready?: boolean;
   agent?: 'running' | 'waiting';
@@ -66,8 +68,8 @@ export const createPod = async (
 const secondsOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export const setPodState = async (
-  { client }: World,
-  pod: KubeObject,
+  { client }: Pick<World, 'client'>,
+  pod: { metadata: PodKey },
   state: PodState,
 ): Promise<void> => {
   const { ready = true, agent = 'running', restarts = 0, startedAt, phase = 'Running' } = state;
@@ -135,8 +137,8 @@ export const removePod = async ({ client }: World, pod: KubeObject): Promise<voi
 export type TokenOptions = { audience?: string; bound?: boolean };
 
 export const tokenFor = async (
-  { cluster }: World,
-  pod: KubeObject,
+  { cluster }: Pick<World, 'cluster'>,
+  pod: { metadata: PodKey },
   { audience = REPORT_AUDIENCE, bound = true }: TokenOptions = {},
 ): Promise<string> => {
   const { namespace, name } = pod.metadata;
