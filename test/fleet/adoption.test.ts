@@ -1,7 +1,4 @@
 /** A Deployment of people becomes that of a CNFDeployment under traffic, and is rolled. */
-import { get } from 'node:http';
-import { json } from 'node:stream/consumers';
-import * as z from 'zod';
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
@@ -18,30 +15,13 @@ import {
   untilTraffic,
   waitForFleet,
 } from './cnf.ts';
+import { journalOf, type Journal } from './journal.ts';
 
 const cluster = withOwnNamespaces(await connectCluster());
-
-const journalSchema = z.array(z.looseObject({ seq: z.number(), event: z.string() }));
-
-type Journal = z.infer<typeof journalSchema>;
 
 /** Without reloads, which may end after what they were for is in force. */
 const changesIn = (journal: Journal): Journal =>
   journal.filter(({ event }) => ['start', 'write', 'amend'].includes(event));
-
-/** All that has ever happened to the configuration of that OpenWRT. */
-const journalOf = async (namespace: string, pod: string): Promise<Journal> => {
-  const ip = ['get', 'pod', pod, '-n', namespace, '-o', 'jsonpath={.status.podIP}'];
-  const { stdout: host } = await cluster.kubectl(ip);
-  return new Promise((resolve, reject) => {
-    const options = { host, port: 10_080, path: '/_simulator/journal', timeout: 10_000 };
-    const sent = get(options, (response) => {
-      json(response).then((value) => resolve(journalSchema.parse(value)), reject);
-    });
-    sent.on('error', reject);
-    sent.on('timeout', () => sent.destroy(new Error('timeout')));
-  });
-};
 
 it('an adopted Deployment keeps its pods and their configuration, and rolls without loss', async () => {
   const namespace = await cluster.createNamespace('adopted');
@@ -53,7 +33,7 @@ it('an adopted Deployment keeps its pods and their configuration, and rolls with
   await untilTraffic(cluster, namespace);
   const [pod, ...others] = await observePods(cluster, namespace, PURPOSE);
   if (!pod || others.length > 0) throw new Error('there is not one pod');
-  const before = await journalOf(namespace, pod.name);
+  const before = await journalOf(cluster, namespace, pod.name);
   const traffic = await startTraffic(cluster, namespace);
 
   await applyFleet(cluster, { ...cnf, version: '1' });
@@ -68,7 +48,7 @@ it('an adopted Deployment keeps its pods and their configuration, and rolls with
   const first = await waitForFleet(cluster, namespace, 'the adopted set serves', serves(1));
   expect(await observePods(cluster, namespace, PURPOSE)).toMatchObject([{ uid: pod.uid }]);
   expect(changesIn(before).length).toBeGreaterThan(0);
-  expect(changesIn(await journalOf(namespace, pod.name))).toEqual(changesIn(before));
+  expect(changesIn(await journalOf(cluster, namespace, pod.name))).toEqual(changesIn(before));
 
   await applyFleet(cluster, { ...cnf, version: '2' });
   await waitForFleet(cluster, namespace, 'the second set', serves(1, first.currentRevision));
