@@ -92,10 +92,10 @@ export const DRIFT_TOLD_MS = 600_000;
 export const changeTimesSchema = z.object({
   uid: z.string().min(1).max(64),
   generation: z.int().min(1),
-  seenAt: z.int().min(0),
-  begunAt: z.int().min(0),
-  compiledAt: z.int().min(0),
-  appliedAt: z.int().min(0),
+  seenAt: z.number().min(0),
+  begunAt: z.number().min(0),
+  compiledAt: z.number().min(0),
+  appliedAt: z.number().min(0),
 });
 export type ChangeTimes = z.infer<typeof changeTimesSchema>;
 /** In one report; others follow with the next. */
