@@ -26,7 +26,7 @@ export type RuleInSync = {
 };
 
 /** From the agent of one pod. Each span begins where the one before ends, so that a time that is wrong makes none negative. */
-export const spansOfAgent = (
+const spansOfAgent = (
   rule: Rule,
   { uid, name }: Target,
   { times, sentAt }: { times: ChangeTimes; sentAt: number },

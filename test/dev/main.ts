@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import type { Cluster } from 'kind-test-harness';
 import { createCnf } from '../stack/cnf.ts';
 import { turnOnDashboard } from '../stack/dashboard.ts';
+import { coordinatorReady } from '../stack/faults.ts';
 import { installProduct } from '../stack/install.ts';
 import { applyManifest } from '../stack/manifests.ts';
 import { startStackCluster } from '../stack/start.ts';
@@ -39,6 +40,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   try {
     await installProduct(cluster, say);
     await turnOnDashboard(cluster);
+    await coordinatorReady(cluster);
     const namespace = await cluster.createNamespace('dev');
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 2 });
     await applyManifest(cluster, namespace, 'seed-rules.yaml');

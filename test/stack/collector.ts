@@ -1,8 +1,7 @@
 /** An OpenTelemetry collector, as far as a test needs one: takes traces by OTLP over HTTP, as JSON. */
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { serveApp } from '#shared/runtime/http-server.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
+import { listening } from './listening.ts';
 
 const attributesSchema = z
   .array(
@@ -86,16 +85,6 @@ export const startCollector = async (): Promise<Collector> => {
         });
     return context.json({});
   });
-  const server = await serveApp({
-    fetch: app.fetch,
-    hostname: '127.0.0.1',
-    port: 0,
-    log: silentLogger,
-  });
-  return {
-    url: `http://127.0.0.1:${server.port}`,
-    spans: () => spans,
-    received: () => received.join('\n'),
-    close: server.close,
-  };
+  const { url, close } = await listening(app);
+  return { url, close, spans: () => spans, received: () => received.join('\n') };
 };

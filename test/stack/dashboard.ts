@@ -7,13 +7,13 @@ const PORT = 8_444;
 
 const DEPLOYMENT = ['deployment/sdewan-coordinator', '-n', SYSTEM_NAMESPACE];
 
-const componentOf = async (cluster: Cluster): Promise<string> => {
+/** The coordinators may not be ready yet. Gives how to turn it off, after which they are. */
+export const turnOnDashboard = async (cluster: Cluster): Promise<() => Promise<void>> => {
   const all = await renderWith(cluster, ['dashboard']);
-  return listOf(all.filter(({ metadata: { name } }) => name.startsWith('sdewan-dashboard')));
-};
-
-export const turnOnDashboard = async (cluster: Cluster): Promise<void> => {
-  await cluster.kubectl(['apply', '-f', '-'], { stdin: await componentOf(cluster) });
+  const component = listOf(
+    all.filter(({ metadata: { name } }) => name.startsWith('sdewan-dashboard')),
+  );
+  await cluster.kubectl(['apply', '-f', '-'], { stdin: component });
   const container = {
     name: 'coordinator',
     ports: [{ name: 'dashboard', containerPort: PORT }],
@@ -21,17 +21,20 @@ export const turnOnDashboard = async (cluster: Cluster): Promise<void> => {
   };
   const patch = JSON.stringify({ spec: { template: { spec: { containers: [container] } } } });
   await cluster.kubectl(['patch', ...DEPLOYMENT, '-p', patch]);
-  await coordinatorReady(cluster);
+  return async () => {
+    await cluster.kubectl(['rollout', 'undo', ...DEPLOYMENT]);
+    await coordinatorReady(cluster);
+    await cluster.kubectl(['delete', '-f', '-'], { stdin: component });
+  };
 };
 
 /** For as long as a test looks at it. */
 export const withDashboard = async (cluster: Cluster, work: () => Promise<void>): Promise<void> => {
-  await turnOnDashboard(cluster);
+  const turnOff = await turnOnDashboard(cluster);
   try {
+    await coordinatorReady(cluster);
     await work();
   } finally {
-    await cluster.kubectl(['rollout', 'undo', ...DEPLOYMENT]);
-    await coordinatorReady(cluster);
-    await cluster.kubectl(['delete', '-f', '-'], { stdin: await componentOf(cluster) });
+    await turnOff();
   }
 };

@@ -7,8 +7,7 @@ import {
   type Report,
   type RuleReport,
 } from '#shared/protocol/report.ts';
-import { silentLogger } from '#shared/runtime/log.ts';
-import { serveApp } from '#shared/runtime/http-server.ts';
+import { listening } from '../../stack/listening.ts';
 
 export type ListeningCoordinator = {
   url: string;
@@ -56,14 +55,9 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       wantsTimes: true,
     });
   });
-  const server = await serveApp({
-    fetch: app.fetch,
-    hostname: '127.0.0.1',
-    port: 0,
-    log: silentLogger,
-  });
+  const server = await listening(app);
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url: server.url,
     reports,
     rules: () => complete?.rules ?? [],
     stateOf: (name) => {
