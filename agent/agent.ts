@@ -215,6 +215,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
           file: await openRecord(inStateDir(LOCK_OUT_FILE), log),
           targets: createTargets([options.apiServer, ...coordinators], clock),
           decisive: [options.apiServer],
+          isOutage: publisher.sayApiServerWasAway,
           deadlineMs: deadline * 1_000,
           purpose: env.SDEWAN_PURPOSE,
           driver,
@@ -239,6 +240,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     onStanding: (standing) => {
       changes.stands(standing);
       status.setStanding(standing);
+      policyKeeper.onReached();
       logLeftOvers(standing.leftOvers);
     },
     onDrift: (packages, sections) => {
@@ -324,7 +326,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     ),
     url === 'off'
       ? undefined
-      : orSay(serveInspection({ url, ...inspection, clock }), (err) =>
+      : orSay(serveInspection({ url, ...inspection, metrics: registry, clock }), (err) =>
           log.error({ err, url }, 'failed to serve what people ask the agent for'),
         ),
   ]);

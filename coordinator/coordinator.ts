@@ -3,6 +3,7 @@
  * environment. Holds no state that a restart would lose: everything comes back from the API server and the agents, and for how long
  * these have not reported, from the Lease.
  */
+import type { HttpBindings } from '@hono/node-server';
 import { randomUUID } from 'node:crypto';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -51,13 +52,15 @@ export type CoordinatorOptions = {
   client: KubeClient;
   kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
-  /** By what else rules are looked up. */
-  tiesOf: (object: RuleObject) => readonly string[];
+  /** By what else rules are looked up. `filter`: `filterOf` it. */
+  tiesOf: (object: RuleObject, filter: unknown) => readonly string[];
   /** Whether the generators read the rules of a kind. */
   isRead: (kind: string) => boolean;
   /** The only one to look after; undefined: all. */
   namespace: string | undefined;
   silentAfterMs: number;
+  /** The API server does not answer this replica. */
+  wasApiServerAway: () => boolean;
   /** Name of this replica, in Events. */
   instance: string;
   /** Where ICN's CNFStatus is; undefined: it is not kept. */
@@ -98,7 +101,7 @@ export type Sources = {
 
 export type Coordinator = {
   /** The report intake, for a server. */
-  fetch: (request: Request) => Response | Promise<Response>;
+  fetch: (request: Request, connection?: HttpBindings) => Response | Promise<Response>;
   sources: Sources;
   /** Writes an Event in the background, while this replica leads. */
   record: (event: RecordedEvent) => void;
@@ -254,6 +257,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     epoch: randomUUID(),
     term: leadership.term,
     orderFor: (uid) => orders.answerTo(uid),
+    wasApiServerAway: options.wasApiServerAway,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {
       if (acceptance.outcome === 'news') tellDrift(target, acceptance.drifts);

@@ -21,8 +21,10 @@ import type { ExposeOptions } from './services/claims.ts';
 import type { PolicyMetrics } from './policy/metrics.ts';
 import { createPoliciesController } from './policy/policies-controller.ts';
 import { createPolicyWorld } from './policy/world.ts';
-import type { Neutron } from './provider/neutron/neutron.ts';
-import { createSecurityGroupsController } from './security-groups/security-groups-controller.ts';
+import {
+  createSecurityGroupsController,
+  type SecurityGroupsDeps,
+} from './security-groups/security-groups-controller.ts';
 import { createServicesController } from './services/services-controller.ts';
 
 export type GeneratorsOptions = ControllerDeps & {
@@ -44,7 +46,7 @@ export type GeneratorsOptions = ControllerDeps & {
   sources: Sources;
   rollOuts: RollOutMetrics;
   /** Undefined: policies are not enforced there. */
-  neutron: { neutron: Neutron; resyncMs: number } | undefined;
+  neutron: Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> | undefined;
   policyMetrics: PolicyMetrics;
   record: (event: RecordedEvent) => void;
 };

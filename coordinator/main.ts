@@ -38,9 +38,10 @@ import {
 } from './settings/env.ts';
 import { createGenerators, type Generators, type GeneratorsOptions } from './generators.ts';
 import { createHealth } from './health.ts';
-import { createMetrics, createNeutronCounter } from './metrics.ts';
+import { createMetrics, createNeutronMetrics } from './metrics.ts';
 import { createNeutron } from './provider/neutron/neutron.ts';
 import { createNudge } from './nudge/nudge.ts';
+import { createApiServerSeen } from './reports/api-server.ts';
 import { Awaited } from './rules/awaited.ts';
 import { createTls } from './tls.ts';
 import { ADMISSION_PATH } from './certificates/webhook-configurations.ts';
@@ -62,7 +63,8 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const log = createLogger({ name: 'sdewan-coordinator', level: env.SDEWAN_LOG_LEVEL });
   const config = await loadKubeConfig(configSourceOf(env));
   const registry = createMetricsRegistry();
-  const counted = createClientCounter(registry);
+  const apiServer = createApiServerSeen(systemClock);
+  const counted = createClientCounter(registry, apiServer.answered);
   const client = counted(createKubeClient({ config, userAgent: 'sdewan-coordinator' }));
   const ownNamespace = env.POD_NAMESPACE ?? config.namespace ?? 'sdewan-system';
   const awaited = new Awaited({ silentAfterMs: env.SDEWAN_SILENT_AFTER_MS });
@@ -98,6 +100,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
     tiesOf,
     isRead: (kind) => readKinds.has(kind),
     silentAfterMs: env.SDEWAN_SILENT_AFTER_MS,
+    wasApiServerAway: apiServer.wasAway,
     awaited,
     instance,
     onPod: (change) => {
@@ -175,7 +178,7 @@ const main = async (signal: AbortSignal): Promise<void> => {
   const intake = await serveApp({
     fetch: (request, connection) => {
       if (!new URL(request.url).pathname.startsWith(ADMISSION_PATH))
-        return coordinator.fetch(request);
+        return coordinator.fetch(request, connection);
       if (clientCaFile === undefined || isKnownClient(connection)) return webhooks.fetch(request);
       // As for a path that is none, and nothing of the body is read.
       return new Response('no such webhook\n', { status: 404, headers: { connection: 'close' } });
@@ -215,9 +218,9 @@ const main = async (signal: AbortSignal): Promise<void> => {
 const neutronOf = (env: CoordinatorEnv, registry: Registry): GeneratorsOptions['neutron'] => {
   const cloud = cloudFileOf(env);
   if (cloud === undefined) return undefined;
-  const count = createNeutronCounter(registry);
-  const neutron = createNeutron({ cloud, clock: systemClock, count });
-  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS };
+  const { called, exposeFailing } = createNeutronMetrics(registry);
+  const neutron = createNeutron({ cloud, clock: systemClock, count: called });
+  return { neutron, resyncMs: env.SDEWAN_NEUTRON_RESYNC_MS, exposeFailing };
 };
 
 const DEFAULT_PORTS = { http: 80, https: 443 };

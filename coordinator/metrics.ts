@@ -52,16 +52,33 @@ export const createMetrics = (registry: Registry): Metrics => {
 };
 
 /** Only where a coordinator talks to Neutron. */
-export const createNeutronCounter = (
-  registry: Registry,
-): ((method: string, result: string) => void) => {
+export type NeutronMetrics = {
+  called: (method: string, result: string) => void;
+  /** Read when somebody scrapes it. */
+  exposeFailing: (lastsMs: () => number) => void;
+};
+
+export const createNeutronMetrics = (registry: Registry): NeutronMetrics => {
+  const registers = [registry];
   const calls = new Counter({
     name: 'sdewan_coordinator_openstack_calls_total',
     help: 'Calls of OpenStack by HTTP method and result: an HTTP status, or Timeout, Unreachable, Malformed.',
     labelNames: ['method', 'result'],
-    registers: [registry],
+    registers,
   });
-  return (method, result) => calls.inc({ method, result });
+  let lastsMs = (): number => 0;
+  const failing: Gauge = new Gauge({
+    name: 'sdewan_coordinator_neutron_failing_seconds',
+    help: 'For how long Neutron has not followed policies, since it cannot be reached or refuses, or clouds.yaml cannot be used; 0 while it follows, and on replicas that do not write.',
+    registers,
+    collect: () => failing.set(lastsMs() / 1_000),
+  });
+  return {
+    called: (method, result) => calls.inc({ method, result }),
+    exposeFailing: (read) => {
+      lastsMs = read;
+    },
+  };
 };
 
 const createDriftCounter = (registry: Registry): Metrics['drifted'] => {

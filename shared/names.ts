@@ -114,6 +114,8 @@ export const AGENT_ROLE = 'sdewan-agent';
 export const AGENT_KEYS_ROLE = 'sdewan-agent-keys';
 /** ClusterRole of those who look at rules and CNFs. */
 export const VIEWER_ROLE = 'sdewan-viewer';
+/** Of those who ask agents, which equals root on the CNF. */
+export const DEBUG_ROLE = 'sdewan-debug';
 /** Audience of the tokens with which agents identify themselves to the coordinator. */
 export const REPORT_AUDIENCE = 'sdewan-coordinator';
 /** Audience of the tokens that `sdewan dashboard` asks for by itself: they are good for nothing else. */

@@ -188,6 +188,12 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
+      // More than an hour with a hundred histories: `npm run test:nightly -- fleet`.
+      inOneRow(
+        project('fleet-night', ['test/fleet/night/*.test.ts'], 1_200_000, {
+          globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
+        }),
+      ),
       // A world of its own: `npm run test:faults`.
       inOneRow(
         project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),

@@ -1,7 +1,7 @@
 /** HTTP for people and Prometheus. The kubelet's probes do not come here: rules can drop its packets. */
 import type { IncomingMessage } from 'node:http';
 import type { Registry } from '#shared/runtime/prometheus.ts';
-import { PLAIN, serve, type Answer, type RunningHttp } from '../io/serve.ts';
+import { metricsAnswer, PLAIN, serve, type Answer, type RunningHttp } from '../io/serve.ts';
 
 export type HttpDeps = {
   hostname: string;
@@ -29,7 +29,7 @@ const answerTo = async (
       return { status: failing === '' ? 200 : 503, type: PLAIN, text: failing || 'ok\n' };
     }
     case '/metrics':
-      return { status: 200, type: metrics.contentType, text: await metrics.metrics() };
+      return metricsAnswer(metrics);
     default:
       return { status: 404, type: PLAIN, text: '/healthz, /readyz and /metrics are here\n' };
   }

@@ -22,6 +22,10 @@ beforeEach(async () => {
     url: 'http://127.0.0.1:0',
     inspect: () => inspect(),
     kernel: () => kernel,
+    metrics: {
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      metrics: async () => 'sdewan_agent_up 1',
+    },
     resync: async () => RESYNCED,
     clock,
   });
@@ -36,6 +40,7 @@ const ask = async (path: string, method = 'GET') => {
 it('answers what it is asked', async () => {
   expect(JSON.parse((await ask('/inspect')).text)).toEqual(INSPECTION);
   expect((await ask('/kernel')).text).toBe('table inet fw4');
+  expect((await ask('/metrics')).text).toBe('sdewan_agent_up 1');
   expect(JSON.parse((await ask('/resync', 'POST')).text)).toEqual(RESYNCED);
 });
 

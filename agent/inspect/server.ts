@@ -4,12 +4,14 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { INSPECT_PATHS, type Inspection, type Resynced } from '#shared/protocol/inspection.ts';
+import { bareHost } from '#shared/runtime/host.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { isLoopback } from '#shared/runtime/loopback.ts';
 import { own } from '#shared/runtime/own.ts';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 import { Rate } from '#shared/runtime/rate.ts';
-import { PLAIN, serve, type Answer, type RunningHttp } from '../io/serve.ts';
+import { metricsAnswer, PLAIN, serve, type Answer, type RunningHttp } from '../io/serve.ts';
 
 export type InspectServerDeps = {
   /** On loopback. */
@@ -17,6 +19,8 @@ export type InspectServerDeps = {
   inspect: () => Promise<Inspection>;
   /** The rules of the kernel; or why they cannot be read. */
   kernel: () => { text: string } | { unread: string };
+  /** Prometheus has them on the address of the pod, where no port-forward gets to. */
+  metrics: Pick<Registry, 'contentType' | 'metrics'>;
   resync: () => Promise<Resynced>;
   clock: Pick<Clock, 'monotonic'>;
 };
@@ -56,6 +60,7 @@ export const serveInspection = async (deps: InspectServerDeps): Promise<RunningH
           ? bounded({ status: 200, type: PLAIN, text: read.text })
           : { status: 501, type: PLAIN, text: `${read.unread}\n` };
       }),
+    [`GET ${INSPECT_PATHS.metrics}`]: () => limited(answers, () => metricsAnswer(deps.metrics)),
     [`POST ${INSPECT_PATHS.resync}`]: () =>
       limited(passes, async () => jsonOf(await deps.resync())),
   };
@@ -79,11 +84,7 @@ const isOfAPage = ({ headers: { host, origin } }: Pick<IncomingMessage, 'headers
   origin !== undefined || !isLoopback(nameIn(host));
 
 /** Without port and brackets. */
-const nameIn = (host = ''): string =>
-  host
-    .replace(/:\d{1,5}$/, '')
-    .replace(/^\[(.*)\]$/, '$1')
-    .toLowerCase();
+const nameIn = (host = ''): string => bareHost(host.replace(/:\d{1,5}$/, '')).toLowerCase();
 
 const OF_A_PAGE: Answer = {
   status: 403,
@@ -94,7 +95,7 @@ const OF_A_PAGE: Answer = {
 const NOT_FOUND: Answer = {
   status: 404,
   type: PLAIN,
-  text: 'GET /inspect, GET /kernel and POST /resync are here\n',
+  text: 'GET /inspect, GET /kernel, GET /metrics and POST /resync are here\n',
 };
 const TOO_MANY: Answer = {
   status: 429,

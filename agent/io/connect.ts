@@ -2,6 +2,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { isIP } from 'node:net';
+import { given } from '#shared/runtime/given.ts';
+import { bareHost } from '#shared/runtime/host.ts';
 import { own } from '#shared/runtime/own.ts';
 
 export type ConnectTo = {
@@ -16,7 +18,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:'
 export const connectOnce = ({ url, tls }: ConnectTo, signal: AbortSignal): Promise<void> =>
   new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const host = bareHost(url.hostname);
     const port = Number(url.port) || own(DEFAULT_PORTS, url.protocol);
     if (port === undefined) throw new Error(`no port in ${url.href}`);
     const isTls = url.protocol === 'https:';
@@ -34,7 +36,3 @@ export const connectOnce = ({ url, tls }: ConnectTo, signal: AbortSignal): Promi
     socket.once('close', () => end(() => reject(new Error('the connection was closed'))));
     socket.once(isTls ? 'secureConnect' : 'connect', () => end(resolve));
   });
-
-/** node:tls takes `undefined` for a value. */
-const given = (tls: ConnectTo['tls']): ConnectTo['tls'] =>
-  Object.fromEntries(Object.entries(tls).filter(([, value]) => value !== undefined));

@@ -3,6 +3,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import type { Registry } from '#shared/runtime/prometheus.ts';
 
 export type RunningHttp = { port: number; close: () => Promise<void> };
 
@@ -18,6 +19,16 @@ export type ServeOptions = {
 };
 
 export const PLAIN = 'text/plain; charset=utf-8';
+
+/** What Prometheus gets. */
+export const metricsAnswer = async (
+  registry: Pick<Registry, 'contentType' | 'metrics'>,
+): Promise<Answer> => ({
+  status: 200,
+  type: registry.contentType,
+  text: await registry.metrics(),
+});
+
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Resolves when it listens. @throws when the address is taken */

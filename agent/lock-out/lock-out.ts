@@ -1,6 +1,6 @@
 /**
  * Commit-confirm: a change after which the agent does not reach the API server any more is undone, and the rule that did it is found, left
- * out and reported. Passes write what they are about to change here first, and see the rules through `view`: while a search is under way as
+ * out and reported. In an outage of the API server nothing is undone. Passes write what they are about to change here first, and see the rules through `view`: while a search is under way as
  * they were when it began, some of them as they were before their change.
  *
  * Invariant: from before a change is written until it is confirmed or undone, the file holds the way back.
@@ -26,6 +26,8 @@ export type LockOutDeps = {
   targets: Targets;
   /** Losing one of them undoes changes. */
   decisive: readonly Target[];
+  /** Whether others have not reached a decisive target either within the last look, so that it need not be a rule of this pod. */
+  isOutage: (signal: AbortSignal) => Promise<boolean>;
   /** From the end of the reload, in milliseconds. */
   deadlineMs: number;
   purpose: string;
@@ -69,6 +71,10 @@ const LAST_GAP_MS = 10_000;
 const LEAST_TRIAL_MS = 5_000;
 /** Until changes that nobody is to blame for are made again. */
 const AGAIN = { baseMs: 20_000, maxMs: 300_000 };
+
+type Look = { lost: readonly Target[]; isOutage: boolean };
+type Reached = 'yes' | 'no' | 'outage';
+type Searched = 'judged' | 'outage';
 
 type Watched = Change & { confirmedAt: number | undefined };
 
@@ -153,11 +159,33 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     await orAborted(promise, signal);
   };
 
-  const comesBack = async (lost: readonly Target[], signal: AbortSignal): Promise<boolean> => {
+  const look = async (at: readonly Target[], signal: AbortSignal): Promise<Look> => {
+    const lost = await targets.lost(at, signal);
+    if (!lost.some((one) => deps.decisive.includes(one))) return { lost, isOutage: false };
+    return { lost, isOutage: await deps.isOutage(signal) };
+  };
+
+  /** Of those that are lost to this pod: in an outage looks until it is over. */
+  const lostHere = async (
+    at: readonly Target[],
+    signal: AbortSignal,
+  ): Promise<readonly Target[]> => {
+    for (let told = false; ; told = true) {
+      const { lost, isOutage } = await look(at, signal);
+      if (!isOutage) return lost;
+      if (!told)
+        log.warn(
+          { targets: namesOf(lost) },
+          'not reached by the coordinators either: nothing is undone',
+        );
+    }
+  };
+
+  const comesBack = async (lost: readonly Target[], signal: AbortSignal): Promise<Reached> => {
     const until = clock.monotonic() + deadlineMs;
     for (;;) {
-      if ((await targets.lost(lost, signal)).length === 0) return true;
-      if (clock.monotonic() >= until) return false;
+      const seen = reachedBy(await look(lost, signal));
+      if (seen !== 'no' || clock.monotonic() >= until) return seen;
     }
   };
 
@@ -165,12 +193,12 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     lost: readonly Target[],
     ms: number,
     signal: AbortSignal,
-  ): Promise<boolean> => {
+  ): Promise<Reached> => {
     const until = clock.monotonic() + ms;
     for (;;) {
       const begun = clock.monotonic();
-      if ((await targets.lost(lost, signal)).length > 0) return false;
-      if (begun >= until) return true;
+      const seen = reachedBy(await look(lost, signal));
+      if (seen !== 'yes' || begun >= until) return seen;
       await clock.sleep(FIRST_GAP_MS, signal);
     }
   };
@@ -183,7 +211,7 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     log.error({ rule, targets: namesOf(lost) }, 'a rule cuts the agent off: it is left out');
   };
 
-  const search = async (lost: readonly Target[], signal: AbortSignal): Promise<void> => {
+  const search = async (lost: readonly Target[], signal: AbortSignal): Promise<Searched> => {
     const inTurn = inOrder([...changes.values()]);
     const madeAt = Math.max(...[...changes.values()].map(({ confirmedAt = 0 }) => confirmedAt));
     const tookMs = Math.max(0, Math.min(clock.monotonic() - (madeAt - deadlineMs), deadlineMs));
@@ -197,10 +225,17 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
       const reached = isTrial(state)
         ? await stays(lost, Math.max(tookMs, LEAST_TRIAL_MS), signal)
         : await comesBack(lost, signal);
-      const after = next(state, reached);
+      if (reached === 'outage') {
+        log.warn(
+          { targets: namesOf(lost) },
+          'not reached by the coordinators either: the changes are made again',
+        );
+        return 'outage';
+      }
+      const after = next(state, reached === 'yes');
       if (after === 'nobody' && undoneIn(state).length === 0) {
         log.warn({ targets: namesOf(lost) }, 'reached with the same changes: they stay');
-        return;
+        return 'judged';
       }
       if (after === 'nobody') {
         const retryInMs = again.next();
@@ -209,20 +244,20 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
           'no rule is to blame for what was lost: the changes are made again',
         );
         await clock.sleep(retryInMs, signal);
-        return;
+        return 'judged';
       }
       if ('guilty' in after) {
         const guilty = changes.get(after.guilty);
         if (guilty !== undefined) blame(guilty, lost);
-        return;
+        return 'judged';
       }
       state = after;
     }
   };
 
   const searchAndGoOn = async (lost: readonly Target[], signal: AbortSignal): Promise<void> => {
-    await search(lost, signal);
-    watched = await targets.answering(signal);
+    // In an outage nothing answers: what has answered before the changes is looked at when it is over.
+    if ((await search(lost, signal)) === 'judged') watched = await targets.answering(signal);
     const confirmedAt = clock.monotonic() + deadlineMs;
     for (const [uid, change] of changes) changes.set(uid, { ...change, confirmedAt });
     await saveOrSay();
@@ -237,7 +272,7 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
     while (changes.size > 0) {
       const changed = bell.promise;
       const lookedAt = clock.monotonic();
-      const lost = await targets.lost(watched, signal);
+      const lost = await lostHere(watched, signal);
       while (pass.isWriting) await woken(signal);
       const decisive = lost.filter((one) => deps.decisive.includes(one));
       if (decisive.length > 0) return searchAndGoOn(decisive, signal);
@@ -309,8 +344,8 @@ export const createLockOut = (deps: LockOutDeps): LockOut => {
 
     rescue: async (signal) => {
       if (!isOrphaned) return;
-      const lost = await targets.lost(deps.decisive, signal);
-      if (lost.length > 0) {
+      const { lost, isOutage } = await look(deps.decisive, signal);
+      if (lost.length > 0 && !isOutage) {
         log.error(
           { targets: namesOf(lost) },
           'not reached since changes of the agent before: undoing',
@@ -355,6 +390,11 @@ export const withoutLockOut: LockOut = {
   passed: () => {},
   rescue: async () => {},
   run: async () => {},
+};
+
+const reachedBy = ({ lost, isOutage }: Look): Reached => {
+  if (isOutage) return 'outage';
+  return lost.length === 0 ? 'yes' : 'no';
 };
 
 const unconfirmed = (change: Change): Watched => ({ ...change, confirmedAt: undefined });

@@ -55,6 +55,8 @@ const createKernel = () => {
     /** Packets by counter; undefined: the login may not read them. */
     counters: {} as Record<string, number> | undefined,
     counted: 0,
+    /** Called while a table is loaded. */
+    whileLoading: (): void => undefined,
   };
   const assertSession = (): void => {
     if (!kernel.hasSession) throw new OpenwrtUnreachableError('look', 'no session');
@@ -69,6 +71,7 @@ const createKernel = () => {
     load: async (after, before) => {
       assertSession();
       kernel.loads.push(after ? (before ? 'members' : 'whole') : 'removal');
+      kernel.whileLoading();
       if (before && kernel.marker !== before.hash)
         return { outcome: 'refused', message: 'No such file or directory' };
       if (kernel.refuse !== undefined) return { outcome: 'refused', message: kernel.refuse };
@@ -106,6 +109,7 @@ let loadedAfter: number[];
 let denials: Denials;
 let isKnown: boolean;
 let isPaused: boolean;
+let isReached: boolean;
 let enforcements: PolicyEnforcement[];
 let groups: AddressGroup[];
 let stop: AbortController;
@@ -121,8 +125,8 @@ const start = (now: Partial<typeof _kernel> = {}): void => {
       groups: () => groups,
       isKnown: () => isKnown,
     },
-    policies: () => made.policies,
-    isReached: () => true,
+    policies: () => (isReached ? made.policies : undefined),
+    isReached: () => isReached,
     paused: () => isPaused,
     onChange: () => undefined,
     onDrift: () => (drifts += 1),
@@ -133,7 +137,8 @@ const start = (now: Partial<typeof _kernel> = {}): void => {
   });
   ended = keeper.run(stop.signal);
 };
-const pass = async (ms = 50): Promise<void> => {
+/** By default longer than between two loads. */
+const pass = async (ms = 150): Promise<void> => {
   for (let passed = 0; passed < ms; passed += STEP_MS) {
     clock.advance(STEP_MS);
     for (let turn = 0; turn < TURNS; turn += 1) await new Promise(setImmediate);
@@ -153,6 +158,7 @@ beforeEach(() => {
   denials = createDenials();
   isKnown = true;
   isPaused = false;
+  isReached = true;
   enforcements = [enforcement('web')];
   groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.9')];
 });
@@ -192,6 +198,57 @@ describe('what is asked for', () => {
     expect(kernel.loads).toEqual(['whole', 'members']);
     expect(states()).toEqual({ web: 'Applied' });
     expect(loadedAfter).toEqual([0.05]);
+  });
+
+  it('is one load where much changes within a tenth of a second', async () => {
+    start();
+    await pass();
+    const change = (last: number): void => {
+      groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, `10.0.0.${last}`)];
+      keeper.mark();
+    };
+    change(10);
+    await pass(50);
+    expect(kernel.loads).toEqual(['whole', 'members']);
+    change(11);
+    await pass(50);
+    change(12);
+    expect(kernel.loads).toEqual(['whole', 'members']);
+    await pass(100);
+    expect(kernel.loads).toEqual(['whole', 'members', 'members']);
+    expect(kernel.table?.sets.get(`g_${CLIENTS}_4`)?.members).toEqual(['10.0.0.12']);
+  });
+
+  it('is in force while members change, and what is new is not before it was read back', async () => {
+    start();
+    await pass();
+    const seen: Record<string, string>[] = [];
+    kernel.whileLoading = () => seen.push(states());
+    groups = [slice(PODS, '10.0.0.1'), slice(CLIENTS, '10.0.0.10')];
+    keeper.mark();
+    await pass();
+    enforcements.push(enforcement('new'));
+    keeper.mark();
+    await pass();
+    enforcements = [enforcement('new')];
+    keeper.mark();
+    await pass();
+    expect(seen).toEqual([
+      { web: 'Applied' },
+      { web: 'Applied', new: 'Pending: Applying' },
+      { new: 'Applied' },
+    ]);
+  });
+
+  it('is in force no more when the table was found gone, until it is there again', async () => {
+    start();
+    await pass();
+    const seen: Record<string, string>[] = [];
+    kernel.whileLoading = () => seen.push(states());
+    kernel.marker = '';
+    await pass(4_000);
+    expect(seen).toEqual([{ web: 'Pending: Applying' }]);
+    expect(states()).toEqual({ web: 'Applied' });
   });
 
   it('waits until all of it is known', async () => {
@@ -451,6 +508,26 @@ describe('what cannot be', () => {
     await pass();
     expect(states()).toEqual({ web: 'Failed: UnsupportedByDriver', gone: 'Removed' });
     expect(kernel.loads).toEqual([]);
+  });
+
+  it('not reached yet: it is tried again at once', async () => {
+    isReached = false;
+    start();
+    await pass(1_000);
+    expect(states()).toEqual({ web: 'Pending: Applying' });
+    isReached = true;
+    await pass(300);
+    expect(kernel.loads).toEqual(['whole']);
+  });
+
+  it('not reached yet: it is loaded as soon as it is', async () => {
+    isReached = false;
+    start();
+    await pass(STEP_MS);
+    isReached = true;
+    keeper.onReached();
+    await pass(STEP_MS);
+    expect(kernel.loads).toEqual(['whole']);
   });
 
   it('no session yet: it is tried again at once', async () => {

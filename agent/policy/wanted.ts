@@ -5,10 +5,16 @@
  */
 import { revisionOf } from '#shared/compile/revision.ts';
 import type { Enforcement } from '#shared/policy/enforcement.ts';
-import { policyTable, type PolicyTable, type TableEntry } from '#shared/policy/table.ts';
+import {
+  isSameList,
+  policyTable,
+  type PolicyTable,
+  type TableEntry,
+} from '#shared/policy/table.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
+import { oncePerObject } from '#shared/runtime/memo.ts';
 
 /** One enforcement as it is in a table. */
 export type Entry = TableEntry & { uid: string; revision: string };
@@ -43,7 +49,7 @@ export const wantedTable = (
   before: Pick<Wanted, 'entries' | 'groups'>,
   { good, isRefused }: Taken = NOTHING_TAKEN,
 ): Wanted => {
-  const groups = new Map([...before.groups, ...groupsOf(slices)]);
+  const groups = new Map([...before.groups, ...groupsOf(slices, before.groups)]);
   const isComplete = ({ enforcement }: TableEntry): boolean =>
     groupIdsIn(enforcement).every((id) => groups.has(id));
   const entries = new Map<string, Entry>();
@@ -67,19 +73,23 @@ export const wantedTable = (
   return { table, entries, groups: new Map([...groups].filter(([id]) => inUse.has(id))) };
 };
 
-/** By id; a group is known from its first slice on. */
-const groupsOf = (slices: readonly AddressGroup[]): ReadonlyMap<string, readonly string[]> => {
-  const groups = new Map<string, string[]>();
-  const first = new Set(
-    slices.filter(({ spec }) => spec.slice === 0).map(({ spec }) => spec.group),
-  );
-  for (const { spec } of slices)
-    if (first.has(spec.group))
-      groups.set(spec.group, [...(groups.get(spec.group) ?? []), ...spec.members]);
+/** By id; a group is known from its first slice on. The same list as before where it has the same members. */
+const groupsOf = (
+  slices: readonly AddressGroup[],
+  before: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly string[]> => {
+  const byGroup = Map.groupBy(slices, ({ spec }) => spec.group);
+  const groups = new Map<string, readonly string[]>();
+  for (const [id, of] of byGroup) {
+    if (!of.some(({ spec }) => spec.slice === 0)) continue;
+    const members = of.flatMap(({ spec }) => spec.members);
+    const known = before.get(id);
+    groups.set(id, known && isSameList(known, members) ? known : members);
+  }
   return groups;
 };
 
-const entryOf = (object: PolicyEnforcement): Entry => {
+const entryOf = oncePerObject((object: PolicyEnforcement): Entry => {
   const { spec, metadata } = object;
   return {
     uid: metadata.uid,
@@ -88,7 +98,7 @@ const entryOf = (object: PolicyEnforcement): Entry => {
     enforcement: enforcementOf(spec),
     revision: revisionOf(object),
   };
-};
+});
 
 const groupIdsIn = ({ pods, ingress = [], egress = [] }: Enforcement): string[] => [
   pods,

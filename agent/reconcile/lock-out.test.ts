@@ -31,6 +31,8 @@ let dirty: boolean;
 let rules: readonly RuleObject[];
 /** Whether the API server is reached, with what OpenWRT holds. */
 let isReached: () => boolean;
+/** Nobody reaches it until then, and the coordinators say so for a while longer. */
+let outageUntil: number;
 let connections: number;
 
 const OURS = /^sdewan_(rule|zone)_/;
@@ -48,7 +50,7 @@ const start = async (): Promise<void> => {
     patienceMs: 500,
     connect: async () => {
       connections += 1;
-      if (!isReached()) throw new Error('timed out');
+      if (openwrt.clock.monotonic() < outageUntil || !isReached()) throw new Error('timed out');
     },
   };
   lockOut = createLockOut({
@@ -60,6 +62,7 @@ const start = async (): Promise<void> => {
     },
     targets: createTargets([apiServer], openwrt.clock),
     decisive: [apiServer],
+    isOutage: async () => openwrt.clock.monotonic() < outageUntil + 7_000,
     deadlineMs: DEADLINE_MS,
     purpose: 'cnf-1',
     driver: driverOf(openwrt),
@@ -111,6 +114,7 @@ beforeEach(async () => {
   dirty = false;
   rules = [];
   connections = 0;
+  outageUntil = -Infinity;
   isReached = () => !has('cut');
   await start();
 });
@@ -245,23 +249,92 @@ describe('no rule is blamed', () => {
   });
 });
 
-describe('the agent is killed', () => {
-  /** After so many milliseconds, with no API server for the next one until it has undone what cut it off. */
-  const killAfter = async (ms: number): Promise<void> => {
+/** After so many milliseconds, with no API server for the next one until it has undone what cut it off. */
+const killAfter = async (ms: number): Promise<void> => {
+  await letPass(ms);
+  await stop();
+  await start();
+  const rescue = { isDone: false };
+  const work = lockOut.rescue(stopping.signal).finally(() => {
+    rescue.isDone = true;
+  });
+  while (!rescue.isDone) {
+    await settle();
+    openwrt.clock.advance(100);
+  }
+  await work;
+};
+
+describe('an outage that the coordinators see, too', () => {
+  const outage = async (ms: number): Promise<void> => {
+    outageUntil = openwrt.clock.monotonic() + ms;
     await letPass(ms);
-    await stop();
-    await start();
-    const rescue = { isDone: false };
-    const work = lockOut.rescue(stopping.signal).finally(() => {
-      rescue.isDone = true;
-    });
-    while (!rescue.isDone) {
-      await settle();
-      openwrt.clock.advance(100);
-    }
-    await work;
   };
 
+  it.each([8_000, 20_000, 60_000, 300_000])(
+    'of %i ms undoes nothing, and what was changed before is confirmed afterwards',
+    async (ms) => {
+      isReached = () => true;
+      await use(rule('a'), rule('b'));
+      const count = openwrt.transactions.length;
+      await outage(ms);
+      expect(record.changes).toHaveLength(2);
+      await letPass(60_000);
+      expect(openwrt.transactions).toHaveLength(count);
+      expect(record).toEqual(EMPTY);
+    },
+  );
+
+  it('hides no rule that cuts the agent off: it is found when the outage is over', async () => {
+    await use(rule('a'), CUT);
+    await outage(60_000);
+    expect(names()).toEqual(['a', 'cut']);
+    await letPass(60_000);
+    expect(names()).toEqual(['a']);
+    expect(statesOf(agent)).toMatchObject({ cut: 'failed LostConnectivity' });
+  });
+
+  it.each([12_000, 24_000])(
+    'ends a search that began %i ms after the change: all is in force, and the rule is found afterwards',
+    async (ms) => {
+      await use(rule('a'), CUT, rule('b'), rule('c'));
+      await letPass(ms);
+      const [{ length: made }, { length: count }] = [names(), openwrt.transactions];
+      expect(made).toBeLessThan(4);
+      await outage(60_000);
+      expect(names()).toEqual(['a', 'b', 'c', 'cut']);
+      expect(openwrt.transactions).toHaveLength(count + 1);
+      await letPass(120_000);
+      expect(names()).toEqual(['a', 'b', 'c']);
+    },
+  );
+
+  it('blames no rule when it comes four times within two minutes of a change', async () => {
+    isReached = () => true;
+    await use(rule('a'), rule('b'));
+    const count = openwrt.transactions.length;
+    for (let time = 0; time < 4; time += 1) {
+      await outage(12_000);
+      await letPass(15_000);
+    }
+    expect(openwrt.transactions).toHaveLength(count);
+    expect(record.blamed).toEqual([]);
+  });
+
+  it('in which the agent is killed: the next one undoes nothing, and finds a rule that cuts it off afterwards', async () => {
+    await use(rule('a'), CUT);
+    outageUntil = Infinity;
+    await killAfter(2_000);
+    await letPass(30_000);
+    expect(names()).toEqual(['a', 'cut']);
+    outageUntil = openwrt.clock.monotonic();
+    dirty = true;
+    await letPass(120_000);
+    expect(names()).toEqual(['a']);
+  });
+});
+
+describe('the agent is killed', () => {
   it.each([0, 2_000, 5_000, 5_400, 8_000, 12_000, 18_000, 24_000, 30_000])(
     '%i ms after the change: the next one undoes it by its file alone, and finds the rule',
     async (ms) => {

@@ -84,7 +84,7 @@ const COALESCE_MS = 10;
 const JITTER = 0.25;
 const BACKOFF = { baseMs: 500, maxMs: 10_000 };
 /** Between looks for an OpenWRT that starts or has just stopped answering, which cost next to nothing: what comes back empty is noticed at once. */
-const RETURNING_MS = 200;
+const RETURNING_MS = 100;
 /** No start takes longer. */
 const RETURNING_FOR_MS = 60_000;
 /** A sidecar can get as little as two seconds after SIGTERM. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Report } from '#shared/protocol/report.ts';
-import { systemClock } from '#shared/runtime/clock.ts';
+import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { createReportClient, type ReportClient } from './client.ts';
 
 const MOST = 65_536;
@@ -24,10 +24,20 @@ const report: Report = {
 let server: Server;
 let folder: string;
 let client: ReportClient;
+let clock: ManualClock;
 let answer: string;
+let status: number;
+/** What passes before an answer comes. */
+let takes: number;
+let connections: number;
 
 beforeEach(async () => {
-  server = createServer((_request, response) => response.end(answer)).listen(0, '127.0.0.1');
+  [clock, status, takes, connections] = [createManualClock(), 200, 0, 0];
+  server = createServer((_request, response) => {
+    clock.advance(takes);
+    response.writeHead(status).end(answer);
+  }).listen(0, '127.0.0.1');
+  server.on('connection', () => (connections += 1));
   await once(server, 'listening');
   const address = server.address();
   folder = mkdtempSync(path.join(tmpdir(), 'report-client-'));
@@ -39,10 +49,11 @@ beforeEach(async () => {
     tokenFile,
     namespace: 'edge',
     pod: 'cnf-1-a',
-    clock: systemClock,
+    clock,
   });
 });
 afterEach(() => {
+  client.close();
   server.closeAllConnections();
   server.close();
   rmSync(folder, { recursive: true });
@@ -57,3 +68,50 @@ it('an answer has 64 KiB at most', async () => {
   answer = answerOf(MOST + 1);
   await expect(post()).rejects.toThrow('65536');
 });
+
+it.each([true, false])(
+  'asks whether the API server is away, without a token: %s',
+  async (wasAway) => {
+    answer = JSON.stringify({ wasAway });
+    const asked = once(server, 'request');
+    await expect(client.wasApiServerAway(new AbortController().signal)).resolves.toBe(wasAway);
+    const [request] = await asked;
+    expect(request).toMatchObject({ method: 'GET', url: '/v1/api-server' });
+    expect(request.headers).not.toHaveProperty('authorization');
+  },
+);
+
+it('an answer of another form does not say that the API server is away', async () => {
+  answer = JSON.stringify({ epoch: 'e' });
+  await expect(client.wasApiServerAway(new AbortController().signal)).rejects.toThrow('wasAway');
+});
+
+it('reports on one connection until it is closed, and asks about the API server on others', async () => {
+  answer = answerOf(20);
+  await post();
+  await post();
+  expect(connections).toBe(1);
+  answer = JSON.stringify({ wasAway: true });
+  await client.wasApiServerAway(new AbortController().signal);
+  expect(connections).toBe(2);
+  client.close();
+  answer = answerOf(20);
+  await post();
+  expect(connections).toBe(3);
+});
+
+it.each([
+  ['a refusal', 503, 0, 2],
+  ['a slow answer', 200, 2_001, 2],
+  ['an answer in two seconds', 200, 2_000, 1],
+])(
+  'after %s the next report has a connection of its own, if need be',
+  async (_what, code, ms, count) => {
+    answer = answerOf(20);
+    [status, takes] = [code, ms];
+    await post().catch(() => undefined);
+    [status, takes] = [200, 0];
+    await post();
+    expect(connections).toBe(count);
+  },
+);

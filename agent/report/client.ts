@@ -1,5 +1,9 @@
-/** POSTs reports to the coordinator. Token and CA are read again as they are rotated; the token goes nowhere else. */
+/**
+ * POSTs reports to the coordinator, on a connection that stays for the next one, and asks it about the API server. Token and CA are read again as
+ * they are rotated; the token goes nowhere else.
+ */
 import * as z from 'zod';
+import { API_SERVER_PATH, apiServerAnswerSchema } from '#shared/protocol/api-server.ts';
 import {
   OTHERS_HEADER,
   reportAnswerSchema,
@@ -8,7 +12,8 @@ import {
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { createRotatedFile } from '#shared/runtime/rotated-file.ts';
-import { exchange } from '#shared/runtime/exchange.ts';
+import { exchange, type Exchange } from '#shared/runtime/exchange.ts';
+import { createKeptConnection } from '#shared/runtime/kept-connection.ts';
 
 /** One coordinator. */
 export type ReportTarget = {
@@ -45,11 +50,19 @@ const refusalSchema = z.object({ error: z.object({ code: z.string() }) });
 export type ReportClient = {
   /** @throws ReportRefused @throws Error when the coordinator is not reached, or its answer is not understood */
   post: (report: Report, signal: AbortSignal) => Promise<ReportAnswer>;
+  /** Whether the API server was away for the coordinator, too, in the last seconds. Sends no token. @throws as `post` */
+  wasApiServerAway: (signal: AbortSignal) => Promise<boolean>;
+  /** Its connection. A later report makes a new one. */
+  close: () => void;
 };
 
 const TIMEOUT_MS = 10_000;
+/** The agent may be cut off: nothing is undone meanwhile. */
+const ASK_TIMEOUT_MS = 2_000;
 const MAX_ANSWER_BYTES = 65_536;
 const HTTP_UNAUTHORIZED = 401;
+/** A connection whose answer takes longer is not used again: until then the next report of a CNFDeployment's pod is due. */
+const SLOW_MS = 2_000;
 
 export const createReportClient = (options: ReportClientOptions): ReportClient => {
   const { namespace, pod, clock, target } = options;
@@ -58,34 +71,59 @@ export const createReportClient = (options: ReportClientOptions): ReportClient =
   const token = createRotatedFile(options.tokenFile, { clock });
   const ca =
     options.caFile === undefined ? undefined : createRotatedFile(options.caFile, { clock });
+  const kept = createKeptConnection(clock);
+  const send = async (
+    request: Pick<
+      Exchange,
+      'method' | 'url' | 'headers' | 'body' | 'timeoutMs' | 'signal' | 'kept'
+    >,
+  ): Promise<{ status: number; text: string }> => {
+    const { serverName } = target;
+    const limits = { maxBytes: MAX_ANSWER_BYTES, clock };
+    const { status, body } = await exchange({
+      ...request,
+      ...limits,
+      ca: await ca?.read(),
+      serverName,
+    });
+    return { status, text: body.toString('utf8') };
+  };
   return {
     post: async (report, signal) => {
-      const { status, body } = await exchange({
+      const startedAt = clock.monotonic();
+      const { status, text } = await send({
         method: 'POST',
         url: endpoint,
-        ca: await ca?.read(),
-        serverName: target.serverName,
         headers: {
           authorization: `Bearer ${(await token.read()).trim()}`,
           'content-type': 'application/json',
           [OTHERS_HEADER]: String(target.others()),
         },
         body: JSON.stringify(report),
-        maxBytes: MAX_ANSWER_BYTES,
         signal,
         timeoutMs: TIMEOUT_MS,
-        clock,
+        kept,
       });
-      const text = body.toString('utf8');
+      if (status !== 200 || clock.monotonic() - startedAt > SLOW_MS) kept.drop();
       if (status === HTTP_UNAUTHORIZED) token.expire();
-      if (status !== 200) throw new ReportRefused(status, text);
-      const answer = reportAnswerSchema.safeParse(parseJson(text));
-      if (!answer.success) {
-        throw new Error(`the coordinator's answer: ${z.prettifyError(answer.error)}`);
-      }
-      return answer.data;
+      return answerIn(reportAnswerSchema, status, text);
     },
+    wasApiServerAway: async (signal) => {
+      const url = new URL(API_SERVER_PATH, target.url);
+      const limits = { signal, timeoutMs: ASK_TIMEOUT_MS };
+      const { status, text } = await send({ method: 'GET', url, headers: {}, ...limits });
+      return answerIn(apiServerAnswerSchema, status, text).wasAway;
+    },
+    close: kept.drop,
   };
+};
+
+const answerIn = <T>(schema: z.ZodType<T>, status: number, text: string): T => {
+  if (status !== 200) throw new ReportRefused(status, text);
+  const answer = schema.safeParse(parseJson(text));
+  if (!answer.success)
+    throw new Error(`the coordinator's answer: ${z.prettifyError(answer.error)}`);
+  return answer.data;
 };
 
 const parseJson = (text: string): unknown => {

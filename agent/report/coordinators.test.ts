@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import type { ReportTarget } from './client.ts';
-import { createCoordinators } from './coordinators.ts';
-import type { Publisher } from './publish.ts';
+import { createCoordinators, type Coordinators } from './coordinators.ts';
 
 let clock: ManualClock;
 let stop: AbortController;
@@ -12,17 +11,21 @@ let addresses: Record<string, readonly string[] | 'no answer'>;
 /** Those that are reported to now. */
 let open: Map<string, ReportTarget>;
 let marked: string[];
+/** Whose connection was closed. */
+let closed: string[];
+/** What the coordinator at an address says; none: it does not answer. */
+let words: Record<string, boolean>;
 
 beforeEach(() => {
   clock = createManualClock();
-  [stop, open, marked] = [new AbortController(), new Map(), []];
+  [stop, open, marked, closed, words] = [new AbortController(), new Map(), [], [], {}];
 });
 afterEach(async () => {
   stop.abort();
   await running;
 });
 
-const start = (...urls: string[]): Publisher => {
+const start = (...urls: string[]): Coordinators => {
   const coordinators = createCoordinators({
     urls,
     resolve: async (host) => {
@@ -31,9 +34,18 @@ const start = (...urls: string[]): Publisher => {
       if (found === undefined) throw new Error('ENOTFOUND');
       return new Promise(() => undefined);
     },
-    clientOf: (target) => target as never,
+    clientOf: (target) =>
+      ({
+        target,
+        wasApiServerAway: async () => {
+          const word = words[target.url.hostname];
+          if (word === undefined) throw new Error('no answer');
+          return word;
+        },
+        close: () => closed.push(target.url.hostname),
+      }) as never,
     publisherOf: (client) => {
-      const target = client as never as ReportTarget;
+      const { target } = client as never as { target: ReportTarget };
       const { href } = target.url;
       return {
         mark: () => marked.push(href),
@@ -80,6 +92,7 @@ it('each address of a name is reported to, under that name, as they come and go'
   addresses = { [name]: ['fd00::2'] };
   await pass(7_000);
   expect([...open.keys()]).toEqual(['https://[fd00::2]:8443/']);
+  expect(closed).toEqual(['10.0.0.1']);
 });
 
 it.each([undefined, 'no answer'] as const)(
@@ -113,4 +126,19 @@ it('each of several URLs is reported to once, IP addresses as they are', async (
     ['https://10.0.0.1:8443/', name],
     ['https://[fd00::3]:8443/', undefined],
   ]);
+});
+
+it.each([
+  ['each says so', { '10.0.0.1': true, '10.0.0.2': true }, true],
+  ['the one that answers says so', { '10.0.0.2': true }, true],
+  ['one of them reaches it', { '10.0.0.1': true, '10.0.0.2': false }, false],
+  ['none of them answers', {}, false],
+])('whether the API server is away: %s', async (_what, said, wasAway) => {
+  addresses = { [name]: ['10.0.0.1', '10.0.0.2'] };
+  words = said;
+  const coordinators = start(url);
+  const { signal } = new AbortController();
+  expect(await coordinators.sayApiServerWasAway(signal)).toBe(false);
+  await pass(0);
+  expect(await coordinators.sayApiServerWasAway(signal)).toBe(wasAway);
 });

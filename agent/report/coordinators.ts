@@ -4,6 +4,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { bareHost } from '#shared/runtime/host.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { withDeadline } from '#shared/runtime/deadline.ts';
@@ -22,7 +23,12 @@ export type CoordinatorsDeps = {
   log: Logger;
 };
 
-type Stream = { publisher: Publisher; ended: Promise<void>; end: () => void };
+export type Coordinators = Publisher & {
+  /** Whether each of them that answers says that the API server was away for it, too, in the last seconds; false when none answers. */
+  sayApiServerWasAway: (signal: AbortSignal) => Promise<boolean>;
+};
+
+type Stream = { client: ReportClient; publisher: Publisher; ended: Promise<void>; end: () => void };
 
 /** As long as the cluster's DNS lets others keep an answer. */
 const RESOLVE_INTERVAL_MS = 5_000;
@@ -34,13 +40,13 @@ const JITTER = 0.25;
 export const resolveHost = async (host: string): Promise<readonly string[]> =>
   (await lookup(host, { all: true })).map(({ address }) => address);
 
-export const createCoordinators = (deps: CoordinatorsDeps): Publisher => {
+export const createCoordinators = (deps: CoordinatorsDeps): Coordinators => {
   const { clock, log } = deps;
   const streams = new Map<string, Stream>();
   const logged = new Set<string>();
 
   const addressesOf = async (url: URL, signal: AbortSignal): Promise<readonly string[]> => {
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const host = bareHost(url.hostname);
     if (isIP(host) !== 0) return [host];
     const limits = { timeoutMs: RESOLVE_TIMEOUT_MS, clock, signal };
     return withDeadline(limits, (cut) => Promise.race([deps.resolve(host), rejected(cut)]));
@@ -67,8 +73,10 @@ export const createCoordinators = (deps: CoordinatorsDeps): Publisher => {
     const ending = new AbortController();
     const client = deps.clientOf({ ...target, others: () => streams.size - 1 });
     const publisher = deps.publisherOf(client, log.child({ coordinator: target.url.host }));
-    const ended = publisher.run(AbortSignal.any([signal, ending.signal]));
-    return { publisher, ended, end: () => ending.abort() };
+    const ended = publisher
+      .run(AbortSignal.any([signal, ending.signal]))
+      .finally(() => client.close());
+    return { client, publisher, ended, end: () => ending.abort() };
   };
 
   const follow = async (signal: AbortSignal): Promise<void> => {
@@ -89,6 +97,13 @@ export const createCoordinators = (deps: CoordinatorsDeps): Publisher => {
   return {
     mark: () => {
       for (const { publisher } of streams.values()) publisher.mark();
+    },
+    sayApiServerWasAway: async (signal) => {
+      const asked = [...streams.values()].map(({ client }) => client.wasApiServerAway(signal));
+      const words = await Promise.allSettled(asked);
+      signal.throwIfAborted();
+      const said = words.flatMap((word) => (word.status === 'fulfilled' ? [word.value] : []));
+      return said.length > 0 && said.every(Boolean);
     },
     run: async (signal) => {
       while (!signal.aborted) {

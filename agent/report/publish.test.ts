@@ -186,6 +186,23 @@ describe('publisher', () => {
     expect(orders.slice(known).filter(({ distance }) => distance === 7)).toEqual([]);
   });
 
+  it('takes no order for none: where no CNFDeployment asks for anything any more, the last one stays', async () => {
+    const leads = { epoch: 'one', version: 2, leaseTransitions: 4 };
+    const order: FleetOrder = { distance: 0, nextReportMs: 100_000, peers: [] };
+    const { sent, orders, world, publisher } = start({
+      answer: () => ({ ...leads, fleet: order }),
+    });
+    await expect.poll(() => sent.length).toBe(2);
+    const before = orders.length;
+    expect(orders.at(-1)).toEqual(order);
+    world.answer = () => leads;
+    for (const more of [3, 4]) {
+      publisher.mark();
+      await expect.poll(() => sent.length).toBe(more);
+    }
+    expect(orders).toHaveLength(before);
+  });
+
   it('says no distance to a coordinator that does not take it', async () => {
     const { sent } = start({ answer: () => ({ epoch: 'one' }) }, 20);
     await expect.poll(() => sent.length).toBeGreaterThan(2);

@@ -24,7 +24,7 @@ import type { Snapshot } from './status.ts';
 
 export type PublisherDeps = {
   snapshot: () => Snapshot;
-  client: ReportClient;
+  client: Pick<ReportClient, 'post'>;
   boot: Boot;
   /** When this agent started, wall-clock milliseconds. */
   startedAt: number;

@@ -4,8 +4,8 @@
  * 500, which the API server then treats by the webhook's failurePolicy.
  */
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
+import { bodyLimit } from '#shared/runtime/body-limit.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { createGate, type Gate } from '#shared/runtime/gate.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
@@ -73,14 +73,7 @@ export const createAdmissionApp = (deps: AdmissionAppDeps): Hono => {
       leave();
     }
   };
-  const limitStream = bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge });
-  /** Node reads no more than a request says that it has; to count what comes, the body must first be made a stream, which costs more than to parse it. */
-  const limited: MiddlewareHandler = async (context, next) => {
-    const length = context.req.header('content-length');
-    if (length === undefined || context.req.header('transfer-encoding') !== undefined)
-      return limitStream(context, next);
-    return Number(length) > MAX_REVIEW_BYTES ? tooLarge(context) : next();
-  };
+  const limited = bodyLimit({ maxSize: MAX_REVIEW_BYTES, onError: tooLarge });
   /** Milliseconds of work each, so that whatever else has come is done between two of them. */
   const largeOnesWithPauses: MiddlewareHandler = async (context, next) => {
     if (lengthOf(context) <= MAX_SMALL_BYTES) return next();

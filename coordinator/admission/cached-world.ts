@@ -11,7 +11,7 @@ import { grantsOf, keptRbac, type KeptBinding, type KeptRole } from './buckets/b
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
 import { MAX_FILTERS } from './checks/check.ts';
-import { filtersToLookUp, tiesToLookUp } from './ties.ts';
+import { filtersToLookUp, linksToLookUp, tiesToLookUp } from './ties.ts';
 import type { World } from './world.ts';
 
 export type CachedWorldDeps = {
@@ -66,6 +66,7 @@ export const createCachedWorld = (deps: CachedWorldDeps): CachedWorld => {
   const world: World = {
     rules: async ({ change }) => deps.rules(tiesToLookUp(change)),
     filters: async (change) => deps.rules(filtersToLookUp(change), MAX_FILTERS),
+    links: async (change) => deps.rules(linksToLookUp(change), MAX_FILTERS),
     networks: async ({ namespace, purpose }) =>
       networkNames(deps.networkAnnotations(namespace, purpose)),
     purposes: async ({ namespace }) => purposesAmong(deps.purposes(namespace)),

@@ -12,6 +12,7 @@ import { trace } from '#shared/trace/trace.ts';
 import type { Origin, Prefix, Surroundings } from '#shared/trace/types.ts';
 import { hidersAmong } from './hiders.ts';
 import { change, rule } from './testing/changes.ts';
+import { filterOf } from '../memory/kept-rule.ts';
 import { filtersToLookUp, tiesOf } from './ties.ts';
 
 type Metadata = Partial<RuleObject['metadata']>;
@@ -253,7 +254,7 @@ it('is never said of a rule that decides for a packet', () => {
 /** By what the coordinator finds them. */
 const lookedUp = (after: RuleObject, rules: readonly RuleObject[]): RuleObject[] => {
   const wanted = new Set(filtersToLookUp(change({ after })));
-  return rules.filter((one) => tiesOf(one).some((tie) => wanted.has(tie)));
+  return rules.filter((one) => tiesOf(one, filterOf(one)).some((tie) => wanted.has(tie)));
 };
 
 const nameOf = (origin: Origin | undefined): string[] =>

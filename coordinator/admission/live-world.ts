@@ -15,8 +15,13 @@ import { filterOf, identified, isFiltering, type KeptRule } from '../memory/kept
 import { networkNames } from './networks.ts';
 import { purposesAmong } from './purposes.ts';
 import { MAX_FILTERS, type RuleChange } from './checks/check.ts';
-import { filtersToLookUp, tiesOf, tiesTo } from './ties.ts';
+import { filtersToLookUp, linksToLookUp, tiesOf, tiesTo } from './ties.ts';
 import type { World } from './world.ts';
+
+const tiesAmong =
+  (wanted: ReadonlySet<string>) =>
+  (rule: RuleObject, filter: unknown): string[] =>
+    tiesOf(rule, filter).filter((tie) => wanted.has(tie));
 
 type Scope = { namespace?: string; labelSelector?: string; signal: AbortSignal };
 
@@ -28,18 +33,23 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
 
   /** Of each only what the change is about stays: a spec can have half a megabyte, and a tenant a thousand of them. */
   const tied = async (
-    { namespace, purpose }: RuleChange,
+    { namespace, purpose }: Pick<RuleChange, 'namespace'> & { purpose: string | undefined },
     kinds: readonly ResourceType<object>[],
-    { tiesTo: read, signal }: { tiesTo: (rule: RuleObject) => string[]; signal: AbortSignal },
+    {
+      tiesTo: read,
+      signal,
+    }: {
+      tiesTo: (rule: RuleObject, filter: unknown) => string[];
+      signal: AbortSignal;
+    },
   ): Promise<KeptRule[]> => {
-    const scope = { namespace, labelSelector: `${PURPOSE_LABEL}=${purpose}`, signal };
-    const schema = objectSchema.transform((object): KeptRule => ({
-      ...identified(object),
-      revision: '',
-      ties: read(object),
-      shape: undefined,
-      filter: filterOf(object),
-    }));
+    const labelSelector = purpose === undefined ? PURPOSE_LABEL : `${PURPOSE_LABEL}=${purpose}`;
+    const scope = { namespace, labelSelector, signal };
+    const schema = objectSchema.transform((object): KeptRule => {
+      const filter = filterOf(object);
+      const ties = read(object, filter);
+      return { ...identified(object), revision: '', ties, shape: undefined, filter };
+    });
     const lists = await Promise.all(
       kinds.map((kind) =>
         list({ ...kind, schema }, scope).catch((error: unknown) => {
@@ -54,21 +64,21 @@ export const createLiveWorld = (client: Pick<KubeClient, 'list'>): World => {
 
   return {
     rules: ({ change, kinds }, signal) =>
-      tied(change, kinds, { tiesTo: (rule) => tiesTo(rule, change), signal }),
+      tied(change, kinds, { tiesTo: (rule, filter) => tiesTo(rule, change, filter), signal }),
 
     filters: async (change, signal) => {
       const wanted = new Set(filtersToLookUp(change));
       if (wanted.size === 0) return [];
-      const read = (rule: RuleObject): string[] => tiesOf(rule).filter((tie) => wanted.has(tie));
-      const found = await tied(
-        change,
-        kinds.filter(({ kind }) => isFiltering(kind)),
-        {
-          tiesTo: read,
-          signal,
-        },
-      );
+      const filtering = kinds.filter(({ kind }) => isFiltering(kind));
+      const found = await tied(change, filtering, { tiesTo: tiesAmong(wanted), signal });
       return found.length > MAX_FILTERS ? [] : found;
+    },
+
+    links: async (change, signal) => {
+      const wanted = new Set(linksToLookUp(change));
+      if (wanted.size === 0) return [];
+      const all = { namespace: change.namespace, purpose: undefined };
+      return tied(all, [change.kind], { tiesTo: tiesAmong(wanted), signal });
     },
 
     networks: async ({ namespace, purpose }, signal) => {

@@ -11,7 +11,7 @@ import type { Claim, KindDefinition } from '#shared/resources/kind.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { filterOf } from '../memory/kept-rule.ts';
+import { filterOf, isKept } from '../memory/kept-rule.ts';
 import type { RuleChange } from './checks/check.ts';
 
 /** Where the CR lives in OpenWRT, e.g. `mwan3.balance1`. */
@@ -21,16 +21,17 @@ export const sectionOf = ({ uci }: KindDefinition, name: string): string | undef
 type Cnf = Pick<RuleChange, 'namespace' | 'purpose'>;
 type Target = { kind: string; name: string };
 
-/** The keys of a rule, as many as stay in memory; a rule without a purpose is tied to none. */
-export const tiesOf = (rule: RuleObject): string[] => tiesUpTo(rule, MAX_USES);
+/** The keys of a rule, as many as stay in memory; a rule without a purpose is tied to none. `filter`: `filterOf` it. */
+export const tiesOf = (rule: RuleObject, filter: unknown): string[] =>
+  tiesUpTo(MAX_USES, rule, filter);
 
 /** Those of its keys that matter for the change, whatever their number. */
-export const tiesTo = (rule: RuleObject, change: RuleChange): string[] => {
+export const tiesTo = (rule: RuleObject, change: RuleChange, filter: unknown): string[] => {
   const wanted = new Set(tiesToLookUp(change));
-  return tiesUpTo(rule, Number.POSITIVE_INFINITY).filter((tie) => wanted.has(tie));
+  return tiesUpTo(Number.POSITIVE_INFINITY, rule, filter).filter((tie) => wanted.has(tie));
 };
 
-const tiesUpTo = (rule: RuleObject, most: number): string[] => {
+const tiesUpTo = (most: number, rule: RuleObject, filter: unknown): string[] => {
   const { labels, name, namespace } = rule.metadata;
   const purpose = labels?.[PURPOSE_LABEL] ?? '';
   const kind = kindOf(rule.kind);
@@ -40,11 +41,12 @@ const tiesUpTo = (rule: RuleObject, most: number): string[] => {
     named(cnf, { kind: rule.kind, name }),
     ...inSection(cnf, kind, name),
     ...claimsOfRule(rule).map(({ key }) => claiming(cnf, key)),
+    ...linksOf(rule),
     ...usesOf(rule, cnf, most),
     ...networksOfZone(rule)
       .slice(0, most)
       .map((network) => zoneOn(cnf, network)),
-    ...filterTies(cnf, rule, ({ src, dest }) => [[src, dest]]),
+    ...filterTies(cnf, filter, ({ src, dest }) => [[src, dest]]),
   ];
 };
 
@@ -71,18 +73,18 @@ export const tiesToLookUp = (change: RuleChange): string[] => {
 
 /** The keys of rules that may decide before it for its packets; none of what decides for none. */
 export const filtersToLookUp = ({ after, ...cnf }: RuleChange): string[] =>
-  after === undefined ? [] : filterTies(cnf, after, sidesAround);
+  after === undefined ? [] : filterTies(cnf, filterOf(after), sidesAround);
 
 const filterSpec = z.looseObject({ src: z.string().default(''), dest: z.string().default('') });
 type Sides = { src: string; dest: string };
 
-/** By the zones of a rule that filters, and whether it is for what the CNF itself sends or receives. */
+/** By the zones of what a rule filters, and whether it is for what the CNF itself sends or receives. */
 const filterTies = (
   { namespace, purpose }: Cnf,
-  rule: RuleObject,
+  filter: unknown,
   sidesOf: (sides: Sides) => readonly (readonly [string, string])[],
 ): string[] => {
-  const { data } = filterSpec.safeParse(filterOf(rule));
+  const { data } = filterSpec.safeParse(filter);
   const sides = data && sidesOf({ src: sideOf(data.src), dest: sideOf(data.dest) });
   return (sides ?? []).map(([src, dest]) => `${namespace}/${purpose}/filters/${src}/${dest}`);
 };
@@ -102,8 +104,37 @@ export const claimsOfRule = (rule: RuleObject): readonly Claim[] => {
   return success ? kind.claims(data) : [];
 };
 
+/** The first of the claims that one of the rules has, too. `tieOf`: the key by which it is known of what stays in memory of a rule. */
+export const heldBy = (
+  rules: readonly RuleObject[],
+  claims: readonly Claim[],
+  tieOf: (key: string) => string,
+): { path: string; key: string; other: RuleObject } | undefined => {
+  for (const { path, key } of claims) {
+    const tie = tieOf(key);
+    const other = rules.find((rule) =>
+      isKept(rule)
+        ? rule.ties.includes(tie)
+        : claimsOfRule(rule).some((claim) => claim.key === key),
+    );
+    if (other) return { path, key, other };
+  }
+  return undefined;
+};
+
 export const claiming = ({ namespace, purpose }: Cnf, key: string): string =>
   `${namespace}/${purpose}/has/${key}`;
+
+/** The keys of rules of all CNFs of the namespace that have the same of a link. */
+export const linksToLookUp = ({ after }: Pick<RuleChange, 'after'>): string[] =>
+  after === undefined ? [] : linksOf(after);
+
+const linksOf = (rule: RuleObject): string[] =>
+  claimsOfRule(rule).flatMap(({ key, onLink }) => (onLink ? [onLinkOf(rule.metadata, key)] : []));
+
+// No purpose is empty.
+export const onLinkOf = ({ namespace }: Pick<Cnf, 'namespace'>, key: string): string =>
+  `${namespace}//on-link/${key}`;
 
 const zoneSpec = z.looseObject({ network: z.array(z.string()) });
 

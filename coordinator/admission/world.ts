@@ -22,6 +22,8 @@ export type World = {
   ) => Promise<readonly RuleObject[]>;
   /** As in `Facts`. */
   filters: (change: RuleChange, signal: AbortSignal) => Promise<readonly RuleObject[]>;
+  /** As in `Facts`. */
+  links: (change: RuleChange, signal: AbortSignal) => Promise<readonly RuleObject[]>;
   /** Undefined when no CNF of that purpose has the annotation with its networks. */
   networks: (
     scope: { namespace: string; purpose: string },
@@ -40,12 +42,13 @@ export const gatherFacts = async (
 ): Promise<Facts> => {
   const { namespace, purpose, user } = change;
   const { kinds, signal } = options;
-  const [rules, filters, networks, purposes, grants] = await Promise.all([
+  const [rules, filters, links, networks, purposes, grants] = await Promise.all([
     needs.has('rules') ? world.rules({ change, kinds }, signal) : [],
     needs.has('filters') ? world.filters(change, signal) : [],
+    needs.has('links') ? world.links(change, signal) : [],
     needs.has('networks') ? world.networks({ namespace, purpose }, signal) : undefined,
     needs.has('purposes') ? world.purposes({ namespace }, signal) : new Set<string>(),
     needs.has('grants') ? world.grants(user, namespace, signal) : [],
   ]);
-  return { rules, filters, networks, purposes, grants };
+  return { rules, filters, links, networks, purposes, grants };
 };

@@ -5,6 +5,7 @@ import type { CommandFile } from './command.ts';
 import { completionCommand } from './completion/command.ts';
 import { dashboardCommand } from './dashboard/command.ts';
 import { diffCommand } from './diff/command.ts';
+import { docsCommand } from './docs/command.ts';
 import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
 import { installCommand } from './install/command.ts';
@@ -24,6 +25,7 @@ export const commands: readonly CommandFile[] = [
   statusCommand,
   rulesCommand,
   explainCommand,
+  docsCommand,
   waitCommand,
   resyncCommand,
   logsCommand,

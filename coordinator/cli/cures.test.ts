@@ -18,7 +18,7 @@ it('there is one for each reason, and no Markdown in it', () => {
 
 it('differs while the rule is being deleted', () => {
   expect(cureOf('AgentSilent', DELETED)).toBe('Repair the pod, or delete it.');
-  expect(cureOf('AgentSilent', RULE)).toContain('(docs/status.md#an-agent-does-not-report)');
+  expect(cureOf('AgentSilent', RULE)).toContain('(sdewan docs status#an-agent-does-not-report)');
   expect(cureOf('InvalidSpec', DELETED)).toBe(cureOf('InvalidSpec', RULE));
 });
 

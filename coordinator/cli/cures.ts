@@ -1,6 +1,7 @@
 /** What to do about each reason. The third columns of docs/status.md are made of it, so links are as Markdown has them there. */
 import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
 import { own } from '#shared/runtime/own.ts';
+import { docsOf, topicOf } from './docs/topics.ts';
 
 /** Rules with these have no problem, or are gone. */
 export const FINE = ['Applied', 'Removed', 'InSync', 'AppliedInFiles'] as const;
@@ -118,6 +119,7 @@ export const cureOf = (
 const LINK = /\[([^\]]+)\]\(([^)]*)\)/g;
 
 const withoutLinks = (text: string): string =>
-  text.replaceAll(LINK, (_, words: string, target: string) =>
-    target.startsWith('#') ? `${words} (docs/status.md${target})` : `${words} (docs/${target})`,
+  text.replaceAll(
+    LINK,
+    (_, words: string, target: string) => `${words} (${docsOf(topicOf(target))})`,
   );

@@ -70,6 +70,7 @@ const headOf = ({ name, namespace, node, purpose, ip }: PodKnowledge) => ({
 
 const reportedOf = ({ information, since }: NonNullable<PodKnowledge['reported']>) => ({
   observedTime: new Date(since).toISOString().replace(/\.\d+Z$/, 'Z'),
+  ...(information.firewall ? { firewall: information.firewall } : {}),
   interfaces: information.interfaces,
   wans: information.wans,
   tunnels: information.tunnels,

@@ -108,6 +108,7 @@ export const fleetPodOf = (
   set: setOf(pod),
   ready: isTrue(pod, 'Ready'),
   containersReady: isTrue(pod, 'ContainersReady'),
+  notReadySince: notReadySinceOf(pod),
   gate: gateOf(pod),
   opening: isOpening(pod),
   active: pod.metadata.labels?.[ACTIVE_LABEL] === 'true',
@@ -116,6 +117,14 @@ export const fleetPodOf = (
   createdAt: Date.parse(pod.metadata.creationTimestamp),
   ...known,
 });
+
+/** A condition that is missing is as old as the pod. */
+const notReadySinceOf = ({ metadata, status }: FleetPodObject): number | undefined => {
+  const condition = status?.conditions?.find(({ type }) => type === 'ContainersReady');
+  return condition?.status === 'True'
+    ? undefined
+    : Date.parse(condition?.lastTransitionTime ?? metadata.creationTimestamp);
+};
 
 /** What of the annotation is no integer of at most eight digits; undefined when all is well. */
 export const badWeightOf = (pod: FleetPodObject): string | undefined => {

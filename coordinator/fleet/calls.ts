@@ -1,6 +1,7 @@
 /** What a roll-out does to pods: a label, an annotation and one condition. Each call can only hit the pod that was judged. */
 import type { KubeClient } from '#shared/kube/client.ts';
 import { ACTIVE_LABEL, DELETION_COST_ANNOTATION, HANDED_OVER_GATE } from '#shared/names.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
 import { timestamp } from '../verdict/wording.ts';
 import { fleetPods, type FleetPodObject } from './apps.ts';
 import type { Action } from './stage.ts';
@@ -13,7 +14,8 @@ type Calls = {
 };
 
 /**
- * In the order in which the pods come first, with one call for each pod: its label is there no later than its condition.
+ * All pods at once, with one call for each: its label is there no later than its condition. What takes the traffic from a pod comes when the others
+ * have been given it.
  * @throws KubeError; a conflict: somebody has changed a pod since
  */
 export const carryOutActions = async (
@@ -21,11 +23,17 @@ export const carryOutActions = async (
   { client, now, pods, signal }: Calls,
 ): Promise<void> => {
   const known = new Map(pods.map((pod) => [pod.metadata.name, pod]));
-  for (const [name, all] of Map.groupBy(actions, ({ pod }) => pod)) {
-    const pod = known.get(name);
-    if (pod) await call(all, pod, { client, now, signal });
+  const ofPods = [...Map.groupBy(actions, ({ pod }) => pod)];
+  for (const isTaken of [false, true]) {
+    const these = ofPods.filter(([, all]) => all.some(takes) === isTaken);
+    await atOnce(these, Infinity, async ([name, all]) => {
+      const pod = known.get(name);
+      if (pod) await call(all, pod, { client, now, signal });
+    });
   }
 };
+
+const takes = (action: Action): boolean => action.do === 'deactivate' || action.do === 'close';
 
 /** Its ReplicaSet makes another one. @throws KubeError; a conflict: it is another pod by now */
 export const replacePod = async (

@@ -16,8 +16,6 @@ export type CnfFacts = FleetPod & {
   reportedAt: number | undefined;
   /** Since when its agent is silent; undefined: it is not, or nobody knows yet. */
   silentSince: number | undefined;
-  /** Since when its containers are not ready, as the kubelet has it; undefined: they are. */
-  notReadySince: number | undefined;
 };
 
 /** What somebody else knows of the pod: its kubelet, this coordinator, and the coordinators before, in its CNF. */
@@ -42,7 +40,6 @@ export const cnfFactsOf = (pod: FleetPodObject, seen: FleetPod, known: PodKnown)
     provisioned: conditionOf(before, 'Provisioned')?.status === 'True' || runs(seen),
     reportedAt: known.reportedAt ?? momentOf(before?.lastReport),
     silentSince: seen.link === 'Silent' ? silenceOf(before, known) : undefined,
-    notReadySince: seen.containersReady ? undefined : notReadySinceOf(pod),
   };
 };
 
@@ -63,13 +60,6 @@ const silenceOf = (
   const { status, lastTransitionTime } = conditionOf(before, 'Connected') ?? {};
   const since = status === 'False' ? momentOf(lastTransitionTime) : undefined;
   return reportedAt ?? since ?? now;
-};
-
-/** A condition that is missing is as old as the pod. */
-const notReadySinceOf = ({ metadata, status }: FleetPodObject): number => {
-  const { lastTransitionTime } =
-    status?.conditions?.find(({ type }) => type === 'ContainersReady') ?? {};
-  return Date.parse(lastTransitionTime ?? metadata.creationTimestamp);
 };
 
 const momentOf = (text: string | undefined): number | undefined =>

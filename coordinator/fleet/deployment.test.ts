@@ -90,6 +90,16 @@ describe('the template of a CNFDeployment', () => {
     );
   });
 
+  it('is told from ten thousand others by its hash, which is the same whenever it is made', () => {
+    const hashOf = (version: number): string =>
+      templateHash(
+        askedTemplate(cnf({}, { 'fleet.sdewan.akraino.org/roll-set': String(version) }), undefined),
+      );
+    const versions = Array.from({ length: 10_000 }, (_, version) => version);
+    expect(new Set(versions.map(hashOf)).size).toBe(versions.length);
+    expect(hashOf(7)).toBe(hashOf(7));
+  });
+
   it('of a set that was made before has not its hash', () => {
     expect(templateOfSet(replicaSet('a', '1'))).toEqual(spec.template);
   });

@@ -6,6 +6,7 @@ import {
   fleetOrders,
   isConfirmed,
   isFit,
+  samePlaces,
   type Distances,
 } from './distances.ts';
 import type { FleetPod } from './pod.ts';
@@ -83,6 +84,14 @@ describe('the distances of pods', () => {
     expect(of([leaving, lost])).toEqual({ 'old-1': 0, 'old-2': 1 });
   });
 
+  it('of a staged set do not change while its pods start', () => {
+    const starts = { gate: 'closed', ready: false, containersReady: false } as const;
+    const before = at({ 'old-1': 0, 'new-1': 3, 'new-2': 4 });
+    const pods = [fleetPod('old-1'), fleetPod('new-1', starts), fleetPod('new-2')];
+    expect(of(pods, 'old', before)).toEqual({ 'old-1': 0, 'new-1': 3, 'new-2': 4 });
+    expect(of(pods, 'new', before)).toEqual({ 'old-1': 3, 'new-1': 1, 'new-2': 0 });
+  });
+
   it('one has 0, whatever pods there are, and it can have the traffic where one of them can', () => {
     const pod = fc.record({
       set: fc.constantFrom('old', 'new', 'older'),
@@ -127,6 +136,21 @@ it('a pod confirms its distance by what its agent has in force, and an agent tha
   expect(confirmed({ takesOrders: false })).toBe(true);
 });
 
+it('a pod that was told none confirms the one that agents begin with', () => {
+  const confirmed = (actual: number): boolean =>
+    isConfirmed(fleetPod('new-1', { takesOrders: true, actual }), NONE);
+  expect([confirmed(3), confirmed(4)]).toEqual([true, false]);
+});
+
+it('places are the same while the near pods are, whoever else comes and goes', () => {
+  const places = at({ 'old-1': 0, 'old-2': 1 });
+  expect(samePlaces(places, at({ 'old-1': 0, 'old-2': 1, 'new-1': 3 }))).toBe(true);
+  expect(samePlaces(at({ 'old-1': 0, 'old-2': 1, 'new-1': 4 }), places)).toBe(true);
+  expect(samePlaces(places, at({ 'old-1': 1, 'old-2': 0 }))).toBe(false);
+  expect(samePlaces(places, at({ 'old-1': 0 }))).toBe(false);
+  expect(samePlaces(places, at({ 'old-1': 3, 'old-2': 4, 'new-1': 0 }))).toBe(false);
+});
+
 it('a scale-down takes the lightest first, and among equals the farthest', () => {
   const distances = at({ 'old-1': 0, 'old-2': 2 });
   expect(deletionCostOf(fleetPod('old-1'), distances)).toBe(0);
@@ -155,7 +179,7 @@ it('an order names the distance, and the addresses of all other pods by device',
     own: [{ device: 'net1', addresses: ['10.0.0.1'] }],
   });
   expect(orders.get('new-1')).toMatchObject({
-    distance: 8,
+    distance: 3,
     peers: [{ device: 'net1', addresses: ['10.0.0.1', '10.0.0.2', 'fd00::2'] }],
   });
 });

@@ -2,7 +2,7 @@
  * How near each pod of a CNFDeployment is to the traffic: 0, 1 and 2 in the set that leads, 3 and more in the others. Pure: one write of the
  * status gives all of them, so there is never more than one at 0.
  */
-import { MAX_DISTANCE, type FleetOrder } from '#shared/protocol/report.ts';
+import { MAX_DISTANCE, UNORDERED_DISTANCE, type FleetOrder } from '#shared/protocol/report.ts';
 import type { FleetPod } from './pod.ts';
 
 export type Placed = {
@@ -13,7 +13,8 @@ export type Placed = {
 /** By the pod's name. */
 export type Distances = ReadonlyMap<string, Placed>;
 
-const STAGED = 3;
+/** What an agent has that was told none: a pod of a staged set waits for nobody's word. */
+const STAGED = UNORDERED_DISTANCE;
 /** Standbys beyond it are alike. */
 const FARTHEST_RANK = 2;
 const COST_OF_WEIGHT = 10;
@@ -31,7 +32,9 @@ export const distancesOf = (
     set: leading,
   };
   const near = ranked.filter((pod) => pod.set === set);
-  const far = ranked.filter((pod) => pod.set !== set);
+  const far = pods
+    .filter((pod) => pod.set !== set)
+    .toSorted((one, other) => compareWell(one, other, before));
   return new Map([...placedFrom(near, 0), ...placedFrom(far, STAGED)].map(placeIn(before, now)));
 };
 
@@ -55,6 +58,10 @@ const placeIn =
 const compare = (one: FleetPod, other: FleetPod, before: Distances): number =>
   healthOf(other) - healthOf(one) ||
   Number(one.leaving) - Number(other.leaving) ||
+  compareWell(one, other, before);
+
+/** Whatever their health: that of pods which only start, and nobody is to go to, changes all the time. */
+const compareWell = (one: FleetPod, other: FleetPod, before: Distances): number =>
   other.weight - one.weight ||
   distanceIn(before, one) - distanceIn(before, other) ||
   other.createdAt - one.createdAt ||
@@ -77,7 +84,9 @@ const runs = ({ gate, opening, ready, containersReady }: FleetPod): boolean =>
 
 /** Its agent reports that it is in force; those that know of no distances are not asked. */
 export const isConfirmed = ({ name, actual, takesOrders }: FleetPod, of: Distances): boolean =>
-  takesOrders === false || (actual !== undefined && actual === of.get(name)?.distance);
+  takesOrders === false || (actual !== undefined && actual === toldOf(of, name));
+
+const toldOf = (of: Distances, name: string): number => of.get(name)?.distance ?? STAGED;
 
 /** The first of them by distance. */
 export const nearestIn = (pods: readonly FleetPod[], of: Distances): FleetPod | undefined =>
@@ -87,9 +96,13 @@ export const nearestIn = (pods: readonly FleetPod[], of: Distances): FleetPod | 
 export const deletionCostOf = ({ name, weight }: FleetPod, of: Distances): number =>
   weight * COST_OF_WEIGHT - (of.get(name)?.distance ?? 0);
 
-export const sameDistances = (one: Distances, other: Distances): boolean =>
-  one.size === other.size &&
-  [...one].every(([name, { distance }]) => other.get(name)?.distance === distance);
+export const isNear = ({ distance }: Pick<Placed, 'distance'>): boolean => distance < STAGED;
+
+/** The pods that are near are the same, each at its place. By the distances of all others nothing is done. */
+export const samePlaces = (one: Distances, other: Distances): boolean => {
+  const near = [...one, ...other].filter(([, placed]) => isNear(placed));
+  return near.every(([name]) => one.get(name)?.distance === other.get(name)?.distance);
+};
 
 /** What each pod is told, by its name. `addressesOf`: of its devices. */
 export const fleetOrders = (
@@ -107,7 +120,7 @@ export const fleetOrders = (
     pods.map(({ name }) => {
       const others = pods.filter((pod) => pod.name !== name).map((pod) => addressesOf(pod.name));
       const [peers, own] = [byDevice(others), byDevice([addressesOf(name)])];
-      return [name, { distance: of.get(name)?.distance ?? MAX_DISTANCE, nextReportMs, peers, own }];
+      return [name, { distance: toldOf(of, name), nextReportMs, peers, own }];
     }),
   );
 

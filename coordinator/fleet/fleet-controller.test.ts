@@ -79,8 +79,11 @@ const cnf = (name: string, image: string, spec: object = {}): void => {
   });
 };
 
-/** As the controller of Deployments would: the set of that revision, with one pod. */
-const kubernetesMakes = (revision: number, pod: { gate?: 'False' | 'True' } = {}): void => {
+/** As the controller of Deployments would: the set of that revision, with a pod of that name. */
+const kubernetesMakes = (
+  revision: number,
+  pod: { gate?: 'False' | 'True'; name?: string } = {},
+): void => {
   const set = `hash${revision}`;
   const deployment = api.get('deployments', 'cnf-1');
   if (!deployment) throw new Error('there is no Deployment');
@@ -106,7 +109,7 @@ const kubernetesMakes = (revision: number, pod: { gate?: 'False' | 'True' } = {}
   const isReady = pod.gate !== 'False';
   api.put(fleetPods, {
     metadata: {
-      name: `cnf-1-${set}-a`,
+      name: `cnf-1-${set}-${pod.name ?? 'a'}`,
       labels: { ...labels, 'pod-template-hash': set },
       ownerReferences: ownerOf('ReplicaSet', made.metadata.name, made.metadata.uid),
     },
@@ -159,6 +162,17 @@ const statusOf = (name = 'cnf-1'): CnfDeploymentStatus =>
 const conditionOf = (type: string) =>
   statusOf().conditions?.find((condition) => condition.type === type);
 const reasons = (): string[] => events.map(({ reason }) => reason);
+
+/** The next such write takes effect, and its answer does not come. */
+const losesAnswer = (write: string): void => {
+  let isLost = false;
+  api.fate = (one) => {
+    if (isLost || one !== write) return undefined;
+    isLost = true;
+    return 'lost';
+  };
+};
+const toldOf = (reason: string): number => reasons().filter((one) => one === reason).length;
 
 const serve = async (spec: object = {}): Promise<void> => {
   cnf('cnf-1', 'openwrt:1', spec);
@@ -407,6 +421,37 @@ it('counts in which stage it is, and a set that was given up once', async () => 
   expect(figures).toContain('sdewan_coordinator_rollout_unserved_seconds_total 0');
 });
 
+it('with onFailure Pause a set that was given up stays as it is, without traffic', async () => {
+  const spec = { progressDeadline: '10s', onFailure: 'Pause' };
+  await serve(spec);
+  cnf('cnf-1', 'openwrt:2', spec);
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await look();
+  const before = api.writes.length;
+  await pass(60);
+  expect(statusOf()).toMatchObject({ stage: 'Failed', failedRevision: 'hash2' });
+  expect(imageOf()).toBe('openwrt:2');
+  const writes = api.writes.slice(before);
+  expect(writes.filter((write) => / (deployments|pods)\//.test(write))).toEqual([]);
+});
+
+it('tells and counts a set that was given up when no answer to that came, and goes back', async () => {
+  await serve({ progressDeadline: '10s' });
+  cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s' });
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  await pass(6);
+  expect(statusOf().stage).toBe('Staged');
+  losesAnswer('status cnfdeployments/cnf-1');
+  await pass(10);
+  expect(toldOf('RollOutFailed')).toBe(1);
+  expect(await registry.metrics()).toContain('sdewan_coordinator_rollouts_failed_total 1');
+  expect(imageOf()).toBe('openwrt:1');
+});
+
 it('counts for how long no ready pod has the traffic', async () => {
   await serve();
   await look();
@@ -432,6 +477,18 @@ it('undoes what somebody has changed in the Deployment, with an Event', async ()
   await look();
   expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
   expect(reasons().filter((reason) => reason === 'DeploymentReverted')).toHaveLength(1);
+});
+
+it('tells that it was undone when no answer to that came', async () => {
+  await serve();
+  const { metadata, ...deployment } = api.get('deployments', 'cnf-1') ?? { metadata: { name: '' } };
+  const spec = { ...Object(deployment).spec, replicas: 3 };
+  losesAnswer('replace deployments/cnf-1');
+  api.put(fleetDeployments, { ...deployment, metadata, spec });
+  await look();
+  await pass(5);
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  expect(toldOf('DeploymentReverted')).toBe(1);
 });
 
 it('leaves a Deployment of somebody else alone, and says so', async () => {
@@ -590,16 +647,36 @@ it('leaves the CNF of a pod that goes to Kubernetes, and removes that of one tha
   ]);
 });
 
-describe('a roll-out of one pod', () => {
-  const rolled = async (bakeSeconds: number): Promise<string[]> => {
-    await serve({ bakeSeconds });
+describe('what a roll-out writes', () => {
+  const becomesReady = (name: string): void => {
+    const pod = api.get('pods', name) ?? { metadata: { name } };
+    const conditions = [
+      ...Object(pod).status.conditions.filter(({ type }: { type: string }) => type !== 'Ready'),
+      { type: 'Ready', status: 'True' },
+    ];
+    api.put(fleetPods, { ...pod, status: { phase: 'Running', conditions } });
+  };
+  const rolled = async (
+    bakeSeconds: number,
+    names: readonly string[] = ['a'],
+    fate: typeof api.fate = () => undefined,
+  ): Promise<string[]> => {
+    const spec = { bakeSeconds, replicas: names.length };
+    cnf('cnf-1', 'openwrt:1', spec);
+    start();
+    await pass();
+    for (const name of names) kubernetesMakes(1, { name });
+    await look();
     await pass(60);
     const before = api.writes.length;
-    cnf('cnf-1', 'openwrt:2', { bakeSeconds });
+    api.fate = fate;
+    cnf('cnf-1', 'openwrt:2', spec);
     await look();
     standing = (name) => (name.includes('hash2') ? { ...IN_SYNC, link: 'Unknown' } : IN_SYNC);
-    kubernetesMakes(2, { gate: 'False' });
-    await pass(3);
+    for (const name of names) {
+      kubernetesMakes(2, { gate: 'False', name });
+      await pass(1.5);
+    }
     const lacks = new Map([['FirewallRule a', { refused: false, reason: 'NotApplied' }]]);
     // Not each moment of it is told: for half a second it is Connected.
     standing = (name) => (name.includes('hash2') ? { ...IN_SYNC, missing: lacks } : IN_SYNC);
@@ -607,42 +684,100 @@ describe('a roll-out of one pod', () => {
     standing = () => IN_SYNC;
     await pass(2);
     expect(statusOf().stage).toBe('HandedOver');
-    const pod = api.get('pods', 'cnf-1-hash2-a') ?? { metadata: { name: '' } };
-    const conditions = [
-      ...Object(pod).status.conditions.filter(({ type }: { type: string }) => type !== 'Ready'),
-      { type: 'Ready', status: 'True' },
-    ];
-    api.put(fleetPods, { ...pod, status: { phase: 'Running', conditions } });
+    for (const name of names) becomesReady(`cnf-1-hash2-${name}`);
     await pass(2);
     expect(statusOf().stage).toBe('Baking');
     await pass(bakeSeconds - 1);
-    api.remove('pods', 'cnf-1-hash1-a');
+    for (const name of names) api.remove('pods', `cnf-1-hash1-${name}`);
     await pass(60);
     expect(statusOf().stage).toBe('Current');
-    return api.writes.slice(before);
+    return api.writes.slice(before).toSorted();
   };
-  const ofRollOut = (inBake: string[]): string[] => [
-    'replace deployments/cnf-1',
-    // Staged, Swapping, HandedOver, Baking, Current.
-    ...Array.from({ length: 5 }, () => 'status cnfdeployments/cnf-1'),
-    'status pods/cnf-1-hash2-a',
-    'patch pods/cnf-1-hash1-a',
-    'create cnfsets/cnf-1-hash2',
-    'create cnfs/cnf-1-hash2-a',
-    ...inBake,
-    'patch cnfsets/cnf-1-hash1',
-    'patch cnfsets/cnf-1-hash2',
-  ];
+  const expected = (names: readonly string[], more: readonly string[] = []): string[] =>
+    [
+      'replace deployments/cnf-1',
+      // Staged, Swapping, HandedOver, Baking, Current.
+      ...Array.from({ length: 5 }, () => 'status cnfdeployments/cnf-1'),
+      'patch pods/cnf-1-hash1-a',
+      'create cnfsets/cnf-1-hash2',
+      ...names.flatMap((name) => [
+        `status pods/cnf-1-hash2-${name}`,
+        `create cnfs/cnf-1-hash2-${name}`,
+        `patch cnfs/cnf-1-hash2-${name}`,
+      ]),
+      'patch cnfsets/cnf-1-hash1',
+      'patch cnfsets/cnf-1-hash2',
+      ...more,
+    ].toSorted();
 
-  it('is 13 writes', async () => {
-    const expected = ofRollOut(['patch cnfs/cnf-1-hash2-a']);
-    expect((await rolled(3)).toSorted()).toEqual(expected.toSorted());
+  it.each([3, 30])('of one pod is 13 writes when it bakes for %d seconds', async (bakeSeconds) => {
+    expect(await rolled(bakeSeconds)).toEqual(expected(['a']));
   });
 
-  it('is two more when it bakes for longer than ten seconds', async () => {
-    const pods = ['patch cnfs/cnf-1-hash1-a', 'patch cnfs/cnf-1-hash2-a'];
-    const expected = ofRollOut(['patch cnfsets/cnf-1-hash2', ...pods]);
-    expect((await rolled(30)).toSorted()).toEqual(expected.toSorted());
+  it('of three pods that come one after the other is 19', async () => {
+    const names = ['a', 'b', 'c'];
+    expect(await rolled(30, names)).toEqual(expected(names));
+  });
+
+  it('is two more when it bakes for longer than a minute', async () => {
+    const more = ['patch cnfsets/cnf-1-hash2', 'patch cnfs/cnf-1-hash1-a'];
+    expect(await rolled(90)).toEqual(expected(['a'], more));
+  });
+
+  const writes = Array.from({ length: expected(['a']).length }, (_, index) => index + 1);
+  it.each(writes.flatMap((nth) => [[nth, 'lost'] as const, [nth, 'overtaken'] as const]))(
+    'is done once, and told once, when the answer to write %i is %s',
+    async (nth, fate) => {
+      let written = 0;
+      await rolled(30, ['a'], () => {
+        written += 1;
+        return written === nth ? fate : undefined;
+      });
+      expect(reasons()).toEqual([
+        'Current',
+        'Staged',
+        'Swapping',
+        'HandedOver',
+        'Baking',
+        'Current',
+      ]);
+      expect(api.get('deployments', 'cnf-1')?.metadata.generation).toBe(2);
+      expect(statusOf()).toMatchObject({
+        stage: 'Current',
+        currentRevision: 'hash2',
+        active: 'cnf-1-hash2-a',
+        distances: [{ pod: 'cnf-1-hash2-a', distance: 0, confirmed: true }],
+      });
+      expect(statusOf()).not.toHaveProperty('staged');
+      expect(api.get('pods', 'cnf-1-hash2-a')).toMatchObject({
+        metadata: { labels: { 'sdewan.akraino.org/active': 'true' } },
+        status: {
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: GATE, status: 'True' }),
+          ]),
+        },
+      });
+      expect(setStatus('cnf-1-hash1')).toMatchObject({ stage: 'Replaced', outcome: 'Proven' });
+      expect(setStatus('cnf-1-hash2')).toMatchObject({ stage: 'Current', outcome: 'Proven' });
+      expect(api.get('cnfs', 'cnf-1-hash2-a')).toMatchObject({ status: { phase: 'Running' } });
+    },
+  );
+
+  it('begins with the template of before when it is given up', async () => {
+    await serve({ progressDeadline: '10s' });
+    await pass(60);
+    cnf('cnf-1', 'openwrt:2', { progressDeadline: '10s' });
+    await look();
+    kubernetesMakes(2, { gate: 'False' });
+    standing = (pod) => (pod.includes('hash2') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+    await pass(6);
+    const before = api.writes.length;
+    await pass(10);
+    expect(api.writes.slice(before, before + 2)).toEqual([
+      'status cnfdeployments/cnf-1',
+      'replace deployments/cnf-1',
+    ]);
+    expect(statusOf().stage).toBe('Failed');
   });
 });
 
@@ -714,6 +849,16 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
     expect(await registry.metrics()).toContain('rollout_pods_replaced_total 1');
   });
 
+  it('is deleted once, and told once, when no answer to that came', async () => {
+    await twoPods();
+    await fallsSilent();
+    losesAnswer(`delete pods/${second}`);
+    await pass(60);
+    expect(api.writes.filter((write) => write === `delete pods/${second}`)).toHaveLength(1);
+    expect(toldOf('PodReplaced')).toBe(1);
+    expect(await registry.metrics()).toContain('rollout_pods_replaced_total 1');
+  });
+
   it('is so long silent for the next coordinator as well', async () => {
     await twoPods();
     await fallsSilent();
@@ -763,6 +908,74 @@ describe('a pod whose agent is silent for longer than spec.healthTimeout', () =>
   });
 });
 
+it('a pod that does not run within spec.createTimeout is replaced exactly then, without anything happening', async () => {
+  await serve({ replicas: 2, createTimeout: '60s', healthTimeout: '1s' });
+  standing = (pod) => (pod.endsWith('-b') ? { ...IN_SYNC, link: 'Silent' } : IN_SYNC);
+  standby();
+  const { metadata, ...pod } = api.get('pods', 'cnf-1-hash1-b') ?? { metadata: { name: '' } };
+  const creationTimestamp = new Date().toISOString();
+  // Nobody has said anything of it: that is as old as the pod, and no older.
+  api.put(fleetPods, { ...pod, metadata: { ...metadata, creationTimestamp }, status: {} });
+  await look();
+  await pass(55);
+  expect(api.get('pods', 'cnf-1-hash1-b')).toBeDefined();
+  await pass(10);
+  expect(api.get('pods', 'cnf-1-hash1-b')).toBeUndefined();
+  expect(toldOf('PodReplaced')).toBe(1);
+});
+
+it('a scale-down by three pods is one write, and each pod says how late it is to be taken', async () => {
+  const names = ['a', 'b', 'c', 'd'];
+  cnf('cnf-1', 'openwrt:1', { replicas: names.length });
+  start();
+  await pass();
+  for (const name of names) kubernetesMakes(1, { name });
+  await look();
+  await pass(5);
+  const costs = names.map((name) => {
+    const { annotations = {} } = api.get('pods', `cnf-1-hash1-${name}`)?.metadata ?? {};
+    return Number(annotations['controller.kubernetes.io/pod-deletion-cost'] ?? 0);
+  });
+  expect(costs).toEqual([0, -1, -2, -2]);
+  const before = api.writes.length;
+  cnf('cnf-1', 'openwrt:1', { replicas: 1 });
+  await look();
+  expect(api.get('deployments', 'cnf-1')).toMatchObject({ spec: { replicas: 1 } });
+  const writes = api.writes.slice(before);
+  expect(writes.filter((write) => write.includes(' deployments/'))).toEqual([
+    'replace deployments/cnf-1',
+  ]);
+  expect(writes.filter((write) => write.startsWith('delete pods'))).toEqual([]);
+});
+
+it('a pod that has taken the name of another gets nothing that was meant for that one', async () => {
+  await serve();
+  cnf('cnf-1', 'openwrt:2');
+  await look();
+  kubernetesMakes(2, { gate: 'False' });
+  const name = 'cnf-1-hash2-a';
+  const lacks = new Map([['FirewallRule a', { refused: false, reason: 'NotApplied' }]]);
+  api.fate = (write) => {
+    const { metadata, ...pod } = api.get('pods', name) ?? { metadata: { name } };
+    if (write !== `status pods/${name}` || metadata.uid === 'uid-other') return undefined;
+    standing = (one) => (one === name ? { ...IN_SYNC, missing: lacks } : IN_SYNC);
+    api.put(fleetPods, { ...pod, metadata: { ...metadata, uid: 'uid-other' } });
+    return undefined;
+  };
+  await look();
+  await pass(30);
+  const pod = api.get('pods', name);
+  expect(pod?.metadata.uid).toBe('uid-other');
+  expect(pod?.metadata.labels).not.toHaveProperty('sdewan.akraino.org/active');
+  expect(Object(pod)['status'].conditions).not.toContainEqual(
+    expect.objectContaining({ type: GATE }),
+  );
+  expect(statusOf().waitsFor).toEqual([`FirewallRule a: NotApplied (on ${name})`]);
+  expect(api.get('pods', 'cnf-1-hash1-a')?.metadata.labels).toMatchObject({
+    'sdewan.akraino.org/active': 'true',
+  });
+});
+
 const cordon = (name: string): void => {
   api.put(
     { plural: 'nodes', kind: 'Node' },
@@ -794,6 +1007,17 @@ describe('the node of the only pod is cordoned', () => {
     await pass(60);
     expect(statusOf()).toMatchObject({ stage: 'HandedOver', stagedRevision: 'hash2' });
     expect(reasons().filter((reason) => reason === 'SetRenewed')).toHaveLength(1);
+    expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
+  });
+
+  it('a new set is made, once, when no answer to the status came', async () => {
+    await serve();
+    place();
+    losesAnswer('status cnfdeployments/cnf-1');
+    cordon('node-1');
+    await look();
+    await pass(5);
+    expect(toldOf('SetRenewed')).toBe(1);
     expect(api.writes.filter((write) => write === 'replace deployments/cnf-1')).toHaveLength(1);
   });
 

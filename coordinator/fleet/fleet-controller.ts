@@ -11,7 +11,7 @@ import {
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { isConflict, KubeError } from '#shared/kube/errors.ts';
+import { isConflict, isUnanswered, KubeError } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
 import {
@@ -59,11 +59,12 @@ import {
   wantedSpec,
 } from './deployment.ts';
 import { durationMs } from './duration.ts';
-import { fleetOrders, sameDistances } from './distances.ts';
+import { fleetOrders, isNear, samePlaces } from './distances.ts';
 import { distancesIn, memoryOf } from './memory.ts';
 import { canStay, healthStep, type Going, type HealthStep } from './health.ts';
 import type { RollOutMetrics, SeenRollOut } from './metrics.ts';
 import { FASTEST_MS, SLOWEST_MS, type FleetOrders } from './orders.ts';
+import type { MirrorView } from './mirror.ts';
 import { createMirror } from './mirror-writer.ts';
 import type { FleetPod } from './pod.ts';
 import { oursOf, sifting } from './ours.ts';
@@ -116,7 +117,7 @@ const BROKEN_MS = 15_000;
 /** Between two writes of a status in which only words and counts differ, at rest. */
 const WORDS_MS = 2_000;
 /** The same while a roll-out is under way, and for how long they must differ: most are others a moment later. */
-const ROLLING_WORDS_MS = 5_000;
+const ROLLING_WORDS_MS = 10_000;
 const BRIEF_MS = 1_000;
 const CONCURRENCY = 4;
 
@@ -127,6 +128,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   const differsSince = new Map<string, number>();
   /** What the status is to say of the Deployment with its next write. A Deployment that a coordinator wrote and did not get to say so of is written again. */
   const written = new Map<string, WrittenDeployment>();
+  const unanswered = new Map<string, Unanswered>();
   /** By CNFDeployment: of which pods an Event has told. */
   const badWeights = new Map<string, string>();
 
@@ -175,7 +177,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<Outcome> => {
     const place = placeOf(key);
     if (cnfs.store.byName(place.namespace, place.name) === undefined) {
-      for (const known of [saidAt, differsSince, written]) known.delete(key);
+      for (const known of [saidAt, differsSince, unanswered, written]) known.delete(key);
       badWeights.delete(key);
       rollOuts.gone(key);
       orders.give(key, new Map());
@@ -190,7 +192,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     } catch (error) {
       const broken = brokenBy(error, place.namespace);
       if (broken === undefined) throw error;
-      await say(cnf, brokenStatus(cnf, { ...broken, now: clock.now() }), signal);
+      const status = brokenStatus(cnf, { ...broken, now: clock.now() });
+      await say(cnf, status, { tell: () => undefined, signal });
       record({ object: cnf, type: 'Warning', ...broken, once: true });
       return { failed: broken.reason, againInMs: BROKEN_MS };
     }
@@ -203,6 +206,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<Outcome> => {
     const found = await look(cnf, signal);
     const { present, sets, live, finished } = found;
+    settle(cnf, found);
     const template = askedTemplate(cnf, present);
     const asked = templateHash(template);
     const memory = memoryOf(cnf, asked);
@@ -221,7 +225,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     tellOfWeights(cnf, live);
     const facts = { ...factsOf(cnf, seen), failure: replicaFailure(present) };
     const step = steer({ ...facts, now: clock.now(), wanted, superseded }, memory);
-    const isPlaced = sameDistances(step.distances, distancesIn(cnf));
+    const isPlaced = samePlaces(step.distances, distancesIn(cnf));
     if (isPlaced)
       await carryOutActions(step.actions, { client, pods: live, now: clock.now(), signal });
     const health = healthOfSet(cnf, seen, { step, isDue });
@@ -233,30 +237,36 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const { failure } = facts;
     const view = { pods: seen, step, asked, failure, held: health.held, renewal };
     const sayInMs = await sayStep(cnf, { view, before: memory }, signal);
-    giveOrders(cnf, live, step);
+    giveOrders(cnf, live, { step, isSaid: sayInMs === undefined });
+    const isAtOnce = followsAtOnce(step, { isPlaced, before: memory });
     const mirrored = { now: clock.now(), sets, pods: seen, finished, step, wanted };
-    // The label of a lost pod does not wait for it.
-    const mirrorMs = isPlaced ? await mirror.write(cnf, mirrored, signal) : undefined;
+    const mirrorMs = await writeMirror(cnf, mirrored, { isAtOnce, signal });
     await replace(cnf, health.replace, { live, signal });
-    const renewedMs = tellRenewal(cnf, renewal);
-    const about = { isPlaced, isDue, now: clock.now() };
+    const renewedMs = isRenewed(cnf, renewal) ? WRITTEN_MS : undefined;
+    const about = { isAtOnce, isDue, now: clock.now() };
     return soonest(renewedMs, nextLookMs(step, about), sayInMs, mirrorMs, limitMs(health));
   };
+
+  /** Neither the label of a lost pod nor what comes after a call or a failure waits for it. */
+  const writeMirror = async (
+    cnf: CnfDeployment,
+    view: MirrorView,
+    { isAtOnce, signal }: { isAtOnce: boolean; signal: AbortSignal },
+  ): Promise<number | undefined> =>
+    isAtOnce || view.step.actions.length > 0 ? undefined : mirror.write(cnf, view, signal);
 
   /** After the status has them: whoever comes to lead tells the same. */
   const giveOrders = (
     cnf: CnfDeployment,
     live: readonly FleetPodObject[],
-    step: RollOutStep,
+    { step, isSaid }: { step: RollOutStep; isSaid: boolean },
   ): void => {
+    const nextReportMs = isSettled(step) ? SLOWEST_MS : FASTEST_MS;
     const uids = new Map(live.map(({ metadata }) => [metadata.name, metadata.uid]));
     const given = fleetOrders(
       live.map(({ metadata }) => metadata),
-      step.distances,
-      {
-        nextReportMs: isSettled(step) ? SLOWEST_MS : FASTEST_MS,
-        addressesOf: (pod) => deps.addressesOf(uids.get(pod) ?? ''),
-      },
+      isSaid ? step.distances : distancesIn(cnf),
+      { nextReportMs, addressesOf: (pod) => deps.addressesOf(uids.get(pod) ?? '') },
     );
     orders.give(
       keyOf(cnf),
@@ -299,15 +309,27 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       agents: orders.agentsHeard(clock.monotonic()),
     });
 
-  /** Milliseconds until the Deployment is to be written; undefined: nothing has changed. */
-  const tellRenewal = (
+  /** `follow` comes after the write, or after a later look that shows what became of it. */
+  const andThen = async <R>(
     cnf: CnfDeployment,
-    renewal: CnfDeploymentStatus['renewal'],
-  ): number | undefined => {
-    if (renewal?.pod === cnf.status?.renewal?.pod) return undefined;
-    const message = `new pods are made before others go: ${renewal?.reason}`;
-    if (renewal) record({ object: cnf, type: 'Normal', reason: 'SetRenewed', message });
-    return WRITTEN_MS;
+    write: () => Promise<R>,
+    { tookEffect, follow }: { tookEffect: Unanswered['tookEffect']; follow: (by?: R) => void },
+  ): Promise<R> => {
+    try {
+      const by = await write();
+      follow(by);
+      return by;
+    } catch (error) {
+      if (isUnanswered(error)) unanswered.set(keyOf(cnf), { tookEffect, follow });
+      throw error;
+    }
+  };
+
+  const settle = (cnf: CnfDeployment, found: Found): void => {
+    const key = keyOf(cnf);
+    const lost = unanswered.get(key);
+    unanswered.delete(key);
+    if (lost?.tookEffect(cnf, found)) lost.follow();
   };
 
   const replace = async (
@@ -317,10 +339,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<void> => {
     const pod = live.find(({ metadata }) => metadata.uid === going?.uid);
     if (!going || !pod) return;
-    await replacePod(pod, { client, signal });
-    rollOuts.replaced();
-    const message = `pod ${going.pod} is replaced: ${going.why}`;
-    record({ object: cnf, type: 'Warning', reason: 'PodReplaced', message });
+    await andThen(cnf, () => replacePod(pod, { client, signal }), {
+      tookEffect: (_, found) => !found.live.some(({ metadata }) => metadata.uid === going.uid),
+      follow: () => {
+        rollOuts.replaced();
+        const message = `pod ${going.pod} is replaced: ${going.why}`;
+        record({ object: cnf, type: 'Warning', reason: 'PodReplaced', message });
+      },
+    });
   };
 
   const factsOfPod = (pod: FleetPodObject, standing: StandingOf): CnfFacts => {
@@ -343,12 +369,13 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<number | undefined> => {
     const deployment = cnf.status?.deployment;
     const status = fleetStatus(cnf, { ...view, now: clock.now(), deployment });
-    const sayInMs = await say(cnf, status, signal);
+    const tell = (): void => {
+      if (isGivenUp(view.step, before)) rollOuts.failed();
+      for (const event of eventsOf(cnf, view, before)) record({ object: cnf, ...event });
+    };
+    const sayInMs = await say(cnf, status, { tell, signal });
     rollOuts.looked(keyOf(cnf), seenOf(cnf, status, view));
-    if (view.step.memory.failed !== undefined && before.failed === undefined) rollOuts.failed();
-    if (sayInMs !== undefined) return sayInMs;
-    for (const event of eventsOf(cnf, view.step, before)) record({ object: cnf, ...event });
-    return undefined;
+    return sayInMs;
   };
 
   /** From the API server. @throws NameTakenError */
@@ -378,18 +405,24 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
   ): Promise<FleetDeployment> => {
     const body = deploymentBody(cnf, spec, present);
     if (!present) return create(body, signal);
-    const after = await client.replace(fleetDeployments, body, { signal });
-    const { generation } = present.metadata;
+    const { generation, uid } = present.metadata;
     const known = cnf.status?.deployment;
-    const isSame = known?.uid === present.metadata.uid && known.written === hashOf(spec);
-    if (isSame && known.generation !== generation && after.metadata.generation !== generation)
-      record({
-        object: cnf,
-        type: 'Warning',
-        reason: 'DeploymentReverted',
-        message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
-      });
-    return after;
+    const isSame = known?.uid === uid && known.written === hashOf(spec);
+    const isTheirs = isSame && known.generation !== generation;
+    const isAnother = (after: FleetDeployment | undefined): boolean =>
+      after?.metadata.uid === uid && after.metadata.generation !== generation;
+    return andThen(cnf, () => client.replace(fleetDeployments, body, { signal }), {
+      tookEffect: (_, found) => isAnother(found.present),
+      follow: (after) => {
+        if (!isTheirs || (after && !isAnother(after))) return;
+        record({
+          object: cnf,
+          type: 'Warning',
+          reason: 'DeploymentReverted',
+          message: `the Deployment was changed by somebody else, and is as the CNFDeployment asks again: change spec of the CNFDeployment instead`,
+        });
+      },
+    });
   };
 
   /** @throws DeniedError where a webhook does not let it be, e.g. since another CNF serves the purpose */
@@ -403,22 +436,26 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     }
   };
 
-  /** In how many milliseconds it is to be said, since only words and counts have changed; undefined: nothing is left to say. */
+  /** In how many milliseconds it is to be said, since only words and counts have changed; undefined: nothing is left to say. `tell`: what Events and figures have to say of it. */
   const say = async (
     cnf: CnfDeployment,
     status: CnfDeploymentStatus,
-    signal: AbortSignal,
+    { tell, signal }: { tell: () => void; signal: AbortSignal },
   ): Promise<number | undefined> => {
     const key = keyOf(cnf);
     const waitMs = written.has(key) ? 0 : wordsWaitMs(cnf, status);
     if (waitMs === undefined) differsSince.delete(key);
     if (waitMs !== 0) return waitMs;
-    await replaceStatus({ client, resource: cnfDeploymentResource, object: cnf }, status, {
-      signal,
+    const fence = { client, resource: cnfDeploymentResource, object: cnf };
+    await andThen(cnf, () => replaceStatus(fence, status, { signal }), {
+      tookEffect: (after) => isDeepStrictEqual(after.status, status),
+      follow: () => {
+        written.delete(key);
+        differsSince.delete(key);
+        saidAt.set(key, clock.monotonic());
+        tell();
+      },
     });
-    written.delete(key);
-    differsSince.delete(key);
-    saidAt.set(key, clock.monotonic());
     return undefined;
   };
 
@@ -445,6 +482,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
       rollOuts.begin();
       orders.begin();
       written.clear();
+      unanswered.clear();
       cnfs.store.list().forEach(markObject);
       // What is left of those that have gone meanwhile.
       for (const key of mirror.keys()) controller.mark(key);
@@ -519,6 +557,13 @@ const brokenBy = (
 const FORBIDDEN = 403;
 const INVALID = 422;
 const BAD_REQUEST = 400;
+
+/** A write of which no answer came. */
+type Unanswered = {
+  tookEffect: (cnf: CnfDeployment, found: Found) => boolean;
+  /** What is told of it. */
+  follow: () => void;
+};
 
 type Found = {
   present: FleetDeployment | undefined;
@@ -629,12 +674,20 @@ const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeOb
     ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
   ) ?? false;
 
+const isGivenUp = ({ memory }: RollOutStep, before: Memory): boolean =>
+  memory.failed !== undefined && before.failed === undefined;
+
+const followsAtOnce = (
+  step: RollOutStep,
+  { isPlaced, before }: { isPlaced: boolean; before: Memory },
+): boolean => !isPlaced || isGivenUp(step, before);
+
 /** Milliseconds; undefined: at rest. */
 const nextLookMs = (
   step: RollOutStep,
-  { isPlaced, isDue, now }: { isPlaced: boolean; isDue: boolean; now: number },
+  { isAtOnce, isDue, now }: { isAtOnce: boolean; isDue: boolean; now: number },
 ): number | undefined => {
-  if (!isPlaced) return 0;
+  if (isAtOnce) return 0;
   // What comes after a call is decided by what it has left.
   if (step.actions.length > 0) return WRITTEN_MS;
   const isAtRest = step.stage === 'Current' && step.lookAt === undefined && !isDue;
@@ -676,7 +729,7 @@ const withoutWords = (status: CnfDeploymentStatus): object => {
   return {
     ...rest,
     ...(!isStaged && { stage, stageTime }),
-    distances: rest.distances?.map(({ confirmed: _confirmed, ...placed }) => placed),
+    distances: rest.distances?.filter(isNear).map(({ confirmed: _confirmed, ...placed }) => placed),
     conditions: rest.conditions?.map(({ type, status: is, lastTransitionTime }) => ({
       type,
       is,
@@ -685,8 +738,28 @@ const withoutWords = (status: CnfDeploymentStatus): object => {
   };
 };
 
-/** One for each change of stage. */
 const eventsOf = (
+  cnf: CnfDeployment,
+  { step, renewal }: Pick<RollOutView, 'step' | 'renewal'>,
+  before: Memory,
+): Omit<RecordedEvent, 'object'>[] => [
+  ...ofStage(cnf, step, before),
+  ...(renewal && isRenewed(cnf, renewal)
+    ? [
+        {
+          type: 'Normal' as const,
+          reason: 'SetRenewed',
+          message: `new pods are made before others go: ${renewal.reason}`,
+        },
+      ]
+    : []),
+];
+
+const isRenewed = ({ status }: CnfDeployment, renewal: CnfDeploymentStatus['renewal']): boolean =>
+  renewal?.pod !== status?.renewal?.pod;
+
+/** One for each change of stage. */
+const ofStage = (
   { status }: CnfDeployment,
   { stage, memory, excused }: RollOutStep,
   before: Memory,

@@ -19,11 +19,20 @@ export type Judgement = {
   unknown: boolean;
 };
 
+/**
+ * What a pod has to come back when one of its containers ends: for the second time in a row the kubelet waits ten seconds before it starts it again,
+ * and its agent makes a pass before it is ready. Meanwhile the old set has the label again.
+ */
+export const RESTART_MS = 20_000;
+
+/** `now`: wall-clock milliseconds. */
+type Around = { replicas: number; now: number };
+
 /** `old`: of the set that serves, `next`: of the staged one. */
 export const judge = (
   next: readonly FleetPod[],
   old: readonly FleetPod[],
-  replicas: number,
+  { replicas, now }: Around,
 ): Judgement => {
   const excused = excusedBy(old);
   const pods = next.toSorted(byName);
@@ -43,17 +52,17 @@ export const judge = (
     excused: [...excused]
       .filter((rule) => next.some(({ missing }) => missing.has(rule)))
       .toSorted(),
-    trouble: troubleOf(pods.filter(hasTraffic), old),
+    trouble: troubleOf(pods.filter(hasTraffic), old, now),
     unknown: [...next, ...old].some(({ link }) => link === 'Unknown'),
   };
 };
 
 /** As if the set had every rule: people have said that it is to have the traffic. */
-export const judgePromoted: typeof judge = (next, old, replicas) => ({
+export const judgePromoted: typeof judge = (next, old, around) => ({
   ...judge(
     next.map((pod) => ({ ...pod, missing: new Map() })),
     old,
-    replicas,
+    around,
   ),
   excused: [...new Set(next.flatMap(({ missing }) => [...missing.keys()]))].toSorted(),
 });
@@ -96,11 +105,15 @@ const rulesWaitedFor = (pods: readonly FleetPod[], excused: ReadonlySet<string>)
     .toSorted();
 };
 
-const troubleOf = (pods: readonly FleetPod[], old: readonly FleetPod[]): string | undefined => {
+const troubleOf = (
+  pods: readonly FleetPod[],
+  old: readonly FleetPod[],
+  now: number,
+): string | undefined => {
   const heard = old.filter(({ link }) => link === 'Connected');
   for (const pod of pods) {
-    if (!pod.containersReady && old.some(({ ready }) => ready))
-      return `${pod.name}: ${pod.notReady}`;
+    const isLost = now - (pod.notReadySince ?? now) >= RESTART_MS;
+    if (isLost && old.some(({ ready }) => ready)) return `${pod.name}: ${pod.notReady}`;
     if (pod.link === 'Silent' && heard.length > 0) return `${pod.name}: its agent does not report`;
     if (pod.link !== 'Connected') continue;
     const rule = [...pod.missing.keys()]

@@ -11,6 +11,7 @@ import { cnfSetResource, type CnfSet } from '#shared/resources/cnf-set.ts';
 import { cnfResource, type CnfObject } from '#shared/resources/cnf.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
 import { goesWithItsPod, wantedCnfOf, wantedSetOf, type MirrorView } from './mirror.ts';
 import { isSettled } from './stage.ts';
 
@@ -40,10 +41,15 @@ export type Mirror = {
 const PACE_MS = 2_000;
 /** The same while a roll-out is under way, and for how long a stage must last to be written: each is in the status of the CNFDeployment at once. */
 const ROLLING_MS = 10_000;
+/** The same for what the end of a bake changes anyway. Most are shorter: spec.bakeSeconds is 30 by default. */
+const BAKING_MS = 60_000;
 /** After an error, e.g. while their CRDs are not there yet. */
 const FAILED_MS = 15_000;
 
+type Call = { client: Writer; signal: AbortSignal };
 type Writer = Pick<KubeClient, 'create' | 'patch' | 'delete'>;
+/** Milliseconds until objects that are there may be changed; `passing`: those that the end of a bake changes anyway. */
+type Paces = { changes: number; passing: number };
 
 export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps): Mirror => {
   const wroteAt = new Map<string, number>();
@@ -59,29 +65,30 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   const cnfs = new Reflector<CnfObject>({ ...common, resource: cnfResource });
 
   /**
-   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. `changeInMs`: when objects that are
-   * there may be changed, by how long ago the last write was.
+   * Rounds of which nothing is left to write cost nothing; the first write of one that comes too soon ends it. `pacesOf`: by how long ago the last
+   * write was.
    */
   const round = async (
     key: string,
-    changeInMs: (sinceMs: number) => number,
-    write: (writer: Writer) => Promise<void>,
+    pacesOf: (sinceMs: number) => Paces,
+    write: (writer: Writer, passing: Writer) => Promise<void>,
     signal: AbortSignal,
   ): Promise<number | undefined> => {
     if (!sets.hasSynced() || !cnfs.hasSynced()) return PACE_MS;
     const sinceMs = clock.monotonic() - (wroteAt.get(key) ?? -Infinity);
-    const [paceInMs, changesInMs] = [paced(sinceMs), changeInMs(sinceMs)];
+    const [paceInMs, { changes, passing }] = [paced(sinceMs), pacesOf(sinceMs)];
     const due = async <R>(inMs: number, call: () => Promise<R>): Promise<R> => {
       if (inMs > 0) throw new TooSoonError(inMs);
       wroteAt.set(key, clock.monotonic());
       return call();
     };
+    const writerIn = (changeInMs: number): Writer => ({
+      create: (resource, body, call) => due(paceInMs, () => client.create(resource, body, call)),
+      patch: (resource, at, call) => due(changeInMs, () => client.patch(resource, at, call)),
+      delete: (resource, at, call) => due(paceInMs, () => client.delete(resource, at, call)),
+    });
     try {
-      await write({
-        create: (resource, body, call) => due(paceInMs, () => client.create(resource, body, call)),
-        patch: (resource, at, call) => due(changesInMs, () => client.patch(resource, at, call)),
-        delete: (resource, at, call) => due(paceInMs, () => client.delete(resource, at, call)),
-      });
+      await write(writerIn(changes), writerIn(passing));
       return undefined;
     } catch (err) {
       if (err instanceof TooSoonError) return err.waitMs;
@@ -98,7 +105,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
       view,
       isGone,
     }: { view: Pick<MirrorView, 'sets' | 'pods'>; isGone: (cnf: CnfObject) => boolean },
-    call: { client: Writer; signal: AbortSignal },
+    call: Call,
   ): Promise<void> => {
     const pods = new Set(view.pods.map(({ name }) => name));
     const replicaSets = new Set(view.sets.map(({ metadata }) => metadata.name));
@@ -113,31 +120,33 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
   const writeAll = async (
     cnf: CnfDeployment,
     view: MirrorView,
-    call: { client: Writer; signal: AbortSignal },
+    { client: writer, passing, signal: aborted }: Call & { passing: Writer },
   ): Promise<void> => {
     const { namespace: where, name } = cnf.metadata;
+    const { current } = view.step.memory;
     const ofSets = view.sets.map((replicaSet) => {
       const present = sets.store.byName(where, replicaSet.metadata.name);
       const desired = wantedSetOf(cnf, replicaSet, present, view);
-      const write = () => keep({ ...call, resource: cnfSetResource }, desired, present);
-      return { isNew: present === undefined, write };
+      const write = (call: Call) => keep({ ...call, resource: cnfSetResource }, desired, present);
+      return { isNew: present === undefined, isPassing: true, write };
     });
     const ofPods = view.pods.map((pod) => {
       const present = cnfs.store.byName(where, pod.name);
       const distance = view.step.distances.get(pod.name)?.distance;
       const desired = wantedCnfOf(cnf, pod, present, { now: view.now, distance });
-      const write = () => keep({ ...call, resource: cnfResource }, desired, present);
-      return { isNew: present === undefined, write };
+      const write = (call: Call) => keep({ ...call, resource: cnfResource }, desired, present);
+      return { isNew: present === undefined, isPassing: pod.set === current, write };
     });
-    const [made, changed] = [true, false].map((isNew) =>
-      [...ofSets, ...ofPods].filter((one) => one.isNew === isNew),
-    );
-    for (const { write } of made ?? []) await write();
+    const all = [...ofSets, ...ofPods];
+    const writeThose = (which: (one: (typeof all)[number]) => boolean, by: Writer) =>
+      atOnce(all.filter(which), Infinity, ({ write }) => write({ client: by, signal: aborted }));
+    await writeThose(({ isNew }) => isNew, writer);
     const isGone = (one: CnfObject): boolean =>
       !goesWithItsPod(one) || view.finished.includes(one.metadata.name);
-    await removeOthers(`${where}/${name}`, { view, isGone }, call);
+    await removeOthers(`${where}/${name}`, { view, isGone }, { client: writer, signal: aborted });
     // Last, as they may have to wait.
-    for (const { write } of changed ?? []) await write();
+    await writeThose(({ isNew, isPassing }) => !isNew && !isPassing, writer);
+    await writeThose(({ isNew, isPassing }) => !isNew && isPassing, passing);
   };
 
   return {
@@ -147,15 +156,15 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
     write: (cnf, view, signal) =>
       round(
         `${cnf.metadata.namespace}/${cnf.metadata.name}`,
-        (sinceMs) => (isSettled(view.step) ? paced(sinceMs) : rollingMs(cnf, view, sinceMs)),
-        (writer) => writeAll(cnf, view, { client: writer, signal }),
+        (sinceMs) => (isSettled(view.step) ? alike(paced(sinceMs)) : rolling(cnf, view, sinceMs)),
+        (writer, passing) => writeAll(cnf, view, { client: writer, passing, signal }),
         signal,
       ),
     clear: async (key, signal) => {
       const none = { view: { sets: [], pods: [] }, isGone: () => true };
       const waitMs = await round(
         key,
-        paced,
+        (sinceMs) => alike(paced(sinceMs)),
         (writer) => removeOthers(key, none, { client: writer, signal }),
         signal,
       );
@@ -175,14 +184,13 @@ class TooSoonError extends Error {
 
 const paced = (sinceMs: number): number => PACE_MS - sinceMs;
 
-const rollingMs = (
-  { status }: CnfDeployment,
-  { now, step }: MirrorView,
-  sinceMs: number,
-): number => {
+const alike = (inMs: number): Paces => ({ changes: inMs, passing: inMs });
+
+const rolling = ({ status }: CnfDeployment, { now, step }: MirrorView, sinceMs: number): Paces => {
   const begun = status?.stage === step.stage && status.stageTime;
   const lastsMs = begun ? now - Date.parse(begun) : 0;
-  return ROLLING_MS - Math.min(sinceMs, lastsMs);
+  const changes = ROLLING_MS - Math.min(sinceMs, lastsMs);
+  return { changes, passing: step.stage === 'Baking' ? BAKING_MS - lastsMs : changes };
 };
 
 const deploymentOf = ({ metadata, spec }: CnfSet | CnfObject): string =>

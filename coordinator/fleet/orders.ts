@@ -123,7 +123,7 @@ export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard
 /** How often agents report at rest. While distances move they are asked more often, and are given no less time. */
 export const SLOWEST_MS = 2_000;
 /** While a roll-out waits for them. */
-export const FASTEST_MS = 500;
+export const FASTEST_MS = 250;
 
 /** An agent of version 1, or one whose first report this is, has no clock. */
 const takesOrdersBy = (report: PodReport | undefined): boolean | undefined => {

@@ -8,6 +8,8 @@ export type FleetPod = {
   containersReady: boolean;
   /** Why it is not ready, as the kubelet has it: an image that cannot be pulled, no node. '' when it is. */
   notReady: string;
+  /** Since when its containers are not ready, as the kubelet has it, wall-clock milliseconds; undefined: they are. */
+  notReadySince: number | undefined;
   gate: 'none' | 'closed' | 'open';
   /** Its gate is open, and its kubelet has not come to that yet: it is not ready for that alone. */
   opening: boolean;

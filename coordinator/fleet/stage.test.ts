@@ -8,7 +8,8 @@ import {
   type Memory,
 } from './stage.ts';
 import type { FleetPod } from './pod.ts';
-import { sameDistances } from './distances.ts';
+import { RESTART_MS } from './judge.ts';
+import { samePlaces } from './distances.ts';
 import { facts, fleetPod, missing } from './testing/facts.ts';
 
 const OLD: Memory = { current: 'old' };
@@ -27,7 +28,7 @@ const serving = fleetPod('new-1', { ready: true, gate: 'open', active: true });
 const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) => {
   const known = facts(pods, changes);
   const first = steer(known, memory);
-  if (sameDistances(first.distances, known.distances)) return first;
+  if (samePlaces(first.distances, known.distances)) return first;
   return steer({ ...known, distances: first.distances }, first.memory);
 };
 const words = (actions: readonly Action[]): string[] =>
@@ -315,6 +316,29 @@ describe('a set that has the traffic', () => {
     expect(words(then.actions)).toEqual(['activate old-1', 'close new-1']);
     const after = look([old, { ...bad, gate: 'closed', ready: false }], then.memory);
     expect(words(after.actions)).toEqual(['deactivate new-1']);
+  });
+
+  it('keeps it while its container is started again, with the label back at the old set, and loses it by one that does not come back', () => {
+    const passive = fleetPod('old-1', { active: false });
+    const ended = {
+      ...serving,
+      ready: false,
+      containersReady: false,
+      notReadySince: 3_000,
+      notReady: 'container sdewan-agent is not ready',
+    };
+    const first = look([passive, ended], BAKING, { now: 3_000 + RESTART_MS - 1 });
+    expect(first.stage).toBe('HandedOver');
+    expect(words(first.actions)).toEqual(['activate old-1']);
+    const back = look([old, serving], first.memory, { now: 3_000 + RESTART_MS });
+    expect([back.stage, words(back.actions)]).toEqual(['Baking', ['deactivate old-1']]);
+    const late = look([old, ended], first.memory, { now: 3_000 + RESTART_MS });
+    expect(late.stage).toBe('HandedOver');
+    const now = 3_000 + RESTART_MS + TROUBLE_MS;
+    expect(look([old, ended], late.memory, { now }).memory.failed).toEqual({
+      set: 'new',
+      why: 'new-1: container sdewan-agent is not ready',
+    });
   });
 
   it('is not in trouble by what the old set lacks as well', () => {

@@ -133,7 +133,7 @@ const decide = (facts: RollOutFacts, before: Memory): Decision => {
   const staged = before.staged?.set === wanted ? before.staged : { set: wanted, since: facts.now };
   const old = facts.pods.filter(({ set }) => set === current);
   const next = facts.pods.filter(({ set }) => set === wanted);
-  const judgement = (facts.promoted ? judgePromoted : judge)(next, old, facts.replicas);
+  const judgement = (facts.promoted ? judgePromoted : judge)(next, old, facts);
   return rolling({ facts, current, staged, failed, old, next, judgement });
 };
 

@@ -53,6 +53,17 @@ const pod = (uid: string): fc.Arbitrary<PolicyPod> =>
     isHostNetwork: fc.nat(5).map((of) => of === 0),
     isFinished: fc.nat(5).map((of) => of === 0),
   });
+const running = (name: string, of: Record<string, string>): PolicyPod => ({
+  namespace: 'x',
+  name,
+  uid: name,
+  labels: of,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: ['10.0.0.1'],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+});
 const uid = fc.constantFrom('a', 'b', 'c', 'd');
 type Step =
   | { pod: PolicyPod }
@@ -124,17 +135,7 @@ describe('groups that follow what happens', () => {
     const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
     const id = groupId(mine);
     live.follow(new Map([[id, mine]]));
-    const older: PolicyPod = {
-      namespace: 'x',
-      name: 'older',
-      uid: 'older',
-      labels: { app: 'one' },
-      creationTimestamp: '2026-01-01T00:00:00Z',
-      addresses: ['10.0.0.1'],
-      ports: [],
-      isHostNetwork: false,
-      isFinished: false,
-    };
+    const older = running('older', { app: 'one' });
     live.put('older', older);
     expect(live.members(id)).toEqual(['10.0.0.1']);
     const later = { ...older, uid: 'later', labels: {}, creationTimestamp: '2026-01-01T00:00:01Z' };
@@ -148,22 +149,26 @@ describe('groups that follow what happens', () => {
     const live = createLiveGroups();
     const mine: Group = { pods: { matchLabels: { app: 'one' } }, namespaces: { name: 'x' } };
     live.follow(new Map([[groupId(mine), mine]]));
-    const stranger: PolicyPod = {
-      namespace: 'x',
-      name: 'stranger',
-      uid: 'stranger',
-      labels: { app: 'other' },
-      creationTimestamp: '2026-01-01T00:00:00Z',
-      addresses: ['10.0.0.1'],
-      ports: [],
-      isHostNetwork: false,
-      isFinished: false,
-    };
+    const stranger = running('stranger', { app: 'other' });
     expect(live.put('stranger', stranger)).toEqual(new Set());
     expect(live.put('stranger', { ...stranger, labels: { app: 'one' } })).toEqual(
       new Set([groupId(mine)]),
     );
     expect(live.put('stranger', stranger)).toEqual(new Set([groupId(mine)]));
     expect(live.put('stranger', undefined)).toEqual(new Set());
+  });
+
+  it('are touched by a pod that they go on selecting only when something but its labels changes', () => {
+    const live = createLiveGroups();
+    const all: Group = { pods: {}, namespaces: { labels: {} } };
+    live.follow(new Map([[groupId(all), all]]));
+    const inside = running('inside', { app: 'one' });
+    const touched = new Set([groupId(all)]);
+    expect(live.put('inside', inside)).toEqual(touched);
+    expect(live.put('inside', { ...inside, labels: { app: 'other' } })).toEqual(new Set());
+    expect(live.relabel('x', { team: 'a' })).toEqual(new Set());
+    expect(live.put('inside', { ...inside, addresses: ['10.0.0.2'] })).toEqual(touched);
+    expect(live.members(groupId(all))).toEqual(['10.0.0.2']);
+    expect(live.put('inside', { ...inside, isFinished: true })).toEqual(touched);
   });
 });

@@ -2,6 +2,7 @@
  * Who is in which group, kept up to date event by event: a pod that changes is asked of the selectors that can select it, once, and touches the
  * groups that it was in or is in. What is asked for of it is `membersOf` of shared/policy, which a property test holds it to.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { Labels } from '#shared/kube/selector.ts';
 import {
   addressesOf,
@@ -67,17 +68,22 @@ export const createLiveGroups = (): LiveGroups => {
     if (one) one.members = undefined;
   };
 
+  /** Whether the group's members, or what it selects, can be others now. */
   const enter = (id: string, uid: string, pod: PolicyPod | undefined): boolean => {
     const one = followed.get(id);
     if (one === undefined) return false;
-    const was = one.pods.delete(uid);
+    const was = one.pods.get(uid);
     const is = pod !== undefined && isSelected(one.group, pod, labelsOf(pod.namespace));
     if (pod && is) {
       one.pods.set(uid, pod);
       setIn(groupsOfPod, uid).add(id);
-    } else if (was) groupsOfPod.get(uid)?.delete(id);
-    if (was || is) one.members = undefined;
-    return was || is;
+    } else if (was) {
+      one.pods.delete(uid);
+      groupsOfPod.get(uid)?.delete(id);
+    }
+    const isSame = is ? was !== undefined && isSameButLabels(was, pod) : was === undefined;
+    if (!isSame) one.members = undefined;
+    return !isSame;
   };
 
   /** The groups of the other pods that have this address: who it belongs to may change. */
@@ -158,6 +164,10 @@ export const createLiveGroups = (): LiveGroups => {
     }),
   };
 };
+
+/** What a group has of a pod that it selects does not hang on the pod's labels. */
+const isSameButLabels = (one: PolicyPod, other: PolicyPod): boolean =>
+  one === other || isDeepStrictEqual({ ...one, labels: {} }, { ...other, labels: {} });
 
 const claimsOf = (pod: PolicyPod | undefined): string[] =>
   pod && hasOwnAddresses(pod) ? addressesOf(pod).map(({ claim }) => claim) : [];

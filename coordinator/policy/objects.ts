@@ -29,6 +29,7 @@ export const desiredGroup = (
     labels: { ...MANAGED_BY, [PURPOSE_LABEL]: purpose },
   },
   fields: { spec: { group, slice, members } },
+  isUnmanaged: true,
 });
 
 /** The name begins with that of the policy, for people; another policy of the same name has another object. */

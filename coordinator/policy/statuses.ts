@@ -3,14 +3,19 @@ import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
+import type { OwnWrites } from '#shared/kube/own-writes.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
 import type { Compiled } from './desired.ts';
 import { keyOf, type PolicyPlace } from './objects.ts';
 import { ownStatusOf, type OwnStatus, type Status } from './status.ts';
 import type { PolicyWorld } from './world.ts';
+
+/** Of one CNF. */
+const STATUSES_AT_ONCE = 4;
 
 export type StatusesDeps = {
   client: KubeClient;
@@ -18,22 +23,29 @@ export type StatusesDeps = {
   /** Uids of the pods of a CNF. */
   podsOf: (place: PolicyPlace) => ReadonlySet<string>;
   record: (event: RecordedEvent) => void;
+  written: Pick<OwnWrites<PolicyEnforcement>, 'note'>;
 };
 
+/** `isEnough`: no further one is begun. Returns the uids of policies whose turn did not come. */
 export const writeStatuses = async (
-  { client, podsOf, record, world }: StatusesDeps,
+  { client, podsOf, record, world, written }: StatusesDeps,
   place: PolicyPlace,
   {
     compiled,
     present,
   }: { compiled: ReadonlyMap<string, Compiled>; present: readonly PolicyEnforcement[] },
-  signal: AbortSignal,
-): Promise<void> => {
+  { isEnough, signal }: { isEnough: () => boolean; signal: AbortSignal },
+): Promise<string[]> => {
   const { members, ownerOf, selected } = world.groups;
   const facts = { cnf: podsOf(place), members, ownerOf, purpose: place.purpose };
-  for (const object of present) {
+  const rest: string[] = [];
+  await atOnce(present, STATUSES_AT_ONCE, async (object) => {
+    if (isEnough()) {
+      rest.push(object.spec.policy.uid);
+      return;
+    }
     const one = compiled.get(object.spec.policy.uid);
-    if (one === undefined || object.metadata.deletionTimestamp !== undefined) continue;
+    if (one === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const { status = {}, spec } = object;
     const own = ownStatusOf({
       ...facts,
@@ -43,13 +55,16 @@ export const writeStatuses = async (
       isInSync: isInSync(object),
     });
     const next = { ...withoutOwn(status), ...own };
-    if (isDeepStrictEqual(next, status)) continue;
-    await replaceStatus({ client, resource: policyEnforcementResource, object }, next, { signal });
+    if (isDeepStrictEqual(next, status)) return;
+    const fence = { client, resource: policyEnforcementResource, object };
+    written.note(await replaceStatus(fence, next, { signal }));
     const watched = world.policy(spec.policy.uid);
     if (watched)
       for (const event of eventsOf(place, status, next)) record({ object: watched, ...event });
-  }
+  });
+  return rest;
 };
+
 const isInSync = ({ status, metadata }: PolicyEnforcement): boolean =>
   status?.inSync === true && status.observedGeneration === metadata.generation;
 

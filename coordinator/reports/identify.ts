@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isNotFound } from '#shared/kube/errors.ts';
+import { withDeadline } from '#shared/runtime/deadline.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
 import type { Pods } from '../cnf/pods.ts';
 import type { Target } from '../cnf/target.ts';
@@ -22,20 +23,21 @@ export type IdentifyDeps = {
 };
 
 const BEARER = /^Bearer +(\S+)$/i;
+const LOOK_TIMEOUT_MS = 10_000;
 
-/** @throws Refusal */
+/** `request`: a look at a pod ends with it. @throws Refusal */
 export const identify = async (
   { reviewer, ...deps }: IdentifyDeps,
   authorization: string | undefined,
   path: { namespace: string; pod: string },
-  signal: AbortSignal,
+  request: Pick<Request, 'signal'>,
 ): Promise<Reporter> => {
   const token = BEARER.exec(authorization ?? '')?.[1];
   if (!token) throw new Refusal('no-token');
   const claimed = claimedBy(token);
   if (claimed.namespace !== path.namespace) throw new Refusal('other-namespace');
   if (claimed.pod !== path.pod) throw new Refusal('other-pod');
-  const target = await livePod(deps, claimed, signal);
+  const target = await livePod(deps, claimed, request);
   const proven = await reviewer.review(token, claimed.podUid);
   if (!isDeepStrictEqual(proven, claimed)) throw new Refusal('bad-token');
   const { serves } = target;
@@ -43,7 +45,7 @@ export const identify = async (
   if (!nobodyRuns(target)) return { target, purpose: serves };
   // The watch may be behind. A pod that was authenticated uses up only the lookups of its namespace.
   if (!deps.looks.take(proven.namespace)) throw new Refusal('unavailable');
-  const present = await presentPod(deps.pods, proven, signal);
+  const present = await presentPod(deps.pods, proven, request);
   if (nobodyRuns(present)) throw new Refusal('not-started');
   return { target: present, purpose: serves };
 };
@@ -51,13 +53,13 @@ export const identify = async (
 const livePod = async (
   { pods, looks }: Pick<IdentifyDeps, 'pods' | 'looks'>,
   claims: TokenClaims,
-  signal: AbortSignal,
+  request: Pick<Request, 'signal'>,
 ): Promise<Target> => {
   const known = pods.byName(claims.namespace, claims.pod);
   if (known?.uid === claims.podUid) return known;
   // A pod can report before the watch shows it.
   if (!looks.take()) throw new Refusal('unavailable');
-  return presentPod(pods, claims, signal);
+  return presentPod(pods, claims, request);
 };
 
 /** The kubelet reports a start some seconds late, but never runs what no scheduler has given it. */
@@ -68,10 +70,14 @@ const nobodyRuns = ({ agent }: Target): boolean =>
 const presentPod = async (
   pods: IdentifyDeps['pods'],
   { namespace, pod, podUid }: TokenClaims,
-  signal: AbortSignal,
+  request: Pick<Request, 'signal'>,
 ): Promise<Target> => {
   try {
-    const target = await pods.lookAt(namespace, pod, signal);
+    // Made only here: a signal and a timer for each report cost as much as to parse it.
+    const target = await withDeadline(
+      { timeoutMs: LOOK_TIMEOUT_MS, signal: request.signal },
+      (signal) => pods.lookAt(namespace, pod, signal),
+    );
     if (target.uid === podUid) return target;
   } catch (cause) {
     if (!isNotFound(cause)) throw new Refusal('unavailable', { cause });

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { OTHERS_HEADER } from '#shared/protocol/report.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
@@ -32,10 +33,11 @@ let commentsLost: string[];
 let results: string[];
 let onTimes: IntakeDeps['onTimes'];
 let ready: boolean;
+let away: boolean;
 const ORDER = { distance: 1, nextReportMs: 2_000, peers: [] };
 let term: number | undefined;
 
-const app = () => {
+const made = () => {
   const deps: IntakeDeps = {
     reviewer: {
       review: async (token) => {
@@ -58,6 +60,7 @@ const app = () => {
     epoch: 'epoch-1',
     term: () => term,
     orderFor: (uid) => (uid === 'uid-cnf-1-a' ? ORDER : undefined),
+    wasApiServerAway: () => away,
     isReady: () => ready,
     onReport: (_target, { outcome }) => told.push(outcome),
     onInformation: ({ name }) => informed.push(name),
@@ -68,7 +71,11 @@ const app = () => {
     clock: systemClock,
     log: silentLogger,
   };
-  const intake = createIntake(deps);
+  return createIntake(deps);
+};
+
+const app = () => {
+  const intake = made();
   return (
     body: string | ReadableStream,
     headers: Record<string, string> = { authorization: `Bearer ${GOOD}` },
@@ -92,6 +99,7 @@ beforeEach(() => {
   results = [];
   onTimes = undefined;
   ready = true;
+  away = false;
   term = 3;
 });
 
@@ -188,6 +196,21 @@ it('passes on which comments were lost, but not from a report that it refuses', 
   expect(commentsLost).toEqual(['cnf-1-a: firewall, mwan3']);
   const answer = await send(JSON.stringify(report({ ...of('no name of a package'), sequence: 4 })));
   expect(answer.status).toBe(422);
+});
+
+it('keeps one connection of a pod for its next report, and none of who shows no token', async () => {
+  const intake = made();
+  const [one, other] = [new Socket(), new Socket()];
+  const on = async (socket: Socket, at: string, init: RequestInit): Promise<string | null> => {
+    const env = { incoming: { socket } };
+    return (await intake.request(at, init, env)).headers.get('connection');
+  };
+  const headers = { authorization: `Bearer ${GOOD}`, 'content-type': 'application/json' };
+  const sent = { method: 'POST', headers, body: JSON.stringify(report()) };
+  expect(await on(one, path, sent)).toBeNull();
+  expect(await on(other, path, sent)).toBe('close');
+  expect(await on(one, path, sent)).toBeNull();
+  expect(await on(other, '/v1/api-server', {})).toBe('close');
 });
 
 it('refuses an earlier boot', async () => {
@@ -429,4 +452,11 @@ describe('refusals', () => {
     ready = false;
     expect((await app()(JSON.stringify(report()))).status).toBe(503);
   });
+});
+
+it.each([true, false])('says without a token whether the API server is away: %s', async (is) => {
+  [away, ready] = [is, false];
+  const answer = await made().request('/v1/api-server');
+  expect([answer.status, await answer.json()]).toEqual([200, { wasAway: is }]);
+  expect([asked, looks, results]).toEqual([0, 0, []]);
 });

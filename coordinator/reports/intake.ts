@@ -1,9 +1,11 @@
 /**
- * Takes the reports of agents. A refused one changes nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer
+ * Takes the reports of agents, and tells them whether the API server is away. A refused one changes nothing, but for `not-leading`; what is taken is handed to `onReport` before the answer
  * goes out.
  */
-import { Hono } from 'hono';
-import { bodyLimit } from 'hono/body-limit';
+import type { HttpBindings } from '@hono/node-server';
+import { Hono, type Context } from 'hono';
+import type { Socket } from 'node:net';
+import { API_SERVER_PATH, type ApiServerAnswer } from '#shared/protocol/api-server.ts';
 import {
   OTHERS_HEADER,
   REPORT_VERSION,
@@ -13,15 +15,16 @@ import {
   type ReportAnswer,
 } from '#shared/protocol/report.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
+import { bodyLimit } from '#shared/runtime/body-limit.ts';
 import { createGate } from '#shared/runtime/gate.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import type { Logger } from '#shared/runtime/log.ts';
 import type { Rate } from '#shared/runtime/rate.ts';
-import { withDeadline } from '#shared/runtime/deadline.ts';
 import type { Allowance } from './allowance.ts';
 import { MAX_PAGES, type Acceptance, type Reports } from './reports.ts';
 import type { Target } from '../cnf/target.ts';
 import { identify, type IdentifyDeps, type Reporter } from './identify.ts';
+import { KeptConnections } from './kept-connections.ts';
 import { Refusal, type RefusalCode } from './refusal.ts';
 
 export type IntakeDeps = IdentifyDeps & {
@@ -33,6 +36,7 @@ export type IntakeDeps = IdentifyDeps & {
   term: () => number | undefined;
   /** What the pod of that uid is to be told. */
   orderFor: (podUid: string) => FleetOrder | undefined;
+  wasApiServerAway: () => boolean;
   /** Whether the pods are known, so that a spoofed report can be recognized. */
   isReady: () => boolean;
   onReport: (target: Target, acceptance: Acceptance) => void;
@@ -54,15 +58,19 @@ export type IntakeDeps = IdentifyDeps & {
 export const MAX_REPORT_BYTES = 1_048_576;
 /** Problems of a malformed report that are listed; the first few are enough. */
 const MAX_DETAILS = 5;
-const CHECK_TIMEOUT_MS = 10_000;
 /** Of bodies that are in memory; namespaces take turns. */
 const MAX_BYTES_AT_ONCE = 8 * MAX_REPORT_BYTES;
 /** Of a namespace. */
 const MAX_WAITING = 200;
 const MAX_WAIT_MS = 5_000;
+/** Connections that stay open. */
+const MAX_KEPT = 2_000;
 
-export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Reporter } }> => {
-  const app = new Hono<{ Variables: { reporter: Reporter } }>();
+type Env = { Bindings: Partial<HttpBindings>; Variables: { reporter: Reporter } };
+
+export const createIntake = (deps: IntakeDeps): Hono<Env> => {
+  const app = new Hono<Env>();
+  const kept = new KeptConnections({ most: MAX_KEPT });
   const bodies = createGate({
     most: MAX_BYTES_AT_ONCE,
     waiting: MAX_WAITING,
@@ -77,10 +85,7 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
       if (!deps.isReady()) throw new Refusal('unavailable');
       const { namespace, pod } = context.req.param();
       const authorization = context.req.header('authorization');
-      const reporter = await withDeadline(
-        { timeoutMs: CHECK_TIMEOUT_MS, signal: context.req.raw.signal },
-        (signal) => identify(deps, authorization, { namespace, pod }, signal),
-      );
+      const reporter = await identify(deps, authorization, { namespace, pod }, context.req.raw);
       if (!deps.rate.take(reporter.target.uid)) throw new Refusal('too-often');
       context.set('reporter', reporter);
       const length = Number(context.req.header('content-length') ?? MAX_REPORT_BYTES);
@@ -121,9 +126,19 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
         ...leadersPart(deps, target),
         ...(wantsFull && { wantsFull }),
       };
+      if (!kept.keep(target.uid, socketOf(context), answer.fleet !== undefined))
+        context.header('Connection', 'close');
       return context.json(answer);
     },
   );
+
+  // Without a token: nobody can be asked about one that is new while the API server is away, and who reads it learns what his own connection tells him.
+  app.get(API_SERVER_PATH, (context) => {
+    const answer: ApiServerAnswer = { wasAway: deps.wasApiServerAway() };
+    // Else anybody could have as many connections kept as he likes.
+    context.header('Connection', 'close');
+    return context.json(answer);
+  });
 
   app.notFound(() => {
     throw new Refusal('not-found');
@@ -145,6 +160,9 @@ export const createIntake = (deps: IntakeDeps): Hono<{ Variables: { reporter: Re
 
   return app;
 };
+
+/** Undefined in a process without a server. */
+const socketOf = ({ env }: Pick<Context<Env>, 'env'>): Socket | undefined => env?.incoming?.socket;
 
 const isWantedInFull = (
   allowance: Allowance,

@@ -19,7 +19,7 @@ export type TokenReviewer = {
 };
 
 export type TokenReviewerOptions = {
-  client: KubeClient;
+  client: Pick<KubeClient, 'create'>;
   clock: Clock;
   /** Of tokens that name a pod, and of which nothing is known: who may read pods can write as many as he likes. */
   rate: Pick<Rate, 'take'>;
@@ -99,7 +99,10 @@ export const createTokenReviewer = (options: TokenReviewerOptions): TokenReviewe
   };
 };
 
-const askApiServer = async (client: KubeClient, token: string): Promise<Verdict> => {
+const askApiServer = async (
+  client: Pick<KubeClient, 'create'>,
+  token: string,
+): Promise<Verdict> => {
   try {
     const review = await client.create(tokenReviews, {
       apiVersion: 'authentication.k8s.io/v1',

@@ -258,7 +258,7 @@ export class RulesController {
       const writtenAt = clock.now();
       this.#deps.onInSync(rule, { changedAt: writtenAt - lastedMs, begunAt, writtenAt });
     }
-    this.#announce(version, status);
+    this.#announce(version, status, clock.now() - begunAt);
     return undefined;
   }
 
@@ -267,13 +267,14 @@ export class RulesController {
     if (event) this.#deps.record({ object, ...event });
   }
 
-  #announce({ object, rule }: RuleVersion, status: RuleStatus): void {
+  /** `tookMs`: the write. */
+  #announce({ object, rule }: RuleVersion, status: RuleStatus, tookMs: number): void {
     const { log, record } = this.#deps;
     const { state, pods, message } = status;
     const said = this.#announcer.announcements(rule.uid, rule.status, status);
     // The trouble of a pod is told once, of the pod, and not for each of its rules.
     const isNews = said.length > 0 || hasNewReason(rule.status, status);
-    const fields = { rule: nameOf(rule), state, pods: pods?.summary, reason: message };
+    const fields = { rule: nameOf(rule), state, pods: pods?.summary, reason: message, tookMs };
     log[isNews ? 'info' : 'debug'](fields, 'status of a rule changed');
     for (const each of said) record({ object, ...each });
   }

@@ -25,10 +25,7 @@ beforeEach(() => {
 afterEach(() => stop.abort());
 
 /** Watches as the API server would let it: `after` gives an event, and waits until it has come in. */
-const watching = async (
-  tiesOf?: (object: RuleObject) => readonly string[],
-  options: Partial<RulesOptions> = {},
-) => {
+const watching = async (tiesOf?: RulesOptions['tiesOf'], options: Partial<RulesOptions> = {}) => {
   const watch = new PassThrough();
   let received = Promise.withResolvers<void>();
   const client = {
@@ -62,9 +59,9 @@ const watching = async (
 
 it('rules are found by the ties that they have now', async () => {
   let asked = 0;
-  const { rules, after } = await watching(({ spec }) => {
+  const { rules, after } = await watching((_, filter) => {
     asked += 1;
-    return [(spec as { src: string }).src];
+    return [(filter as { src: string }).src];
   });
   const found = (): number[] => ['lan1', 'wan'].map((tie) => rules.tied([tie, tie]).length);
 

@@ -5,6 +5,7 @@
 import type { KubeClient } from '#shared/kube/client.ts';
 import { Index } from '#shared/kube/key-index.ts';
 import { objectSchema, type ResourceType, type RuleObject } from '#shared/kube/objects.ts';
+import { createOwnWrites } from '#shared/kube/own-writes.ts';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { Resource } from '#shared/resources/resource.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
@@ -32,8 +33,8 @@ export type RulesOptions = {
   namespace: string | undefined;
   kinds: readonly WatchedKind[];
   revisionOf: (object: RuleObject) => string;
-  /** By what else rules are found: `tied`. */
-  tiesOf?: (object: RuleObject) => readonly string[];
+  /** By what else rules are found: `tied`. `filter`: `filterOf` it. */
+  tiesOf?: (object: RuleObject, filter: unknown) => readonly string[];
   /** Whether more of such rules is read than what identifies them: only then it is kept. Default: of all. */
   isRead?: (kind: string) => boolean;
   client: KubeClient;
@@ -43,16 +44,13 @@ export type RulesOptions = {
   onChange: (uid: string, gone: boolean) => void;
 };
 
-type Entry = {
-  watched: RuleVersion;
-  /** What we wrote, or read past the watch, on top of the watched version. */
-  newer: RuleVersion | undefined;
-};
-
 export class Rules {
   readonly #options: RulesOptions;
   readonly #reflectors: readonly Reflector<KeptRule>[];
-  readonly #entries = new Map<string, Entry>();
+  /** As the watch has shown them. */
+  readonly #watched = new Map<string, RuleVersion>();
+  /** What we wrote, or read past the watch. */
+  readonly #answers = createOwnWrites(({ object }: RuleVersion) => object);
   /** By `namespace/purpose`, and by their ties. */
   readonly #index = new Index();
 
@@ -87,12 +85,12 @@ export class Rules {
   }
 
   get(uid: string): RuleVersion | undefined {
-    const entry = this.#entries.get(uid);
-    return entry?.newer ?? entry?.watched;
+    const watched = this.#watched.get(uid);
+    return watched && this.#answers.latest(watched);
   }
 
   uids(): IterableIterator<string> {
-    return this.#entries.keys();
+    return this.#watched.keys();
   }
 
   uidsOfPurpose(namespace: string, purpose: string): ReadonlySet<string> {
@@ -110,27 +108,25 @@ export class Rules {
   }
 
   /**
-   * What the API server answered about a rule. It counts until the watch shows another version, and not at all when the watch has shown
-   * of a later one: the two come on connections of their own, and a deletion must not be forgotten for the answer to a write before it.
+   * What the API server answered about a rule. It counts until the watch shows the same or a later version, and not at all when it has shown
+   * a later one: the two come on connections of their own, and a deletion must not be forgotten for the answer to a write before it.
    */
   learn(object: RuleObject): RuleVersion | undefined {
-    const entry = this.#entries.get(object.metadata.uid);
-    if (!entry) return undefined;
-    const { watched } = entry;
-    if (isLater(watched.object, object)) return entry.newer ?? watched;
-    const isNews = isLater(object, watched.object);
-    entry.newer = isNews ? this.#version(watched.resource, object) : undefined;
-    return entry.newer ?? watched;
+    const watched = this.#watched.get(object.metadata.uid);
+    if (!watched) return undefined;
+    this.#answers.note(this.#version(watched.resource, object));
+    return this.#answers.latest(watched);
   }
 
   #onEvent(resource: ResourceType, { type, object, old }: StoreEvent<KeptRule>): void {
     const { uid } = object.metadata;
     if (type === 'deleted') {
-      this.#entries.delete(uid);
+      this.#watched.delete(uid);
+      this.#answers.forget(uid);
       this.#index.set(uid, []);
     } else {
       const watched = this.#version(resource, object);
-      this.#entries.set(uid, { watched, newer: undefined });
+      this.#watched.set(uid, watched);
       // Most events are about a status; the spec would be parsed for each.
       if (!old || !sameTies(old, object)) this.#index.set(uid, keysOf(object, watched.rule));
     }
@@ -144,17 +140,15 @@ export class Rules {
 
   #kept(object: RuleObject): KeptRule {
     const { isRead = () => true, revisionOf, tiesOf } = this.#options;
-    const known = this.#entries.get(object.metadata.uid)?.watched.object;
+    const known = this.#watched.get(object.metadata.uid)?.object;
     const shape = shapeOf(object);
     // Most versions of a rule differ in their status only, and a spec can have half a megabyte.
+    const read = (): Pick<KeptRule, 'revision' | 'ties' | 'filter'> => {
+      const filter = filterOf(object);
+      return { revision: revisionOf(object), ties: tiesOf?.(object, filter) ?? [], filter };
+    };
     const { revision, ties, filter } =
-      shape !== undefined && known && isKept(known) && known.shape === shape
-        ? known
-        : {
-            revision: revisionOf(object),
-            ties: tiesOf?.(object) ?? [],
-            filter: filterOf(object),
-          };
+      shape !== undefined && known && isKept(known) && known.shape === shape ? known : read();
     const part = isRead(object.kind) ? whole(object) : identified(object);
     return { ...part, revision, ties, shape, filter };
   }
@@ -162,10 +156,6 @@ export class Rules {
 
 const keysOf = ({ ties }: KeptRule, { namespace, purpose }: Rule): string[] =>
   purpose === undefined ? [...ties] : [`${namespace}/${purpose}`, ...ties];
-
-/** Resource versions of one object grow; those of custom resources are etcd's revisions. */
-const isLater = ({ metadata: one }: RuleObject, { metadata: other }: RuleObject): boolean =>
-  BigInt(one.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);
 
 /** A generation has one spec, and nothing but spec and purpose ties a rule to others. */
 const sameTies = ({ metadata: old }: RuleObject, { metadata: now }: RuleObject): boolean =>

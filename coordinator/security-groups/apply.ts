@@ -2,6 +2,7 @@
  * Writes the steps of a plan to Neutron, and notes in what is known of it what has been done. What throws has done some of them: then nothing is
  * known, and everything is read again.
  */
+import { atOnce } from '#shared/runtime/at-once.ts';
 import type { Neutron, NewRule } from '../provider/neutron/neutron.ts';
 import type { NeutronStep } from './plan.ts';
 import { addressGroupsByName, groupsByName, type PresentInNeutron } from './present.ts';
@@ -13,8 +14,7 @@ import type { GroupRule, Remote } from './types.ts';
  */
 const RULES_A_CALL = 20;
 const ADDRESSES_A_CALL = 100;
-/** Ports at a time. */
-const AT_ONCE = 4;
+const PORTS_AT_ONCE = 4;
 
 export type Applying = { neutron: Neutron; present: PresentInNeutron; signal: AbortSignal };
 
@@ -27,17 +27,6 @@ export const applySteps = async (
 };
 
 type PortChange = NeutronStepOf<'set-ports'>['ports'][number];
-
-const setPorts = async (ports: readonly PortChange[], applying: Applying): Promise<void> => {
-  const waiting = [...ports];
-  const work = async (): Promise<void> => {
-    for (let step = waiting.shift(); step !== undefined; step = waiting.shift())
-      await setPort(step, applying);
-  };
-  const workers = Array.from({ length: AT_ONCE }, work);
-  const results = await Promise.allSettled(workers);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-};
 
 const setPort = async (step: PortChange, { neutron, present, signal }: Applying): Promise<void> => {
   const port = present.ports.get(step.port);
@@ -65,7 +54,7 @@ const applyStep = (step: NeutronStep, applying: Applying): Promise<void> => {
     case 'remove-rules':
       return removeRules(step, applying);
     case 'set-ports':
-      return setPorts(step.ports, applying);
+      return atOnce(step.ports, PORTS_AT_ONCE, (port) => setPort(port, applying));
     case 'delete-group':
       return deleteGroup(step, applying);
     case 'delete-address-group':

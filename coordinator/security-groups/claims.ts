@@ -21,11 +21,12 @@ export type Unguarded = { pod: PolicyPod; reason: UnguardedReason; message: stri
 
 export type PortClaims = { ports: PortOfPod[]; unguarded: Unguarded[] };
 
-/** Ids of the ports that live pods name. */
-export const namedPorts = (pods: readonly PodWithPorts[]): string[] =>
+/** The ports that live pods name, of which nobody has asked Neutron yet. */
+export const namedPorts = (pods: readonly PodWithPorts[]): PortOfPod[] =>
   pods.flatMap(({ pod, annotation }) => {
     const read = podPortsIn(annotation);
-    return hasOwnAddresses(pod) && 'ports' in read ? read.ports.map(({ port }) => port) : [];
+    if (!hasOwnAddresses(pod) || !('ports' in read)) return [];
+    return read.ports.map(({ port }) => ({ id: port, pod: pod.uid, addresses: [] }));
   });
 
 /**

@@ -248,6 +248,13 @@ export const selectorsOf = (policy: AnyPolicy): (readonly [string, Group])[] => 
   ]);
 };
 
+/** Of the pods that the policy selects, one of `selectorsOf`; undefined: it is not known. */
+export const ownSelectorOf = (policy: AnyPolicy): Group | undefined => {
+  if ('unread' in policy) return undefined;
+  const compiled = compiledOf(policy);
+  return 'groups' in compiled ? compiled.groups.get(compiled.enforcement.pods) : undefined;
+};
+
 const tooLarge = (what: TooLarge): PartsOf => ({
   refused: { reason: 'TooLarge', message: tooLargeText(what) },
 });

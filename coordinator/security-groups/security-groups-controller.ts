@@ -11,7 +11,7 @@ import {
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { isConflict, isForbidden, isNotFound } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import {
   identityOf,
@@ -24,13 +24,14 @@ import { POLICY_GROUPS_ANNOTATION } from '#shared/names.ts';
 import { podResource } from '../cnf/workload.ts';
 import { groupsMark, type AnyPolicy, type WatchedPod } from '../policy/watched.ts';
 import type { PolicyWorld } from '../policy/world.ts';
-import { isAbsent, isOvertakenInNeutron } from '../provider/neutron/errors.ts';
+import { isAbsent, isOvertakenInNeutron, NeutronError } from '../provider/neutron/errors.ts';
 import type { Neutron } from '../provider/neutron/neutron.ts';
 import { createAnnouncer } from './announce.ts';
 import { applySteps } from './apply.ts';
-import { portClaimsOf, namedPorts, type PortClaims } from './claims.ts';
+import { portClaimsOf, namedPorts, type PodWithPorts, type PortClaims } from './claims.ts';
 import { createMembers } from './members.ts';
 import { clusterMark, prefixOf } from './names.ts';
+import { causeOf, createOutages, isWorthTelling, NO_NODES, type OutageCause } from './outage.ts';
 import { stepsFor } from './plan.ts';
 import { selectorsOf } from './policy-parts.ts';
 import { readPresent, type PresentInNeutron } from './present.ts';
@@ -43,6 +44,8 @@ export type SecurityGroupsDeps = ControllerDeps & {
   /** Between whole looks at Neutron. */
   resyncMs: number;
   record: (event: RecordedEvent) => void;
+  /** Takes what tells for how many milliseconds Neutron has failed; 0 while it does not. */
+  exposeFailing: (lastsMs: () => number) => void;
 };
 
 export type SecurityGroupsController = {
@@ -76,6 +79,8 @@ const KEY = 'all';
 const COALESCE_MS = 50;
 /** Until the quota is asked for again. */
 const QUOTA_AGAIN_MS = 10_000;
+/** Somebody else changes things, too; whoever is overtaken so often in a row is refused for another reason. */
+const MAX_OVERTAKEN = 6;
 /** Whose uid lives as long as the cluster. */
 const CLUSTER_NAMESPACE = 'kube-system';
 
@@ -103,12 +108,16 @@ export const createSecurityGroupsController = (
     onEvent: ({ type, object, old }) => {
       if (type !== 'updated' || object.addresses.join() !== old.addresses.join()) mark();
     },
+    onState: mark,
   });
   let present: PresentInNeutron | undefined;
   let readAt = -Infinity;
   /** Ports that pods name and Neutron did not have when it was last read. */
   let absent = new Set<string>();
-  const announce = createAnnouncer({ world, record });
+  const announcer = createAnnouncer({ world, record, clock });
+  const outages = createOutages(clock);
+  let overtaken = 0;
+  deps.exposeFailing(() => (deps.leadership.term() === undefined ? 0 : outages.lastsMs()));
 
   const presentNow = async (
     cluster: string,
@@ -148,22 +157,53 @@ export const createSecurityGroupsController = (
   };
 
   const reconcile = async (_: string, cluster: string, signal: AbortSignal): Promise<Outcome> => {
+    const waitMs = outages.waitMs();
+    if (waitMs > 0) return { againInMs: waitMs };
+    const startedAt = clock.monotonic();
+    if (!nodes.state.listed) return failed(NO_NODES, startedAt);
     try {
-      return await bring(cluster, signal);
+      const outcome = await bring(cluster, signal);
+      outages.over();
+      overtaken = 0;
+      return outcome;
     } catch (error) {
       // Something may have been done, and something is not as it was thought to be.
       present = undefined;
-      if (isOvertakenInNeutron(error) || isAbsent(error)) return OVERTAKEN;
-      throw error;
+      if (!(error instanceof NeutronError)) throw error;
+      if (isOvertakenInNeutron(error) || isAbsent(error)) {
+        overtaken += 1;
+        if (overtaken < MAX_OVERTAKEN) return OVERTAKEN;
+      }
+      const outcome = failed(causeOf(error), startedAt);
+      log.warn(
+        { err: error, retryInMs: outcome.againInMs },
+        'Neutron does not follow policies, retrying',
+      );
+      return outcome;
     }
   };
 
+  const failed = (cause: OutageCause, startedAt: number): { failed: string; againInMs: number } => {
+    const againInMs = outages.failed(startedAt);
+    if (isWorthTelling(cause, outages.lastsMs())) {
+      const members = createMembers({ ...world.groups, ports: namedPorts(podsWithPorts()) });
+      announcer.failing({ policies: policiesNow(), members, cause });
+    }
+    return { failed: cause.reason, againInMs };
+  };
+
+  const podsWithPorts = (): PodWithPorts[] =>
+    world
+      .podsWithPorts()
+      .flatMap(({ pod, inNeutron: { ports } }) =>
+        ports === undefined ? [] : [{ pod, annotation: ports }],
+      );
+
   const bring = async (cluster: string, signal: AbortSignal): Promise<Outcome> => {
     const watched = world.podsWithPorts();
-    const withPorts = watched.flatMap(({ pod, inNeutron: { ports } }) =>
-      ports === undefined ? [] : [{ pod, annotation: ports }],
-    );
-    const there = await presentNow(cluster, namedPorts(withPorts), signal);
+    const withPorts = podsWithPorts();
+    const named = namedPorts(withPorts).map(({ id }) => id);
+    const there = await presentNow(cluster, named, signal);
     const claims = portClaimsOf(withPorts, there.ports);
     const result = await wantedNow(
       {
@@ -177,21 +217,24 @@ export const createSecurityGroupsController = (
       signal,
     );
     await applySteps(stepsFor(result.wanted, there), { neutron, present: there, signal });
-    await annotate(watched, { claims, present: there }, signal);
-    announce({ policies: policiesNow(), result, claims, present: there });
+    const unwritten = await annotate(watched, { claims, present: there }, signal);
+    announcer.brought({ policies: policiesNow(), result, claims, present: there, unwritten });
     const isShort = [...result.refused.values()].some(({ reason }) => reason === 'QuotaExceeded');
     if (isShort) return { failed: 'QuotaExceeded', againInMs: Math.min(QUOTA_AGAIN_MS, resyncMs) };
+    if (unwritten.length > 0) return { failed: 'Forbidden', againInMs: resyncMs };
     return { againInMs: Math.max(0, readAt + resyncMs - clock.monotonic()) };
   };
 
-  /** The groups are on the port before the annotation says so. */
+  /** The groups are on the port before the annotation says so. Returns pods whose annotation may not be written. */
   const annotate = async (
     watched: readonly WatchedPod[],
     { claims, present: there }: { claims: PortClaims; present: PresentInNeutron },
     signal: AbortSignal,
-  ): Promise<void> => {
+  ): Promise<WatchedPod[]> => {
     const texts = groupsTexts(claims, there);
-    for (const { pod, inNeutron, metadata } of watched) {
+    const unwritten: WatchedPod[] = [];
+    for (const one of watched) {
+      const { pod, inNeutron, metadata } = one;
       const text = texts.get(pod.uid);
       if ((text && groupsMark(text)) === inNeutron.groups) continue;
       const { namespace, name, uid } = metadata;
@@ -200,10 +243,12 @@ export const createSecurityGroupsController = (
       try {
         await client.patch(podResource, { namespace, name }, { patch, answer: 'metadata', signal });
       } catch (error) {
+        if (isForbidden(error)) unwritten.push(one);
         // Another pod of that name, or none.
-        if (!isConflict(error) && !isNotFound(error)) throw error;
+        else if (!isConflict(error) && !isNotFound(error)) throw error;
       }
     }
+    return unwritten;
   };
 
   const controller = createController<string>({
@@ -212,12 +257,14 @@ export const createSecurityGroupsController = (
     sources: [nodes],
     world: () => {
       const uid = world.namespaceUid(CLUSTER_NAMESPACE);
-      const isKnown = world.isKnown() && nodes.state.listed && uid !== undefined;
+      const areNodesKnown = nodes.state.listed || nodes.state.phase === 'Forbidden';
+      const isKnown = world.isKnown() && areNodesKnown && uid !== undefined;
       return isKnown ? clusterMark(uid) : undefined;
     },
     markAll: () => {
-      // Another coordinator may have written.
+      // Another coordinator may have written, or waited.
       present = undefined;
+      outages.over();
       controller.mark(KEY, 0);
     },
     reconcile,

@@ -331,6 +331,19 @@ it('refuses what comes to over 1,000 rules with both numbers, and leaves its las
   expect(passing(neutron)).toEqual(before);
 });
 
+it('says nothing of one that is too large, but selects none of our ports', async () => {
+  const except = Array.from({ length: 90 }, (_, at) => `10.${at * 2}.3.5/32`);
+  const { refused } = await bring(memory(), {
+    policies: [
+      policy('p', {
+        podSelector: { matchLabels: { app: 'of-others' } },
+        ingress: [{ from: [{ ipBlock: { cidr: '10.0.0.0/8', except } }] }],
+      }),
+    ],
+  });
+  expect([...refused]).toEqual([]);
+});
+
 describe('on the way from one world to another', () => {
   const label = fc.constantFrom('a', 'b', 'c');
   const selector = label.map((name) => ({ matchLabels: { app: name } }));

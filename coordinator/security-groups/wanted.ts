@@ -13,7 +13,7 @@ import {
   policyTag,
   type PolicyDirection,
 } from './names.ts';
-import { partsOf, ruleText, type PolicyParts } from './policy-parts.ts';
+import { ownSelectorOf, partsOf, ruleText, type PolicyParts } from './policy-parts.ts';
 import {
   groupsByName,
   lastFormOf,
@@ -71,14 +71,30 @@ export const wantedOf = (facts: WantedFacts): WantedResult => {
     draft.addressGroups.set(name, addresses);
   for (const policy of presentFirst(facts.policies, present)) {
     const parts = partsOf(cluster, policy, facts.members);
-    if ('refused' in parts) draft.refuse(policy.uid, parts.refused);
-    else if (parts.selected.length > 0) {
-      const problem = baseProblem ?? draft.take(parts.groups);
-      if (problem === undefined) draft.carry(policy.uid, parts);
-      else draft.refuse(policy.uid, { reason: 'QuotaExceeded', message: problem });
-    }
+    if ('refused' in parts) {
+      if (maySelectPorts(policy, facts.members)) draft.refuse(policy.uid, parts.refused);
+    } else if (parts.selected.length > 0) takeOrRefuse(draft, { policy, parts, baseProblem });
   }
   return baseProblem === undefined ? draft.result() : nothingFits(present, draft.result());
+};
+
+const takeOrRefuse = (
+  draft: Draft,
+  {
+    policy,
+    parts,
+    baseProblem,
+  }: { policy: AnyPolicy; parts: PolicyParts; baseProblem: string | undefined },
+): void => {
+  const problem = baseProblem ?? draft.take(parts.groups);
+  if (problem === undefined) draft.carry(policy.uid, parts);
+  else draft.refuse(policy.uid, { reason: 'QuotaExceeded', message: problem });
+};
+
+/** Of one that cannot be read it is not known. */
+const maySelectPorts = (policy: AnyPolicy, members: Members): boolean => {
+  const pods = ownSelectorOf(policy);
+  return pods === undefined || members.of(pods).ports.length > 0;
 };
 
 type Draft = {

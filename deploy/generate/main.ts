@@ -14,13 +14,14 @@ import { chartFiles } from './chart/chart.ts';
 import { chartPage } from './chart/page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { crdOf } from './crd.ts';
+import { docSections } from './doc-sections.ts';
 import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
 import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
+import { debugRole, viewerRole } from './people-roles.ts';
 import { outputSchemas } from './schemas.ts';
 import { statusPage } from './status-page.ts';
-import { viewerRole } from './viewer-role.ts';
 
 const root = join(import.meta.dirname, '../..');
 const crdFolder = join(root, 'deploy/crds');
@@ -52,6 +53,7 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
       yaml(...agentRoles([...agentKinds, ...resources.filter((one) => one.isReadByAgents)])),
     ],
     [join(root, 'deploy/rbac/viewer-role.yaml'), yaml(viewerRole(kinds))],
+    [join(root, 'deploy/rbac/debug-role.yaml'), yaml(debugRole())],
     ...outputSchemas().map(([name, text]): [string, string] => [
       join(root, 'docs/schemas', name),
       text,
@@ -80,11 +82,12 @@ const readOrEmpty = (path: string): string => {
   }
 };
 
-/** Made of the manifests, so after them. */
+/** Made of the manifests and pages, so after them. */
 const generatedOfManifests = (): ReadonlyMap<string, string> =>
   new Map([
     ...chartFiles().map(([name, text]): [string, string] => [join(chartFolder, name), text]),
     [join(root, 'docs/chart.md'), chartPage()],
+    [join(root, 'coordinator/cli/docs/sections.json'), docSections()],
   ]);
 
 /** Folders that hold nothing else. */

@@ -12,7 +12,7 @@ import { exposeSources } from '../../coordinator/exposed.ts';
 import { createRollOutMetrics } from '../../coordinator/fleet/metrics.ts';
 import {
   createMetrics,
-  createNeutronCounter,
+  createNeutronMetrics,
   createReviewMetrics,
   exposeExpiry,
 } from '../../coordinator/metrics.ts';
@@ -77,7 +77,7 @@ export const coordinatorMetrics = (): Registry => {
     queued: unread,
     droppedEvents: unread,
   });
-  createNeutronCounter(registry);
+  createNeutronMetrics(registry);
   createRollOutMetrics(registry, { leads: unread, clock: systemClock });
   createPolicyMetrics(registry);
   return registry;

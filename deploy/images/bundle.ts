@@ -11,8 +11,8 @@ import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { installedManifests } from '../installation/manifests.ts';
 import { writeSbom } from './sbom.ts';
 
-/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB, NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, traces 0.05 MB. */
-export const MAX_BUNDLE_BYTES = 2_290_000;
+/** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB, NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, what `sdewan docs` shows 0.04 MB, traces 0.05 MB. */
+export const MAX_BUNDLE_BYTES = 2_370_000;
 
 /** English is zod's default. */
 const ZOD_LANGUAGES = /node_modules\/zod\/.*\/locales\/(?!en\.|index\.)/;

@@ -38,7 +38,7 @@ strip=$(path_of strip)
 [ -z "$strip" ] || "$strip" "$out$node"
 
 busybox=$(path_of busybox)
-for tool in sh test '[' find cat ls "$@"; do
+for tool in sh test '[' find cat ls sleep "$@"; do
   program=${busybox:-$(path_of "$tool")}
   put "${program:?no $tool in this base image}"
   link "$program" "/bin/$tool"

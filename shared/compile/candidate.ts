@@ -286,7 +286,7 @@ const lacking = (
   spec: unknown,
   context: RenderContext,
 ): ProblemOfSecret | undefined => {
-  const [lack] = uci?.lacks?.(spec, context) ?? [];
+  const [lack = uci?.lacks?.(spec, context)[0]] = uci?.leftOut?.(spec, context) ?? [];
   return (
     lack && {
       verdict: lack.reason.startsWith('Waiting') ? 'pending' : 'failed',

@@ -6,6 +6,7 @@ import { inputOf, ruleOf } from './testing.ts';
 type Case = [what: string, kind: string, spec: object, fw4?: string, fw3?: string];
 
 const EXTRA = 'spec.extra: fw4 ignores arguments of iptables';
+const PORTS = 'nft leaves out only packets that have this port and that of src_port';
 const NEGATED = 'spec.proto: fw4 leaves out the "!"';
 const NO_ICMP = "spec.icmp_type: OpenWRT's firewall looks at it for icmp and ipv6-icmp only";
 const NOT_IN_4 = 'spec.icmp_type: none of these exists in IPv4';
@@ -25,6 +26,33 @@ const CASES: readonly Case[] = [
   ['one that is redirected', 'FirewallDNAT', { proto: '!tcp' }, NEGATED],
   ['one between devices', 'NetworkFirewallRule', { src: 'net1', proto: '!udp' }, NEGATED],
   ['one that is translated', 'CNFNAT', { dest: 'net1', proto: '!tcp' }, NEGATED],
+  [
+    'a port less on both sides',
+    'FirewallRule',
+    { src_port: '!80', dest_port: '!443-443' },
+    `spec.dest_port: ${PORTS}`,
+  ],
+  [
+    'those between devices',
+    'NetworkFirewallRule',
+    { src: 'net1', proto: 'tcp', src_port: '!80', dest_port: '!443' },
+    `spec.dest_port: ${PORTS}`,
+  ],
+  [
+    'those that are redirected',
+    'FirewallDNAT',
+    { src_port: '!80', src_dport: '!443' },
+    `spec.src_dport: ${PORTS}`,
+  ],
+  [
+    'those of a source',
+    'FirewallSNAT',
+    { src_port: '!80', dest_port: '!443' },
+    `spec.dest_port: ${PORTS}`,
+  ],
+  ['ports less on one side', 'FirewallRule', { src_port: '!80', dest_port: '443' }],
+  ['ranges less', 'FirewallRule', { src_port: '!80', dest_port: '!443-444' }],
+  ['several less', 'FirewallRule', { src_port: '!80 !81', dest_port: '!443' }],
   ['ICMP types without a protocol', 'FirewallRule', { icmp_type: ['ping'] }, NO_ICMP, NO_ICMP],
   [
     'those of other protocols',

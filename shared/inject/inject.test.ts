@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inject, injectAnnotated, isInjected, uninject } from './inject.ts';
 import type { InjectOptions } from './options.ts';
@@ -114,6 +118,29 @@ describe('the own login', () => {
   it('starts the CNF only after the files are there', () => {
     const probe = inject(cnf(), own).spec.initContainers?.[0]?.['startupProbe'];
     expect(JSON.stringify(probe)).toContain('SDEWAN_OWN_LOGIN_DIR/rpcd');
+  });
+
+  it.each([
+    [
+      'passes when they come while it looks',
+      'touch "$SDEWAN_STATE_DIR/alive" "$SDEWAN_STATE_DIR/rpcd"',
+      '',
+    ],
+    ['says what is missing when they do not', ':', 'the agent has not made its files yet\n'],
+  ])('the probe for that %s', (_what, meanwhile, said) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sdewan-probe-'));
+    writeFileSync(join(folder, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
+    const probe = inject(cnf(), own).spec.initContainers?.[0]?.['startupProbe'];
+    const [shell, ...script] = (probe as { exec: { command: [string, ...string[]] } }).exec.command;
+    const { PATH } = process.env;
+    const env = {
+      PATH: `${folder}:${PATH}`,
+      SDEWAN_STATE_DIR: folder,
+      SDEWAN_OWN_LOGIN_DIR: folder,
+    };
+    const { status, stdout } = spawnSync(shell, script, { env, encoding: 'utf8' });
+    rmSync(folder, { recursive: true });
+    expect({ status, stdout }).toEqual({ status: said === '' ? 0 : 1, stdout: said });
   });
 
   it('is undone, and the same when done twice', () => {

@@ -25,18 +25,30 @@ const shell = (script: string): { exec: { command: string[] } } => ({
   exec: { command: ['sh', '-c', script] },
 });
 
+/** Looks of one startup probe, and the seconds between them: they end before the next probe is due. */
+const STARTUP_LOOKS = '1 2 3 4 5 6 7 8 9';
+const STARTUP_PAUSE = '0.1';
+
 /**
  * Never waits for OpenWRT: a native sidecar starts before it, and would block it for ever. It does wait for the files of the own
- * login, which the kubelet mounts into OpenWRT's container one by one: one that is missing would become a folder there.
+ * login, which the kubelet mounts into OpenWRT's container one by one: one that is missing would become a folder there. Kubernetes probes once a second
+ * at most, so the probe itself looks again: OpenWRT starts as soon as the files are there, half a second after the agent.
  */
 export const startupProbeOf = ({ ownLogin }: Pick<InjectOptions, 'ownLogin'>): object => ({
   ...shell(
     [
-      `test -e ${inStateDirectory(ALIVE_FILE)}`,
-      ...(ownLogin ? [`test -e "$${OWN_LOGIN_DIRECTORY_ENV}/${LAST_FILE}"`] : []),
-    ].join(' && ') + " || (echo 'the agent has not made its files yet'; false)",
+      `for look in ${STARTUP_LOOKS}`,
+      [
+        `do test -e ${inStateDirectory(ALIVE_FILE)}`,
+        ...(ownLogin ? [`test -e "$${OWN_LOGIN_DIRECTORY_ENV}/${LAST_FILE}"`] : []),
+        'exit 0',
+      ].join(' && '),
+      `sleep ${STARTUP_PAUSE}`,
+      "done; echo 'the agent has not made its files yet'; false",
+    ].join('; '),
   ),
   periodSeconds: 1,
+  timeoutSeconds: 5,
   failureThreshold: 60,
 });
 

@@ -14,6 +14,7 @@ import {
 import { replaceStatus, addFinalizer, removeFinalizers } from './fenced.ts';
 import { objectSchema } from './objects.ts';
 import { collectionPath, objectPath } from './path.ts';
+import { pod, pods } from './testing/pod.ts';
 
 type Seen = { method: string; url: string; headers: Record<string, unknown>; body: unknown };
 type Answer = { status?: number; body?: unknown; headers?: Record<string, string>; hang?: boolean };
@@ -24,18 +25,6 @@ const rules = {
   plural: 'firewallrules',
   kind: 'FirewallRule',
   schema: objectSchema,
-};
-const pods = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', schema: objectSchema };
-const pod = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: {
-    name: 'p',
-    namespace: 'ns',
-    uid: 'u',
-    resourceVersion: '1',
-    creationTimestamp: 'now',
-  },
 };
 
 let seen: Seen[];

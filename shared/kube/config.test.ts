@@ -68,9 +68,9 @@ describe('with a kubeconfig', () => {
       contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'ns' } }],
       'current-context': 'x',
     });
-  const load = async (user: object, cluster?: object) => {
+  const load = async (user: object, cluster?: object, more: object = {}) => {
     await write('kubeconfig', kubeconfig(user, cluster));
-    return loadKubeConfig({ kubeconfig: join(directory, 'kubeconfig') });
+    return loadKubeConfig({ kubeconfig: join(directory, 'kubeconfig'), ...more });
   };
 
   it('takes its server, namespace and token', async () => {
@@ -108,10 +108,21 @@ describe('with a kubeconfig', () => {
     expect(await config.headers()).toEqual({ authorization: 'Bearer made' });
   });
 
-  it('refuses a proxy', async () => {
-    await expect(load({}, { 'proxy-url': 'http://p' })).rejects.toThrow(
-      'proxy-url is not supported',
-    );
+  it('goes through a proxy in the program that people run, and is refused elsewhere', async () => {
+    const asked: unknown[] = [];
+    const tunnel = { open: () => Promise.reject(new Error('none')) };
+    const tunnelTo = (server: URL, proxyUrl: string | undefined) => {
+      asked.push([server.href, proxyUrl]);
+      return proxyUrl === undefined ? undefined : tunnel;
+    };
+    const through = { 'proxy-url': 'http://p' };
+    expect((await load({}, through, { tunnelTo })).tunnel).toBe(tunnel);
+    expect((await load({}, {}, { tunnelTo })).tunnel).toBeUndefined();
+    expect(asked).toEqual([
+      ['https://api:6443/', 'http://p'],
+      ['https://api:6443/', undefined],
+    ]);
+    await expect(load({}, through)).rejects.toThrow('proxy-url is not supported');
   });
 });
 

@@ -38,3 +38,6 @@ export const isUnauthorized = hasStatus(401);
 /** A resourceVersion or a list's continuation that the server no longer has. */
 export const isGone = hasStatus(410);
 export const isInvalid = hasStatus(400, 422);
+/** No answer came, or the server gave up: what was asked for may have happened all the same. */
+export const isUnanswered = (error: unknown): error is KubeError =>
+  error instanceof KubeError && (error.status === 0 || error.status >= 500);

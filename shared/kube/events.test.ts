@@ -115,6 +115,23 @@ it('makes one Event of a message that is recorded once, whichever run of the pro
   expect(written()).toEqual([['pod a blocks', 1]]);
 });
 
+it('counts what was recorded once and has become so again', async () => {
+  const once = { ...event, once: true } as const;
+  const first = start();
+  first.record(once);
+  first.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([['pod a blocks', 2]]);
+  const second = start();
+  second.record(once);
+  await vi.advanceTimersByTimeAsync(1_000);
+  second.record(event);
+  await vi.advanceTimersByTimeAsync(1_000);
+  second.record(once);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(written()).toEqual([['pod a blocks', 3]]);
+});
+
 it('has messages of 1,024 characters at most', async () => {
   start().record({ ...event, message: 'x'.repeat(2_000) });
   await vi.advanceTimersByTimeAsync(1_000);

@@ -18,7 +18,7 @@ export type RecordedEvent = {
   /** CamelCase. */
   reason: string;
   message: string;
-  /** A repetition changes nothing, whichever run of the program recorded the first. */
+  /** It changes nothing where the same was recorded before, by whichever run of the program. */
   once?: true;
 };
 
@@ -110,7 +110,7 @@ export class EventRecorder {
     const key = `${name.slice(0, 200)}.${hash}`;
     const known = this.#entries.get(key);
     const touchedAt = this.#clock.monotonic();
-    if (known?.once) {
+    if (known && event.once) {
       known.touchedAt = touchedAt;
       this.#entries.set(key, known);
       return;
@@ -130,6 +130,7 @@ export class EventRecorder {
       lastAt: now,
       touchedAt,
     };
+    if (!event.once) delete entry.once;
     entry.unwritten += 1;
     entry.lastAt = now;
     entry.touchedAt = touchedAt;
@@ -194,7 +195,7 @@ export class EventRecorder {
       return entry.unwritten;
     } catch (error) {
       if (!isConflict(error)) throw error;
-      if (entry.once) return entry.unwritten;
+      if (entry.once) return 0;
       const { count = 1 } = await client.get(events, key, { signal });
       return addTo(count);
     }

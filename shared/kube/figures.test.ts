@@ -20,12 +20,13 @@ const figures = async (registry: Registry): Promise<string[]> =>
 
 it('requests that fail are counted by verb and status, and a watch that fails as long as it does', async () => {
   let status = 403;
+  let answers = 0;
   const refuse = (): Promise<never> =>
     Promise.reject(new KubeError('list pods', 'no', { status, reason: 'No' }));
   const bare: Partial<KubeClient> = { get: refuse, list: refuse };
   const registry = new Registry();
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nothing else is called
-  const client = createClientCounter(registry)(bare as KubeClient);
+  const client = createClientCounter(registry, () => (answers += 1))(bare as KubeClient);
   const reflector = new Reflector({
     client,
     resource: pods,
@@ -43,7 +44,13 @@ it('requests that fail are counted by verb and status, and a watch that fails as
     .toContain('sdewan_kube_watches_failing{resource="pods"} 0');
   stop.abort();
   await running;
+  const before = answers;
   await expect(client.get(pods, { namespace: 'a', name: 'b' })).rejects.toThrow(KubeError);
+  // A refusal is an answer.
+  expect(answers).toBe(before + 1);
+  status = 0;
+  await expect(client.get(pods, { namespace: 'a', name: 'b' })).rejects.toThrow(KubeError);
+  expect(answers).toBe(before + 1);
   const lines = await figures(registry);
   expect(lines).toContain('sdewan_kube_errors_total{verb="get",status="404"} 1');
   expect(lines.join()).toContain('sdewan_kube_errors_total{verb="list",status="403"}');

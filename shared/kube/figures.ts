@@ -7,8 +7,11 @@ import type { WatchPhase } from './watch-state.ts';
 /** A kind that the server does not serve is none: a later version brings it. */
 const FAILING: ReadonlySet<WatchPhase> = new Set(['Forbidden', 'Silent', 'Failing']);
 
-/** Makes of a client the same, counted. What callers abort themselves is no failure. */
-export const createClientCounter = (registry: Registry): ((client: KubeClient) => KubeClient) => {
+/** Makes of a client the same, counted. What callers abort themselves is no failure. `onAnswer`: called at each answer, a refusal included. */
+export const createClientCounter = (
+  registry: Registry,
+  onAnswer: () => void = () => {},
+): ((client: KubeClient) => KubeClient) => {
   const registers = [registry];
   const errors = new Counter({
     name: 'sdewan_kube_errors_total',
@@ -31,9 +34,12 @@ export const createClientCounter = (registry: Registry): ((client: KubeClient) =
   });
   const counted = async <T>(verb: string, call: Promise<T>): Promise<T> => {
     try {
-      return await call;
+      const answer = await call;
+      onAnswer();
+      return answer;
     } catch (error) {
       if (error instanceof KubeError) errors.inc({ verb, status: error.status });
+      if (error instanceof KubeError && error.status > 0) onAnswer();
       throw error;
     }
   };

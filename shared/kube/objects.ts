@@ -102,3 +102,9 @@ export const resourceV1 = (group: string, plural: string, kind: string): Resourc
   kind,
   schema: objectSchema,
 });
+
+/** Of two versions of one object. They grow; those of custom resources are etcd's revisions. */
+export const isLater = (
+  { metadata: one }: { metadata: { resourceVersion?: string | undefined } },
+  { metadata: other }: { metadata: { resourceVersion?: string | undefined } },
+): boolean => BigInt(one.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);

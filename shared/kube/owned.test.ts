@@ -1,4 +1,4 @@
-/** Around one object as an API server keeps it. What server-side apply really does is tried in test/integration/kube-writes.test.ts. */
+/** Around one object as an API server keeps it. The real one is tried in test/integration/kube-writes.test.ts. */
 import * as fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { KubeClient, Patch } from './client.ts';
@@ -19,7 +19,7 @@ const refusal = (status: number): KubeError => new KubeError('x', 'x', { status,
 const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** RFC 7396; as server-side apply, nothing is removed. */
+/** RFC 7396. */
 const merged = (target: unknown, patch: unknown): unknown => {
   if (!isRecord(patch)) return patch;
   const result: Json = isRecord(target) ? { ...target } : {};
@@ -100,7 +100,14 @@ describe('an object that is kept', () => {
     expect(stored).toMatchObject({ apiVersion: 'g/v1', kind: 'Thing', spec: { a: '2' } });
     expect(await bring(undefined)).toBe('deleted');
     expect(await bring(undefined)).toBe('unchanged');
-    expect(writes).toEqual(['create', 'apply', 'delete']);
+    expect(writes).toEqual(['create', 'merge', 'delete']);
+  });
+
+  it('has the fields that others manage cleared where nobody else writes it', async () => {
+    await bring(desired({ a: '1' }));
+    expect(await bring({ ...desired({ a: '2' }), isUnmanaged: true })).toBe('updated');
+    expect(stored?.metadata).toMatchObject({ managedFields: [{}] });
+    expect(await bring({ ...desired({ a: '2' }), isUnmanaged: true })).toBe('unchanged');
   });
 
   it('gets its finalizers when it is created, and keeps those that it has', async () => {

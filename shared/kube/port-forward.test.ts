@@ -72,6 +72,23 @@ it('asks as the user, for one port of one pod', async () => {
   ]);
 });
 
+it('goes through the proxy of the kubeconfig, and says when that gives no connection', async () => {
+  kubelet = (socket) => socket.close();
+  const through: string[] = [];
+  const tunnel = {
+    open: async ({ hostname, port }: { hostname: string; port: string }) => {
+      through.push(`${hostname}:${port}`);
+      return connect(Number(port), hostname);
+    },
+  };
+  await text(await open({ ...config, tunnel }));
+  expect(through).toEqual([new URL(config.server).host]);
+  const refusing = { open: () => Promise.reject(new Error('through proxy http://p: refused')) };
+  await expect(open({ ...config, tunnel: refusing })).rejects.toThrow(
+    'through proxy http://p: refused',
+  );
+});
+
 it('carries what both say, also what the pod says first, in any sizes', async () => {
   const long = 'x'.repeat(300_000);
   kubelet = (socket) => {

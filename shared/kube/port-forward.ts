@@ -2,11 +2,17 @@
  * Connections to ports of pods through the API server, by the WebSocket protocol of client-node: who may do that is for RBAC to say, and what a
  * pod has on its loopback is reached. For the CLI alone: agents and coordinators have no such right.
  */
-import { createServer, type Socket } from 'node:net';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { createServer, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
 import { withDeadline } from '../runtime/deadline.ts';
 import { messageOf } from '../runtime/errors.ts';
-import type { KubeConfig } from './config.ts';
+import { given } from '../runtime/given.ts';
+import { bareHost } from '../runtime/host.ts';
+import type { KubeConfig, TlsMaterial } from './config.ts';
+import type { Tunnel } from './proxy.ts';
 
 export type PodPort = { namespace: string; pod: string; port: number };
 export type Limits = { timeoutMs: number; signal: AbortSignal };
@@ -79,9 +85,11 @@ const opened = async (config: KubeConfig, { path, receive, timeoutMs, signal }: 
     const client = new ClientConfig();
     client.getCurrentCluster = () => ({ name: '', server: config.server, skipTLSVerify: false });
     client.applyToHTTPSOptions = async (options) => {
-      const tls = Object.entries(await config.tls()).filter(([, value]) => value !== undefined);
+      const tls = given(await config.tls());
       const headers = await config.headers();
-      Object.assign(options, Object.fromEntries(tls), { headers, signal: cut });
+      const to = { server: new URL(config.server), tls, timeoutMs };
+      const agent = config.tunnel && (await agentThrough(config.tunnel, to));
+      Object.assign(options, tls, { headers, signal: cut, ...(agent && { agent }) });
     };
     try {
       return await new WebSocketHandler(client).connect(path, null, receive);
@@ -89,6 +97,22 @@ const opened = async (config: KubeConfig, { path, receive, timeoutMs, signal }: 
       throw new PortForwardError(wordsOf(error), { cause: error });
     }
   });
+};
+
+/** For one connection, which the proxy has made already. @throws Error that names the proxy */
+const agentThrough = async (
+  tunnel: Tunnel,
+  { server, tls, timeoutMs }: { server: URL; tls: TlsMaterial; timeoutMs: number },
+): Promise<HttpAgent> => {
+  const isTls = server.protocol === 'https:';
+  const host = bareHost(server.hostname);
+  const socket = await tunnel.open(server, timeoutMs);
+  const agent = isTls ? new HttpsAgent() : new HttpAgent();
+  const servername = isIP(host) === 0 ? host : '';
+  // Its certificate is checked by the name or the address.
+  agent.createConnection = () =>
+    isTls ? connectTls({ host, servername, ...tls, socket }) : socket;
+  return agent;
 };
 
 /** The library rejects with an event, which is no Error. */

@@ -5,8 +5,9 @@
 import { buildConnector, Pool } from 'undici';
 import { TLSSocket } from 'node:tls';
 import type { Socket } from 'node:net';
-import { messageOf } from '../runtime/errors.ts';
-import type { KubeConfig } from './config.ts';
+import { messageOf, toError } from '../runtime/errors.ts';
+import { given } from '../runtime/given.ts';
+import type { KubeConfig, TlsMaterial } from './config.ts';
 
 export type TransportOptions = {
   config: KubeConfig;
@@ -32,18 +33,18 @@ export const createTransport = (options: TransportOptions): Transport => {
     void (async () => {
       try {
         // Built per connection, because the CA and client certificates may have been rotated since the last one.
-        const tls = Object.fromEntries(
-          Object.entries(await config.tls()).filter(([, value]) => value !== undefined),
-        );
+        const tls = given(await tlsOf(config));
         const build = buildConnector({ allowH2: true, timeout: connectTimeoutMs, ...tls });
-        build(target, (...outcome) => {
+        const done: buildConnector.Callback = (...outcome) => {
           const [, socket] = outcome;
           if (socket) supervise(socket, sockets, pingIntervalMs);
           callback(...outcome);
-        });
+        };
+        const tunnelled = await config.tunnel?.open(target, connectTimeoutMs);
+        if (tunnelled && target.protocol === 'http:') done(null, tunnelled);
+        else build({ ...target, ...(tunnelled && { httpSocket: tunnelled }) }, done);
       } catch (error) {
-        const message = `cannot read credentials: ${messageOf(error)}`;
-        callback(new Error(message, { cause: error }), null);
+        callback(toError(error), null);
       }
     })();
   };
@@ -58,6 +59,14 @@ export const createTransport = (options: TransportOptions): Transport => {
     connections: () => sockets.size,
     close: () => pool.destroy(),
   };
+};
+
+const tlsOf = async (config: KubeConfig): Promise<TlsMaterial> => {
+  try {
+    return await config.tls();
+  } catch (error) {
+    throw new Error(`cannot read credentials: ${messageOf(error)}`, { cause: error });
+  }
 };
 
 /** Cuts a HTTP/2 connection on which not even pings are answered: a NAT or a load balancer has dropped it, or the peer hangs. */

@@ -1,5 +1,5 @@
 /** IP addresses and blocks of both families, in one spelling each: two texts of one address are one member of a set, not two. */
-import { isIPv4, isIPv6 } from 'node:net';
+import { familyOf as familyWithZone } from '../runtime/addresses.ts';
 
 export const FAMILIES = [4, 6] as const;
 export type Family = (typeof FAMILIES)[number];
@@ -11,9 +11,14 @@ export type Block = Address & { length: number };
 export const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
 
 /** Undefined when it is no address; one with a zone is none. */
+export const familyOf = (text: string): Family | undefined =>
+  text.includes('%') ? undefined : familyWithZone(text);
+
+/** Undefined when it is no address. */
 export const parseAddress = (text: string): Address | undefined => {
-  if (isIPv4(text)) return { family: 4, bits: joined(text.split('.').map(BigInt), 8n) };
-  if (!isIPv6(text) || text.includes('%')) return undefined;
+  const family = familyOf(text);
+  if (family === undefined) return undefined;
+  if (family === 4) return { family, bits: joined(text.split('.').map(BigInt), 8n) };
   const [head = '', tail] = shortest(text).split('::');
   const before = groupsIn(head);
   const after = groupsIn(tail ?? '');

@@ -9,7 +9,15 @@
  * A packet is denied because no policy of its pod lets it pass, so it counts for each of them, in the counter that has the name of its chain.
  */
 import { createHash } from 'node:crypto';
-import { FAMILIES, holdsBlock, parseBlock, spelled, type Block, type Family } from './addresses.ts';
+import { oncePerObject } from '../runtime/memo.ts';
+import {
+  FAMILIES,
+  familyOf,
+  holdsBlock,
+  parseBlock,
+  type Block,
+  type Family,
+} from './addresses.ts';
 import type { Enforcement, Peer, Port, Rule } from './enforcement.ts';
 import { addressOf } from './groups.ts';
 
@@ -51,7 +59,10 @@ const DIRECTIONS: readonly Direction[] = [
 const ADDRESS_TYPES: Readonly<Record<Family, string>> = { 4: 'ipv4_addr', 6: 'ipv6_addr' };
 const WORDS: Readonly<Record<Family, string>> = { 4: 'ip', 6: 'ip6' };
 
-/** `membersOf`: of the group with that id; none where there is no such group. */
+/**
+ * `membersOf`: of the group with that id; none where there is no such group. What is made of an enforcement, or of a list of members, is kept
+ * with that object, since a change of one pod changes one list of hundreds.
+ */
 export const policyTable = (
   entries: readonly TableEntry[],
   membersOf: (group: string) => readonly string[],
@@ -112,9 +123,12 @@ export const membersFile = (after: PolicyTable, before: PolicyTable): string | u
 
 /** Of tables with the same sets. */
 export const changedSets = (after: PolicyTable, before: PolicyTable): string[] =>
-  [...after.sets.keys()].filter(
-    (name) => after.sets.get(name)?.members.join() !== before.sets.get(name)?.members.join(),
+  [...after.sets].flatMap(([name, { members }]) =>
+    isSameList(members, before.sets.get(name)?.members) ? [] : [name],
   );
+
+export const isSameList = (one: readonly string[], other: readonly string[] = []): boolean =>
+  one === other || (one.length === other.length && one.every((each, at) => each === other[at]));
 
 const emptied = (table: string): string => `table inet ${table} {}\ndelete table inet ${table}\n`;
 
@@ -174,13 +188,24 @@ const addSets = (
   name: string,
   { members, isOfPairs }: { members: readonly string[]; isOfPairs: boolean },
 ): void => {
-  const sorted = [...new Set(members)].sort();
+  const byFamily = membersByFamily(members);
   for (const family of FAMILIES) {
-    const ofFamily = sorted.filter((member) => spelled(addressOf(member))?.family === family);
     const type = `${ADDRESS_TYPES[family]}${isOfPairs ? ' . inet_service' : ''}`;
-    sets.set(`${name}_${family}`, { type, members: ofFamily });
+    sets.set(`${name}_${family}`, { type, members: byFamily[family] });
   }
 };
+
+/** What is no address is in none. */
+const membersByFamily = oncePerObject(
+  (members: readonly string[]): Readonly<Record<Family, readonly string[]>> => {
+    const byFamily: Record<Family, string[]> = { 4: [], 6: [] };
+    for (const member of [...new Set(members)].sort()) {
+      const family = familyOf(addressOf(member));
+      if (family !== undefined) byFamily[family].push(member);
+    }
+    return byFamily;
+  },
+);
 
 const setText = (name: string, { type, members }: NftSet): string => {
   const elements = members.length > 0 ? `\n    elements = { ${members.join(', ')} }` : '';
@@ -192,12 +217,12 @@ const NEIGHBOURS = 'nd-neighbor-solicit, nd-neighbor-advert, nd-router-advert, n
 const chainsOf = (direction: Direction, entries: readonly TableEntry[]): string => {
   const { hook, prefix, priority, own } = direction;
   const isolating = entries.flatMap(({ id, title, enforcement }) => {
-    const rules = enforcement[hook];
-    return rules ? [{ id, title, rules, pods: enforcement.pods }] : [];
+    const lines = linesByHook(enforcement)[hook];
+    return lines === undefined ? [] : [{ id, title, lines, pods: enforcement.pods }];
   });
   const policies = isolating.map(
-    ({ id, title, rules }) =>
-      `  counter ${prefix}_${id} {\n  }\n  chain ${prefix}_${id} {\n    comment ${quoted(title)}\n${linesText(rules.flatMap((rule) => linesOf(rule, direction)))}  }\n`,
+    ({ id, title, lines }) =>
+      `  counter ${prefix}_${id} {\n  }\n  chain ${prefix}_${id} {\n    comment ${quoted(title)}\n${lines}  }\n`,
   );
   const ofEach = (what: (chain: string) => string): string[] =>
     isolating.flatMap(({ id, pods }) =>
@@ -221,6 +246,20 @@ ${linesText(['ct state established,related accept', `icmpv6 type { ${NEIGHBOURS}
 
 const linesText = (lines: readonly string[]): string =>
   lines.map((line) => `    ${line}\n`).join('');
+
+/** Undefined where it isolates nothing. */
+const linesByHook = oncePerObject(
+  (enforcement: Enforcement): Partial<Record<Direction['hook'], string>> =>
+    Object.fromEntries(
+      DIRECTIONS.flatMap((direction) => {
+        const rules = enforcement[direction.hook];
+        if (rules === undefined) return [];
+        return [
+          [direction.hook, linesText(rules.flatMap((rule) => linesOf(rule, direction)))] as const,
+        ];
+      }),
+    ),
+);
 
 const linesOf = ({ peers, ports }: Rule, { peer: side }: Direction): string[] => {
   const matches = ports ?? [undefined];

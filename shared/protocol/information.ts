@@ -45,7 +45,12 @@ export const leftOverSchema = z.object({
   name: name(128).describe("As ICN's REST knows it: the name of the rule that it was made for."),
 });
 
+export const firewallSchema = z
+  .enum(['fw3', 'fw4'])
+  .describe('What makes rules of the kernel: firewall4 for nftables, firewall3 for iptables.');
+
 export const informationSchema = z.object({
+  firewall: firewallSchema.optional(),
   interfaces: z.array(interfaceSchema).max(64).describe('Interfaces of OpenWRT.'),
   routes: z.array(routeSchema).max(128).describe('Routes that OpenWRT keeps on them.'),
   tunnels: z.array(tunnelSchema).max(128).describe('IPsec tunnels that are configured or up.'),
@@ -64,9 +69,14 @@ type Lists = Omit<Information, 'leftOut'>;
 const LIMITS = { interfaces: 64, routes: 128, tunnels: 128, wans: 64, leftOvers: 32 } as const;
 
 /** At most what the schema and the size allow; routes, of which there can be most, go first. `leftOut`: entries that went before. */
-export const bounded = ({ leftOut = 0, ...all }: Lists & { leftOut?: number }): Information => {
+export const bounded = ({
+  leftOut = 0,
+  firewall,
+  ...all
+}: Lists & { leftOut?: number }): Information => {
   const leftOvers = all.leftOvers?.slice(0, LIMITS.leftOvers) ?? [];
   const kept = {
+    ...(firewall && { firewall }),
     interfaces: all.interfaces.slice(0, LIMITS.interfaces),
     wans: all.wans.slice(0, LIMITS.wans),
     tunnels: all.tunnels.slice(0, LIMITS.tunnels),

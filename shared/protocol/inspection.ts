@@ -5,7 +5,12 @@ import { openwrtStateSchema, ruleReportSchema } from './report.ts';
 /** On loopback of the pod, where only a port-forward and the pod's own containers get to. */
 export const INSPECT_PORT = 9_465;
 /** GET gives an `Inspection`, GET the kernel's rules as nft lists them; POST a `Resynced`. */
-export const INSPECT_PATHS = { inspect: '/inspect', kernel: '/kernel', resync: '/resync' } as const;
+export const INSPECT_PATHS = {
+  inspect: '/inspect',
+  kernel: '/kernel',
+  metrics: '/metrics',
+  resync: '/resync',
+} as const;
 
 const sectionSchema = z.object({
   name: z.string(),

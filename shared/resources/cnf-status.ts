@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { objectSchema, type ResourceType } from '../kube/objects.ts';
 import { RULE_GROUP, RULE_VERSION } from '../names.ts';
 import {
+  firewallSchema,
   interfaceSchema,
   leftOverSchema,
   routeSchema,
@@ -35,6 +36,7 @@ const podSchema = z.object({
   ready: z.boolean().optional().describe('The pod is ready.'),
   message: text(1_024).optional().describe('Why nothing newer is known of it.'),
   observedTime: moment().optional().describe('When what follows was first reported.'),
+  firewall: firewallSchema.optional(),
   interfaces: z.array(interfaceSchema).max(64).optional().describe('Interfaces of OpenWRT.'),
   wans: z.array(wanSchema).max(64).optional().describe('Interfaces that mwan3 tracks.'),
   tunnels: z.array(tunnelSchema).max(128).optional().describe('IPsec tunnels.'),

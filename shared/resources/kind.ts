@@ -19,7 +19,12 @@ export type CnfPlace = {
 };
 
 /** What only one rule of a CNF can have. `key`: in words, the same for the same thing, such as `virtual router 51 on net1`. */
-export type Claim = { path: string; key: string };
+export type Claim = {
+  path: string;
+  key: string;
+  /** Other CNFs on the same link may not have it either. */
+  onLink?: true;
+};
 
 /** A use of another CR of the same namespace and purpose. `path` is where in the spec, e.g. `spec.policy`. */
 export type Reference = { path: string; kind: string; name: string };
@@ -110,6 +115,8 @@ export type UciRendering<Spec> = {
   pathOf?: (identity: string) => string | undefined;
   /** Its sections differ by the place of the pod: agents confirm another place only after a pass. */
   usesPlace?: true;
+  /** What the firewall would leave out of it, so that the CR is not written; its author is warned. Asked before `lacks`. */
+  leftOut?: (spec: Spec, firewall: Pick<RenderContext, 'capabilities'>) => readonly Lack[];
   /** Asked before rendering; with one lack the CR waits. */
   lacks?: (spec: Spec, context: RenderContext) => readonly Lack[];
   /** Pure and total for a spec that the schema accepted. The same input gives the same sections, in order. */

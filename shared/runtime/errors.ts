@@ -1,4 +1,4 @@
-/** Texts for something that was thrown. */
+/** Something that was thrown, as a text or an error. */
 
 /** The message of an error and of what caused it, in one line; the text of anything else. */
 export const messageOf = (error: unknown): string => {
@@ -8,3 +8,6 @@ export const messageOf = (error: unknown): string => {
   const cause = messageOf(error.cause);
   return own.includes(cause) ? own : `${own}: ${cause}`;
 };
+
+export const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error(messageOf(thrown));

@@ -1,15 +1,18 @@
 /**
- * One HTTP exchange on a connection of its own: with OpenWRT, for reports, with OpenStack. node:http instead of undici, whose parser for HTTP/1
+ * One HTTP exchange: with OpenWRT and OpenStack on a connection of its own, for reports on one that is kept. node:http instead of undici, whose parser for HTTP/1
  * costs 8 MB of memory per agent (measured, Node 26); the watches on the API server use undici's HTTP/2.
  */
 import {
   request as requestHttp,
+  type Agent,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestOptions,
 } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { withDeadline, type Limits } from './deadline.ts';
+import { toError } from './errors.ts';
+import type { KeptConnection } from './kept-connection.ts';
 
 /** `timeoutMs` is for the whole exchange; the signal cuts the connection. */
 export type Exchange = Limits & {
@@ -24,6 +27,8 @@ export type Exchange = Limits & {
   serverName?: string | undefined;
   /** Of the answer; more than that is an error. */
   maxBytes: number;
+  /** Only for what the server may get twice: it is sent again where the server has closed the connection instead of answering. Absent: a connection of its own. */
+  kept?: KeptConnection | undefined;
 };
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
@@ -32,8 +37,30 @@ export type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffe
 export const exchange = (options: Exchange): Promise<Answer> =>
   withDeadline(options, (signal) => send(options, signal));
 
-const send = (options: Exchange, signal: AbortSignal): Promise<Answer> =>
+/** A server may close a connection that it has kept at any time, also while a request is on its way. */
+class ClosedMeanwhile extends Error {
+  override name = 'ClosedMeanwhile';
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
+const send = async (options: Exchange, signal: AbortSignal): Promise<Answer> => {
+  const { ca, kept, url } = options;
+  if (kept === undefined) return sendBy(false, options, signal);
+  try {
+    return await sendBy(kept.agentFor({ url, ca }), options, signal);
+  } catch (error) {
+    kept.drop();
+    if (!(error instanceof ClosedMeanwhile)) throw error;
+    return sendBy(kept.agentFor({ url, ca }), options, signal);
+  }
+};
+
+const sendBy = (agent: Agent | false, options: Exchange, signal: AbortSignal): Promise<Answer> =>
   new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const { method, url, body, ca, serverName } = options;
     const tls = {
       ...(ca !== undefined && { ca }),
@@ -45,24 +72,37 @@ const send = (options: Exchange, signal: AbortSignal): Promise<Answer> =>
         ...options.headers,
         ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
       },
-      // No pool: uhttpd takes 23 to 44 ms for a call on a kept connection, and 0.8 ms on a new one (measured).
-      agent: false,
-      signal,
+      // OpenWRT's gets none: uhttpd takes 23 to 44 ms for a call on a kept connection, and 0.8 ms on a new one (measured).
+      agent,
     };
     const request =
       url.protocol === 'https:'
         ? requestHttps(url, { ...settings, ...tls })
         : requestHttp(url, settings);
-    request.on('error', reject);
+    // Given to the request, the signal would cut a kept connection also after the answer, as long as the request has not told that it is sent.
+    const cut = (): void => void request.destroy(toError(signal.reason));
+    signal.addEventListener('abort', cut, { once: true });
+    const fail = (error: Error): void => {
+      signal.removeEventListener('abort', cut);
+      request.destroy();
+      reject(error);
+    };
+    request.on('error', (cause: NodeJS.ErrnoException) => {
+      const isClosed = request.reusedSocket && CLOSED.has(cause.code ?? '');
+      fail(isClosed ? new ClosedMeanwhile(cause) : cause);
+    });
     request.on('response', (response) => {
       const { statusCode: status = 0, headers } = response;
-      read(response, options.maxBytes).then(
-        (bytes) => resolve({ status, headers, body: bytes }),
-        reject,
-      );
+      const answered = (bytes: Buffer): void => {
+        signal.removeEventListener('abort', cut);
+        resolve({ status, headers, body: bytes });
+      };
+      read(response, options.maxBytes).then(answered, fail);
     });
     request.end(body);
   });
+
+const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 const read = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = [];

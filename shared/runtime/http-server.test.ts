@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { Hono } from 'hono';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTcp, Server } from 'node:net';
@@ -58,6 +60,45 @@ it('serves an app, and stops while a client keeps its connection', async () => {
   await server.close(100);
   await server.close(100);
   await expect(fetch(url)).rejects.toThrow('fetch failed');
+});
+
+it('says for how long it keeps a connection, and closes it as soon as it stops', async () => {
+  server = await serveApp(base);
+  const { port } = server;
+  const agent = new Agent({ keepAlive: true });
+  const options = { agent, port, host: '127.0.0.1' };
+  const [response] = await once(get(options), 'response');
+  expect(response.headers['keep-alive']).toBe('timeout=20');
+  const { socket } = response;
+  response.resume();
+  await once(response, 'end');
+  const gone = once(socket, 'close');
+  await server.close(60_000);
+  await gone;
+  agent.destroy();
+});
+
+it('keeps no connection whose request it answers while it stops', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answering = Promise.withResolvers<void>();
+  const slow = new Hono().get('/', async (c) => {
+    asked.resolve();
+    await answering.promise;
+    return c.text('late');
+  });
+  server = await serveApp({ ...base, fetch: slow.fetch });
+  const agent = new Agent({ keepAlive: true });
+  const answer = once(get({ agent, port: server.port, host: '127.0.0.1' }), 'response');
+  await asked.promise;
+  const startedAt = performance.now();
+  const closing = server.close(60_000);
+  answering.resolve();
+  const [response] = await answer;
+  response.resume();
+  await closing;
+  // Less than a connection is kept.
+  expect(performance.now() - startedAt).toBeLessThan(15_000);
+  agent.destroy();
 });
 
 it('cuts a request that outlasts the grace period', async () => {

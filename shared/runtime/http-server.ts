@@ -53,6 +53,8 @@ const MAX_HEADER_BYTES = 16_384;
 /** Of connections on which nothing was asked that was answered well: from unknown and from new clients. The oldest is closed. */
 const MAX_UNPROVEN = 256;
 const MAX_CONNECTIONS = 4_096;
+/** Between two requests: an agent's heartbeats are 12.5 s apart at most. Clients are told, and close theirs a second earlier. */
+const KEEP_ALIVE_MS = 20_000;
 
 /** Resolves when it listens. @throws when the address is taken or the certificate cannot be used */
 export const serveApp = async (options: ServeOptions): Promise<RunningServer> => {
@@ -89,6 +91,7 @@ const createServer = async (
     headersTimeout: HEADERS_TIMEOUT_MS,
     handshakeTimeout: HEADERS_TIMEOUT_MS,
     connectionsCheckingInterval: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
   };
   const unproven = new Unproven();
@@ -100,6 +103,7 @@ const createServer = async (
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     outgoing.once('finish', () => {
       if (outgoing.statusCode < 400) unproven.prove(incoming.socket);
+      if (signal.aborted) incoming.socket.end();
     });
     void listener(incoming, outgoing);
   };

@@ -1,12 +1,13 @@
 /**
  * Sets of packets: unions of boxes, each a list of intervals for every property that conditions look at, in one version of IP. What is
- * told beforehand of no packet (limits, sets) is no property: such a condition is left out, and `isExact` says so.
+ * told beforehand of no packet (limits, sets) is no property, and of two properties together nothing is said: such a condition is left out, and `isExact` says so.
  */
 import { isNamed } from './conditions.ts';
 import { sizeOf } from './prefixes.ts';
 import type { ChainRule, Condition, Family } from './types.ts';
 
-type Interval = readonly [bigint, bigint];
+/** Both ends belong to it. */
+export type Interval = readonly [bigint, bigint];
 export type Box = readonly (readonly Interval[])[];
 
 const PROPERTIES = [
@@ -24,7 +25,10 @@ const PROPERTIES = [
   'dnat',
   'invalid',
 ] as const;
-type Property = (typeof PROPERTIES)[number];
+export type Property = (typeof PROPERTIES)[number];
+
+export const intervalsOf = (box: Box, property: Property): readonly Interval[] =>
+  box[PROPERTIES.indexOf(property)] ?? [];
 
 /** Names and hardware addresses have numbers: their place here. */
 export class Space {
@@ -33,9 +37,10 @@ export class Space {
   readonly #macs: readonly string[];
   readonly #all: Box;
 
-  constructor(family: Family, rules: Iterable<ChainRule>) {
+  /** `known`: devices that are told apart though no rule names them. */
+  constructor(family: Family, rules: Iterable<ChainRule>, known: readonly string[] = []) {
     this.family = family;
-    const devices = new Set(['', '~']);
+    const devices = new Set(['', '~', ...known]);
     const macs = new Set(['']);
     for (const { conditions } of rules)
       for (const condition of conditions) {
@@ -56,6 +61,23 @@ export class Space {
   /** Only those that come in, or go out, by no device. */
   without(box: Box, side: 'in' | 'out'): Box {
     return narrowed(box, side, [[0n, 0n]]);
+  }
+
+  /** Only those that come in, or go out, by one of them. */
+  by(box: Box, side: 'in' | 'out', devices: readonly string[]): Box {
+    return narrowed(
+      box,
+      side,
+      placesOf(this.#devices, (device) => devices.includes(device)),
+    );
+  }
+
+  device(place: bigint): string {
+    return this.#devices[Number(place)] ?? '';
+  }
+
+  mac(place: bigint): string {
+    return this.#macs[Number(place)] ?? '';
   }
 
   /** `isExact`: all of the packets of the box fit. Undefined: none does. */
@@ -91,7 +113,7 @@ export class Space {
   }
 
   #fitting(condition: Condition): Fitting {
-    if (condition.on === 'unknown') return 'unknown';
+    if (condition.on === 'unknown' || condition.on === 'ports') return 'unknown';
     if (condition.on === 'family') return condition.is === this.family ? 'all' : 'none';
     if ('family' in condition && condition.family !== this.family) return 'none';
     const intervals = this.#intervals(condition);
@@ -103,7 +125,9 @@ export class Space {
   }
 
   /** Undefined where they are no intervals. */
-  #intervals(condition: Exclude<Condition, { on: 'unknown' | 'family' }>): Interval[] | undefined {
+  #intervals(
+    condition: Exclude<Condition, { on: 'unknown' | 'family' | 'ports' }>,
+  ): Interval[] | undefined {
     if ('names' in condition)
       return placesOf(this.#devices, (device) => isNamed(condition.names, device));
     if ('macs' in condition) return placesOf(this.#macs, (mac) => condition.macs.includes(mac));
@@ -131,7 +155,7 @@ const numbersOf = (condition: Condition): Interval[] | undefined => {
 const placesOf = (names: readonly string[], fits: (name: string) => boolean): Interval[] =>
   names.flatMap((name, at) => (fits(name) ? [[BigInt(at), BigInt(at)] as const] : []));
 
-const narrowed = (box: Box, property: Property, intervals: readonly Interval[]): Box => {
+export const narrowed = (box: Box, property: Property, intervals: readonly Interval[]): Box => {
   const at = PROPERTIES.indexOf(property);
   return box.map((own, index) => (index === at ? common(own, intervals) : own));
 };
@@ -148,7 +172,7 @@ const merged = (intervals: readonly Interval[]): Interval[] => {
 };
 
 /** Where nothing is asked, both are the same list. */
-const common = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
+export const common = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
   if (a === b) return a;
   const found: Interval[] = [];
   for (const [low, high] of a)
@@ -160,7 +184,7 @@ const common = (a: readonly Interval[], b: readonly Interval[]): readonly Interv
 };
 
 /** `a` without `b`. */
-const cut = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
+export const cut = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
   let rest: readonly Interval[] = a;
   for (const [from, to] of b)
     rest = rest.flatMap(([low, high]): Interval[] => [
@@ -181,6 +205,15 @@ export const both = (a: Box, b: Box): Box | undefined => {
     box.push(own);
   }
   return box;
+};
+
+export const inBoth = (packets: readonly Box[], other: Box): Box[] => {
+  const found: Box[] = [];
+  for (const one of packets) {
+    const box = both(one, other);
+    if (box) found.push(box);
+  }
+  return found;
 };
 
 /** `a` without `b`, in boxes that have nothing in common. */

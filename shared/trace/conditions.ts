@@ -70,6 +70,23 @@ const fitsPort = (
   return inside || outside ? inside !== negated : words;
 };
 
+const fitsBothPorts = ({ source, destination }: On<'ports'>, at: Travelling): Fit => {
+  if (!WITH_PORTS.has(at.packet.protocol)) return false;
+  const isSource = isPort(at.sourcePort, source);
+  const isDestination = isPort(at.destinationPort, destination);
+  if (isSource === false || isDestination === false) return true;
+  return isSource === true && isDestination === true
+    ? false
+    : `its ports are not ${source} and ${destination}`;
+};
+
+/** Undefined: it may be. */
+const isPort = (ports: PortRange | undefined, port: number): boolean | undefined => {
+  if (!ports || (ports.low <= port && ports.high >= port && ports.low !== ports.high))
+    return undefined;
+  return ports.low === port && ports.high === port;
+};
+
 export const portsText = ({ low, high }: PortRange): string =>
   low === high ? String(low) : `${low}-${high}`;
 
@@ -109,6 +126,7 @@ const TESTS: Tests = {
   destination: fitsAddress,
   sourcePort: fitsPort,
   destinationPort: fitsPort,
+  ports: fitsBothPorts,
   mac: fitsMac,
   icmp: fitsIcmp,
   mark: fitsMark,

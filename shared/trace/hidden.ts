@@ -2,7 +2,7 @@
  * Rules to which no packet comes, because others decide for all that they match. A rule is called hidden only when that is certain: what
  * cannot be told beforehand hides nothing, and where sets of packets become too many pieces, too much counts as left.
  */
-import { both, Space, without, type Box } from './boxes.ts';
+import { both, inBoth, Space, without, type Box } from './boxes.ts';
 import type { ChainRule, Family, Firewall, Origin } from './types.ts';
 import type { UciSection } from '../uci/model.ts';
 
@@ -163,15 +163,6 @@ class Flow {
 
 const isFrom = (origin: Origin, section: UciSection): boolean =>
   origin.of === 'section' && origin.section === section;
-
-const inBoth = (packets: readonly Box[], other: Box): Box[] => {
-  const found: Box[] = [];
-  for (const one of packets) {
-    const box = both(one, other);
-    if (box) found.push(box);
-  }
-  return found;
-};
 
 /** They do what another rule has decided. */
 const PASSING: ReadonlySet<Origin['of']> = new Set(['entry', 'passage']);

@@ -17,6 +17,30 @@ export const portConditions = (
     return ranges.length === 0 ? [] : [{ on, option, ranges, negated }];
   });
 
+/** As nft compares them: one port less on each side is one comparison of both, which only a packet with both fails. */
+export const comparedByNft = (conditions: readonly Condition[]): Condition[] => {
+  const [source, destination] = (['sourcePort', 'destinationPort'] as const).map((side) =>
+    conditions.find((one) => one.on === side && onlyExcluded(one) !== undefined),
+  );
+  const ports = [source && onlyExcluded(source), destination && onlyExcluded(destination)] as const;
+  if (!source || !destination || ports[0] === undefined || ports[1] === undefined)
+    return [...conditions];
+  const both: Condition = {
+    on: 'ports',
+    source: ports[0],
+    destination: ports[1],
+    option: destination.option,
+  };
+  return [...conditions.filter((one) => one !== source && one !== destination), both];
+};
+
+const onlyExcluded = (condition: Condition): number | undefined => {
+  if (condition.on !== 'sourcePort' && condition.on !== 'destinationPort') return undefined;
+  const [one, ...more] = condition.ranges;
+  const isOne = one !== undefined && more.length === 0 && one.low === one.high;
+  return condition.negated && isOne ? one.low : undefined;
+};
+
 export const familyCondition = (family: FamilyOrBoth): Condition[] =>
   family === 4 || family === 6 ? [{ on: 'family', is: family, option: 'family' }] : [];
 

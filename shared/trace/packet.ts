@@ -55,19 +55,25 @@ export const setOut = (packet: Packet): Travelling => ({
   state: stateOf(packet),
 });
 
-const ICMP = 1;
-const ICMPV6 = 58;
+/** Its protocol in each version of IP. */
+export const ICMP = { 4: 1, 6: 58 } as const;
 /** Types of questions: all others belong to a connection that there is, or to none. */
 const QUESTIONS: Readonly<Record<number, ReadonlySet<number>>> = {
-  [ICMP]: new Set([8, 13, 15, 17]),
-  [ICMPV6]: new Set([128, 139]),
+  [ICMP[4]]: new Set([8, 13, 15, 17]),
+  [ICMP[6]]: new Set([128, 139]),
 };
 /** Neighbours and multicast listeners, which connection tracking leaves alone. */
 const UNTRACKED = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 
+/** Whether a connection can begin with a packet of the type, or tracking leaves such packets alone. */
+export const canBegin = (family: Family, type: number): boolean =>
+  family === 4
+    ? QUESTIONS[ICMP[4]]?.has(type) === true
+    : QUESTIONS[ICMP[6]]?.has(type) === true || UNTRACKED.has(type);
+
 const stateOf = ({ protocol, icmp }: Packet): State => {
   if (!icmp || QUESTIONS[protocol]?.has(icmp.type) !== false) return 'new';
-  return protocol === ICMPV6 && UNTRACKED.has(icmp.type) ? 'untracked' : 'invalid';
+  return protocol === ICMP[6] && UNTRACKED.has(icmp.type) ? 'untracked' : 'invalid';
 };
 
 const onePort = (port: number | undefined): PortRange | undefined =>

@@ -2,7 +2,7 @@
 import { addressText } from './conditions.ts';
 import { isIn, prefixRange } from './prefixes.ts';
 import type { Travelling } from './packet.ts';
-import type { Prefix, Range, Surroundings } from './types.ts';
+import type { Prefix, Range, Route, Surroundings } from './types.ts';
 import { answered, type Answers } from './walk.ts';
 
 /** `why`: in words. `to` undefined: there is no route. */
@@ -75,19 +75,19 @@ const isLinked = ({ destination, packet }: Travelling, { networks }: Surrounding
     ),
   );
 
-type Candidate = { to: Prefix; device: string; metric: number };
+/** The kernel takes the first of them that leads to an address. */
+export const byPrecedence = (a: Route, b: Route): number =>
+  b.to.bits - a.to.bits || a.metric - b.metric;
 
 const longest = (
   { destination, packet: { family } }: Travelling,
   { networks, routes = [] }: Surroundings,
 ): string | undefined => {
-  const linked = [...networks.values()].flatMap(({ device, addresses }): Candidate[] =>
+  const linked = [...networks.values()].flatMap(({ device, addresses }): Route[] =>
     device === undefined ? [] : addresses.map((to) => ({ to, device, metric: 0 })),
   );
-  const leads = ({ to }: Candidate, { low }: Range): boolean =>
+  const leads = ({ to }: Route, { low }: Range): boolean =>
     to.family === family && isIn(low, prefixRange(to));
-  const [best] = [...linked, ...routes]
-    .filter((one) => leads(one, destination))
-    .sort((a, b) => b.to.bits - a.to.bits || a.metric - b.metric);
+  const [best] = [...linked, ...routes].filter((one) => leads(one, destination)).sort(byPrecedence);
   return best?.device;
 };

@@ -12,6 +12,7 @@ import {
 } from './building.ts';
 import {
   type Ports,
+  comparedByNft,
   familyCondition,
   helperCondition,
   icmpConditions,
@@ -100,7 +101,7 @@ export const readRule = (section: UciSection, firewall: Building): void => {
       ]);
       const rules = expanded(name, own, parts).map((conditions): ChainRule => ({
         origin: { of: 'section', section },
-        conditions: [...place.conditions, ...conditions, ...last],
+        conditions: comparedByNft([...place.conditions, ...conditions, ...last]),
         action: place.action,
       }));
       firewall.add(place.chain, ...rules);

@@ -17,6 +17,7 @@ import {
   type Walkable,
 } from './walk.ts';
 import { own } from '../runtime/own.ts';
+import type { UciSection } from '../uci/model.ts';
 
 export type World = {
   firewall: Walkable;
@@ -69,6 +70,8 @@ export type Outcome = {
 export type Branch = {
   assumed: readonly { words: string; holds: boolean }[];
   stages: readonly Stage[];
+  /** Sections of which a rule has decided, changed the packet, or counted it. */
+  met: ReadonlySet<UciSection>;
   outcome: Outcome;
 };
 
@@ -108,10 +111,15 @@ const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unans
   const assumed = [...answers].map(([words, holds]) => ({ words, holds }));
   try {
     const outcome = packet.in === undefined ? journey.fromCnf() : journey.fromOutside();
-    return { assumed, stages: journey.stages, outcome };
+    return { assumed, stages: journey.stages, met: journey.met, outcome };
   } catch (error) {
     if (error instanceof Undecidable)
-      return { assumed, stages: journey.stages, outcome: journey.undecided(error.message) };
+      return {
+        assumed,
+        stages: journey.stages,
+        met: journey.met,
+        outcome: journey.undecided(error.message),
+      };
     if (error instanceof Unanswered) return error;
     throw error;
   }
@@ -119,6 +127,7 @@ const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unans
 
 class Journey {
   readonly stages: Stage[] = [];
+  readonly met = new Set<UciSection>();
   readonly #at: Travelling;
   readonly #world: World;
   readonly #answers: Answers;
@@ -184,7 +193,15 @@ class Journey {
   }
 
   #walk(chain: string): Walk {
-    return walk(chain, this.#at, { firewall: this.#world.firewall, answers: this.#answers });
+    const { firewall } = this.#world;
+    const result = walk(chain, this.#at, { firewall, answers: this.#answers });
+    for (const { origin } of result.done) this.#meet(origin);
+    this.#meet(result.decision && deciderOf(result.decision));
+    return result;
+  }
+
+  #meet(origin: Origin | undefined): void {
+    if (origin?.of === 'section') this.met.add(origin.section);
   }
 
   #notrack(): void {
@@ -195,8 +212,9 @@ class Journey {
   #mark(chain: string): void {
     const before = this.#at.mark;
     const { passed, done } = this.#walk(chain);
-    if (this.#at.mark !== before)
-      this.stages.push({ stage: 'mark', by: [...done], mark: this.#at.mark.value, passed });
+    if (this.#at.mark === before) return;
+    const by = done.flatMap(({ origin, action }) => (action.do === 'mark' ? [origin] : []));
+    this.stages.push({ stage: 'mark', by, mark: this.#at.mark.value, passed });
   }
 
   #route(): Way {

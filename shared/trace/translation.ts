@@ -2,7 +2,13 @@
 import type { UciSection } from '../uci/model.ts';
 import { alternatives, type ByFamily, type Signed } from './addresses.ts';
 import type { FamilyOrBoth } from './building.ts';
-import { familyCondition, portConditions, protocolCondition, type Ports } from './matching.ts';
+import {
+  comparedByNft,
+  familyCondition,
+  portConditions,
+  protocolCondition,
+  type Ports,
+} from './matching.ts';
 import type { Action, ChainRule, Condition, Family, PortRange, Range } from './types.ts';
 
 /** What a section asks of packets before it translates them; `names`: its options for that. */
@@ -39,14 +45,14 @@ export const translationRules = (
   const addresses = family === 4 || family === 6 ? addressConditions(asked, family) : [[]];
   return addresses.map((conditions) => ({
     origin: { of: 'section', section },
-    conditions: [
+    conditions: comparedByNft([
       ...familyCondition(family),
       // Of both versions of IP "icmp" is that of IPv4 here.
       ...protocolCondition(protocol, family || 4),
       ...conditions,
       ...ports,
       ...last,
-    ],
+    ]),
     action,
   }));
 };

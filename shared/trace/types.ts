@@ -52,6 +52,8 @@ export type Condition = { option: string } & (
       negated: boolean;
     }
   | { on: 'sourcePort' | 'destinationPort'; ranges: readonly PortRange[]; negated: boolean }
+  /** Not both of them: what nft makes of one port less on each side. */
+  | { on: 'ports'; source: number; destination: number }
   | { on: 'mac'; macs: readonly string[]; negated: boolean }
   | { on: 'icmp'; types: readonly { type: number; code: number | undefined }[] }
   | { on: 'mark'; mask: number; value: number; negated: boolean }

@@ -39,8 +39,8 @@ export type Decision = {
 export type Walk = {
   decision: Decision | undefined;
   passed: readonly PassedOver[];
-  /** Who has changed the packet, and asked the next rule all the same. */
-  done: readonly Origin[];
+  /** Those that fitted, and asked the next rule all the same. */
+  done: readonly ChainRule[];
 };
 
 type Way = {
@@ -48,7 +48,7 @@ type Way = {
   at: Travelling;
   answers: Answers;
   passed: PassedOver[];
-  done: Origin[];
+  done: ChainRule[];
 };
 
 /** @throws Unanswered, Undecidable */
@@ -58,7 +58,7 @@ export const walk = (
   { firewall, answers }: { firewall: Pick<Walkable, 'chains'>; answers: Answers },
 ): Walk => {
   const passed: PassedOver[] = [];
-  const done: Origin[] = [];
+  const done: ChainRule[] = [];
   const decision = into(chain, [], { firewall, at, answers, passed, done });
   return { decision, passed, done };
 };
@@ -104,12 +104,12 @@ const act = (rule: ChainRule, by: readonly ChainRule[], way: Way): Decision | un
   if (action.do === 'jump') return into(action.chain, by, way);
   if (action.do === 'unknown') throw new Undecidable(action.words);
   const { at, done } = way;
-  if (action.do === 'mark') {
-    at.mark = marked(at.mark, action);
-    done.push(rule.origin);
-  } else if (action.do === 'dscp') at.dscp = action.value;
+  if (action.do === 'mark') at.mark = marked(at.mark, action);
+  else if (action.do === 'dscp') at.dscp = action.value;
   else if (action.do === 'notrack') at.state = 'untracked';
-  return GOES_ON.has(action.do) ? undefined : { rule, action, by };
+  if (!GOES_ON.has(action.do)) return { rule, action, by };
+  done.push(rule);
+  return undefined;
 };
 
 const GOES_ON: ReadonlySet<Action['do']> = new Set(['mark', 'dscp', 'continue']);

@@ -11,18 +11,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster, type Cluster } from 'kind-test-harness';
 import { bundle } from '../../deploy/images/bundle.ts';
+import { agentFlags } from '../stack/agent-flags.ts';
 import { applyCrds } from '../integration/support/crds.ts';
 import { startCoordinator, type ListeningCoordinator } from '../integration/support/coordinator.ts';
 
 const RULES = Number(process.argv[2] ?? 1_000);
 const IDLE_SECONDS = Number(process.argv[3] ?? 60);
-/** As in Dockerfile.agent; BENCH_NODE_FLAGS to try others. */
-const NODE_FLAGS = (
-  process.env['BENCH_NODE_FLAGS'] ??
-  '--max-semi-space-size=1 --optimize-for-size --no-opt --no-maglev'
-)
-  .split(' ')
-  .filter((flag) => flag !== '');
+/** BENCH_NODE_FLAGS to try others. */
+const NODE_FLAGS =
+  process.env['BENCH_NODE_FLAGS']?.split(' ').filter((flag) => flag !== '') ?? agentFlags();
 const ROOT = join(import.meta.dirname, '../..');
 const RELOAD_MS_PER_SECTION = 0.6;
 const PASSWORD = 'bench-password';

@@ -41,7 +41,7 @@ export type JournalLine = {
 
 export type AuditedCluster = {
   cluster: Cluster;
-  /** Of the coordinators since the beginning, by resource, without Leases and reviews. */
+  /** Of the coordinators since the beginning, by resource, and the code of those that were refused; without Leases and reviews. */
   writes: () => Record<string, number>;
   /** Those of roll-outs, in their order. */
   journal: () => JournalLine[];
@@ -62,7 +62,7 @@ const OF_FLEETS = new Set([
 /** Events are apart, since they tell people what was done; so are statuses of rules, which follow the pods with any Deployment. */
 export const total = (counted: Readonly<Record<string, number>>) => ({
   writes: Object.entries(counted)
-    .filter(([resource]) => OF_FLEETS.has(resource))
+    .filter(([resource]) => OF_FLEETS.has(resource.split(' ')[0] ?? ''))
     .reduce((sum, [, one]) => sum + one, 0),
   events: counted['events'] ?? 0,
 });
@@ -150,7 +150,10 @@ export const startAudited = async (
     writes: () => {
       const resources = read()
         .filter(({ objectRef: of }) => of !== undefined && !ASIDE.has(of.resource))
-        .map(resourceOf);
+        .map((one) => {
+          const code = one.responseStatus?.code ?? 0;
+          return code < 400 ? resourceOf(one) : `${resourceOf(one)} ${code}`;
+        });
       const counted = Map.groupBy(resources, (one) => one);
       return Object.fromEntries([...counted].map(([one, all]) => [one, all.length]));
     },

@@ -9,6 +9,7 @@ import {
   zone,
 } from '../../coordinator/admission/testing/changes.ts';
 import { tiesOf, tiesToLookUp } from '../../coordinator/admission/ties.ts';
+import { filterOf } from '../../coordinator/memory/kept-rule.ts';
 import { rollup } from '../../coordinator/verdict/rollup.ts';
 import type { PodReport } from '../../coordinator/verdict/pod-report.ts';
 import { Reports } from '../../coordinator/reports/reports.ts';
@@ -124,7 +125,7 @@ const objects = new Map(
     ...Array.from({ length: MANY }, (_, number) => firewallRule(`rule-${number}`)),
   ].map((one) => [one.metadata.uid, one]),
 );
-for (const [uid, one] of objects) index.set(uid, tiesOf(one));
+for (const [uid, one] of objects) index.set(uid, tiesOf(one, filterOf(one)));
 const tied = (ties: readonly string[]): RuleObject[] =>
   ties.flatMap((tie) => [...index.ids(tie)].flatMap((uid) => objects.get(uid) ?? []));
 measure(`admission's checks on ${CREATES} creates, ${MANY} rules there`, () => {

@@ -10,10 +10,9 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { bundle } from '../../deploy/images/bundle.ts';
+import { agentFlags } from '../stack/agent-flags.ts';
 
 const STARTS = Number(process.argv[2] ?? 12);
-/** As in Dockerfile.agent. */
-const FLAGS = ['--max-semi-space-size=1', '--optimize-for-size', '--no-opt', '--no-maglev'];
 const folder = mkdtempSync(join(tmpdir(), 'sdewan-bench-'));
 const program = join(folder, 'bundle');
 
@@ -64,7 +63,7 @@ const startOnce = async (): Promise<number> => {
     SDEWAN_STATE_DIR: folder,
   };
   const begin = performance.now();
-  const agent = spawn(process.execPath, [...FLAGS, join(program, 'main.mjs')], {
+  const agent = spawn(process.execPath, [...agentFlags(), join(program, 'main.mjs')], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
   });

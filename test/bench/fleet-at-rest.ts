@@ -42,6 +42,7 @@ const MS = Number(values.minutes) * 60_000;
 const REPLICAS = 3;
 const NODE = 'light';
 const SYSTEM = 'sdewan-system';
+const QUIET_MS = 70_000;
 /** Tokens are asked for by kubectl. */
 const AT_ONCE = 4;
 
@@ -58,7 +59,7 @@ const podSchema = z.object({
 const coordinatorsSchema = z.object({ items: z.array(podSchema) });
 const caSchema = z.object({ data: z.record(z.string(), z.string()) });
 
-const { cluster, writes, stop } = await startAudited();
+const { cluster, writes, journal, stop } = await startAudited();
 const client = createKubeClient({
   config: await loadKubeConfig({ kubeconfig: cluster.kubeconfig }),
 });
@@ -182,6 +183,16 @@ const cnfDeployment = (name: string) => ({
   spec: specOf(name),
 });
 
+/** Words that have changed are written after a minute at the latest. */
+const settle = async (): Promise<void> => {
+  let last = { count: NaN, at: performance.now() };
+  while (performance.now() - last.at < QUIET_MS) {
+    await sleep(5_000);
+    const { writes: count } = total(writes());
+    if (count !== last.count) last = { count, at: performance.now() };
+  }
+};
+
 /** What it costs with that many workloads of this kind. */
 const measure = async (
   what: string,
@@ -192,13 +203,6 @@ const measure = async (
   const ending = new AbortController();
   const signal = AbortSignal.any([over.signal, ending.signal]);
   const caFile = path.join(folder, 'ca.crt');
-  const ca = await until('the CA is published', 60_000, async () => {
-    const found = await cluster.api
-      .find(`/api/v1/namespaces/${namespace}/configmaps/${COORDINATOR_CA_CONFIG_MAP}`)
-      .catch(() => undefined);
-    return caSchema.safeParse(found).data?.data['ca.crt'];
-  });
-  await writeFile(caFile, ca);
   const urls = await coordinatorUrls();
   const seen = new Set<string>();
   const queue: z.infer<typeof podSchema>[] = [];
@@ -224,14 +228,22 @@ const measure = async (
       reporting += 1;
     }
   };
-  for (let one = 0; one < AT_ONCE; one += 1) void serve();
   const names = Array.from({ length: count }, (_, index) => `cnf-${index}`);
   await apply(cluster, namespace, mayRoll, ...names.map(workload));
+  // A namespace has it as soon as there is a CNF.
+  const ca = await until('the CA is published', 60_000, async () => {
+    const found = await cluster.api
+      .find(`/api/v1/namespaces/${namespace}/configmaps/${COORDINATOR_CA_CONFIG_MAP}`)
+      .catch(() => undefined);
+    return caSchema.safeParse(found).data?.data['ca.crt'];
+  });
+  await writeFile(caFile, ca);
+  for (let one = 0; one < AT_ONCE; one += 1) void serve();
   await until('each pod reports', 900_000, async () =>
     reporting === count * REPLICAS ? true : undefined,
   );
-  // Until statuses have settled.
-  await sleep(60_000);
+  await settle();
+  const begunAt = Date.now();
   const before = { used: usageOf('coordinator'), writes: writes() };
   await sleep(MS);
   const used = usageOf('coordinator');
@@ -244,8 +256,17 @@ const measure = async (
   console.log(
     `${what}: coordinators ${shares.join('; ')}; ${now.writes - then.writes} writes and ${now.events - then.events} Events in ${MS / 1_000} s; load ${loadavg()[0]?.toFixed(1)}`,
   );
+  for (const { at, verb, resource, name, fields } of journal())
+    if (at >= begunAt) console.log(`${verb} ${resource} ${name}: ${fields.join(' ')}`);
   ending.abort();
   await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+  // No kubelet ends them.
+  await until('its pods are gone', 120_000, async () => {
+    const force = ['--all', '-n', namespace, '--force', '--grace-period=0', '--wait=false'];
+    await cluster.kubectl(['delete', 'pods', ...force], { allowFailure: true });
+    const { items } = coordinatorsSchema.parse(await cluster.api.find(podsPath(namespace)));
+    return items.length === 0 ? true : undefined;
+  });
 };
 
 try {

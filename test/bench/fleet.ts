@@ -1,7 +1,7 @@
 /**
  * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
- * by one watch the time from every rule being applied to each new pod having the traffic, and the coordinator's share of a roll-out: without the start
- * of pods, their first pass and the bake; by the API server's audit log the coordinator's writes, of the last roll-out one by one with --list. And how soon a set that fails is gone.
+ * by one watch the time from every rule being applied to each new pod having the traffic, and the share of a roll-out that is not the start
+ * of pods, their first pass or the bake; by the API server's audit log the coordinator's writes, with --list those of the last roll-out and of all Deployments one by one. And how soon a set that fails is gone.
  */
 import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,7 +45,8 @@ const podSchema = z.object({
     conditions: z.array(z.object({ type: z.string(), status: z.string() })).optional(),
   }),
 });
-const fleetSchema = z.object({
+const generationSchema = z.object({ metadata: z.object({ generation: z.number() }) });
+const fleetSchema = generationSchema.extend({
   status: z.object({ stage: z.string().optional(), stageTime: z.string().optional() }).default({}),
 });
 
@@ -55,9 +56,14 @@ const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
 const percentile = (times: readonly number[], share: number): number =>
   times.toSorted((a, b) => a - b)[Math.ceil(share * times.length) - 1] ?? NaN;
 
-const list = (since: number): void => {
+const noteOnce = (at: Map<number, number>, generation: number): void => {
+  if (!at.has(generation)) at.set(generation, performance.now());
+};
+const lastOf = (at: ReadonlyMap<number, number>): number => Math.max(...at.values());
+
+const list = (since: number, of = /./): void => {
   for (const { at, verb, code, resource, name, fields } of journal())
-    if (at >= since)
+    if (at >= since && of.test(resource))
       console.log(
         `${seconds(at - since)} ${verb} ${resource} ${name} ${code}: ${fields.join(' ')}`,
       );
@@ -69,14 +75,21 @@ const measure = async (replicas: number): Promise<void> => {
   /** By what the one watch of each shows. */
   const stageAt = new Map<string, number>();
   let stageNow: string | undefined;
+  /** When the CNFDeployment was changed last, and its Deployment. */
+  const askedAt = new Map<number, number>();
+  const writtenAt = new Map<number, number>();
   const gatesAt: number[] = [];
   const opened = new Set<string>();
+  /** Of pods whose gate is open: when each was ready. */
+  const readyAt = new Map<string, number>();
   const pods = new Map<string, boolean>();
   await cluster.api.watch<KubeObject>(
     `/apis/fleet.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/cnfdeployments`,
     {
       onChange: (object) => {
-        const { stage } = fleetSchema.parse(object).status;
+        const { metadata, status } = fleetSchema.parse(object);
+        const { stage } = status;
+        noteOnce(askedAt, metadata.generation);
         if (stage === undefined || stage === stageNow) return;
         stageNow = stage;
         if (!stageAt.has(stage)) stageAt.set(stage, performance.now());
@@ -84,13 +97,20 @@ const measure = async (replicas: number): Promise<void> => {
       onDelete: () => {},
     },
   );
+  await cluster.api.watch<KubeObject>(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
+    onChange: (object) => noteOnce(writtenAt, generationSchema.parse(object).metadata.generation),
+    onDelete: () => {},
+  });
   await cluster.api.watch<KubeObject>(podsPath(namespace), {
     onChange: (object) => {
       const { metadata, status } = podSchema.parse(object);
       pods.set(metadata.uid, metadata.deletionTimestamp === undefined);
-      const isOpen = status.conditions?.some(
-        ({ type, status: is }) => type === HANDED_OVER_GATE && is === 'True',
-      );
+      const isTrue = (wanted: string): boolean =>
+        status.conditions?.some(({ type, status: is }) => type === wanted && is === 'True') ??
+        false;
+      const isOpen = isTrue(HANDED_OVER_GATE);
+      if (isOpen && isTrue('Ready') && !readyAt.has(metadata.uid))
+        readyAt.set(metadata.uid, performance.now());
       if (!isOpen || opened.has(metadata.uid)) return;
       opened.add(metadata.uid);
       gatesAt.push(performance.now());
@@ -114,13 +134,12 @@ const measure = async (replicas: number): Promise<void> => {
   let [requests, lost] = [0, 0];
   for (let roll = 1; roll <= ROLLS; roll += 1) {
     await sleep(5_000);
+    const begunAt = Date.now();
     const before = total(writes());
     const { currentRevision } = await waitForFleet(cluster, namespace, 'at rest', serves(replicas));
     const traffic = await startTraffic(cluster, namespace);
     stageAt.clear();
     gatesAt.length = 0;
-    const begun = performance.now();
-    const begunAt = Date.now();
     await applyFleet(cluster, { ...cnf, version: String(roll) });
     await waitForFleet(cluster, namespace, 'the next set', serves(replicas, currentRevision));
     await until('its pods alone are there', 60_000, async () =>
@@ -131,9 +150,17 @@ const measure = async (replicas: number): Promise<void> => {
     lost += counted.lost.length;
     const at = (stage: string): number => stageAt.get(stage) ?? NaN;
     gates.push(...gatesAt.map((one) => one - at('Swapping')));
-    const told = at('Staged') - begun;
-    const handed = at('Baking') - at('Swapping');
-    shares.push(told + handed + (at('Current') - at('Baking') - BAKE_SECONDS * 1_000));
+    const parts = {
+      asked: lastOf(writtenAt) - lastOf(askedAt),
+      handed: at('Baking') - at('Swapping'),
+      kubelet: Math.max(...readyAt.values()) - Math.max(...gatesAt),
+      // Kubernetes counts in whole seconds, and may take the old pods earlier.
+      taken: Math.max(0, at('Current') - at('Baking') - BAKE_SECONDS * 1_000),
+    };
+    shares.push(parts.asked + parts.handed + parts.taken);
+    console.log(
+      `roll-out ${roll}: ${seconds(parts.asked)} until its Deployment is written, ${seconds(parts.handed)} from every rule applied until each pod serves (of it ${seconds(parts.kubelet)} from its gate to ready, by the kubelet), ${seconds(parts.taken)} after the bake`,
+    );
     await sleep(5_000);
     const after = total(writes());
     counts.push(after.writes - before.writes);
@@ -162,7 +189,9 @@ const measure = async (replicas: number): Promise<void> => {
 
 try {
   await installProduct(cluster);
+  const begunAt = Date.now();
   for (const replicas of [1, 3]) await measure(replicas);
+  if (values.list) list(begunAt, /^deployments$/);
   console.log(`writes of the coordinators in all of it: ${JSON.stringify(writes())}`);
 } finally {
   await stop();

@@ -97,6 +97,7 @@ const lockOutIn = async (
       file: record,
       targets: createTargets([apiServer], systemClock),
       decisive: [apiServer],
+      isOutage: async () => false,
       deadlineMs: 30_000,
       purpose: 'cnf-1',
       driver,

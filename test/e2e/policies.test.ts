@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { KubectlResult } from 'kind-test-harness';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { installedObjects, listOf } from '../stack/installation.ts';
 import { kubeconfigOf } from '../stack/service-account.ts';
@@ -17,6 +17,7 @@ import {
   given,
   KEPT,
   OF_THE_TEST,
+  patch,
   SILENT,
   SILENT_STATUS,
   STRANGER,
@@ -25,6 +26,9 @@ import {
   type Attempt,
 } from './policy-objects.ts';
 
+const POLICY_KIND = 'ValidatingAdmissionPolicy';
+/** Validations that were carried out, by policy. */
+const JUDGED = 'apiserver_validating_admission_policy_check_total{';
 const READS_KEYS = 'sdewan.akraino.org/default-service-account-reads-keys';
 
 const policySchema = z.object({
@@ -153,6 +157,61 @@ describe('the installed policies', async () => {
     expect(new Set(cases.map(({ policy }) => policy))).toEqual(
       new Set(policies.map(({ metadata }) => metadata.name)),
     );
+  });
+
+  // Each validation costs the API server its values of both objects once more.
+  it('have their conditions keep their validations from writes that happen all the time', async () => {
+    const named = ['sdewan-policy-networks', 'sdewan-coordinator-rules'];
+    // Copies, which nobody else's writes come to.
+    const copies = (await installedObjects(cluster))
+      .filter(({ kind, metadata }) => kind.startsWith(POLICY_KIND) && named.includes(metadata.name))
+      .map(({ apiVersion, kind, metadata, ...object }) => {
+        const name = `${metadata.name}-${closed}`;
+        const bound = {
+          policyName: name,
+          validationActions: ['Audit'],
+          matchResources: {
+            namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': closed } },
+          },
+        };
+        const spec = kind === POLICY_KIND ? z.looseObject({}).parse(object['spec']) : bound;
+        return { apiVersion, kind, metadata: { name }, spec };
+      });
+    const stdin = listOf(copies);
+    await cluster.kubectl(['apply', '-f', '-'], { stdin });
+    const judged = async (): Promise<number[]> => {
+      const { stdout } = await cluster.kubectl(['get', '--raw', '/metrics']);
+      return named.map((name) =>
+        stdout
+          .split('\n')
+          .filter((line) => line.startsWith(JUDGED) && line.includes(`"${name}-${closed}"`))
+          .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0),
+      );
+    };
+    const annotations = { 'sdewan.akraino.org/policy-networks': 'cluster' };
+    const change = (dest_ip: string, dnatName: string): Attempt =>
+      patch(['firewalldnat', dnatName, '-n', closed], { spec: { dest_ip } });
+    const relabel = (metadata: object): Attempt =>
+      patch(['pod', STRANGER, '-n', closed], { metadata });
+    try {
+      await vi.waitFor(
+        async () => {
+          await attempt('tenant', relabel({ annotations }));
+          await attempt('coordinator', change('10.0.0.3', 'theirs'));
+          expect((await judged()).every((count) => count > 0)).toBe(true);
+        },
+        { timeout: 60_000, interval: 200 },
+      );
+      const before = await judged();
+      for (const [who, one] of [
+        ['tenant', relabel({ labels: { role: 'client' } })],
+        ['coordinator', change('10.0.0.4', 'marked')],
+      ] as const)
+        expect(await attempt(who, one)).toMatchObject({ code: 0 });
+      expect(await judged()).toEqual(before);
+    } finally {
+      await cluster.kubectl(['delete', '-f', '-'], { stdin });
+    }
   });
 });
 

@@ -13,7 +13,6 @@ export const RBAC = 'rbac.authorization.k8s.io';
 
 export const create = (object: object): Attempt => ({ args: ['create', '-f', '-'], object });
 export const replace = (object: object): Attempt => ({ args: ['replace', '-f', '-'], object });
-/** As the coordinator updates what it keeps. */
 export const apply = (object: object): Attempt => ({
   args: [
     'apply',

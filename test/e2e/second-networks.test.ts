@@ -4,6 +4,7 @@ import { createCnf } from '../stack/cnf.ts';
 import { observePods } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import { eventually, policiesIn } from '../stack/policies.ts';
+import { sdewan } from '../stack/sdewan.ts';
 import { e2eCluster } from './cluster.ts';
 
 const PURPOSE = 'cnf-1';
@@ -122,6 +123,10 @@ describe('policies in second networks', async () => {
           true,
       );
       expect(await world.isEnforced('neighbours', '0/2')).toBe(true);
+      const ends = ['--from', '10.77.0.12', '--to', '10.77.0.11'];
+      const { code, out } = await sdewan(cluster, 'trace', ...ends, '--dport', '80');
+      expect([code, out]).toEqual([0, expect.stringContaining('passes no place of ours')]);
+      expect(out).toContain(`not through ${namespace}/${PURPOSE}: both ends are in ${SUBNET}`);
     });
 
     it('one that nobody can read harms no other', async () => {

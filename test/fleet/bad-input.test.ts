@@ -269,7 +269,7 @@ describe('told in Progressing, in the words of Kubernetes', () => {
       (seen) => seen.currentRevision !== undefined,
     );
     if (objects.length > 0) await apply(cluster, namespace, ...objects);
-    await applyFleet(cluster, { ...cnf, ...changes, spec: { progressDeadline: '20s' } });
+    await applyFleet(cluster, { ...cnf, ...changes, spec: { progressDeadline: '10s' } });
     await waitForFleet(cluster, namespace, 'Progressing says so', ({ conditions = [] }) =>
       conditions.some(({ type, message }) => type === 'Progressing' && words.test(message)),
     );

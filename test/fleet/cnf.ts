@@ -59,7 +59,7 @@ export type FleetCnf = {
   spec?: object;
 };
 
-const MORE_NETWORKS = ['net3', 'net4']
+const MORE_NETWORKS = ['net3', 'net4', 'net5', 'net6']
   .map((name) => `, { "defaultGateway": "false", "interface": "${name}", "name": "ovn-${name}" }`)
   .join('');
 
@@ -149,7 +149,7 @@ export const applyFleet = async (
     apiVersion: 'fleet.sdewan.akraino.org/v1alpha1',
     kind: 'CNFDeployment',
     metadata: { name: PURPOSE },
-    spec: { replicas: cnf.replicas, selector: pods, template, bakeSeconds: 3, ...cnf.spec },
+    spec: { replicas: cnf.replicas, selector: pods, template, bakeSeconds: 1, ...cnf.spec },
   });
 };
 
@@ -265,7 +265,7 @@ export const startTraffic = async (cluster: Cluster, namespace: string): Promise
         const { statusCode } = response;
         text(response).then((ip) => {
           servedBy.add(ip);
-          if (statusCode !== 200) lost.push(String(statusCode));
+          if (statusCode !== 200) lost.push(`${statusCode} of ${ip} (${sentAt.toISOString()})`);
           return resolve();
         }, fail);
       });

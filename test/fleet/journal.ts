@@ -1,13 +1,14 @@
 /** What has ever happened to the configuration of a pod's OpenWRT, as it says itself. */
-import { get } from 'node:http';
-import { json } from 'node:stream/consumers';
 import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
+import { readUci } from '../judge/uci.ts';
+import { askOpenwrt } from './openwrt.ts';
 
 const journalSchema = z.array(
   z.looseObject({
     seq: z.number(),
     ms: z.number(),
+    at: z.string(),
     event: z.string(),
     package: z.string().optional(),
     text: z.string().optional(),
@@ -19,15 +20,15 @@ export const journalOf = async (
   cluster: Cluster,
   namespace: string,
   pod: string,
-): Promise<Journal> => {
-  const ip = ['get', 'pod', pod, '-n', namespace, '-o', 'jsonpath={.status.podIP}'];
-  const { stdout: host } = await cluster.kubectl(ip);
-  return new Promise((resolve, reject) => {
-    const options = { host, port: 10_080, path: '/_simulator/journal', timeout: 10_000 };
-    const sent = get(options, (response) => {
-      json(response).then((value) => resolve(journalSchema.parse(value)), reject);
-    });
-    sent.on('error', reject);
-    sent.on('timeout', () => sent.destroy(new Error('timeout')));
-  });
-};
+): Promise<Journal> =>
+  journalSchema.parse(JSON.parse(await askOpenwrt(cluster, { namespace, pod, path: '/journal' })));
+
+/** Of keepalived's own router of the agent in each text of the package, in their order. */
+export const prioritiesIn = (journal: Journal): { ms: number; priority: number }[] =>
+  journal
+    .filter(({ package: of }) => of === 'keepalived')
+    .flatMap(({ ms, text = '' }) =>
+      readUci(text)
+        .filter(({ type, name }) => type === 'vrrp_instance' && name?.startsWith('sdewan_'))
+        .map(({ options }) => ({ ms, priority: Number(options['priority']) })),
+    );

@@ -25,12 +25,23 @@ export type SeenPod = {
   ending: boolean;
 };
 
+export type Counted = {
+  /** That were ready at once. */
+  fewestReady: number;
+  /** Which pods there were then. */
+  whenFewest: readonly SeenPod[];
+  /** That were there and not ending. */
+  most: number;
+};
+
 export type PodsSeen = {
   /** That have the label and are ready. */
   active: () => SeenPod[];
   ready: () => SeenPod[];
-  /** From now on, as far as this watch shows every moment: the fewest that were ready at once, and the most that were there and not ending. */
-  count: () => { fewestReady: number; most: number };
+  /** That a Service can reach: by the label or by being ready. */
+  reachable: () => SeenPod[];
+  /** From now on, as far as this watch shows every moment. */
+  count: () => Counted;
   /**
    * For how long nobody had the label, by this one watch: from the moment at which that pod was gone or not ready to that at which another one had it
    * and was ready. Undefined: not yet.
@@ -48,7 +59,7 @@ export const watchPods = async (
   const lostAt = new Map<string, number>();
   /** By the uid of a pod: since when it is active and ready. */
   const activeAt = new Map<string, number>();
-  const counts: { fewestReady: number; most: number }[] = [];
+  const counts: Counted[] = [];
   const note = (uid: string, now: SeenPod | undefined): void => {
     const at = performance.now();
     if (now) pods.set(uid, now);
@@ -58,7 +69,10 @@ export const watchPods = async (
     if (!now?.ready || !now.active) activeAt.delete(uid);
     else if (!activeAt.has(uid)) activeAt.set(uid, at);
     for (const counted of counts) {
-      counted.fewestReady = Math.min(counted.fewestReady, ready().length);
+      if (ready().length < counted.fewestReady) {
+        counted.fewestReady = ready().length;
+        counted.whenFewest = [...pods.values()];
+      }
       counted.most = Math.max(counted.most, stay().length);
     }
   };
@@ -85,8 +99,10 @@ export const watchPods = async (
   });
   return {
     ready,
+    reachable: () => [...pods.values()].filter((pod) => pod.ready || pod.active),
     count: () => {
-      const counted = { fewestReady: ready().length, most: stay().length };
+      const whenFewest = [...pods.values()];
+      const counted = { fewestReady: ready().length, whenFewest, most: stay().length };
       counts.push(counted);
       return counted;
     },

@@ -13,7 +13,7 @@ import {
   waitForFleet,
   type FleetCnf,
 } from './cnf.ts';
-import { watchPods } from './pods-seen.ts';
+import { watchPods, type Counted } from './pods-seen.ts';
 
 /** Later than the first pass: a rule is Pending when the pods could be Ready. */
 const LATE_MS = 3_000;
@@ -23,7 +23,7 @@ export type Rolled = {
   lost: string[];
   servedBy: ReadonlySet<string>;
   /** See `PodsSeen.count`. */
-  counted: { fewestReady: number; most: number };
+  counted: Counted;
 };
 
 type Roll = Pick<FleetCnf, 'replicas' | 'spec'> & { selector?: object };
@@ -31,13 +31,19 @@ type Roll = Pick<FleetCnf, 'replicas' | 'spec'> & { selector?: object };
 /** Of a CNFDeployment with 200 rules, in a namespace of its own, until the old pods are gone. */
 export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): Promise<Rolled> => {
   const namespace = await cluster.createNamespace('roll');
-  const cnf = { ...kind, namespace, lateMs: LATE_MS };
+  // As long as that of the same Deployment.
+  const spec = { bakeSeconds: 3, ...kind.spec };
+  const cnf = { ...kind, spec, namespace, lateMs: LATE_MS };
   const { replicas } = cnf;
   const pods = await watchPods(cluster, namespace, PURPOSE);
   await apply(cluster, namespace, ...trafficRules());
   await applyFleet(cluster, { ...cnf, version: '1' }, selector);
   const first = await waitForFleet(cluster, namespace, 'the first set', serves(replicas));
   await untilTraffic(cluster, namespace);
+  // In sync comes first: the kubelet finds a pod ready by a probe.
+  await until('each of its pods is ready', 60_000, async () =>
+    pods.ready().length === replicas ? true : undefined,
+  );
   const before = await observePods(cluster, namespace, PURPOSE);
 
   const traffic = await startTraffic(cluster, namespace);
@@ -50,7 +56,10 @@ export const rollFleet = async (cluster: Cluster, { selector, ...kind }: Roll): 
     return before.some(({ uid }) => there.has(uid)) ? undefined : true;
   });
   const seen = { ...(await traffic.stop()), counted };
-  console.log(`roll of ${replicas}: ${seen.lost.length} of ${seen.requests} requests lost`);
+  const { fewestReady, whenFewest } = counted;
+  console.log(
+    `roll of ${replicas}: ${seen.lost.length} of ${seen.requests} requests lost; at least ${fewestReady} ready: ${JSON.stringify(whenFewest)}`,
+  );
   return seen;
 };
 

@@ -1,6 +1,7 @@
 /** What a set of pods that does not get every rule does to those that serve. */
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
+import { ROLL_SET_ANNOTATION } from '#shared/names.ts';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
 import { observePods, until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
@@ -11,7 +12,6 @@ import {
   PURPOSE,
   serves,
   startTraffic,
-  trafficRules,
   untilTraffic,
   waitForFleet,
   type SeenFleet,
@@ -25,10 +25,10 @@ const uids = async (namespace: string): Promise<string[]> =>
 const conditionOf = ({ conditions }: SeenFleet, type: string) =>
   conditions?.find((each) => each.type === type);
 
-it('a set that never gets one rule goes away at the deadline, and the pods of before serve on', async () => {
+it.concurrent('a set that never gets one rule goes away at the deadline, and the pods of before serve on', async () => {
   const namespace = await cluster.createNamespace('back');
-  const cnf = { namespace, replicas: 1, spec: { progressDeadline: '25s' } };
-  await apply(cluster, namespace, ...trafficRules());
+  const cnf = { namespace, replicas: 1, rules: 0, spec: { progressDeadline: '25s' } };
+  await apply(cluster, namespace, policyOn('late', 'ovn-net3'));
   await applyFleet(cluster, { ...cnf, version: '1', lateMs: 0 });
   const first = await waitForFleet(cluster, namespace, 'the first set', serves(1));
   await untilTraffic(cluster, namespace);
@@ -50,18 +50,40 @@ it('a set that never gets one rule goes away at the deadline, and the pods of be
   expect(lost).toEqual([]);
   expect(requests).toBeGreaterThan(100);
   expect(failed.currentRevision).toBe(first.currentRevision);
-  expect(conditionOf(failed, 'Degraded')?.message).toContain('Mwan3Policy late');
-  await until('an Event names the rule', 30_000, async () =>
-    (await eventsOf(cluster, namespace, 'RollOutFailed')).includes('Mwan3Policy late')
-      ? true
-      : undefined,
+  const named = /Mwan3Policy late: \w+ \(on cnf-1-/;
+  expect(conditionOf(failed, 'Degraded')?.message).toMatch(named);
+  await until('an Event names pod and rule', 30_000, async () =>
+    named.test(await eventsOf(cluster, namespace, 'RollOutFailed')) ? true : undefined,
+  );
+
+  // Another look at another generation of the same template.
+  const longer = ['--type=merge', '-p', JSON.stringify({ spec: { progressDeadline: '26s' } })];
+  await cluster.kubectl(['patch', `cnfdeploy/${PURPOSE}`, ...longer, '-n', namespace]);
+  const still = await waitForFleet(
+    cluster,
+    namespace,
+    'it has looked again',
+    ({ stage }) => stage !== undefined,
+  );
+  expect([still.stage, still.failedRevision, await uids(namespace)]).toEqual([
+    'Failed',
+    failed.failedRevision,
+    before,
+  ]);
+  const asked = ['annotate', `cnfdeploy/${PURPOSE}`, `${ROLL_SET_ANNOTATION}=again`];
+  await cluster.kubectl([...asked, '-n', namespace]);
+  await waitForFleet(
+    cluster,
+    namespace,
+    'it is tried again',
+    ({ stage }) => stage === 'Staged' || stage === 'Connected',
   );
 });
 
-it('a rule that is in force on neither set stops nothing, and is named', async () => {
+it.concurrent('a rule that is in force on neither set stops nothing, and is named; rules stay when the CNFDeployment is gone', async () => {
   const namespace = await cluster.createNamespace('excused');
-  const cnf = { namespace, replicas: 1, lateMs: 0 };
-  await apply(cluster, namespace, ...trafficRules(), policyOn('never', 'ovn-net4'));
+  const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0 };
+  await apply(cluster, namespace, policyOn('late', 'ovn-net3'), policyOn('never', 'ovn-net4'));
   const isCurrent = ({ stage }: SeenFleet): boolean => stage === 'Current';
   await applyFleet(cluster, { ...cnf, version: '1' });
   const first = await waitForFleet(cluster, namespace, 'the first set', isCurrent);
@@ -79,4 +101,17 @@ it('a rule that is in force on neither set stops nothing, and is named', async (
       ? true
       : undefined,
   );
+
+  const at = ['-n', namespace];
+  await cluster.kubectl(['delete', 'cnfdeploy', PURPOSE, ...at, '--timeout=60s']);
+  const made =
+    'deployments,replicasets,pods,cnfsets.fleet.sdewan.akraino.org,cnfs.fleet.sdewan.akraino.org';
+  await until('all that was made of it is gone', 120_000, async () =>
+    (await cluster.kubectl(['get', made, ...at, '-o', 'name'])).stdout === '' ? true : undefined,
+  );
+  const { stdout } = await cluster.kubectl(['get', 'mwan3policies', ...at, '-o', 'name']);
+  expect(stdout.trim().split('\n')).toEqual([
+    expect.stringMatching(/\/late$/),
+    expect.stringMatching(/\/never$/),
+  ]);
 });

@@ -31,7 +31,7 @@ const autoscalerSchema = z.object({
 
 const hasBegun = ({ stage }: SeenFleet): boolean => stage !== undefined && stage !== 'Current';
 
-it('autoscalers find it, kubectl scale rolls nothing, and kubectl rollout does what it says, but for undo', async () => {
+it.concurrent('autoscalers find it, kubectl scale rolls nothing, and kubectl rollout does what it says, but for undo', async () => {
   const namespace = await cluster.createNamespace('standards');
   const at = ['-n', namespace];
   const deployment = `deployment/${PURPOSE}`;
@@ -129,7 +129,7 @@ it('autoscalers find it, kubectl scale rolls nothing, and kubectl rollout does w
   expect(pods.ready().map(({ uid }) => uid)).toEqual([active?.uid]);
 }, 900_000);
 
-it('Recreate makes the new pods when the old ones have gone, however long those take', async () => {
+it.concurrent('Recreate makes the new pods when the old ones have gone, however long those take', async () => {
   const namespace = await cluster.createNamespace('recreate');
   const spec = { strategy: 'Recreate' };
   const cnf = { namespace, replicas: 1, lateMs: 0, rules: 0, spec };

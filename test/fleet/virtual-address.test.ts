@@ -2,12 +2,11 @@
 import { expect, it } from 'vitest';
 import { connectCluster } from 'kind-test-harness';
 import { withOwnNamespaces } from '../stack/own-namespaces.ts';
-import { readUci } from '../judge/uci.ts';
 import { observePods, until } from '../stack/observe.ts';
 import { apply } from '../stack/operator.ts';
 import { rejectRule, rule, zone } from '../stack/rules.ts';
 import { applyFleet, PURPOSE, serves, waitForFleet } from './cnf.ts';
-import { journalOf, type Journal } from './journal.ts';
+import { journalOf, prioritiesIn, type Journal } from './journal.ts';
 
 const cluster = withOwnNamespaces(await connectCluster());
 const ADDRESS = '192.168.1.1/24';
@@ -20,15 +19,6 @@ const onlyPod = async (namespace: string, but?: string): Promise<string> =>
     return others.length === 0 ? name : undefined;
   });
 
-/** Of our own router in each text of the package, in their order. */
-const prioritiesIn = (journal: Journal): { ms: number; priority: number }[] =>
-  journal
-    .filter(({ package: of }) => of === 'keepalived')
-    .flatMap(({ ms, text = '' }) =>
-      readUci(text)
-        .filter(({ type, name }) => type === 'vrrp_instance' && name?.startsWith('sdewan_'))
-        .map(({ options }) => ({ ms, priority: Number(options['priority']) })),
-    );
 const distinct = (numbers: readonly number[]): number[] =>
   numbers.filter((one, index) => one !== numbers[index - 1]);
 

@@ -38,6 +38,7 @@ const app = createIntake({
   epoch: 'epoch-1',
   term: () => 1,
   orderFor: () => undefined,
+  wasApiServerAway: () => false,
   isReady: () => true,
   onReport: () => {},
   onInformation: () => undefined,

@@ -24,8 +24,8 @@ export type JournalEvent =
   | { event: 'reload'; service: string; action: string; by: Cause; ok: boolean; stderr: string }
   /** Somebody has changed the loaded table; `ok`: it is now what the service makes of its file. */
   | { event: 'amend'; service: string; by: Cause; ok: boolean }
-  /** `nft -f` of the table of policies; `ok`: nft took it. */
-  | { event: 'policies'; by: Cause; ok: boolean }
+  /** `nft -f` of the table of policies; `ok`: nft took it. `text`: what was loaded, unless it is very long. */
+  | { event: 'policies'; by: Cause; ok: boolean; text?: string }
   | { event: 'rpcd died'; why: string }
   | { event: 'fault'; call: string; action: string };
 

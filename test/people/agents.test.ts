@@ -3,12 +3,14 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import { podDiffViewSchema } from '../../coordinator/cli/diff/device.ts';
 import { diffViewSchema } from '../../coordinator/cli/diff/view.ts';
 import { policyExplanationSchema } from '../../coordinator/cli/explain/policy.ts';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
+import { startConnectProxy } from '../stack/connect-proxy.ts';
 import { observePods, readConfigFile, until } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
 import { policiesIn } from '../stack/policies.ts';
@@ -27,6 +29,10 @@ const rules = [
   zone('lan1', 'ovn-net1', PURPOSE),
   ...[1, 2, 3, 4, 5].map((number) => rejectRule(number, 'lan1', PURPOSE)),
 ];
+
+const kubeconfigSchema = z.looseObject({
+  clusters: z.array(z.looseObject({ cluster: z.looseObject({ server: z.string() }) })),
+});
 
 const quoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 
@@ -115,6 +121,26 @@ describe('what agents answer to the CLI', async () => {
     const resynced = await run('resync', pods[0] ?? '');
     expect(resynced).toMatchObject({ code: 0, said: '' });
     expect(resynced.out).toContain(`${pods[0]}: the agent has looked at everything`);
+  });
+
+  it('comes through a proxy where the kubeconfig names one, as all that the API server says', async () => {
+    const proxy = await startConnectProxy();
+    try {
+      const kubeconfig = join(folder, 'through-proxy');
+      const { stdout } = await cluster.kubectl(['config', 'view', '--raw', '-o', 'json']);
+      const config = kubeconfigSchema.parse(JSON.parse(stdout));
+      for (const one of config.clusters) one.cluster['proxy-url'] = proxy.url;
+      await writeFile(kubeconfig, JSON.stringify(config));
+      const equal = await run('diff', PURPOSE, '--kubeconfig', kubeconfig);
+      expect(equal).toMatchObject({ code: 0, said: '' });
+      // A connection for what is listed, and one for each pod.
+      expect(proxy.asked.length).toBeGreaterThan(pods.length);
+      expect(new Set(proxy.asked)).toEqual(
+        new Set(config.clusters.map(({ cluster: { server } }) => new URL(server).host)),
+      );
+    } finally {
+      proxy.stop();
+    }
   });
 
   it(
@@ -357,7 +383,7 @@ describe('what agents answer to the CLI', async () => {
       expect(code).toBe(3);
       for (const pod of pods)
         expect(out).toContain(
-          `${pod}: not known\n  you may not get pods/portforward in namespace ${namespace}; you may not create pods/portforward in namespace ${namespace}\n`,
+          `${pod}: not known\n  you may not create pods/portforward in namespace ${namespace} (ClusterRole sdewan-debug may); you may not get pods/portforward in namespace ${namespace} (ClusterRole sdewan-debug may)\n`,
         );
     });
 

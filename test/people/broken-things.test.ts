@@ -1,5 +1,5 @@
 /**
- * What kubectl says of thirty broken things (`test/people/broken-things.ts`), each done to the running product. What it printed is kept in
+ * What kubectl and `sdewan status` say of thirty broken things (`test/people/broken-things.ts`), each done to the running product. What they printed is kept in
  * test/golden/broken; `UPDATE=1` writes it anew. On processes only: a real kubelet has words of its own.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { createCnf } from '../stack/cnf.ts';
 import { lookUntil } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
 import { zone } from '../stack/rules.ts';
+import { sdewan } from '../stack/sdewan.ts';
 import { brokenThings, type Broken } from './broken-things.ts';
 import { e2eCluster } from '../e2e/cluster.ts';
 
@@ -34,6 +35,7 @@ const steady = (text: string, namespace: string): string =>
     .replaceAll(/\b\d\d:\d\d:\d\d UTC\b/g, '<time>')
     .replaceAll(/(?<=^| )<?(\d+[smh]|invalid>|unknown>)+( \(x\d+ over [^)]*\))?(?= |$)/gm, '<age>')
     .replaceAll(/(does not answer since <time>): .*$/gm, '$1: <why>')
+    .replaceAll(/(does not answer the agent): .*(?= \(pod )/g, '$1: <why>')
     .replaceAll(/ +/g, ' ')
     .replaceAll(/ +$/gm, '');
 
@@ -58,6 +60,28 @@ const linesOf = (events: string, event: Broken['event']): string =>
 /** An Event tells of the moment in which it was written, in which the agent may have been at work for another of these things. */
 const withoutForce = (event: string): string =>
   event.replaceAll(/\([^()]*\bin force[^()]* on (?=\d)/g, '(<force> on ');
+
+/** Of what `sdewan status` prints: what is about the rule, or about its CNF where that is a CNF of its own. Others are broken at the same time. */
+const statusOf = (printed: string, { status = '', purpose }: Broken): string => {
+  const [cnfs = '', ...paragraphs] = printed.split('\n\n');
+  const ofCnf = purpose === undefined ? [] : [`${purpose} `, `CNF ${purpose}:`];
+  const begins = (text: string): boolean =>
+    [`${status} of `, ...ofCnf].some((begin) => text.startsWith(begin));
+  return together(...[...cnfs.split('\n'), ...paragraphs].filter(begins));
+};
+
+/** What should stand in that, and does not. */
+const lackingIn = (said: string, { status, isRepaired, names, cause, cure }: Broken): string[] => {
+  if (status === undefined) return [];
+  if (isRepaired) return said === '' ? ['the CNF'] : [];
+  return [
+    ...(said.includes(names) ? [] : [names]),
+    ...(said.includes(`\n  cause: ${cause}`) ? [] : [cause]),
+    ...(said.split('\n').some((line) => line.startsWith('  cure: ') && cure.test(line))
+      ? []
+      : ['the cure']),
+  ];
+};
 
 const together = (...parts: readonly string[]): string =>
   parts
@@ -107,24 +131,43 @@ describe('a broken thing is told so that it can be mended', async () => {
       .join('\n');
   };
 
+  /** Undefined: not all of it is there yet. */
+  const ofKubectl = async (
+    { status, cause, event }: Broken,
+    answer: string,
+  ): Promise<{ printed: string; text: string } | undefined> => {
+    const get = status ? await kubectl('get', status, '-o', 'wide') : '';
+    const events = event ? await eventsOn(event.on) : '';
+    const own = linesOf(events, event);
+    const isTold = status === undefined || `${get}\n${events}`.includes(cause);
+    if (!isTold || (event !== undefined && own === '')) return undefined;
+    return {
+      printed: together(answer, get, own),
+      text: steady(together(answer, get, withoutForce(own)), namespace),
+    };
+  };
+  const saidOf = async (broken: Broken): Promise<string> => {
+    if (broken.status === undefined) return '';
+    const { out } = await sdewan(cluster, 'status', '-n', namespace);
+    return statusOf(out, broken);
+  };
   /** What is printed, from the answer on, once all of it is there and it is as it is kept, or does not come to be so. */
   const told = async (
-    { status, cause, event }: Broken,
+    broken: Broken,
     { answer, kept }: { answer: string; kept: string | undefined },
-  ): Promise<{ printed: string; text: string }> => {
+  ): Promise<{ printed: string; status: string; text: string }> => {
     let since: number | undefined;
     return lookUntil(
-      { what: `${cause}, and its Event`, timeoutMs: TIMEOUT_MS - 10_000, next },
+      { what: `${broken.cause}, and its Event`, timeoutMs: TIMEOUT_MS - 10_000, next },
       async () => {
-        const get = status ? await kubectl('get', status, '-o', 'wide') : '';
-        const events = event ? await eventsOn(event.on) : '';
-        const own = linesOf(events, event);
-        const isTold = status === undefined || `${get}\n${events}`.includes(cause);
-        if (!isTold || (event !== undefined && own === '')) return undefined;
-        const text = `${steady(together(answer, get, withoutForce(own)), namespace)}\n`;
+        const seen = await ofKubectl(broken, answer);
+        if (!seen) return undefined;
         since ??= performance.now();
-        const isAtRest = text === kept || performance.now() - since > SETTLES_MS;
-        return isAtRest ? { printed: together(answer, get, own), text } : undefined;
+        const isLate = performance.now() - since > SETTLES_MS;
+        if (kept?.startsWith(seen.text) === false && !isLate) return undefined;
+        const status = await saidOf(broken);
+        const text = `${together(seen.text, steady(status, namespace))}\n`;
+        return text === kept || isLate ? { printed: seen.printed, status, text } : undefined;
       },
     );
   };
@@ -135,8 +178,8 @@ describe('a broken thing is told so that it can be mended', async () => {
       const file = path.join(GOLDEN, `${name}.txt`);
       const kept = UPDATES ? undefined : readFileSync(file, 'utf8');
       const answer = (await broken.does({ cluster, namespace })) ?? '';
-      const { printed, text } = await told(broken, { answer, kept });
-      const lines = printed.split('\n');
+      const { printed, status, text } = await told(broken, { answer, kept });
+      const lines = together(printed, status).split('\n');
 
       expect(printed).not.toBe('');
       expect(lines.filter(endsInColon)).toEqual([]);
@@ -148,6 +191,7 @@ describe('a broken thing is told so that it can be mended', async () => {
         .map((line) => line.indexOf(broken.cause));
       expect(columns).not.toEqual([]);
       expect(Math.min(...columns)).toBeLessThanOrEqual(MAX_COLUMN);
+      expect(lackingIn(status, broken)).toEqual([]);
 
       if (UPDATES) writeFileSync(file, text);
       expect(text).toBe(kept ?? text);

@@ -19,6 +19,10 @@ export type Broken = {
   does: (scene: Scene) => Promise<string | undefined>;
   /** The rule whose status and Events are the answer, `kind/name`; absent: kubectl's answer alone. */
   status?: string;
+  /** Of a CNF that this alone breaks. */
+  purpose?: string;
+  /** All is well again when it is told. */
+  isRepaired?: true;
   /** Field or object at fault, as the words must name it. */
   names: string;
   /** The beginning of the cause, which must not stand behind column 80 of what our own message prints. */
@@ -336,6 +340,7 @@ export const brokenThings: readonly Broken[] = [
       return undefined;
     },
     status: 'FirewallZone/zcnfow',
+    purpose: 'cnf-ow',
     names: 'cnf-ow-',
     cause:
       'the pod is not ready; kubectl describe pod says why (in force when last read, unconfirmed',
@@ -350,6 +355,7 @@ export const brokenThings: readonly Broken[] = [
       return undefined;
     },
     status: 'FirewallZone/zcnfag',
+    purpose: 'cnf-ag',
     names: 'cnf-ag-',
     cause: 'the agent has not reported since',
     cure: /An agent does not report/,
@@ -367,6 +373,7 @@ export const brokenThings: readonly Broken[] = [
       return undefined;
     },
     status: 'FirewallZone/image',
+    purpose: 'cnf-im',
     names: 'cnf-im-',
     cause: 'the pod is not ready',
     cure: /kubectl describe pod/,
@@ -381,10 +388,15 @@ export const brokenThings: readonly Broken[] = [
       return undefined;
     },
     status: 'FirewallZone/zcnfde',
+    purpose: 'cnf-de',
     names: 'cnf-de-',
-    cause: 'being deleted: ',
+    cause: 'being deleted: the agent has not reported since',
     cure: /Wait some seconds|Repair the pod/,
-    event: { on: 'zcnfde', reason: 'RemovalBlocked' },
+    event: {
+      on: 'zcnfde',
+      reason: 'RemovalBlocked',
+      says: 'the agent has not reported since',
+    },
   },
   {
     name: 'drift',
@@ -398,6 +410,8 @@ export const brokenThings: readonly Broken[] = [
       return undefined;
     },
     status: 'FirewallZone/zcnfdr',
+    purpose: 'cnf-dr',
+    isRepaired: true,
     names: 'firewall.sdewan_zone_zcnfdr',
     cause: 'somebody else changed section',
     cure: /the rule is the one to change/,

@@ -154,7 +154,7 @@ describe('the CLI', async () => {
       const { code, out, said } = await as('nobody', 'status');
       expect([code, out]).toEqual([3, '']);
       expect(said).toMatch(
-        /^sdewan: you may not list cnfhubsites\..*, firewallzones\..* in namespace \S+\n$/,
+        /^sdewan: you may not list cnfhubsites\..*, firewallzones\..* in namespace \S+ \(ClusterRole sdewan-viewer may\); you may not list ipsec\S+.* in namespace \S+\n$/,
       );
     });
 
@@ -172,7 +172,9 @@ describe('the CLI', async () => {
       expect(view.cnfs).toMatchObject([
         { name: PURPOSE, pods: { up: 2, total: 2 }, rules: { inSync: 4, total: 4 } },
       ]);
-      expect(said).toMatch(/^you may not list ipsechosts\..*, ipsecproposals\..*, ipsecsites\..*/);
+      expect(said).toMatch(
+        /^you may not list ipsechosts\..*, ipsecproposals\..*, ipsecsites\..*\nyou may not list pods in .* \(ClusterRole view may\)\n/,
+      );
       expect(said).not.toMatch(/firewall|mwan3|cnf(nat|route)/);
       const all = await sdewan(cluster, 'status', '-A', '--kubeconfig', join(folder, 'viewer'));
       expect(all).toMatchObject({ code: 3, said: expect.stringContaining('in all namespaces') });

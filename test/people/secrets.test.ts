@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { METRICS_PORT } from '#shared/inject/environment.ts';
+import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import { inspectAgent, kernelRules, metricsOf } from '../../coordinator/cli/agents/ask.ts';
 import { withCluster } from '../../coordinator/cli/cluster/connect.ts';
 import { createCnf } from '../stack/cnf.ts';
@@ -219,7 +219,7 @@ describe('no secret', async () => {
       return {
         inspection: JSON.stringify(await inspectAgent(connected, of, signal)),
         kernel: JSON.stringify(await kernelRules(connected, of, signal)),
-        metrics: await metricsOf(connected, of, METRICS_PORT, signal),
+        metrics: await metricsOf(connected, of, INSPECT_PORT, signal),
         coordinators: ofCoordinators.join('\n'),
       };
     });

@@ -1,9 +1,28 @@
 /** Faults that others' enforcement of NetworkPolicies has had, each as a test: by the table that the agent loads, or by what the coordinator does. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { groupId, type Group, type PolicyPod } from '#shared/policy/groups.ts';
+import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import { wholeFile } from '#shared/policy/table.ts';
 import { createLiveGroups } from '../../coordinator/policy/live-groups.ts';
 import { scopeOf } from '../../coordinator/policy/places.ts';
+import {
+  isAbsent,
+  isOvertakenInNeutron,
+  NeutronError,
+} from '../../coordinator/provider/neutron/errors.ts';
+import { applySteps } from '../../coordinator/security-groups/apply.ts';
+import { createMembers } from '../../coordinator/security-groups/members.ts';
+import { stepsFor } from '../../coordinator/security-groups/plan.ts';
+import { readPresent } from '../../coordinator/security-groups/present.ts';
+import { followed } from '../../coordinator/security-groups/testing/followed.ts';
+import {
+  createMemoryNeutron,
+  type MemoryNeutron,
+} from '../../coordinator/security-groups/testing/memory-neutron.ts';
+import { wantedOf } from '../../coordinator/security-groups/wanted.ts';
 import { isAllowed, type Packet, type PodOf, type PolicyOf, type World } from './evaluator.ts';
 import { passesTable, readTable } from './nft-judge.ts';
 import { tableOf } from './product.ts';
@@ -132,36 +151,37 @@ describe('rules', () => {
   });
 });
 
+const runningPod = (labels: Record<string, string>): PolicyPod => ({
+  namespace: 'x',
+  name: 'a',
+  uid: 'a',
+  labels,
+  creationTimestamp: '2026-01-01T00:00:00Z',
+  addresses: ['10.1.0.1'],
+  ports: [],
+  isHostNetwork: false,
+  isFinished: false,
+});
+
 describe('what happens', () => {
   const group: Group = { pods: { matchLabels: { app: 'a' } }, namespaces: { name: 'x' } };
   const id = groupId(group);
-  const running = (labels: Record<string, string>): PolicyPod => ({
-    namespace: 'x',
-    name: 'a',
-    uid: 'a',
-    labels,
-    creationTimestamp: '2026-01-01T00:00:00Z',
-    addresses: ['10.1.0.1'],
-    ports: [],
-    isHostNetwork: false,
-    isFinished: false,
-  });
 
   it('labels of running pods change groups', () => {
     const live = createLiveGroups();
     live.follow(new Map([[id, group]]));
-    live.put('a', running({}));
+    live.put('a', runningPod({}));
     expect(live.members(id)).toEqual([]);
-    live.put('a', running({ app: 'a' }));
+    live.put('a', runningPod({ app: 'a' }));
     expect(live.members(id)).toEqual(['10.1.0.1']);
-    live.put('a', running({ app: 'b' }));
+    live.put('a', runningPod({ app: 'b' }));
     expect(live.members(id)).toEqual([]);
   });
 
   it('an event of a pod that no policy is about touches nothing', () => {
     const live = createLiveGroups();
     live.follow(new Map([[id, group]]));
-    expect(live.put('a', running({ app: 'b' })).size).toBe(0);
+    expect(live.put('a', runningPod({ app: 'b' })).size).toBe(0);
   });
 
   it('second networks count, and not the default interface alone', () => {
@@ -179,7 +199,71 @@ describe('what happens', () => {
     const live = createLiveGroups();
     live.follow(new Map([[groupId(both), both]]));
     const secondAddresses = [{ network: 'net1', addresses: ['10.7.0.5'] }];
-    live.put('a', { ...running({ app: 'a' }), secondAddresses });
+    live.put('a', { ...runningPod({ app: 'a' }), secondAddresses });
     expect(live.members(groupId(both))).toEqual(['10.1.0.1', '10.7.0.5']);
+  });
+});
+
+describe('what is written', () => {
+  const CLUSTER = '0123abcd';
+  const { signal } = new AbortController();
+  const port = { id: 'port-a', pod: 'a', addresses: ['10.1.0.1'] };
+  const policy = (ingress: object[]): Policy => ({
+    kind: 'NetworkPolicy',
+    networks: [],
+    namespace: 'x',
+    name: 'p',
+    uid: 'p',
+    generation: 1,
+    spec: networkPolicySpecSchema.parse({ podSelector: {}, ingress }),
+  });
+  const bring = async (neutron: MemoryNeutron): Promise<void> => {
+    const policies = [policy([{ ports: [{ port: 80 }] }])];
+    const pods = [{ ...runningPod({ app: 'a' }), addresses: port.addresses }];
+    const present = await readPresent(neutron, CLUSTER, signal);
+    const members = createMembers({ ...followed({ policies, pods }), ports: [port] });
+    const { wanted } = wantedOf({
+      cluster: CLUSTER,
+      policies,
+      members,
+      ports: [port.id],
+      nodeAddresses: [],
+      present,
+      quotas: undefined,
+    });
+    await applySteps(stepsFor(wanted, present), { neutron, present, signal });
+  };
+
+  it('is compared with what Neutron has, not with what was written last: a rule that somebody has deleted is back', async () => {
+    const neutron = createMemoryNeutron([{ ...port, name: `sdewan/${CLUSTER}/a` }]);
+    await bring(neutron);
+    const rules = () =>
+      [...neutron.state.groups.values()].flatMap((group) => group.security_group_rules);
+    const count = rules().length;
+    for (const { id } of rules()) await neutron.deleteRule(id);
+    expect(rules()).toHaveLength(0);
+    await bring(neutron);
+    expect(rules()).toHaveLength(count);
+  });
+
+  it("is never the user's policy: nobody has given the coordinator the right", () => {
+    const file = join(import.meta.dirname, '../../deploy/rbac/coordinator.yaml');
+    const rules = parseAllDocuments(readFileSync(file, 'utf8')).flatMap(
+      (one): { resources?: string[]; verbs: string[] }[] => one.toJS().rules ?? [],
+    );
+    const about = rules.filter(({ resources = [] }) =>
+      resources.some((name) => name.endsWith('networkpolicies') || name.startsWith('multi-')),
+    );
+    expect(about.length).toBeGreaterThan(0);
+    for (const { verbs } of about) expect(verbs.toSorted()).toEqual(['list', 'watch']);
+  });
+
+  it('fails by type, not by text: words about another refusal change nothing', () => {
+    const refusal = (status: number, type: string): NeutronError =>
+      new NeutronError('a call', 'Quota exceeded 409: not found 404', { status, type });
+    expect(isAbsent(refusal(500, 'HTTP 500'))).toBe(false);
+    expect(isOvertakenInNeutron(refusal(500, 'HTTP 500'))).toBe(false);
+    expect(isAbsent(refusal(404, 'PortNotFound'))).toBe(true);
+    expect(isOvertakenInNeutron(refusal(409, 'SecurityGroupRuleExists'))).toBe(true);
   });
 });

@@ -40,6 +40,7 @@ const WELL: Readonly<Record<string, number>> = {
   'admission_reviews_total{webhook="rules",result="denied"}': 4,
   'admission_reviews_total{webhook="rules",result="failed"}': 3,
   certificate_expiry_timestamp_seconds: NOW / 1_000 + 30 * DAY_S,
+  neutron_failing_seconds: 0,
 };
 const scrapeOf = (more: Readonly<Record<string, number>> = {}): Scrape =>
   readScrape(
@@ -106,6 +107,7 @@ const FAULTS: readonly (readonly [
     { certificate_expiry_timestamp_seconds: -28 * DAY_S },
     'SdewanCertificateEnds',
   ],
+  ['a Neutron that fails', { neutron_failing_seconds: 9 }, 'SdewanNeutronFailing'],
   ['a coordinator that is gone', undefined, 'SdewanCoordinatorAbsent'],
 ];
 

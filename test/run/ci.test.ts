@@ -10,6 +10,7 @@ const DEMO = 'run demo -- --once';
 const HARNESS = 'run test:harness -- --if-changed';
 const PEOPLE = 'run test:people';
 const FLEET = 'run test:fleet';
+const NEUTRON = 'run test:neutron -- --share';
 const SLOW = 'run test:slow';
 const SLOW_WITH_NODE = 'run test:slow -- --node';
 
@@ -21,6 +22,7 @@ const GREEN: Commands = {
   test: { prints: 'took 5 s\n20 passed, 0 failed' },
   [PEOPLE]: { prints: '3 passed, 0 failed' },
   [FLEET]: { prints: '3 passed, 0 failed' },
+  [NEUTRON]: { prints: '1 passed, 0 failed' },
   [SLOW]: { prints: '1 passed, 0 failed' },
   [SLOW_WITH_NODE]: { prints: '4 passed, 0 failed' },
 };
@@ -47,9 +49,10 @@ const run = (changed: Commands, uid = 0) => {
   });
   const lines = stdout.trimEnd().split('\n');
   const calls = readFileSync(path.join(folder, 'calls'), 'utf8').trimEnd().split('\n');
-  // Two run beside each other, so that either may be the first.
-  const beside = calls.findIndex((call) => call.endsWith(FLEET) || call.endsWith(PEOPLE));
-  calls.splice(beside, 2, ...calls.slice(beside, beside + 2).toSorted());
+  // One runs beside the two others, so that any place of the three may be its.
+  const fleet = calls.findIndex((call) => call.endsWith(FLEET));
+  const people = calls.findIndex((call) => call.endsWith(PEOPLE));
+  calls.splice(Math.min(fleet, people), 0, ...calls.splice(fleet, 1));
   return {
     status,
     last: lines.slice(lines.lastIndexOf('') + 1),
@@ -61,8 +64,8 @@ const run = (changed: Commands, uid = 0) => {
 it('runs each command once, and adds up the totals', () => {
   expect(run({})).toMatchObject({
     status: 0,
-    last: ['31 passed, 0 failed'],
-    calls: [DEMO, HARNESS, 'test', FLEET, PEOPLE, SLOW_WITH_NODE].map(
+    last: ['32 passed, 0 failed'],
+    calls: [DEMO, HARNESS, 'test', FLEET, PEOPLE, NEUTRON, SLOW_WITH_NODE].map(
       (command) => `true ${command}`,
     ),
   });
@@ -76,36 +79,41 @@ it('is red with a command that is red, whatever the ones after it are, and says 
     'failed: unit a > b: no',
     'replay: SDEWAN_SEED=1 npx',
     'failed: npm test (exit code 1)',
-    '30 passed, 1 failed',
+    '31 passed, 1 failed',
   ]);
-  expect(calls).toHaveLength(6);
+  expect(calls).toHaveLength(7);
 });
 
 it.each<[string, Commands, string[]]>([
   [
     'a demo that fails',
     { [DEMO]: { code: 3 } },
-    [`failed: npm ${DEMO} (exit code 3)`, '30 passed, 1 failed'],
+    [`failed: npm ${DEMO} (exit code 3)`, '31 passed, 1 failed'],
   ],
   [
     'a command that fails after green totals',
     { test: { prints: '20 passed, 0 failed', code: 1 } },
-    ['failed: npm test (exit code 1)', '31 passed, 1 failed'],
+    ['failed: npm test (exit code 1)', '32 passed, 1 failed'],
   ],
   [
     'a command with red totals that exits as if it were green',
     { test: { prints: '19 passed, 1 failed' } },
-    ['30 passed, 1 failed'],
+    ['31 passed, 1 failed'],
   ],
   [
-    'the first of two beside each other',
+    'the one that runs beside others',
     { [FLEET]: { prints: '2 passed, 1 failed', code: 1 } },
-    [`failed: npm ${FLEET} (exit code 1)`, '30 passed, 1 failed'],
+    [`failed: npm ${FLEET} (exit code 1)`, '31 passed, 1 failed'],
   ],
   [
     'the second of them',
     { [PEOPLE]: { prints: '2 passed, 1 failed', code: 1 } },
-    [`failed: npm ${PEOPLE} (exit code 1)`, '30 passed, 1 failed'],
+    [`failed: npm ${PEOPLE} (exit code 1)`, '31 passed, 1 failed'],
+  ],
+  [
+    'the one after the second',
+    { [NEUTRON]: { prints: '0 passed, 1 failed', code: 1 } },
+    [`failed: npm ${NEUTRON} (exit code 1)`, '31 passed, 1 failed'],
   ],
 ])('is red with %s', (_, commands, last) => {
   expect(run(commands)).toMatchObject({ status: 1, last });

@@ -1,6 +1,6 @@
 /**
  * `npm run test:neutron`: policies as security groups of a real Neutron, which is installed once (a minute, half a gigabyte in the cache). Where it
- * cannot be had the command says why, and proves nothing; in CI that is a failure. `--share`: ten of the cases.
+ * cannot be had the command says why, and proves nothing; in CI that is a failure. `--share`: five of the cases.
  */
 import { parseArgs } from 'node:util';
 import { CASES_VARIABLE, SHARE } from '../neutron/share.ts';

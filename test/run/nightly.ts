@@ -33,18 +33,21 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   integration: () => one('integration'),
   guides: () => one('guides'),
   versions: () => one('versions'),
-  load: () => one('load'),
+  load: () => one('load', { SDEWAN_FLIP_RULES: '1000' }),
   harness: () => one('harness'),
   neutron: async () => {
     const because = await whyNoNeutron();
     return because === undefined ? one('neutron*') : [{ cannotRun: 'neutron', because }];
   },
   e2e: () => one('e2e'),
-  people: () => one('people'),
-  fleet: () => one('fleet', { SDEWAN_TIMES: '50' }),
+  people: () => one('people', { SDEWAN_WATCHED_SECONDS: '1800' }),
+  fleet: () => [
+    ...one('fleet', { SDEWAN_TIMES: '50' }),
+    ...one('fleet-night', { SDEWAN_TIMES: '10' }),
+  ],
   'e2e-outages': () => one('e2e-outages', many),
   soak: () => one('soak'),
-  trace: () => traced(5_000),
+  trace: () => traced({ packets: 5_000, scenes: 1_000 }),
   faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
   ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
   mutants: () => [{ script: 'test:mutants' }],

@@ -18,6 +18,8 @@ export type Project = {
   name: string;
   /** Filters of its test files; none: all. */
   files?: readonly string[];
+  /** `1/2`: the first of two parts of its files. */
+  shard?: string;
   env?: Readonly<Record<string, string>>;
 };
 
@@ -56,12 +58,18 @@ const runStage = async (stage: Stage, config: string): Promise<Tally[]> => {
     return [await timed(stage.script, () => runScript(stage.script))];
   }
   const { projects } = stage;
-  say(`\n━━ ${projects.map(({ name }) => name).join(' and ')}`);
+  say(`\n━━ ${projects.map(titleOf).join(' and ')}`);
   const isAlone = projects.length === 1;
   return await Promise.all(
-    projects.map((each) => timed(each.name, () => runVitest(each, { config, isAlone }))),
+    projects.map((each) => timed(titleOf(each), () => runVitest(each, { config, isAlone }))),
   );
 };
+
+const titleOf = ({ name, shard }: Project): string => [name, shard].filter(Boolean).join(' ');
+
+/** A project's files in so many parts at the same time. */
+export const inParts = (project: Project, count: number): Project[] =>
+  Array.from({ length: count }, (_, at) => ({ ...project, shard: `${at + 1}/${count}` }));
 
 const timed = async (name: string, run: () => Tally | Promise<Tally>): Promise<Tally> => {
   const started = Date.now();
@@ -80,13 +88,14 @@ const runScript = (script: string): Tally => {
 
 /** `isAlone`: nobody else prints, so that it may move the cursor and break lines. */
 const runVitest = async (
-  { name, files = [], env = {} }: Project,
+  { name, files = [], shard, env = {} }: Project,
   { config, isAlone }: { config: string; isAlone: boolean },
 ): Promise<Tally> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
   const output = path.join(folder, 'report.json');
   const stdio = isAlone ? 'inherit' : 'pipe';
-  const args = ['run', `--config=${config}`, `--project=${name}`, ...files];
+  const part = shard === undefined ? [] : [`--shard=${shard}`];
+  const args = ['run', `--config=${config}`, `--project=${name}`, ...part, ...files];
   const child = spawn('vitest', args, {
     cwd: root,
     env: { ...process.env, ...COMPILE_CACHE, ...env, [REPORT_VARIABLE]: output },

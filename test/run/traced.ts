@@ -2,11 +2,13 @@
 import { missing } from '../trace/kernel/kernel.ts';
 import type { Stage } from './stages.ts';
 
-/** @param packets to be sent */
-export const traced = (packets: number): Stage[] => {
+/** Random packets, and random firewalls of which each rule gets the packet that is named for it. */
+type Judged = { packets: number; scenes: number };
+
+export const traced = ({ packets, scenes }: Judged): Stage[] => {
+  const env = { SDEWAN_TRACE_PACKETS: String(packets), SDEWAN_TRACE_SCENES: String(scenes) };
   const why = missing();
-  if (why === undefined)
-    return [{ projects: [{ name: 'trace', env: { SDEWAN_TRACE_PACKETS: String(packets) } }] }];
+  if (why === undefined) return [{ projects: [{ name: 'trace', env }] }];
   console.log(`traces are judged by recordings of the kernel alone: ${why}`);
   return [];
 };

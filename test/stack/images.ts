@@ -12,10 +12,9 @@ export const COORDINATOR_IMAGE = 'sdewan-coordinator:dev';
 export const CNF_IMAGE = 'integratedcloudnative/openwrt:dev';
 
 const CLI = path.resolve(import.meta.dirname, '../../coordinator/cli/main.ts');
-const SIMULATOR = path.resolve(import.meta.dirname, '../openwrt-simulator/main.ts');
 
-const CNF: ImageProcess = {
-  command: [process.execPath, SIMULATOR],
+const simulator = (): ImageProcess => ({
+  command: [process.execPath, programFile('simulator')],
   ports: { 80: 10_080, 443: 10_443 },
   // No login for the agent: a stock image, on which it makes its own.
   env: {
@@ -29,7 +28,7 @@ const CNF: ImageProcess = {
     SIMULATOR_UCI_MS_PER_KILOBYTE: '0.03',
   },
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
-};
+});
 
 /** Where test/openwrt-device is built. */
 const deviceFolder = (): string =>
@@ -47,18 +46,23 @@ const DEVICE: ImageProcess = {
 export type ImagesOptions = {
   /** The agent and the coordinator start anew, in their pods, whenever one of their files is saved. */
   watch?: boolean;
+  /** Node's options of the agent. */
+  agentFlags?: readonly string[];
 };
 
-export const images = ({ watch = false }: ImagesOptions = {}): Record<string, ImageProcess> => {
+export const images = ({ watch = false, agentFlags = [] }: ImagesOptions = {}): Record<
+  string,
+  ImageProcess
+> => {
   const flags = watch ? ['--watch', '--watch-preserve-output'] : [];
-  const program = (name: Program): ImageProcess => ({
-    command: [process.execPath, ...flags, programFile(name)],
+  const program = (name: Program, own: readonly string[] = []): ImageProcess => ({
+    command: [process.execPath, ...flags, ...own, programFile(name)],
     env: COMPILE_CACHE,
   });
   return {
     // Pods share this machine's loopback: a port that the image maps, and its URL, are at the address of the pod.
     [AGENT_IMAGE]: {
-      ...program('agent'),
+      ...program('agent', agentFlags),
       env: { ...COMPILE_CACHE, SDEWAN_INSPECT_URL: `http://127.0.0.1:${INSPECT_PORT}` },
       ports: { [INSPECT_PORT]: INSPECT_PORT },
     },
@@ -66,6 +70,6 @@ export const images = ({ watch = false }: ImagesOptions = {}): Record<string, Im
       ...program('coordinator'),
       programs: { '/usr/local/bin/node /app/sdewan.mjs': [process.execPath, CLI] },
     },
-    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : CNF,
+    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : simulator(),
   };
 };

@@ -40,16 +40,25 @@ export const eventually = (what: string, holds: () => Promise<boolean>): Promise
 
 /** `namespace`: of pods, policies and CNFs alike. */
 export const policiesIn = (cluster: Cluster, namespace: string) => {
-  const enforcements = async (name: string): Promise<Enforcement[]> => {
-    const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;
-    const { items } = list.parse(await cluster.api.find(path));
-    return items.filter(
-      ({ spec: { policy } }) => policy.name === name && policy.namespace === namespace,
-    );
-  };
+  const path = `/apis/network.sdewan.akraino.org/v1alpha1/namespaces/${namespace}/policyenforcements`;
+  const isOf = (name: string, { spec: { policy } }: Enforcement): boolean =>
+    policy.name === name && policy.namespace === namespace;
+  const enforcements = async (name: string): Promise<Enforcement[]> =>
+    list.parse(await cluster.api.find(path)).items.filter((one) => isOf(name, one));
   return {
     /** Those of one policy. */
     enforcements,
+    /** A watch for the end of one of them. `at`: when it has shown that, milliseconds since 1970. */
+    enforcementGone: async (name: string): Promise<{ at: () => number | undefined }> => {
+      let at: number | undefined;
+      await cluster.api.watch(path, {
+        onChange: () => undefined,
+        onDelete: (object) => {
+          if (isOf(name, enforcement.parse(object))) at ??= Date.now();
+        },
+      });
+      return { at: () => at };
+    },
     /** No kubelet runs it: the test says what a kubelet would say of it. */
     pod: async (
       name: string,

@@ -7,7 +7,7 @@ import { images, type ImagesOptions } from './images.ts';
 /** The backend that tests and the demo run on, when nothing else is said. */
 export const BACKEND_VARIABLE = 'SDEWAN_TEST_BACKEND';
 
-/** `watch` is for processes; real containers run what was built. */
+/** `watch` and `agentFlags` are for processes; real containers run what was built. */
 export type StackOptions = {
   backend: Backend;
   say?: (line: string) => void;
@@ -21,10 +21,12 @@ export const startStackCluster = async ({
   say = () => {},
   signal,
   watch = false,
+  agentFlags = [],
   nodes = 1,
 }: StackOptions): Promise<Cluster> => {
   const common = { backend, onProgress: say, ...(signal && { signal }) };
-  if (backend === 'process') return startCluster({ ...common, nodes, images: images({ watch }) });
+  if (backend === 'process')
+    return startCluster({ ...common, nodes, images: images({ watch, agentFlags }) });
   await buildImages({ names: IMAGE_NAMES, say });
   return startCluster({ ...common, imageArchives: IMAGE_NAMES.map(archivePath) });
 };

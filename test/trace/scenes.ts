@@ -435,3 +435,15 @@ export const packetOf = (one: SentPacket): Packet => ({
   mark: 0,
   dscp: one.dscp,
 });
+
+export const sentOf = (one: Packet): SentPacket => ({
+  ...(one.in !== undefined && { in: one.in }),
+  source: addressOf(one.source, one.family),
+  destination: addressOf(one.destination, one.family),
+  protocol: one.protocol,
+  ...(one.sourcePort !== undefined && { sourcePort: one.sourcePort }),
+  ...(one.destinationPort !== undefined && { destinationPort: one.destinationPort }),
+  ...(one.icmp && { icmp: one.icmp }),
+  ...(one.mac !== undefined && { mac: one.mac }),
+  dscp: one.dscp ?? 0,
+});

@@ -92,6 +92,8 @@ export const startAgent = (surroundings: AgentSurroundings): (() => boolean) => 
     resolve: surroundings.resolve,
     clientOf: ({ url, others }) => ({
       post: (report) => surroundings.post(url.hostname, report, others()),
+      wasApiServerAway: async () => false,
+      close: () => undefined,
     }),
     publisherOf: (reportClient) =>
       createPublisher({

@@ -46,6 +46,7 @@ export const startCoordinator = (
     isRead: () => false,
     namespace: undefined,
     silentAfterMs: SILENT_AFTER_MS,
+    wasApiServerAway: () => false,
     awaited,
     instance: name,
     classicStatusNamespace: undefined,

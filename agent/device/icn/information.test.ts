@@ -75,7 +75,8 @@ describe("information from ICN's REST", () => {
 
   it('is empty where a module fails or answers something else', async () => {
     const answers = [undefined, 'x', { status: 'x' }, { status: [] }, { status: { main: [] } }];
-    const nothing: Information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+    const lists = { interfaces: [], routes: [], tunnels: [], wans: [] };
+    const nothing: Information = { firewall: 'fw3', ...lists, leftOut: 0 };
     for (const answer of answers)
       expect(await readIcnInformation({ look: async () => answer }, [], NEVER)).toEqual(nothing);
   });

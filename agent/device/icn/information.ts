@@ -21,7 +21,7 @@ export const readIcnInformation = async (
   const routes = routesOf(await module('route'));
   const wans = wansOf(await module('wan'));
   const tunnels = tunnelsOf(remotes, await module('ipsec'));
-  return bounded({ interfaces, routes, wans, tunnels });
+  return bounded({ firewall: 'fw3', interfaces, routes, wans, tunnels });
 };
 
 const moduleSchema = z.object({ status: z.unknown() });

@@ -67,6 +67,7 @@ describe('information from OpenWRT', () => {
       (_, at) => `fd00:1234:5678:9abc:def0:1234:5678:${at}/128`,
     );
     const all = {
+      firewall: 'fw4' as const,
       interfaces: Array.from({ length: 15 }, (_, at) => ({ name: `i${at}`, up: true, addresses })),
       wans: [wan],
       tunnels: [],
@@ -75,7 +76,7 @@ describe('information from OpenWRT', () => {
     const told = bounded(all);
     expect(informationSchema.safeParse(told).success).toBe(true);
     expect(JSON.stringify(told).length).toBeLessThanOrEqual(16_384);
-    expect([told.wans.length, told.interfaces.length]).toEqual([1, 15]);
+    expect([told.firewall, told.wans.length, told.interfaces.length]).toEqual(['fw4', 1, 15]);
     expect(told.leftOut).toBe(1_000 - told.routes.length);
   });
 });

@@ -27,6 +27,7 @@ export const readInformation = async (
     timeoutMs: TIMEOUT_MS,
   });
   return bounded({
+    firewall: capabilities.firewall,
     ...interfacesOf(interfaces),
     wans: wansOf(mwan3?.data),
     tunnels: tunnelsOf(capabilities.ipsec.dialect, sections, status),

@@ -39,6 +39,8 @@ export type Facts = {
   rules: readonly RuleObject[];
   /** Rules of the CNF that may decide before the change's for its packets; none where there are more than `MAX_FILTERS`. */
   filters: readonly RuleObject[];
+  /** Rule CRs of all CNFs of the namespace that have what the change's rule has of a link, itself included. */
+  links: readonly RuleObject[];
   /** Network names of the CNF of that purpose; undefined when there is no CNF yet or it has no such annotation. */
   networks: ReadonlySet<string> | undefined;
   /** Of the CNFs of the namespace, as their workloads and pods say. */

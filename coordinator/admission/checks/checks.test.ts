@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { change, context, facts, rule, zone } from '../testing/changes.ts';
 import { claimIsFree } from './claims.ts';
 import { isNotHidden } from './hidden.ts';
+import { linkIsOwn } from './links.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { isUnused, referencesExist } from './references.ts';
 import { purposeIsServed } from './purpose.ts';
 import { networkHasOneZone } from './zones.ts';
-import { filtersToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
+import { filtersToLookUp, linksToLookUp, tiesOf, tiesToLookUp } from '../ties.ts';
 import { filterOf, identified, type KeptRule } from '../../memory/kept-rule.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleChange } from './check.ts';
@@ -263,11 +264,16 @@ describe('two zones on one network', () => {
   });
 
   it('are found by what stays in memory of a zone', () => {
-    const read = { revision: 'r', ties: tiesOf(zone('wan')), shape: undefined, filter: undefined };
+    const read = {
+      revision: 'r',
+      ties: tiesOf(zone('wan'), undefined),
+      shape: undefined,
+      filter: undefined,
+    };
     const kept: KeptRule = { ...identified(zone('wan')), ...read };
     expect(tiesToLookUp(change({ after: zone('lan') }))).toContain(kept.ties.at(-1));
     expect(words(zone('lan'), kept)).toContain('FirewallZone wan');
-    const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x')).slice(0, -2) };
+    const elsewhere: KeptRule = { ...kept, ties: tiesOf(on('wan', 'x'), undefined).slice(0, -2) };
     expect(words(on('lan', 'ovn-net2'), elsewhere)).toBeUndefined();
   });
 });
@@ -288,7 +294,7 @@ describe('a rule to which no packet comes', () => {
     const kept = (one: RuleObject): KeptRule => ({
       ...identified(one),
       revision: 'r',
-      ties: tiesOf(one),
+      ties: tiesOf(one, filterOf(one)),
       shape: undefined,
       filter: filterOf(one),
     });
@@ -355,7 +361,7 @@ describe('what only one rule of a CNF can have', () => {
   it('is found by what stays in memory of a rule', () => {
     const read = {
       revision: 'r',
-      ties: tiesOf(address('b')),
+      ties: tiesOf(address('b'), undefined),
       shape: undefined,
       filter: undefined,
     };
@@ -363,6 +369,55 @@ describe('what only one rule of a CNF can have', () => {
     const looked = tiesToLookUp(change({ after: address('a') }));
     expect(looked.filter((tie) => kept.ties.includes(tie))).toHaveLength(2);
     expect(words(address('a'), kept)).toContain('VirtualAddress b');
+  });
+});
+
+describe('what CNFs on one link must not have in common', () => {
+  const router = (name: string, purpose: string, spec: object = {}, metadata = {}) =>
+    rule(
+      'VirtualAddress',
+      name,
+      { network: 'ovn-net1', addresses: ['10.0.0.1/24'], ...spec },
+      { labels: { sdewanPurpose: purpose }, ...metadata },
+    );
+  const own = router('a', 'cnf-1');
+  const words = (...links: RuleObject[]) =>
+    linkIsOwn(change({ after: own }), facts({ links }), context)?.message;
+
+  it('is told of a virtual router of the same number on a network of that name', () => {
+    expect(words(own, router('b', 'cnf-2', { addresses: ['10.0.0.2/24'] }))).toBe(
+      'spec.virtualRouterId: VirtualAddress b of CNF cnf-2 has virtual router 51 on ovn-net1 as well; where both are on one link, one CNF takes the address from the other: choose another',
+    );
+  });
+
+  it.each([
+    ['of the same CNF, which is refused', router('b', 'cnf-1')],
+    ['of another number', router('b', 'cnf-2', { virtualRouterId: 7 })],
+    ['of another network', router('b', 'cnf-2', { network: 'ovn-net2' })],
+    ['that goes', router('b', 'cnf-2', {}, going)],
+  ])('is not told of one %s', (_, other) => {
+    expect(words(own, other)).toBeUndefined();
+  });
+
+  it('is found by what stays in memory of a rule, whatever its CNF, and in its namespace alone', () => {
+    const read = { revision: 'r', shape: undefined, filter: undefined };
+    const kept = (of: RuleObject): KeptRule => ({
+      ...identified(of),
+      ...read,
+      ties: tiesOf(of, undefined),
+    });
+    const looked = linksToLookUp({ after: own });
+    const ties = (of: RuleObject) => kept(of).ties.filter((tie) => looked.includes(tie));
+    const other = router('b', 'cnf-2');
+    expect(ties(other)).toHaveLength(1);
+    expect(ties(router('b', 'cnf-2', {}, { namespace: 'elsewhere' }))).toEqual([]);
+    expect(words(kept(other))).toContain('VirtualAddress b of CNF cnf-2');
+    expect(linksToLookUp({ after: zone('a') })).toEqual([]);
+  });
+
+  it('is not asked about when the spec stays', () => {
+    const same = change({ after: own, specChanged: false });
+    expect(linkIsOwn(same, facts({ links: [router('b', 'cnf-2')] }), context)).toBeUndefined();
   });
 });
 
@@ -404,6 +459,21 @@ describe('what is legal and rarely meant', () => {
         dest_ip: '10.0.0.1',
       }),
       undefined,
+    ],
+    [
+      'an option that firewall4 ignores',
+      reject('a', { dest_port: '80', extra: '-m comment' }),
+      /^spec.extra: fw4 ignores arguments of iptables, .*; it is not in force$/,
+    ],
+    [
+      'one of a zone',
+      rule('FirewallZone', 'a', { network: ['n'], extra_src: '-m x' }),
+      /^spec.extra_src: fw4/,
+    ],
+    [
+      'a protocol that it does not negate',
+      rule('CNFNAT', 'a', { dest: '#default', src_dip: '10.0.0.1', target: 'SNAT', proto: '!tcp' }),
+      /^spec.proto: fw4 leaves out/,
     ],
   ])('%s', (_what, after, words) => {
     expect(cautions(after) ?? 'none').toMatch(words ?? /^none$/);

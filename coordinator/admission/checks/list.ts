@@ -4,6 +4,7 @@ import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buck
 import type { Check, FactName } from './check.ts';
 import { claimIsFree } from './claims.ts';
 import { isNotHidden } from './hidden.ts';
+import { linkIsOwn } from './links.ts';
 import { nameIsFree } from './names.ts';
 import { networksExist } from './networks.ts';
 import { purposeIsServed } from './purpose.ts';
@@ -73,6 +74,13 @@ export const ruleChecks: readonly ListedCheck[] = [
     needs: ['filters'],
     severity: 'caution',
     check: isNotHidden,
+  },
+  {
+    name: 'links',
+    on: ['CREATE', 'UPDATE'],
+    needs: ['links'],
+    severity: 'caution',
+    check: linkIsOwn,
   },
   {
     name: 'networks',

@@ -1,5 +1,6 @@
 /** The CR by itself: its spec by the schema that agents use, and its name as OpenWRT can hold it. */
 import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
+import { ASSUMED } from '#shared/resources/capabilities.ts';
 import type { Check } from './check.ts';
 
 export const specIsValid: Check = ({ after, specChanged, kind }) => {
@@ -10,11 +11,20 @@ export const specIsValid: Check = ({ after, specChanged, kind }) => {
     : undefined;
 };
 
+/** Which firewall the CNF has is for its agents to find out; few have another. */
+const ON_FIREWALL4 = { capabilities: ASSUMED };
+
 /** What is allowed, and may not be what its author expects. */
 export const cautionsOf: Check = ({ after, specChanged, kind }) => {
   if (after === undefined || !specChanged) return undefined;
   const checked = checkSpec(kind, after.spec);
-  const cautions = 'problem' in checked ? [] : (kind.cautions?.(checked.spec) ?? []);
+  if ('problem' in checked) return undefined;
+  const cautions = [
+    ...(kind.cautions?.(checked.spec) ?? []),
+    ...(kind.uci?.leftOut?.(checked.spec, ON_FIREWALL4) ?? []).map(
+      ({ path, message }) => `${path}: ${message}`,
+    ),
+  ];
   return cautions.length === 0 ? undefined : { reason: 'Caution', message: cautions.join('; ') };
 };
 

@@ -122,8 +122,8 @@ describe('the webhook for pods', () => {
     ['the pod opted out', { annotations: { 'sdewan.akraino.org/inject': 'false' } }, {}],
     ['it has the agent', {}, { initContainers: [{ name: 'sdewan-agent' }] }],
     ['it is no CNF', { labels: {} }, {}],
-  ])('changes nothing when %s', async (_, metadata, spec) => {
-    const verdict = await setUp().webhook(request(pod(metadata, spec)), signal);
+  ])('changes nothing, and adds no gate, when %s', async (_, metadata, spec) => {
+    const verdict = await setUp({ waits: true }).webhook(request(pod(metadata, spec)), signal);
     expect(verdict).toEqual({ allowed: true, warnings: [] });
   });
 

@@ -37,6 +37,7 @@ export const zone = (name: string, metadata: Partial<RuleObject['metadata']> = {
 export const facts = (some: Partial<Facts> = {}): Facts => ({
   rules: [],
   filters: [],
+  links: [],
   networks: undefined,
   purposes: new Set(),
   grants: [],
@@ -104,6 +105,10 @@ export const worldOf = (some: Partial<Facts>): World & { asked: string[] } => {
     filters: async () => {
       asked.push('filters');
       return known.filters;
+    },
+    links: async () => {
+      asked.push('links');
+      return known.links;
     },
     networks: async () => {
       asked.push('networks');

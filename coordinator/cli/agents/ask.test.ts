@@ -81,11 +81,25 @@ it.each([
   expect(error).toMatchObject({ message: expect.stringContaining(words) });
 });
 
+it('says what the kubelet said of a connection that has ended before the question', async () => {
+  const ended = passing(connect(1, '127.0.0.1').on('error', () => {})).on('error', () => {});
+  ended.destroy(new Error('nobody listens on port 9465 of the pod'));
+  await new Promise((resolve) => {
+    ended.once('close', resolve);
+  });
+  const refused = { connectToPod: () => Promise.resolve(ended) };
+  await expect(inspectAgent(refused, POD, SIGNAL)).rejects.toThrow(
+    'cnf-1-a does not answer: nobody listens on port 9465 of the pod',
+  );
+});
+
 it('keeps which right is lacking', async () => {
   const lacking = new LackingRightsError([
     { verb: 'create', resource: 'pods/portforward', namespace: 'edge' },
   ]);
-  expect(lacking.message).toBe('you may not create pods/portforward in namespace edge');
+  expect(lacking.message).toBe(
+    'you may not create pods/portforward in namespace edge (ClusterRole sdewan-debug may)',
+  );
   const without = { connectToPod: () => Promise.reject(lacking) };
   await expect(inspectAgent(without, POD, SIGNAL)).rejects.toBe(lacking);
   const refused = { connectToPod: () => Promise.reject(new Error('connection refused')) };

@@ -1,6 +1,6 @@
 /** What agents answer to people, through a port-forward to their pods. */
 import { request, type IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { finished, type Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import {
   INSPECT_PATHS,
@@ -58,7 +58,7 @@ export const kernelRules = async (
     : { text: wellDone(pod, answer) };
 };
 
-/** What Prometheus would get, of an agent or a coordinator. @throws as `inspectAgent` */
+/** What Prometheus gets, of a coordinator by its own port, of an agent by `INSPECT_PORT`. @throws as `inspectAgent` */
 export const metricsOf = async (
   cluster: Connect,
   pod: Pod,
@@ -123,6 +123,8 @@ const exchange = async (
     signal,
   };
   request(options, resolve).on('error', reject).end();
+  // A stream that ended before the request had it tells the request nothing, and no timer keeps the program from ending then.
+  finished(stream, () => reject(new Error('the connection has ended')));
   const response = await promise;
   return { status: response.statusCode ?? 0, text: await text(response) };
 };

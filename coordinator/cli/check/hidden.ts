@@ -40,7 +40,7 @@ const hiddenOf = (cnf: string, rules: readonly RuleObject[], facts: ClusterFacts
     return bad(
       `${kind} ${namespace}/${own}`,
       why,
-      `Delete it, or have it come first: annotation ${ORDER_ANNOTATION} (docs/kinds.md).`,
+      `Delete it, or have it come first: a lower number in annotation ${ORDER_ANNOTATION}, which is 0 where there is none.`,
     );
   });
 };

@@ -7,6 +7,7 @@ import type { Resource } from '#shared/resources/resource.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
 import { few } from '#shared/runtime/few.ts';
 import { purposeOf, type CnfObject, type CnfPod } from '../cluster/facts.ts';
+import { docsOf } from '../docs/topics.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';
 import type { LackingRole } from './roles.ts';
 import type { RefusedService } from './services.ts';
@@ -114,7 +115,7 @@ export const versionsItem = (sides: Sides): Item => {
   if (fit === 'Yes') return good(`versions: all fit ${sides.cli}`);
   const words = few(remarks);
   return fit === 'No'
-    ? bad('versions', words, 'Upgrade what is more than one version behind (docs/upgrading.md).')
+    ? bad('versions', words, 'Upgrade what is more than one version behind.')
     : unknown('versions', words || 'none can be seen');
 };
 
@@ -153,7 +154,7 @@ export const roleItems = (lacking: readonly LackingRole[]): Item[] =>
         bad(
           role,
           'it grants bucket types by its annotation only, which a later release refuses',
-          `Add to its rules (docs/admission.md, Buckets): ${rules.join(' ')}`,
+          `Add to its rules (${docsOf('admission#buckets')}): ${rules.join(' ')}`,
         ),
       );
 
@@ -164,7 +165,7 @@ export const serviceItems = (refused: readonly RefusedService[]): Item[] =>
         bad(
           `Service ${service}`,
           `it does not get all ports of a CNF that it asks for: ${few(reasons)}`,
-          'Change it, or the CNF (docs/services.md).',
+          `Change it, or the CNF (${docsOf('services#a-service-of-kubernetes')}).`,
         ),
       );
 
@@ -294,7 +295,7 @@ const portsItem = ({ rules }: Migrating): Item => {
     : unknown(
         `${cnfService.kind}: ${few(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))}`,
         "port and dport mean what ICN's README says, which is the reverse of what its controller did",
-        "Exchange the two in those that were written for ICN's controller (docs/services.md).",
+        `Exchange the two in those that were written for ICN's controller (${docsOf('services#coming-from-icns-controller')}).`,
       );
 };
 

@@ -34,6 +34,7 @@ import {
   versionsItem,
   webhookItems,
 } from './items.ts';
+import { eventResource, neutronEvents, neutronItem, usesNeutron } from './neutron.ts';
 import { programsItem, secondCnfsItem, selectionsItem } from './refused.ts';
 import { lackingRoles } from './roles.ts';
 import { refusedServices } from './services.ts';
@@ -64,7 +65,14 @@ const deployments = {
     spec: z.looseObject({
       replicas: z.int().default(1),
       template: z.looseObject({
-        spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }),
+        spec: z.looseObject({
+          containers: z.array(
+            z.looseObject({
+              image: z.string(),
+              env: z.array(z.looseObject({ name: z.string() })).default([]),
+            }),
+          ),
+        }),
       }),
     }),
     status: z.looseObject({ readyReplicas: z.int().default(0) }).optional(),
@@ -146,9 +154,12 @@ export const runningItems = async (
   facts: ClusterFacts,
 ): Promise<Item[]> => {
   let images: string[] = [];
+  let withNeutron = false;
   const coordinator = await orUnseen('coordinator', deployments, async () => {
     const { items } = await client.list(deployments, { labelSelector: PART_OF, signal });
-    images = items.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image));
+    const containers = items.flatMap(({ spec }) => spec.template.spec.containers);
+    images = containers.map(({ image }) => image);
+    withNeutron = containers.some(({ env }) => usesNeutron(env));
     return [
       coordinatorItem(
         items.map(({ metadata, spec, status }) => ({
@@ -166,8 +177,14 @@ export const runningItems = async (
     versionsItem({ cli: VERSION, coordinators: images, agents, absent: facts.absent }),
     unseen === undefined ? agentsItem(facts.pods ?? []) : unseenItem('pods of CNFs', unseen),
     silentItem(facts.cnfs),
+    ...(withNeutron ? await neutronItems({ client, signal }) : []),
   ];
 };
+
+const neutronItems = ({ client, signal }: Reader): Promise<Item[]> =>
+  orUnseen('Neutron and NetworkPolicies', eventResource, async () => [
+    neutronItem(await neutronEvents(client, signal)),
+  ]);
 
 export const bucketItems = (reader: Reader, bucketTypes: readonly string[]): Promise<Item[]> =>
   orUnseen('roles', rbacResources.clusterRoles, async () => {

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { createKubeClient, type KubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig, type KubeConfig } from '#shared/kube/config.ts';
 import { isForbidden, KubeError } from '#shared/kube/errors.ts';
+import { createTunnel, proxyInEnv, type Tunnel } from '#shared/kube/proxy.ts';
 import { connectToPod, PortForwardError, type PodPort } from '#shared/kube/port-forward.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { CannotTellError, type CommandIo, type Given } from '../command.ts';
@@ -101,6 +102,7 @@ const configOf = async (
     return await loadKubeConfig({
       kubeconfig: given,
       context,
+      tunnelTo: (server, proxyUrl) => tunnelBy(proxyUrl ?? proxyInEnv(server, env)),
       serviceHost,
       servicePort,
       serviceAccountDir,
@@ -112,6 +114,9 @@ const configOf = async (
     throw new CannotTellError(`no cluster: ${words}`, { cause: error });
   }
 };
+
+const tunnelBy = (proxy: string | undefined): Tunnel | undefined =>
+  proxy === undefined ? undefined : createTunnel(proxy);
 
 const PORT_FORWARD = { group: '', resource: 'pods', subresource: 'portforward' };
 /** By WebSocket it is a GET, which newer API servers allow to those only who may create. */

@@ -2,7 +2,7 @@
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { ObjectMeta, RuleObject } from '#shared/kube/objects.ts';
 import type { RuleStatus } from '#shared/protocol/status.ts';
-import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';
 import type { CnfObject, ClusterFacts } from './facts.ts';
 
 const SINCE = '2026-01-01T00:00:00Z';
@@ -52,4 +52,26 @@ export const factsOf = (some: Partial<ClusterFacts>): ClusterFacts => ({
   lacking: [],
   absent: [],
   ...some,
+});
+
+/** As the agent of a pod with two networks reports it. */
+export const twoNetworks = {
+  name: 'cnf-1-a',
+  namespace: 'default',
+  purpose: 'cnf-1',
+  status: 'Available',
+  interfaces: [
+    { name: 'net1', device: 'eth1', up: true, addresses: ['10.0.1.1/24'] },
+    { name: 'net2', device: 'eth2', up: true, addresses: ['192.0.2.1/24'] },
+  ],
+  routes: [{ target: '0.0.0.0/0', gateway: '192.0.2.254', interface: 'net2' }],
+} satisfies PodStatus;
+
+export const podWith = (networks: string): NonNullable<ClusterFacts['pods']>[number] => ({
+  namespace: 'default',
+  purpose: 'cnf-1',
+  name: 'cnf-1-a',
+  agentImage: 'a',
+  optedOut: false,
+  networks,
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { cnf, factsOf, ready } from '../cluster/testing.ts';
+import { cnf, factsOf, podWith, ready } from '../cluster/testing.ts';
 import { UsageError } from '../command.ts';
 import { runCli } from '../testing.ts';
 import { parseTarget, ruleNamed } from './target.ts';
@@ -22,16 +22,7 @@ const rule: RuleObject = {
   },
 };
 const annotation = '{"interface": [{"name": "ovn-net1", "interface": "net7"}]}';
-const pods = [
-  {
-    namespace: 'default',
-    purpose: 'cnf-1',
-    name: 'cnf-1-a',
-    agentImage: 'a',
-    optedOut: false,
-    networks: annotation,
-  },
-];
+const pods = [podWith(annotation)];
 const facts = factsOf({ rules: [zone, rule], pods });
 const event = {
   type: 'Warning',
@@ -47,7 +38,7 @@ describe('what is known of a rule', () => {
 FOR         NAMESPACE   GENERATION   STATE         SINCE
 CNF cnf-1   default     1            AgentSilent   3m
 cause: cnf-1-b: the agent does not report any more
-cure:  See An agent does not report (docs/status.md#an-agent-does-not-report).
+cure:  See An agent does not report (sdewan docs status#an-agent-does-not-report).
 
 In force on:
 POD       STATE         MESSAGE

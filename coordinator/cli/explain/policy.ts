@@ -21,6 +21,7 @@ import { own } from '#shared/runtime/own.ts';
 import { NOT_ENFORCED } from '../../policy/not-enforced.ts';
 import type { AnyPolicy } from '../../policy/watched.ts';
 import { cureOf } from '../cures.ts';
+import { docsOf } from '../docs/topics.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
 import { placeFields } from '../policies/place.ts';
@@ -120,10 +121,10 @@ export const policyExplanationOf = (facts: ExplainedPolicy): PolicyExplanation =
   };
 };
 
-const nowhere = ({ kind, networks }: AnyPolicy): string =>
-  kind === 'NetworkPolicy'
-    ? 'no CNF enforces it: none names cluster in annotation sdewan.akraino.org/policy-networks of its pods (docs/policies.md), or the coordinator has not seen the policy yet'
-    : `no CNF enforces it: none names ${networks.join(' or ') || 'a network of it'} in annotation sdewan.akraino.org/policy-networks of its pods (docs/policies.md), or the coordinator has not seen the policy yet`;
+const nowhere = ({ kind, networks }: AnyPolicy): string => {
+  const named = kind === 'NetworkPolicy' ? 'cluster' : networks.join(' or ') || 'a network of it';
+  return `no CNF enforces it: none names ${named} in annotation sdewan.akraino.org/policy-networks of its pods (${docsOf('policies#switch-it-on')}), or the coordinator has not seen the policy yet`;
+};
 
 type Meant = {
   written: ReturnType<typeof writtenOf>;

@@ -5,8 +5,8 @@ import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { uciName } from '#shared/uci/names.ts';
-import { purposeOf, type ClusterFacts, type CnfObject } from '../cluster/facts.ts';
-import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
+import { cnfOf } from '../cluster/cnf-of.ts';
+import type { ClusterFacts, CnfObject } from '../cluster/facts.ts';
 import { ruleStateOf } from '../cluster/rule-state.ts';
 import { ageOf } from '../output/age.ts';
 import { API_VERSION, headOf } from '../output/format.ts';
@@ -47,6 +47,10 @@ export const explanationSchema = z.object({
   events: z
     .array(eventSchema)
     .describe('What has happened so far, as long as Kubernetes keeps it.'),
+  packet: z
+    .string()
+    .optional()
+    .describe('A command that traces a packet that the rule decides or changes.'),
   notes: z.array(z.string()),
 });
 export type Explanation = z.infer<typeof explanationSchema>;
@@ -56,17 +60,10 @@ export const explanationOf = (
   facts: ClusterFacts,
   events: readonly SeenEvent[],
 ): Explanation => {
-  const purpose = purposeOf(rule);
-  const { namespace } = rule.metadata;
-  const ofCnf = facts.rules.filter(
-    (one) => one.metadata.namespace === namespace && purposeOf(one) === purpose,
-  );
-  const cnf = facts.cnfs.find((one) => one.namespace === namespace && one.purpose === purpose);
+  const { rules: ofCnf, networks, seesPods, status } = cnfOf(rule, facts);
   const state = ruleStateOf(rule);
-  const pods = (cnf?.status?.information ?? []).map(({ name }) => name);
+  const pods = (status?.information ?? []).map(({ name }) => name);
   const packageName = kindOf(rule.kind)?.uci?.package;
-  const known = networksOf(facts, { namespace, purpose });
-  const networks = known ?? namesAsInterfaces(ofCnf);
   return {
     apiVersion: API_VERSION,
     kind: 'Explanation',
@@ -97,10 +94,10 @@ export const explanationOf = (
     conditions: conditionsIn(rule),
     events: [...events],
     notes: [
-      ...(known === undefined && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
+      ...(!seesPods && usesOf(rule, (kind, spec) => kind.networks?.(spec)).length > 0
         ? ['no pod of the CNF can be seen, so networks stand for their interfaces']
         : []),
-      ...hiddenNotes(rule, ofCnf, { networks, status: cnf?.status }),
+      ...hiddenNotes(rule, ofCnf, { networks, status }),
     ],
   };
 };
@@ -166,7 +163,7 @@ const conditionsIn = ({ status }: RuleObject): Explanation['conditions'] =>
   );
 
 export const explanationText = (view: Explanation, now: number): string => {
-  const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, notes } = view;
+  const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, packet, notes } = view;
   const cnf = rule.cnf === '' ? 'no CNF' : `CNF ${rule.cnf}`;
   const parts: [string, string][] = [
     [
@@ -190,6 +187,9 @@ export const explanationText = (view: Explanation, now: number): string => {
           ),
     ],
     ['So far', eventsTable(events, now)],
+    ...(packet === undefined
+      ? []
+      : [['A packet that comes to it', printable(packet)] satisfies [string, string]]),
     ...notes.map((note): [string, string] => ['Note', note]),
   ];
   return parts

@@ -107,7 +107,7 @@ const eachLine = async (
     if (signal.aborted) return EXIT.done;
     io.say(
       isForbidden(error)
-        ? `you may not get pods/log in namespace ${namespace}`
+        ? rightsOf([{ verb: 'get', resource: 'pods/log', namespace }]).join('; ')
         : `${name}: ${messageOf(error)}`,
     );
     return EXIT.unknown;

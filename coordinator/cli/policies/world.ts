@@ -7,6 +7,7 @@ import {
   type ResourceType,
 } from '#shared/kube/objects.ts';
 import type { Labels } from '#shared/kube/selector.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
 import type { PolicyPod } from '#shared/policy/groups.ts';
 import { askingAmong } from '../../cnf/asking-pod.ts';
 import { targetOf } from '../../cnf/target.ts';
@@ -21,7 +22,7 @@ import {
   type AnyPolicy,
 } from '../../policy/watched.ts';
 import { LackingRightsError } from '../cluster/connect.ts';
-import { createLook } from '../cluster/lists.ts';
+import { createLook, listAll } from '../cluster/lists.ts';
 
 /** `workload`: who made it, as people write it: `Deployment shop/web`; the pod itself where nobody did. */
 export type WorkloadPod = PolicyPod & { workload: string };
@@ -61,6 +62,12 @@ const workloadOf = (object: KubeObject): string => {
   return controller.kind === 'ReplicaSet' && controller.name.endsWith(end)
     ? `Deployment ${namespace}/${controller.name.slice(0, -end.length)}`
     : `${controller.kind} ${namespace}/${controller.name}`;
+};
+
+/** CNFs that enforce policies, in all namespaces. @throws LackingRightsError; KubeError */
+export const gatewaysNow = async (client: KubeClient, signal: AbortSignal): Promise<Gateway[]> => {
+  const pods = await listAll({ client, signal }, seenPods, { labelSelector: PURPOSE_LABEL });
+  return gatewaysOf(askingAmong(pods)).gateways;
 };
 
 /** Of all namespaces, since selectors select in all of them. @throws LackingRightsError, which names all that is lacking; KubeError */

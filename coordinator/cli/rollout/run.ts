@@ -1,7 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
-import { isConflict, isInvalid } from '#shared/kube/errors.ts';
-import type { ResourceType } from '#shared/kube/objects.ts';
 import { find } from '#shared/kube/owned.ts';
 import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
 import { daemonSets, statefulSets } from '../../cnf/workload.ts';
@@ -18,6 +16,7 @@ import {
 } from '../command.ts';
 import { ACTIONS, type RolloutAction } from './actions.ts';
 import { adopted } from './adopt.ts';
+import { applyChange } from './apply-change.ts';
 import { paused, promoted, restarted, undone, type Change } from './change.ts';
 import { isAtRest, isGivenUp, historyText, statusLines } from './view.ts';
 
@@ -68,25 +67,31 @@ const history = async (subject: Subject): Promise<ExitCode> => {
 };
 
 const undo = async (subject: Subject, { toRevision }: Options): Promise<ExitCode> => {
-  const cnf = await read(subject);
-  return carryOut(subject, undone(cnf, await setsOf(subject, cnf), toRevision));
+  const change = async (): Promise<Change> => {
+    const cnf = await read(subject);
+    return undone(cnf, await setsOf(subject, cnf), toRevision);
+  };
+  return applyChange(subject, change);
 };
 
 const adopt = async (subject: Subject): Promise<ExitCode> => {
-  const cnf = await read(subject);
   const { client, namespace, name, signal } = subject;
   const key = { namespace, name };
-  const present = await find(client, fleetDeployments, key, { signal });
-  const others = [];
-  for (const resource of present ? [] : [statefulSets, daemonSets])
-    if (await find(client, resource, key, { signal })) others.push(resource.kind);
-  return carryOut(subject, adopted(cnf, present, others), fleetDeployments);
+  const change = async (): Promise<Change> => {
+    const cnf = await read(subject);
+    const present = await find(client, fleetDeployments, key, { signal });
+    const others = [];
+    for (const resource of present ? [] : [statefulSets, daemonSets])
+      if (await find(client, resource, key, { signal })) others.push(resource.kind);
+    return adopted(cnf, present, others);
+  };
+  return applyChange(subject, change, fleetDeployments);
 };
 
 const changing =
   (changeOf: (cnf: CnfDeployment) => Change) =>
   async (subject: Subject): Promise<ExitCode> =>
-    carryOut(subject, changeOf(await read(subject)));
+    applyChange(subject, async () => changeOf(await read(subject)));
 
 const DO: Readonly<
   Record<RolloutAction, (subject: Subject, options: Options) => Promise<ExitCode>>
@@ -121,27 +126,4 @@ const setsOf = async (
   return items.filter(({ metadata: { ownerReferences = [] } }) =>
     ownerReferences.some(({ uid, controller }) => controller === true && uid === owner),
   );
-};
-
-const carryOut = async (
-  { client, namespace, name, io, signal }: Subject,
-  { patch, said }: Change,
-  resource: ResourceType<object> = cnfDeploymentResource,
-): Promise<ExitCode> => {
-  if (!patch) {
-    io.say(`${name}: ${said}`);
-    return EXIT.no;
-  }
-  try {
-    await client.patch(resource, { namespace, name }, { patch, signal });
-  } catch (error) {
-    // A failed test of a JSON patch is 422, as is what the API server refuses.
-    if (isConflict(error) || isInvalid(error)) {
-      io.say(`${name}: nothing has changed: ${error.message}`);
-      return EXIT.no;
-    }
-    throw error;
-  }
-  io.out(`${name}: ${said}\n`);
-  return EXIT.done;
 };

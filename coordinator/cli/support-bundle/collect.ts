@@ -2,7 +2,6 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { stringify } from 'yaml';
-import { METRICS_PORT } from '#shared/inject/environment.ts';
 import {
   objectSchema,
   resourceV1,
@@ -10,6 +9,7 @@ import {
   type RuleObject,
 } from '#shared/kube/objects.ts';
 import { AGENT_CONTAINER, PURPOSE_LABEL } from '#shared/names.ts';
+import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
 import { createRedaction } from '#shared/protocol/redaction.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -106,7 +106,7 @@ export const collect = async (deps: CollectDeps): Promise<Bundle> => {
       `rules in the kernel of ${pod.name}`,
       redaction.text(rules ?? ''),
     );
-    await metrics(pod, METRICS_PORT);
+    await metrics(pod, INSPECT_PORT);
   }
   return { files, missing: look.missing(), shownText: redaction.text };
 };

@@ -2,7 +2,7 @@
 import { familyOf, numberOf } from '#shared/runtime/addresses.ts';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import type { PodStatus } from '#shared/resources/cnf-status.ts';
+import type { CnfStatus, PodStatus } from '#shared/resources/cnf-status.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
 import { sizeOf } from '#shared/trace/prefixes.ts';
 import type { World } from '#shared/trace/trace.ts';
@@ -49,6 +49,19 @@ export const tracedCnf = ({ rules, networks, surroundings, others }: Given): Tra
   };
 };
 
+/** By what agents report, and without sections of others. `pod`: whose addresses and routes these are; undefined where none are known. */
+export const reportedCnf = ({
+  rules,
+  networks,
+  status,
+}: Pick<Given, 'rules' | 'networks'> & { status: CnfStatus | undefined }): TracedCnf & {
+  pod: PodStatus | undefined;
+} => {
+  const pod = reportingPod(status);
+  const surroundings = pod ? surroundingsOf(pod) : bareSurroundings(networks);
+  return { pod, ...tracedCnf({ rules, networks, surroundings, others: undefined }) };
+};
+
 /** `rules`: of which rule a section is, by its name. */
 export const sectionNames =
   (rules: ReadonlyMap<string, string>) =>
@@ -67,6 +80,10 @@ export const bareSurroundings = (networks: NetworkTable): Surroundings => ({
   routes: undefined,
   wans: [],
 });
+
+/** The first whose agent has reported addresses. */
+export const reportingPod = (status: CnfStatus | undefined): PodStatus | undefined =>
+  status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
 
 /** As the agent of a pod has reported. */
 export const surroundingsOf = ({

@@ -4,7 +4,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import type { CnfStatus } from '#shared/resources/cnf-status.ts';
 import { few } from '#shared/runtime/few.ts';
 import { hiddenRules } from '#shared/trace/hidden.ts';
-import { bareSurroundings, surroundingsOf, tracedCnf } from './cnf.ts';
+import { reportedCnf } from './cnf.ts';
 import { originText } from './view.ts';
 
 type Cnf = {
@@ -17,10 +17,8 @@ type Cnf = {
 /**
  * By `Kind/name`. Not in it: some packet comes to it, or it is not known that none does. Sections of others could hide more, never less.
  */
-export const hiddenIn = ({ rules, networks, status }: Cnf): ReadonlyMap<string, string> => {
-  const pod = status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
-  const surroundings = pod ? surroundingsOf(pod) : bareSurroundings(networks);
-  const { world, nameOf } = tracedCnf({ rules, networks, surroundings, others: undefined });
+export const hiddenIn = (cnf: Cnf): ReadonlyMap<string, string> => {
+  const { pod, world, nameOf } = reportedCnf(cnf);
   return new Map(
     hiddenRules(world.firewall).flatMap(({ section, by }) => {
       // By the addresses of its zones, a translation is reflected as well.

@@ -1,7 +1,7 @@
 /** The packet and the ends of its way, as the command line says them. */
 import * as z from 'zod';
 import { familyOf, numberOf } from '#shared/runtime/addresses.ts';
-import type { Packet } from '#shared/trace/packet.ts';
+import { ICMP, type Packet } from '#shared/trace/packet.ts';
 import { icmpTypes, protocolNumber, PROTOCOLS } from '#shared/trace/protocols.ts';
 import * as values from '#shared/trace/values.ts';
 import { UsageError } from '../command.ts';
@@ -19,7 +19,6 @@ const optionsSchema = z.object({
   dscp: z.string(),
 });
 
-const ICMP = { 4: 1, 6: 58 } as const;
 const WITH_PORTS: ReadonlySet<number> = new Set([6, 17]);
 
 /** @throws UsageError */

@@ -5,6 +5,7 @@ import { isNotFound } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { spelled } from '#shared/policy/addresses.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
+import { CLUSTER_PLACE } from '#shared/policy/networks.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { addressedStatusSchema, addressesIn } from '../../cnf/pod-addresses.ts';
@@ -21,6 +22,7 @@ import {
   type Given,
 } from '../command.ts';
 import { formatSchema, formatted } from '../output/format.ts';
+import { gatewaysNow } from '../policies/world.ts';
 import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
 
 const MAX_PORT = 65_535;
@@ -57,7 +59,9 @@ export const tracePolicies = (
       listAll({ client, signal }, addressGroupResource),
     ]);
     const packet = { protocol: data.proto, port: data.dport };
-    const view = policyTraceView({ enforcements, groups }, { from, to, packet });
+    const hasSecond = enforcements.some(({ spec }) => spec.place !== CLUSTER_PLACE);
+    const networks = hasSecond ? await gatewaysNow(client, signal) : [];
+    const view = policyTraceView({ enforcements, groups, networks }, { from, to, packet });
     io.out(formatted(data.output, { data: view, table: () => policyTraceText(view) }));
     return CODES[view.verdict];
   });

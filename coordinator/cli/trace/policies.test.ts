@@ -10,7 +10,7 @@ import { shopPod } from '../policies/testing.ts';
 import { runCli } from '../testing.ts';
 import { policyTraceText, policyTraceView, policyTraceViewSchema } from './policies.ts';
 
-const PODS = [shopPod('web', '10.1.1.1'), shopPod('db', '10.1.2.1'), shopPod('job', '10.1.3.1')];
+const PODS = [shopPod('web', '10.1.1.1'), shopPod('db', '10.1.2.1'), shopPod('job', '10.1.9.1')];
 const metadata = (name: string) => ({
   name,
   namespace: 'edge',
@@ -20,8 +20,11 @@ const metadata = (name: string) => ({
   labels: { [PURPOSE_LABEL]: 'cnf-1' },
 });
 
+/** Of cnf-1: the first two pods are neighbours there. */
+const NETWORKS = [{ name: 'net1', subnets: ['10.1.0.0/22', '10.1.8.0/22'] }];
+
 /** At cnf-1, as the coordinator writes it. */
-const factsOf = (policies: Record<string, object>, inSync = true) => {
+const factsOf = (policies: Record<string, object>, { inSync = true, place = 'cluster' } = {}) => {
   const compiled = Object.entries(policies).map(([name, spec]) => {
     const one = compilePolicy({ namespace: 'shop', spec: networkPolicySpecSchema.parse(spec) });
     if (!('enforcement' in one)) throw new Error(JSON.stringify(one));
@@ -32,11 +35,12 @@ const factsOf = (policies: Record<string, object>, inSync = true) => {
       metadata: metadata(`shop.${name}`),
       spec: {
         policy: { namespace: 'shop', name, uid: name, generation: 1 },
-        place: 'cluster',
+        place,
         ...writtenOf(enforcement),
       },
       status: { inSync },
     })),
+    networks: [{ namespace: 'edge', purpose: 'cnf-1', networks: NETWORKS }],
     groups: compiled.flatMap(({ groups }) =>
       [...groups].map(([id, group]) =>
         addressGroupResource.schema.parse({
@@ -94,8 +98,26 @@ describe('what NetworkPolicies at CNFs say of a packet', () => {
     expect(policyTraceText(view)).toContain('passes no place of ours');
   });
 
+  it('says that a packet between neighbours in a second network passes no CNF', () => {
+    const inNet1 = factsOf({ db: { ...only('db'), ingress: [] } }, { place: 'net1' });
+    const view = traced(inNet1, ['web', 'db']);
+    policyTraceViewSchema.parse(JSON.parse(JSON.stringify(view)));
+    expect([view.verdict, view.places, view.notPassed]).toEqual([
+      'allowed',
+      [],
+      [{ namespace: 'edge', cnf: 'cnf-1', place: 'net1', subnet: '10.1.0.0/22' }],
+    ]);
+    const text = policyTraceText(view);
+    expect(text).toContain('not through edge/cnf-1: both ends are in 10.1.0.0/22');
+    expect(text).toContain('passes no place of ours: allowed, whatever the policies say');
+    // Of another subnet, and by the pods' own addresses, it passes.
+    expect(traced(inNet1, ['job', 'db']).verdict).toBe('denied');
+    const inCluster = factsOf({ db: { ...only('db'), ingress: [] } });
+    expect(traced(inCluster, ['web', 'db']).verdict).toBe('denied');
+  });
+
   it('is not known while a policy that is about it is not in sync', () => {
-    const view = traced(factsOf({ db: DB }, false), ['job', 'db']);
+    const view = traced(factsOf({ db: DB }, { inSync: false }), ['job', 'db']);
     expect(view.verdict).toBe('unknown');
     expect(policyTraceText(view)).toContain('when all policies are in sync: denied at edge/cnf-1');
   });

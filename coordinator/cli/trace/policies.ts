@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { PURPOSE_LABEL } from '#shared/names.ts';
 import { decide, passes, type Decided, type PolicyPacket } from '#shared/policy/decide.ts';
+import { subnetOf, type ScopedNetwork } from '#shared/policy/networks.ts';
 import type { AddressGroup } from '#shared/resources/address-group.ts';
 import { enforcementOf } from '#shared/resources/enforcement-lines.ts';
 import type { PolicyEnforcement } from '#shared/resources/policy-enforcement.ts';
@@ -30,6 +31,9 @@ export const policyTraceViewSchema = z.object({
   packet: z.string(),
   verdict: z.enum(['allowed', 'denied', 'unknown']),
   places: z.array(placeSchema).describe('CNFs with a policy that is about one of the ends.'),
+  notPassed: z
+    .array(z.object({ ...placeFields, subnet: z.string() }))
+    .describe('Such CNFs that forward nothing between the ends, which are both in that subnet.'),
 });
 export type PolicyTraceView = z.infer<typeof policyTraceViewSchema>;
 type Place = z.infer<typeof placeSchema>;
@@ -38,9 +42,17 @@ type Enforced = Pick<PolicyEnforcement, 'metadata' | 'spec'> & {
   status?: { inSync?: boolean | undefined } | undefined;
 };
 
+/** The second networks of a CNF, with the subnets that are known of them. */
+export type NetworksOfCnf = {
+  namespace: string;
+  purpose: string;
+  networks: readonly ScopedNetwork[];
+};
+
 export type PolicyFacts = {
   enforcements: readonly Enforced[];
   groups: readonly AddressGroup[];
+  networks: readonly NetworksOfCnf[];
 };
 
 /** `name`: as people write it, for a pod. */
@@ -59,16 +71,40 @@ export const policyTraceView = (facts: PolicyFacts, asked: EndToEnd): PolicyTrac
   const concerned = places.filter(({ directions }) =>
     directions.some(({ isolatedBy }) => isolatedBy.length > 0),
   );
+  const notPassed = concerned.flatMap(({ namespace, cnf, place }) => {
+    const subnet = sharedSubnet({ namespace, cnf, place }, facts.networks, packet);
+    return subnet === undefined ? [] : [{ namespace, cnf, place, subnet }];
+  });
+  const passed = concerned.filter((one) => !notPassed.some((other) => isSamePlace(one, other)));
   return {
     apiVersion: API_VERSION,
     kind: 'PolicyTrace',
     packet: packetText(asked),
-    verdict: verdictOf(concerned),
-    places: concerned,
+    verdict: verdictOf(passed),
+    places: passed,
+    notPassed,
   };
 };
 
 type Named = Pick<Place, 'namespace' | 'cnf' | 'place'>;
+
+const isSamePlace = (one: Named, other: Named): boolean =>
+  one.namespace === other.namespace && one.cnf === other.cnf && one.place === other.place;
+
+/** In which both ends are neighbours, so that no gateway sees their packets. */
+const sharedSubnet = (
+  { namespace, cnf, place }: Named,
+  networks: readonly NetworksOfCnf[],
+  { from, to }: Pick<PolicyPacket, 'from' | 'to'>,
+): string | undefined => {
+  const names = place.split(',');
+  const subnets = networks
+    .filter((one) => one.namespace === namespace && one.purpose === cnf)
+    .flatMap((one) => one.networks.filter(({ name }) => names.includes(name)))
+    .flatMap((network) => network.subnets);
+  const subnet = subnetOf(from, subnets);
+  return subnet === subnetOf(to, subnets) ? subnet : undefined;
+};
 
 const placeOf = (
   named: Named,
@@ -123,7 +159,7 @@ const packetText = ({ from, to, packet }: EndToEnd): string =>
 const endText = ({ name, address }: End): string =>
   name === undefined ? address : `${name} (${address})`;
 
-export const policyTraceText = ({ packet, verdict, places }: PolicyTraceView): string =>
+export const policyTraceText = ({ packet, verdict, places, notPassed }: PolicyTraceView): string =>
   [
     `${printable(packet)}\n`,
     ...(places.length === 0
@@ -145,15 +181,25 @@ export const policyTraceText = ({ packet, verdict, places }: PolicyTraceView): s
     ...places.flatMap(({ namespace, cnf, notInSync }) =>
       notInSync.map((policy) => `not in sync at ${namespace}/${cnf}: ${printable(policy)}\n`),
     ),
-    `${conclusion(verdict, places)}\n`,
+    ...notPassed.map(
+      ({ namespace, cnf, subnet }) =>
+        `not through ${namespace}/${cnf}: both ends are in ${subnet}, so they send to each other without a gateway\n`,
+    ),
+    `${conclusion(verdict, places, notPassed)}\n`,
   ].join('\n');
 
 const byText = ({ isolatedBy, allowedBy }: Place['directions'][number]): string =>
   allowedBy ?? (isolatedBy.length === 0 ? '-' : `nothing in ${isolatedBy.join(', ')} lets it pass`);
 
-const conclusion = (verdict: PolicyTraceView['verdict'], places: readonly Place[]): string => {
+const conclusion = (
+  verdict: PolicyTraceView['verdict'],
+  places: readonly Place[],
+  notPassed: readonly Named[],
+): string => {
   if (places.length === 0)
-    return 'passes no place of ours: no policy that a CNF enforces is about either end';
+    return notPassed.length > 0
+      ? 'passes no place of ours: allowed, whatever the policies say'
+      : 'passes no place of ours: no policy that a CNF enforces is about either end';
   if (verdict === 'allowed') return 'allowed at each of these CNFs that it passes';
   const denied = places.filter((one) => !one.passes);
   const where = denied.map(({ namespace, cnf }) => `${namespace}/${cnf}`).join(', ');

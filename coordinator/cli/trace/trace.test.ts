@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { cnf, factsOf } from '../cluster/testing.ts';
+import { cnf, factsOf, twoNetworks } from '../cluster/testing.ts';
 import { EXIT, UsageError } from '../command.ts';
 import { runCli } from '../testing.ts';
 import { inCluster, tracedView } from './traced.ts';
@@ -127,18 +127,7 @@ describe('sdewan trace of a CNF', () => {
     zone('wan', 'net-b'),
     ruleOf('FirewallForwarding', 'out', { src: 'lan', dest: 'wan' }),
   ];
-  const information = {
-    name: 'cnf-1-a',
-    namespace: 'default',
-    purpose: 'cnf-1',
-    status: 'Available',
-    interfaces: [
-      { name: 'net1', device: 'eth1', up: true, addresses: ['10.0.1.1/24'] },
-      { name: 'net2', device: 'eth2', up: true, addresses: ['192.0.2.1/24'] },
-    ],
-    routes: [{ target: '0.0.0.0/0', gateway: '192.0.2.254', interface: 'net2' }],
-  };
-  const reported = cnf('cnf-1', 'default', { information: [information] });
+  const reported = cnf('cnf-1', 'default', { information: [twoNetworks] });
   const facts = factsOf({ rules, cnfs: [reported] });
   const networks = new Map([
     ['net-a', 'net1'],
@@ -177,6 +166,14 @@ describe('sdewan trace of a CNF', () => {
       'accepted: leaves by eth2, from 10.0.1.2 to 203.0.113.9 port 25',
     );
     expect(view.notKnown).toEqual([expect.stringContaining('sections of administrators')]);
+  });
+
+  it('says that the CNF has another firewall', () => {
+    const old = cnf('cnf-1', 'default', { information: [{ ...twoNetworks, firewall: 'fw3' }] });
+    const view = tracedView(inCluster(facts, old, { changes: [], networks }), asked);
+    expect(view.notKnown[0]).toBe(
+      'how firewall3 reads these rules, which pod cnf-1-a has; this is how firewall4 does',
+    );
   });
 
   it('shows before and after a change', () => {

@@ -1,6 +1,7 @@
 /** What is traced, from files or from a cluster, and the answer. Pure. */
 import type { NetworkTable } from '#shared/compile/types.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
+import type { PodStatus } from '#shared/resources/cnf-status.ts';
 import type { Packet } from '#shared/trace/packet.ts';
 import { trace } from '#shared/trace/trace.ts';
 import type { Surroundings } from '#shared/trace/types.ts';
@@ -11,7 +12,7 @@ import { namesAsInterfaces, networksOf } from '../cluster/networks.ts';
 import { UsageError } from '../command.ts';
 import { API_VERSION } from '../output/format.ts';
 import type { CnfRules } from '../render/render.ts';
-import { bareSurroundings, surroundingsOf, tracedCnf } from './cnf.ts';
+import { bareSurroundings, reportingPod, surroundingsOf, tracedCnf } from './cnf.ts';
 import { traceAnswerOf, packetText, type TraceAnswer, type TraceView } from './view.ts';
 
 /** A CNF with its rules, and with those that it would have. */
@@ -63,16 +64,21 @@ export const inCluster = (
   const after = changed(rules, changes);
   const networks =
     given.networks ?? networksOf(facts, { namespace, purpose }) ?? namesAsInterfaces(after);
-  const pod = status?.information?.find(({ interfaces = [] }) => interfaces.length > 0);
+  const pod = reportingPod(status);
   return {
     cnf: purpose,
     networks,
     surroundings: pod ? surroundingsOf(pod) : bareSurroundings(networks),
     before: changes.length > 0 ? rules : undefined,
     rules: after,
-    notKnown: pod ? [] : ['addresses and routes of the CNF: no pod has reported them'],
+    notKnown: pod ? firewall3(pod) : ['addresses and routes of the CNF: no pod has reported them'],
   };
 };
+
+const firewall3 = ({ name, firewall }: PodStatus): readonly string[] =>
+  firewall === 'fw3'
+    ? [`how firewall3 reads these rules, which pod ${name} has; this is how firewall4 does`]
+    : [];
 
 /** Of one pod: networks of its CNF, and addresses and routes that its agent has reported. */
 export const aroundPod = (

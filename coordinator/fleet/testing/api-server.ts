@@ -24,6 +24,8 @@ export class FakeFleetApi {
   readonly reads: string[] = [];
   /** By what `writes` would say: answered with this instead. */
   readonly refusals = new Map<string, { status: number; reason: string }>();
+  /** Called before each write takes effect, by what `writes` would say: `lost` if its answer is not to come, `overtaken` if somebody else writes first. */
+  fate: (write: string) => 'lost' | 'overtaken' | undefined = () => undefined;
   readonly #objects = new Map<string, Map<string, Stored>>();
   /** By plural: who watches. */
   readonly #watchers = new Map<string, Set<(line: string) => void>>();
@@ -76,30 +78,37 @@ export class FakeFleetApi {
       }),
       create: async (resource, body) => {
         const given = givenOf(body);
-        this.#note('create', resource, given.metadata.name);
-        return resource.schema.parse(this.put(resource, given));
+        const { name } = given.metadata;
+        const made = this.#write('create', resource, name, () => {
+          if (this.get(resource.plural, name)) throw refusal(409, 'AlreadyExists');
+          return this.put(resource, given);
+        });
+        return resource.schema.parse(made);
       },
       replace: async (resource, body, { subresource } = {}) => {
         const given = givenOf(body);
         const {
           metadata: { name, ...changes },
         } = given;
-        const present = this.#fenced(subresource ?? 'replace', resource, given);
-        const next = subresource === undefined ? given : { [subresource]: given[subresource] };
-        const metadata = { ...present.metadata, ...changes, name };
-        return resource.schema.parse(this.put(resource, { ...present, ...next, metadata }));
+        const after = this.#write(subresource ?? 'replace', resource, name, () => {
+          const present = this.#fenced(resource, given);
+          const next = subresource === undefined ? given : { [subresource]: given[subresource] };
+          const metadata = { ...present.metadata, ...changes, name };
+          return this.put(resource, { ...present, ...next, metadata });
+        });
+        return resource.schema.parse(after);
       },
       patch: async (resource, { name }, { patch, subresource }) => {
         // With its nulls, which remove.
         const body: Fields = Object(patch.body);
         const given = givenOf({ ...body, metadata: { ...Object(body['metadata']), name } });
-        const present = this.#fenced(subresource ?? 'patch', resource, given);
-        return resource.schema.parse(this.put(resource, givenOf(merged(present, given))));
+        const after = this.#write(subresource ?? 'patch', resource, name, () =>
+          this.put(resource, givenOf(merged(this.#fenced(resource, given), given))),
+        );
+        return resource.schema.parse(after);
       },
-      delete: async (resource, { name }) => {
-        this.#note('delete', resource, name);
-        this.remove(resource.plural, name);
-      },
+      delete: async (resource, { name }) =>
+        this.#write('delete', resource, name, () => this.remove(resource.plural, name)),
       watch: async ({ plural }, { signal }) => this.#watch(plural, signal),
     };
     // What is missing is called by no controller of the fleet.
@@ -128,8 +137,7 @@ export class FakeFleetApi {
     });
   }
 
-  #fenced(verb: string, resource: Addressed, { metadata }: Given): Stored {
-    this.#note(verb, resource, metadata.name);
+  #fenced(resource: Addressed, { metadata }: Given): Stored {
     const present = this.get(resource.plural, metadata.name);
     if (!present) throw refusal(404, 'NotFound');
     const { uid, resourceVersion } = { ...present.metadata, ...metadata };
@@ -138,12 +146,17 @@ export class FakeFleetApi {
     return present;
   }
 
-  #note(verb: string, { plural }: Addressed, name: string): void {
-    const write = `${verb} ${plural}/${name}`;
+  #write<R>(verb: string, resource: Addressed, name: string, effect: () => R): R {
+    const write = `${verb} ${resource.plural}/${name}`;
     this.writes.push(write);
     const refused = this.refusals.get(write);
     if (refused) throw refusal(refused.status, refused.reason);
-    if (verb === 'create' && this.get(plural, name)) throw refusal(409, 'AlreadyExists');
+    const fate = this.fate(write);
+    const present = this.get(resource.plural, name);
+    if (fate === 'overtaken' && present) this.put(resource, present);
+    const after = effect();
+    if (fate === 'lost') throw refusal(0, 'Unreachable');
+    return after;
   }
 
   #of(plural: string): Map<string, Stored> {

@@ -13,6 +13,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     ready: isOld,
     containersReady: true,
     notReady: '',
+    notReadySince: undefined,
     gate: isOld ? 'none' : 'closed',
     opening: false,
     active: isOld,
@@ -66,6 +67,5 @@ export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFact
   provisioned: true,
   reportedAt: 0,
   silentSince: undefined,
-  notReadySince: undefined,
   ...changes,
 });

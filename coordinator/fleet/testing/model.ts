@@ -2,7 +2,7 @@
  * Kubernetes, agents and a coordinator around the stage function, for random histories. It says what a Deployment controller does with that maxSurge,
  * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
-import { isConfirmed, isFit, sameDistances, type Distances } from '../distances.ts';
+import { isConfirmed, isFit, samePlaces, type Distances } from '../distances.ts';
 import { steer, type Action, type RollOutStep, type Memory } from '../stage.ts';
 import type { FleetPod, MissingRule } from '../pod.ts';
 
@@ -209,7 +209,7 @@ export class RollOutModel {
     const decision = this.#steer(superseded);
     const { current: was } = before;
     if (was !== undefined && decision.memory.current !== was) this.rolled += 1;
-    const isPlaced = sameDistances(decision.distances, this.#distances);
+    const isPlaced = samePlaces(decision.distances, this.#distances);
     if (isPlaced) for (const action of decision.actions.slice(0, calls)) this.#call(action, before);
     // The status is written last, and before anything is done by new distances.
     if (calls !== Infinity) return;
@@ -361,6 +361,7 @@ export class RollOutModel {
       ready: this.#isReady(pod),
       containersReady: runsAt <= this.#now,
       notReady: 'it starts',
+      notReadySince: runsAt <= this.#now ? undefined : runsAt - START_MS,
       link: silent || runsAt > this.#now ? 'Silent' : 'Connected',
       missing: this.#missing(pod),
     };

@@ -1,7 +1,7 @@
 /** What went wrong between us and OpenStack, for code to decide on by fields, never by text. */
 
-/** Ours, when no answer came or none that can be understood. */
-export type OwnErrorType = 'Timeout' | 'Unreachable' | 'Malformed';
+/** Ours, when no answer came or none that can be understood, or when it is not known whom to ask. */
+export type OwnErrorType = 'Timeout' | 'Unreachable' | 'Malformed' | 'InvalidCloud';
 
 export class NeutronError extends Error {
   override name = 'NeutronError';

@@ -5,7 +5,8 @@
 import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#shared/runtime/clock.ts';
-import { readCloud, type CloudFile } from './cloud.ts';
+import { messageOf } from '#shared/runtime/errors.ts';
+import { readCloud, type Cloud, type CloudFile } from './cloud.ts';
 import { isUnauthenticated, NeutronError } from './errors.ts';
 import { createTokens } from './keystone.ts';
 import { send as sendCall, type Call, type Send, type Sent } from './send.ts';
@@ -119,6 +120,18 @@ const PORT_FIELDS = Object.keys(portSchema.shape);
 const GROUP_FIELDS = Object.keys(groupSchema.shape);
 const ADDRESS_GROUP_FIELDS = Object.keys(addressGroupSchema.shape);
 
+/** @throws NeutronError of type `InvalidCloud`, that repeats no value of the file */
+const cloudOf = async (file: CloudFile): Promise<{ cloud: Cloud; ca: string | undefined }> => {
+  try {
+    const cloud = await readCloud(file);
+    const ca = cloud.cacert === undefined ? undefined : await readFile(cloud.cacert, 'utf8');
+    return { cloud, ca };
+  } catch (error) {
+    const of = { status: 0, type: 'InvalidCloud', cause: error };
+    throw new NeutronError('reading clouds.yaml', messageOf(error), of);
+  }
+};
+
 type Query = readonly (readonly [string, string])[];
 type Request = {
   method: Call['method'];
@@ -143,11 +156,7 @@ export const createNeutron = (options: NeutronOptions): Neutron => {
     }
   };
   const tokens = createTokens({
-    cloud: async () => {
-      const cloud = await readCloud(options.cloud);
-      const ca = cloud.cacert === undefined ? undefined : await readFile(cloud.cacert, 'utf8');
-      return { cloud, ca };
-    },
+    cloud: () => cloudOf(options.cloud),
     send: counted,
     clock,
   });

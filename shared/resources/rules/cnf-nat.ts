@@ -22,7 +22,7 @@ import { count, ignored, negatableNetwork, negatablePort, protocols } from '../f
 import { portsNeedProtocol } from './firewall.ts';
 import { icnResource, oneNetwork, onePort, oneProtocol, protocolOf, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { negatedProtocol } from './left-out.ts';
+import { leftOutOfTranslations } from './left-out.ts';
 import { newPortCautions, newPortLacks } from './new-port.ts';
 import type { RenderContext } from '../kind.ts';
 import { label, ruleResource, section, several } from '../render.ts';
@@ -165,10 +165,8 @@ export const cnfNat = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_nat_',
-    lacks: (rule, context) => [
-      ...negatedProtocol(rule, context),
-      ...(isSource(rule) ? [] : newPortLacks('DNAT', rule, context)),
-    ],
+    leftOut: leftOutOfTranslations,
+    lacks: (rule, context) => (isSource(rule) ? [] : newPortLacks('DNAT', rule, context)),
     render: (rule, context) => [
       isSource(rule) ? sourceSection(rule, context) : destinationSection(rule, context),
     ],

@@ -17,7 +17,7 @@ import {
 import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind } from '../kind.ts';
-import { negatedProtocol } from './left-out.ts';
+import { leftOutOfTranslations } from './left-out.ts';
 import { newPortCautions, newPortLacks } from './new-port.ts';
 import { ruleResource } from '../render.ts';
 
@@ -55,10 +55,8 @@ export const firewallDnat = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_dnat_',
     icn: icnAnonymous('redirect', 'DNAT'),
-    lacks: (rule, context) => [
-      ...negatedProtocol(rule, context),
-      ...newPortLacks('DNAT', rule, context),
-    ],
+    leftOut: leftOutOfTranslations,
+    lacks: (rule, context) => newPortLacks('DNAT', rule, context),
     render: (rule, context) => renderRedirect('DNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({

@@ -11,7 +11,14 @@ import {
   protocolFields,
   sourceFields,
 } from './packet-fields.ts';
-import { icmpOptions, icmpTypes, iptablesArguments, leftOut, negatedProtocol } from './left-out.ts';
+import {
+  excludedPorts,
+  icmpOptions,
+  icmpTypes,
+  iptablesArguments,
+  leftOut,
+  negatedProtocol,
+} from './left-out.ts';
 import { icnResource, oneZone, protocolOf } from '../icn.ts';
 import { specColumn } from '../columns.ts';
 import { defineKind } from '../kind.ts';
@@ -82,10 +89,11 @@ export const firewallRule = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_rule_',
     icn: icnAnonymous('rule'),
-    lacks: (rule, context) => [
-      ...iptablesArguments({ extra: rule.extra }, context),
-      ...negatedProtocol(rule, context),
-      ...icmpTypes(rule, context),
+    leftOut: (rule, firewall) => [
+      ...iptablesArguments({ extra: rule.extra }, firewall),
+      ...negatedProtocol(rule, firewall),
+      ...excludedPorts(rule, firewall),
+      ...icmpTypes(rule, firewall),
       ...(rule.target === 'NOTRACK' && rule.dest !== undefined
         ? [leftOut('dest', "OpenWRT's firewall does not look at it for target NOTRACK")]
         : []),

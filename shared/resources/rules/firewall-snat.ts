@@ -18,7 +18,7 @@ import {
 import { A_ZONE, icnAnonymous, portsNeedProtocol, zoneReferences } from './firewall.ts';
 import { icnResource } from '../icn.ts';
 import { defineKind, type Lack } from '../kind.ts';
-import { leftOut, negatedProtocol } from './left-out.ts';
+import { leftOut, leftOutOfTranslations } from './left-out.ts';
 import { newPortCautions, newPortLacks } from './new-port.ts';
 import { ruleResource } from '../render.ts';
 
@@ -78,11 +78,8 @@ export const firewallSnat = defineKind({
     ownership: 'prefix',
     sectionPrefix: 'sdewan_snat_',
     icn: icnAnonymous('redirect', 'SNAT'),
-    lacks: (rule, context) => [
-      ...negatedProtocol(rule, context),
-      ...sourceZone(rule),
-      ...newPortLacks('SNAT', rule, context),
-    ],
+    leftOut: leftOutOfTranslations,
+    lacks: (rule, context) => [...sourceZone(rule), ...newPortLacks('SNAT', rule, context)],
     render: (rule, context) => renderRedirect('SNAT', rule, context),
   },
   icn: icnResource<z.infer<typeof spec>>({

@@ -92,10 +92,9 @@ export const firewallZone = defineKind({
     icn: { ...icnAnonymous('zone'), isOnlyIcns: ({ options }) => 'etra_dest' in options },
     nameOf: ({ type, options }) =>
       type === 'zone' && typeof options.name === 'string' ? options.name : undefined,
-    lacks: ({ extra_src, extra_dest, etra_dest, ...zone }, context) => [
-      ...iptablesArguments({ extra_src, extra_dest, etra_dest }, context),
-      ...masqueradedSubnetLacks(zone, context),
-    ],
+    leftOut: ({ extra_src, extra_dest, etra_dest }, firewall) =>
+      iptablesArguments({ extra_src, extra_dest, etra_dest }, firewall),
+    lacks: masqueradedSubnetLacks,
     render: (
       { network, etra_dest, extra_dest, ...options },
       { name, sectionName, interfaceOf },

@@ -27,6 +27,40 @@ export const negatedProtocol = (
     ? [leftOut('proto', 'fw4 leaves out the "!" of a protocol')]
     : [];
 
+type WithPorts = {
+  src_port?: string | undefined;
+  dest_port?: string | undefined;
+  src_dport?: string | undefined;
+};
+
+/** One of each side: nft makes one comparison of both, which only a packet with both ports fails (seen with 1.0.6, and in its sources since). */
+export const excludedPorts = (
+  { src_port, dest_port, src_dport }: WithPorts,
+  { capabilities }: Firewall,
+): readonly Lack[] => {
+  const others = Object.entries({ dest_port, src_dport }).filter(([, ports]) => isOneLess(ports));
+  const [other] = others.map(([field]) => field);
+  return capabilities.firewall === 'fw4' && isOneLess(src_port) && other !== undefined
+    ? [
+        leftOut(
+          other,
+          `nft leaves out only packets that have this port and that of src_port; write ranges without "!", such as 1-79 81-65535`,
+        ),
+      ]
+    : [];
+};
+
+const isOneLess = (ports: string | undefined): boolean => {
+  const [, low, high = low] = /^!(\d+)(?:-(\d+))?$/.exec(ports ?? '') ?? [];
+  return low !== undefined && Number(low) === Number(high);
+};
+
+/** For kinds whose other options are all looked at. */
+export const leftOutOfTranslations = (
+  rule: WithPorts & { proto?: string | undefined },
+  firewall: Firewall,
+): readonly Lack[] => [...negatedProtocol(rule, firewall), ...excludedPorts(rule, firewall)];
+
 type Icmp = {
   proto?: string | undefined;
   icmp_type?: readonly string[] | undefined;

@@ -15,7 +15,13 @@ import {
   protocolFields,
   sourceFields,
 } from './packet-fields.ts';
-import { icmpOptions, icmpTypes, iptablesArguments, negatedProtocol } from './left-out.ts';
+import {
+  excludedPorts,
+  icmpOptions,
+  icmpTypes,
+  iptablesArguments,
+  negatedProtocol,
+} from './left-out.ts';
 import {
   icnResource,
   ipv4Only,
@@ -71,10 +77,11 @@ export const networkFirewallRule = defineKind({
     package: 'firewall',
     ownership: 'prefix',
     sectionPrefix: 'sdewan_net_',
-    lacks: (rule, context) => [
-      ...iptablesArguments({ extra: rule.extra }, context),
-      ...negatedProtocol(rule, context),
-      ...icmpTypes(rule, context),
+    leftOut: (rule, firewall) => [
+      ...iptablesArguments({ extra: rule.extra }, firewall),
+      ...negatedProtocol(rule, firewall),
+      ...excludedPorts(rule, firewall),
+      ...icmpTypes(rule, firewall),
     ],
     render: (
       {

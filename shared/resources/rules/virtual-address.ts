@@ -81,6 +81,7 @@ export const virtualAddress = defineKind({
     {
       path: 'spec.virtualRouterId',
       key: routerOn(virtualRouterId ?? DEFAULT_ROUTER, network ?? device ?? ''),
+      onLink: true,
     },
     ...addresses.map((one, index) => ({ path: `spec.addresses[${index}]`, key: addressOf(one) })),
   ],

@@ -3,6 +3,7 @@
  * its rule undecided, never a guess. Pure.
  */
 import { HOOKS, type Hook } from '../firewall.ts';
+import { comparedByNft } from '../matching.ts';
 import type { Action, ChainRule, Condition, Origin, Zone } from '../types.ts';
 import type { Walkable } from '../walk.ts';
 import { matchIn, metaMatchIn } from './matches.ts';
@@ -116,7 +117,8 @@ const ruleIn = (line: string, { chain, at }: { chain: string; at: number }): Rul
   try {
     const words = wordsIn(line.replace(COMMENT, ''));
     if (!words) throw new NotUnderstood('its words');
-    return { conditions, action: actionIn(new Reader(words), conditions), comment };
+    const action = actionIn(new Reader(words), conditions);
+    return { conditions: comparedByNft(conditions), action, comment };
   } catch (error) {
     if (!(error instanceof NotUnderstood)) throw error;
     const where = `rule ${at} of chain ${chain}`;

@@ -35,6 +35,7 @@ const pass = await passOn(device, folder, (driver) => {
     file,
     targets: createTargets([apiServer], systemClock),
     decisive: [apiServer],
+    isOutage: async () => false,
     deadlineMs: DEADLINE_MS,
     purpose: 'cnf-1',
     driver,

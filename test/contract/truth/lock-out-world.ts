@@ -140,6 +140,7 @@ export const startLockOutWorld = async (way: Way, what: string): Promise<LockOut
             file,
             targets: createTargets([apiServer], clock.agent),
             decisive: [apiServer],
+            isOutage: async () => false,
             deadlineMs: 30_000,
             purpose: 'cnf-1',
             driver,

@@ -48,7 +48,11 @@ const rules: ResourceType = {
 };
 
 const podsSchema = z.object({ items: z.array(z.unknown()) });
-const lineSchema = z.object({ time: z.union([z.number(), z.string()]), msg: z.string() });
+const lineSchema = z.object({
+  time: z.union([z.number(), z.string()]),
+  msg: z.string(),
+  tookMs: z.number().default(0),
+});
 const WRITES = /^(status of a rule changed|finalizer of a rule removed|nudged)/;
 
 const pause = (ms: number): Promise<void> =>
@@ -118,13 +122,15 @@ describe('of two coordinators, the one that leads is lost', async () => {
     return performance.now() - startedAt;
   };
 
-  /** What a coordinator counts as written since then. */
+  /** What a coordinator has begun to write since then: the answer to what was under way is read after a freeze. */
   const writesOf = async (pod: string, since: number): Promise<string[]> => {
     const logs = ['logs', pod, '-n', SYSTEM_NAMESPACE, '-c', 'coordinator'];
     const lines = (await cluster.kubectl(logs)).stdout.split('\n').filter((line) => line !== '');
     return lines
       .map((line) => lineSchema.parse(JSON.parse(line)))
-      .filter(({ time, msg }) => new Date(time).getTime() > since && WRITES.test(msg))
+      .filter(
+        ({ time, msg, tookMs }) => new Date(time).getTime() - tookMs > since && WRITES.test(msg),
+      )
       .map(({ msg }) => msg);
   };
 

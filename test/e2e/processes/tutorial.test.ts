@@ -14,7 +14,8 @@ const PAGE = path.join(ROOT, 'docs/tutorial.md');
 const NAMESPACE = 'edge';
 
 const page = readFileSync(PAGE, 'utf8');
-const blocks = blocksIn('docs/tutorial.md', page).filter(({ isShown }) => isShown);
+const all = blocksIn('docs/tutorial.md', page);
+const blocks = all.filter(({ isShown }) => isShown);
 
 describe('the tutorial, command by command', async () => {
   const cluster = await connectCluster();
@@ -30,6 +31,15 @@ describe('the tutorial, command by command', async () => {
     await cluster.kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait=false']);
     if (process.env['UPDATE'] !== '1') return;
     writeFileSync(PAGE, withOutput(page, printed));
+  });
+
+  it('block 2: the kubectl of the second terminal', async () => {
+    const lines = all[1]?.text.replace('…', cluster.kubeconfig);
+    // As a terminal has aliases; the shell's own kubectl would hide this one.
+    const { text } = await shell.run(
+      `shopt -s expand_aliases\nunset -f kubectl\nunset KUBECONFIG\n${lines}\nkubectl config view --minify -o name && kubectl get namespace default -o name`,
+    );
+    expect(text).toContain('namespace/default\n');
   });
 
   it.each(blocks)('block $at', async (block) => {

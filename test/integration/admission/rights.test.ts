@@ -84,6 +84,22 @@ const inOrder = (line: string): string =>
 const EVERYBODY =
   /^(Resources|selfsubject|clustertrustbundles|componentstatuses|podcertificate)|\[\/|system:service-account-issuer/;
 
+/** As an operator whose pods have ports in Neutron binds it, by the command of docs/policies.md. */
+const withNeutron = async (use: () => Promise<void>): Promise<void> => {
+  const { systemNamespace, kubectl } = world;
+  const name = `sdewan-neutron-${systemNamespace}`;
+  const coordinator = `--serviceaccount=${systemNamespace}:sdewan-coordinator`;
+  const role = `--clusterrole=${name}`;
+  expect(await kubectl('create', 'clusterrolebinding', name, role, coordinator)).toMatchObject({
+    code: 0,
+  });
+  try {
+    await use();
+  } finally {
+    await kubectl('delete', 'clusterrolebinding', name);
+  }
+};
+
 describe('rights', () => {
   it.each([
     ['coordinator', 'in its own namespace', 'coordinator-own-namespace'],
@@ -102,16 +118,31 @@ describe('rights', () => {
     await eventually(
       async () => (await world.kubectl('get', 'rolebinding', '-n', namespace, '-o', 'json')).stdout,
     ).toMatch(/"name": "cnf"[\s\S]*"name": "default"/);
-    const rights = await rightsOf(
-      where,
-      `system:serviceaccount:${owner}:${name}`,
-      'system:authenticated',
-    );
-    const path = join(GOLDEN, `${file}.txt`);
-    if (process.env['UPDATE']) writeFileSync(path, rights);
-    expect(rights).toBe(readFileSync(path, 'utf8'));
+    const user = `system:serviceaccount:${owner}:${name}`;
+    expectGolden(file, await rightsOf(where, user, 'system:authenticated'));
   });
+
+  it('coordinator where an operator lets it enforce policies in Neutron', () =>
+    withNeutron(async () => {
+      const user = `system:serviceaccount:${world.systemNamespace}:sdewan-coordinator`;
+      await eventually(() => rightsOf(namespace, user, 'system:authenticated')).toMatch(
+        /^pods .*\bpatch\b/m,
+      );
+      const rights = await rightsOf(namespace, user, 'system:authenticated');
+      expectGolden('coordinator-neutron', rights);
+      // One verb more than elsewhere.
+      const elsewhere = readFileSync(join(GOLDEN, 'coordinator.txt'), 'utf8').split('\n');
+      expect(rights.split('\n').filter((line) => !elsewhere.includes(line))).toEqual([
+        'pods  []  []  [get list patch watch]',
+      ]);
+    }));
 });
+
+const expectGolden = (file: string, rights: string): void => {
+  const path = join(GOLDEN, `${file}.txt`);
+  if (process.env['UPDATE']) writeFileSync(path, rights);
+  expect(rights).toBe(readFileSync(path, 'utf8'));
+};
 
 const binding = (some: {
   name?: string;

@@ -1,4 +1,4 @@
-/** A service account with the rights that an installation gives the coordinator, and no more; they can be taken away. */
+/** A service account with the rights that an installation gives the coordinator, and no more; they can be taken away for a while. */
 import type { Cluster } from 'kind-test-harness';
 import { installed, listOf, SYSTEM_NAMESPACE, type Manifest } from '../../stack/installation.ts';
 import { kubeconfigOf } from '../../stack/service-account.ts';
@@ -8,11 +8,11 @@ const LEASE_ROLE = 'sdewan-coordinator-lease';
 
 export type Rights = {
   kubeconfig: string;
-  grant: () => Promise<void>;
-  revoke: () => Promise<void>;
+  /** It has none of them while that runs. */
+  without: (use: () => Promise<void>) => Promise<void>;
 };
 
-/** They are granted at first. `more`: objects of a component that name the account. */
+/** `more`: objects of a component that name the account. */
 export const createAccount = async (
   cluster: Cluster,
   namespace: string,
@@ -30,11 +30,16 @@ export const createAccount = async (
   const binding = `${NAME}-${namespace}`;
   const account = `--serviceaccount=${namespace}:${NAME}`;
   const create = ['create', 'clusterrolebinding', binding, `--clusterrole=${NAME}`, account];
-  const rights: Rights = {
+  await cluster.kubectl(create);
+  return {
     kubeconfig: await kubeconfigOf(cluster, namespace, NAME),
-    grant: async () => void (await cluster.kubectl(create)),
-    revoke: async () => void (await cluster.kubectl(['delete', 'clusterrolebinding', binding])),
+    without: async (use) => {
+      await cluster.kubectl(['delete', 'clusterrolebinding', binding]);
+      try {
+        await use();
+      } finally {
+        await cluster.kubectl(create);
+      }
+    },
   };
-  await rights.grant();
-  return rights;
 };

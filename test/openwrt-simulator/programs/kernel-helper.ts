@@ -73,11 +73,13 @@ export const createKernelHelper = (deps: Deps): Program => {
   };
   const TABLE = 'sdewan_policy';
   const MARKER = 'sdewan_policy_rev';
+  const MOST_JOURNALLED = 262_144;
   const loadPolicies = (by: Cause): ProgramResult => {
     mkdirSync(dirname(root.path(FOUND)), { recursive: true });
     const text = readText('policies');
     const refused = policies.load(text);
-    journal.add({ event: 'policies', by, ok: refused === undefined });
+    const isKept = text.length <= MOST_JOURNALLED;
+    journal.add({ event: 'policies', by, ok: refused === undefined, ...(isKept && { text }) });
     if (refused !== undefined) return printed(`== refused\n${refused}`);
     const flushed = [...text.matchAll(/^flush set inet \w+ (\w+)$/gm)].map(([, set = '']) => set);
     const isShort = flushed.length > 0 && flushed.length <= MOST_LISTED_SETS;

@@ -45,11 +45,16 @@ export const withOutput = (text: string, printed: readonly (string | undefined)[
 export const steady = (text: string): string =>
   text
     .replaceAll(/\bcnf-1-[a-z0-9]+-[a-z0-9]{5}\b/g, 'cnf-1-<pod>')
+    .replaceAll(/(?<=\bcnf-1-|^serves: |^staged: )[a-z0-9]{8,10}\b/gm, '<set>')
     .replaceAll(/(?<=ipv[46]-)[0-9a-f]{10}\b/g, '<hash>')
     .replaceAll(/\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?/g, '<time>')
     .replaceAll(/\b\d{4}-\d\d-\d\d\b/g, '<day>')
-    .replaceAll(/(?<=^|[ (])(\d+[dsmh])+(?=[ ),]|$)/gm, '<age>')
+    .replaceAll(/(?<=^|[ (])(\d+[dsmh])+(?=[ ),:]|$)/gm, '<age>')
     .replaceAll(/^✓ \d+ kinds$/gm, '✓ <number> kinds')
     .replaceAll(/(?<=on all pods \()\d+/g, '<pods>')
     .replaceAll(/ +/g, ' ')
-    .replaceAll(/ +$/gm, '');
+    .replaceAll(/ +$/gm, '')
+    .replaceAll(/^(\S*cnf-1-<.*\n)+/gm, inOneOrder);
+
+/** By what they say: kubectl sorts rows by names, which are others in each run. */
+const inOneOrder = (rows: string): string => `${rows.trimEnd().split('\n').sort().join('\n')}\n`;

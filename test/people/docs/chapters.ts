@@ -1,12 +1,15 @@
 /** How each block of the documentation comes to what it shows: in this order, each with what must be there before. */
 import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { createCnf } from '../../stack/cnf.ts';
 import { withDashboard } from '../../stack/dashboard.ts';
 import { cnfHangs } from '../../stack/faults.ts';
+import { CNF_IMAGE } from '../../stack/images.ts';
 import { installProduct } from '../../stack/install.ts';
 import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { manifestPath } from '../../stack/manifests.ts';
 import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
+import { policiesIn } from '../../stack/policies.ts';
 import { inAnyOrder, rejectRule, rule, zone, type Rule } from '../../stack/rules.ts';
 import { NAMESPACE, PURPOSE, type Stage } from './stage.ts';
 
@@ -29,31 +32,14 @@ export const EXCEPTIONS: readonly { why: string; blocks: readonly Blocks[] }[] =
   {
     why: 'tests, demo and images by themselves, some for hours or on nodes and devices',
     blocks: [
-      { page: 'docs/development.md', blocks: [1, 2, 3, 4, 5, 6] },
+      { page: 'docs/development.md', blocks: [1, 2, 3] },
       { page: 'docs/images.md', blocks: [1, 2] },
-      { page: 'docs/tutorial.md', blocks: [1, 2] },
+      { page: 'docs/tutorial.md', blocks: [1] },
     ],
   },
   {
-    why: "ICN's controller, whose image cannot be had here",
-    blocks: [{ page: 'docs/migration.md', blocks: [4, 5, 11] }],
-  },
-  {
-    why: 'port-forwards of kubectl, which the kubelet of the tests does not speak',
-    blocks: [
-      { page: 'docs/cli.md', blocks: [3] },
-      { page: 'docs/dashboard.md', blocks: [2] },
-    ],
-  },
-  {
-    why: 'an Event about a file with comments, which the CNFs of the tests do not have',
-    blocks: [{ page: 'docs/drivers.md', blocks: [1] }],
-  },
-  { why: 'moments within a roll-out', blocks: [{ page: 'docs/fleet.md', blocks: [3, 5] }] },
-  { why: 'an OpenStack', blocks: [{ page: 'docs/policies.md', blocks: [3] }] },
-  {
-    why: 'pods whose traffic a CNF decides about; coordinator/cli/diff/policies.test.ts has the same',
-    blocks: [{ page: 'docs/cli.md', blocks: [13] }],
+    why: 'a port-forward of kubectl, which the kubelet of the tests does not speak',
+    blocks: [{ page: 'docs/cli.md', blocks: [3] }],
   },
 ];
 
@@ -64,7 +50,7 @@ export const BY_CI: readonly Blocks[] = [{ page: 'README.md', blocks: [2] }];
 export const ELSEWHERE: readonly (Blocks & { test: string })[] = [
   {
     page: 'docs/tutorial.md',
-    blocks: [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
+    blocks: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14],
     test: 'test/e2e/processes/tutorial.test.ts',
   },
   { page: 'docs/chart.md', blocks: [1, 2, 3], test: 'test/chart/release.test.ts' },
@@ -89,6 +75,46 @@ const listed = (rules: readonly Rule[]): string =>
 const aPod: Chapter['words'] = async (stage) => ({ '<pod>': await stage.aPod() });
 const inSync = (stage: Stage): Promise<void> => stage.onlyRules(first);
 
+/** Null: without it. Waits until all pods are new. */
+const annotateCnf = async (
+  { kubectl }: Stage,
+  name: string,
+  value: string | null,
+): Promise<void> => {
+  const template = { metadata: { annotations: { [name]: value } } };
+  const patch = JSON.stringify({ spec: { template } });
+  const deployment = ['-n', NAMESPACE, `deployment/${PURPOSE}`];
+  await kubectl('patch', ...deployment, '-p', patch);
+  await kubectl('rollout', 'status', ...deployment, '--timeout=120s');
+};
+
+/** As one that was made before the product was there. */
+const podWithoutAgent = async ({ cluster, kubectl }: Stage): Promise<void> => {
+  const label = 'sdewan.akraino.org/inject';
+  await kubectl('label', 'namespace', NAMESPACE, `${label}=disabled`);
+  await apply(cluster, NAMESPACE, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'cnf-2', labels: { sdewanPurpose: 'cnf-2' } },
+    spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }] },
+  });
+  await kubectl('label', 'namespace', NAMESPACE, `${label}-`);
+};
+
+const POLICY_NETWORKS = 'sdewan.akraino.org/policy-networks';
+const SHOP = ['server', 'client', 'other'];
+/** Who may talk to the server. */
+const serverPolicy = ({ from, ports }: { from: string; ports?: readonly object[] }): object => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: {
+    podSelector: { matchLabels: { app: 'server' } },
+    policyTypes: ['Ingress'],
+    ingress: [{ from: [{ podSelector: { matchLabels: { app: from } } }], ...(ports && { ports }) }],
+  },
+});
+
 const deploymentSchema = z.object({
   spec: z.object({
     replicas: z.number(),
@@ -96,8 +122,10 @@ const deploymentSchema = z.object({
     template: z.looseObject({}),
   }),
 });
-/** The Deployment is to be taken over. */
+/** The Deployment, as new: pages before have put the agent into its template. It is to be taken over. */
 const asCnfDeployment = async ({ cluster, kubectl }: Stage): Promise<void> => {
+  await kubectl('delete', 'deployment', PURPOSE, '-n', NAMESPACE, '--cascade=foreground');
+  await createCnf(cluster, { namespace: NAMESPACE, purpose: PURPOSE, replicas: 2 });
   const found = await kubectl('get', 'deployment', PURPOSE, '-n', NAMESPACE, '-o', 'json');
   const { spec } = deploymentSchema.parse(JSON.parse(found));
   await apply(cluster, NAMESPACE, {
@@ -110,10 +138,73 @@ const asCnfDeployment = async ({ cluster, kubectl }: Stage): Promise<void> => {
   await kubectl('wait', ...named, `cnfdeploy/${PURPOSE}`, '-n', NAMESPACE, '--timeout=60s');
 };
 
+const NETWORKS = 'k8s.plugin.opnfv.org/nfn-network';
+const wan = zone('wan1', 'ovn-net2');
+
+/** The CNFDeployment's template loses the network of a zone, so that its new set waits for that. */
+const rollOutThatWaits = async ({ kubectl, onlyRules }: Stage): Promise<void> => {
+  await onlyRules([...first, wan]);
+  const interfaces = [{ defaultGateway: 'false', interface: 'net1', name: 'ovn-net1' }];
+  const networks = JSON.stringify({ type: 'ovn4nfv', interface: interfaces });
+  const template = { metadata: { annotations: { [NETWORKS]: networks } } };
+  const patch = JSON.stringify({ spec: { template } });
+  const named = ['-n', NAMESPACE, `cnfdeploy/${PURPOSE}`];
+  await kubectl('patch', ...named, '--type=merge', '-p', patch);
+  const waits = '--for=jsonpath={.status.stage}=Connected';
+  await kubectl('wait', ...named, waits, '--timeout=60s');
+};
+
+const ICN = 'icn';
+const webhookOfIcn = {
+  apiVersion: 'admissionregistration.k8s.io/v1',
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: ICN },
+  webhooks: [
+    {
+      name: 'label.icn.example',
+      admissionReviewVersions: ['v1'],
+      sideEffects: 'None',
+      clientConfig: { service: { namespace: ICN, name: ICN, path: '/validate-label' } },
+      // Nobody answers for it here.
+      failurePolicy: 'Ignore',
+      rules: [
+        {
+          apiGroups: ['apps'],
+          apiVersions: ['v1'],
+          operations: ['UPDATE'],
+          resources: ['deployments'],
+        },
+      ],
+    },
+  ],
+};
+
+/** Something in the place of ICN's controller and webhooks. */
+const withIcn = async ({ cluster, kubectl }: Stage): Promise<void> => {
+  await kubectl('create', 'namespace', ICN);
+  const labels = { app: ICN };
+  const container = { name: 'manager', image: CNF_IMAGE };
+  await apply(cluster, ICN, webhookOfIcn, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: ICN },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+    },
+  });
+};
+const ofIcn: Readonly<Record<string, string>> = {
+  "<ICN's>": ICN,
+  '<its namespace>': ICN,
+  "<ICN's controller>": ICN,
+};
+
 let restore: (() => Promise<void>) | undefined;
 
 export const CHAPTERS: readonly Chapter[] = [
   { page: 'README.md', blocks: [1], before: inSync },
+  { page: 'docs/drivers.md', blocks: [1] },
   {
     page: 'README.md',
     blocks: [3],
@@ -128,7 +219,8 @@ export const CHAPTERS: readonly Chapter[] = [
     before: async (stage) => {
       restore = await cnfHangs(stage.cluster, NAMESPACE, await stage.aPod());
       await waitForRules(stage.cluster, NAMESPACE, { what: 'a pod that is not ready' }, (rules) =>
-        rules.every(({ status }) => status?.inSync === false),
+        // The pod may be told as not ready before its agent has told that OpenWRT does not answer.
+        rules.every(({ status }) => status?.message?.includes('unconfirmed')),
       );
     },
     after: async ({ cluster }) => {
@@ -197,7 +289,12 @@ export const CHAPTERS: readonly Chapter[] = [
     blocks: [15],
     before: noted('rules.yaml', () => listed([rejectRule(7, 'lan7'), zone('lan7', 'ovn-net2')])),
   },
-  { page: 'docs/cli.md', blocks: [16, 19, 20] },
+  {
+    page: 'docs/cli.md',
+    blocks: [16, 19, 20],
+    before: podWithoutAgent,
+    after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'cnf-2', '-n', NAMESPACE)),
+  },
   {
     page: 'docs/cli.md',
     blocks: [17],
@@ -250,8 +347,28 @@ export const CHAPTERS: readonly Chapter[] = [
         spec: { containers: [container] },
       });
     },
+  },
+  {
+    page: 'docs/policies.md',
+    blocks: [3],
     // Without an address it would be in the way of the Service with its label.
     after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'web-1', '-n', 'shop')),
+  },
+  {
+    page: 'docs/cli.md',
+    blocks: [13],
+    before: async (stage) => {
+      const { cluster } = stage;
+      await annotateCnf(stage, POLICY_NETWORKS, 'cluster');
+      const { pod } = policiesIn(cluster, 'shop');
+      for (const [at, name] of SHOP.entries()) await pod(name, `10.9.0.${at + 1}`, { app: name });
+      await apply(cluster, 'shop', serverPolicy({ from: 'client', ports: [{ port: 8080 }] }));
+      await stage.write('policy.yaml', JSON.stringify(serverPolicy({ from: 'other' })));
+    },
+    after: async (stage) => {
+      await annotateCnf(stage, POLICY_NETWORKS, null);
+      await stage.kubectl('delete', 'pod', ...SHOP, '-n', 'shop');
+    },
   },
   {
     page: 'docs/policies.md',
@@ -265,21 +382,10 @@ export const CHAPTERS: readonly Chapter[] = [
   {
     page: 'docs/services.md',
     blocks: [1, 2, 3, 4],
-    before: async ({ kubectl, cluster, onlyRules }) => {
+    before: async (stage) => {
+      const { kubectl, cluster, onlyRules } = stage;
       await onlyRules([lan, zone('wan1', 'ovn-net2')]);
-      const template = {
-        metadata: { annotations: { 'sdewan.akraino.org/accepts-services-from': 'shop' } },
-      };
-      const patch = JSON.stringify({ spec: { template } });
-      await kubectl('patch', '-n', NAMESPACE, `deployment/${PURPOSE}`, '-p', patch);
-      await kubectl(
-        'rollout',
-        'status',
-        '-n',
-        NAMESPACE,
-        `deployment/${PURPOSE}`,
-        '--timeout=120s',
-      );
+      await annotateCnf(stage, 'sdewan.akraino.org/accepts-services-from', 'shop');
       const service = (name: string, spec: object) => ({
         apiVersion: 'v1',
         kind: 'Service',
@@ -311,9 +417,13 @@ export const CHAPTERS: readonly Chapter[] = [
   { page: 'docs/upgrading.md', blocks: [1, 2] },
   {
     page: 'docs/migration.md',
-    blocks: [1, 2, 3, 6, 7, 8, 9],
-    before: inSync,
+    blocks: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    before: async (stage) => {
+      await inSync(stage);
+      await withIcn(stage);
+    },
     words: async (stage) => ({
+      ...ofIcn,
       '<pod>': await stage.aPod(),
       '<namespace>': NAMESPACE,
       'deployment/<cnf>': `deployment/${PURPOSE}`,
@@ -322,11 +432,21 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/dashboard.md',
-    blocks: [1],
+    blocks: [1, 2],
     around: ({ cluster }, follow) => withDashboard(cluster, follow),
   },
   { page: 'docs/fleet.md', blocks: [1] },
-  { page: 'docs/fleet.md', blocks: [6, 2, 4], before: asCnfDeployment },
+  { page: 'docs/fleet.md', blocks: [6, 2], before: asCnfDeployment },
+  {
+    page: 'docs/fleet.md',
+    blocks: [3, 5],
+    before: rollOutThatWaits,
+    after: async ({ run, cluster }) => {
+      await run(`sdewan rollout undo ${PURPOSE}`);
+      await waitInSync(cluster, NAMESPACE, [...first, wan]);
+    },
+  },
+  { page: 'docs/fleet.md', blocks: [4] },
   {
     page: 'docs/troubleshooting.md',
     blocks: [8],
@@ -337,10 +457,15 @@ export const CHAPTERS: readonly Chapter[] = [
   { page: 'docs/admission.md', blocks: [4] },
   {
     page: 'docs/migration.md',
-    blocks: [10],
+    blocks: [10, 11],
     before: async ({ cluster }) => {
       await installProduct(cluster);
       await apply(cluster, NAMESPACE, lan);
+    },
+    words: () => Promise.resolve(ofIcn),
+    after: async ({ kubectl }) => {
+      await kubectl('delete', 'validatingwebhookconfiguration', ICN);
+      await kubectl('delete', 'namespace', ICN, '--wait=false');
     },
   },
 ];

@@ -15,7 +15,7 @@ export type Outcome = { found: unknown; wanted: unknown; printed: string };
 const IN_CI = /^npm run images/;
 const GOES_ON = /^sdewan dashboard/;
 /** What a page shows comes true by and by, and a person looks again. */
-const LOOKS = /^(kubectl get|sdewan (status|rules|explain|check)) /;
+const LOOKS = /^(kubectl get|sdewan (status|rules|explain|check|rollout status)) /;
 const LOOK_AGAIN_MS = 20_000;
 const PAUSE_MS = 1_000;
 /** By their answers, which are not failures: no, and that nobody can tell. */

@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SEED } from '#shared/runtime/testing.ts';
 import { firewallOf } from '#shared/trace/firewall.ts';
-import { agrees, judge, kernelReading } from '../judgement.ts';
+import { hiddenRules } from '#shared/trace/hidden.ts';
+import type { Firewall } from '#shared/trace/types.ts';
+import { agrees, judge, kernelReading, type Judgement } from '../judgement.ts';
 import { sceneOf, surroundings } from '../scenes.ts';
 import { Kernel } from './kernel.ts';
 
@@ -18,8 +20,18 @@ beforeAll(() => {
 });
 afterAll(() => kernel.close());
 
+const decidingThoughHidden = (
+  firewall: Firewall,
+  judgements: readonly (Judgement | undefined)[],
+): string[] => {
+  const hidden = new Set(hiddenRules(firewall).map(({ section }) => section.name));
+  return judgements
+    .flatMap((told) => (told ? [told.filter, told.dnat, told.snat] : []))
+    .filter((name) => hidden.has(name));
+};
+
 it(
-  'the kernel does what both readings say, with packets that are really sent',
+  'the kernel does what both readings say, with packets that are really sent, and no rule decides that is called hidden',
   async () => {
     let judged = 0;
     let undecided = 0;
@@ -32,6 +44,8 @@ it(
       if (isRefused !== (answer === 'refused'))
         wrong.push(`scene ${seed}: nft ${isRefused ? 'takes' : 'refuses'} it`);
       if (answer === 'refused') continue;
+      for (const name of decidingThoughHidden(firewall, answer.judgements))
+        wrong.push(`scene ${seed}: ${name} is called hidden, and has decided`);
       const readings = { configuration: firewall, kernel: kernelReading(scene, answer.listing) };
       for (const [at, packet] of scene.packets.entries()) {
         const told = answer.judgements[at];

@@ -16,7 +16,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { leftText, type Judgement } from '../judgement.ts';
 import { ADDRESSES, DEVICES, ROUTES, type Scene, type SentPacket } from '../scenes.ts';
 import { frameOf, packetBytes, received, type Received } from './frames.ts';
-import { Monitor, toldBy } from './monitor.ts';
+import { Monitor, toldBy, type Step, type Told } from './monitor.ts';
 
 const device = process.env.OPENWRT_DEVICE_DIR ?? join(homedir(), '.cache/openwrt-device');
 const root = join(device, 'dest/usr');
@@ -55,6 +55,8 @@ const LIST = ['-s', 'list', 'table', 'inet', 'fw4'];
 export type Judged = {
   /** One for each packet; undefined where its trace is not whole, or it was not the first of its connection. */
   judgements: readonly (Judgement | undefined)[];
+  /** Sections that it has met; undefined where that is not known for certain. */
+  met: readonly (ReadonlySet<string> | undefined)[];
   /** The rules of the kernel, as nft prints them. */
   listing: string;
 };
@@ -141,20 +143,20 @@ export class Kernel {
       const listing = execFileSync('nsenter', [...inside(cnf), 'nft', ...LIST], {
         encoding: 'utf8',
       });
-      return { judgements: await this.#send(scene, { start, cnf, others }), listing };
+      return { ...(await this.#send(scene, { start, cnf, others })), listing };
     } finally {
       for (const child of processes) child.kill('SIGKILL');
     }
   }
 
-  async #send(scene: Scene, { start, cnf, others }: Started): Promise<(Judgement | undefined)[]> {
+  async #send(scene: Scene, { start, cnf, others }: Started): Promise<Omit<Judged, 'listing'>> {
     const monitor = new Monitor();
     const nft = start('nsenter', [...inside(cnf), 'stdbuf', '-oL', 'nft', 'monitor', 'trace']);
     createInterface(nft.stdout).on('line', (line) => monitor.line(line));
     const program = join(this.#folder, 'packets');
     const outside = start('nsenter', [...inside(others), program, 'outside', ...PEERS]);
     const own = start('nsenter', [...inside(cnf), program, 'inside']);
-    const arrived = new Map<number, { device: string; packet: Received }>();
+    const arrived = new Map<number, Arrived>();
     const ready = new Set<string>();
     createInterface(own.stdout).on('line', () => ready.add('own'));
     createInterface(outside.stdout).on('line', (line) => {
@@ -179,11 +181,15 @@ export class Kernel {
       });
     await isSeen(BEFORE);
     scene.packets.forEach((packet, at) => send(packet, at + 1));
-    await until(() => scene.packets.every((_, at) => isWhole(monitor, at + 1)), 1_500).catch(
-      () => undefined,
-    );
+    const numbers = scene.packets.map((_, at) => at + 1);
+    const stepsOf = (number: number): readonly Step[] => monitor.steps.get(number) ?? [];
+    await until(
+      () => numbers.every((one) => isWhole(toldBy(stepsOf(one)), stepsOf(one))),
+      1_500,
+    ).catch(() => undefined);
     await isSeen(AFTER);
-    return scene.packets.map((_, at) => judgementOf(monitor, at + 1, arrived.get(at + 1)));
+    const read = numbers.map((one) => readingOf(stepsOf(one), arrived.get(one)));
+    return { judgements: read.map(({ judgement }) => judgement), met: read.map(({ met }) => met) };
   }
 }
 
@@ -268,32 +274,35 @@ const build = (cnf: number, others: number): void => {
 const isTaken = (pid: number, rules: string): boolean =>
   spawnSync('nsenter', [...inside(pid), 'nft', '-f', '-'], { input: rules }).status === 0;
 
-const note = (
-  arrived: Map<number, { device: string; packet: Received }>,
-  device: string,
-  frame: Buffer,
-): void => {
+const note = (arrived: Map<number, Arrived>, device: string, frame: Buffer): void => {
   const packet = received(frame);
   // What the CNF answers with has numbers of its own.
   if (packet && !arrived.has(packet.number)) arrived.set(packet.number, { device, packet });
 };
 
-const isWhole = ({ steps }: Monitor, number: number): boolean => {
-  const told = toldBy(steps.get(number) ?? []);
-  return told !== undefined && (told.verdict !== 'accept' || hasLeft(steps.get(number) ?? []));
-};
+const isWhole = (told: Told | undefined, steps: readonly Step[]): boolean =>
+  told !== undefined && (told.verdict !== 'accept' || hasLeft(steps));
 
-const hasLeft = (steps: readonly { chain: string; kind: string }[]): boolean =>
+const hasLeft = (steps: readonly Step[]): boolean =>
   steps.some(({ chain }) => chain.startsWith('input') || chain.startsWith('mangle_postrouting'));
 
+type Arrived = { device: string; packet: Received };
+
+const readingOf = (
+  steps: readonly Step[],
+  arrived: Arrived | undefined,
+): { judgement: Judgement | undefined; met: ReadonlySet<string> | undefined } => {
+  const all = toldBy(steps);
+  if (!all) return { judgement: undefined, met: undefined };
+  const { met, ...told } = all;
+  return { judgement: isWhole(all, steps) ? judgementOf(told, steps, arrived) : undefined, met };
+};
+
 const judgementOf = (
-  monitor: Monitor,
-  number: number,
-  arrived: { device: string; packet: Received } | undefined,
+  told: Omit<Judgement, 'left'>,
+  steps: readonly Step[],
+  arrived: Arrived | undefined,
 ): Judgement | undefined => {
-  const steps = monitor.steps.get(number) ?? [];
-  const told = toldBy(steps);
-  if (!told || !isWhole(monitor, number)) return undefined;
   const left = steps.some(({ chain }) => chain === 'mangle_postrouting');
   if (!left) return { ...told, left: '' };
   if (!arrived) return undefined;

@@ -110,6 +110,7 @@ const cases: Readonly<Record<string, Case>> = {
     { proto: 'tcp', icmp_type: ['echo-request'] },
     tcp,
   ),
+  'one port less on both sides': filter({ proto: 'tcp', src_port: '!22', dest_port: '!80' }, tcp),
   'arguments of iptables of a zone': {
     rule: zone('open', 'n0', { input: 'ACCEPT', extra_src: '-s 10.0.0.9' }),
     packet: tcp,

@@ -1,0 +1,30 @@
+/** What is known of the CNF that a rule is for. Pure. */
+import type { NetworkTable } from '#shared/compile/types.ts';
+import type { RuleObject } from '#shared/kube/objects.ts';
+import type { CnfStatus } from '#shared/resources/cnf-status.ts';
+import { purposeOf, type ClusterFacts } from './facts.ts';
+import { namesAsInterfaces, networksOf } from './networks.ts';
+
+export type KnownCnf = {
+  rules: readonly RuleObject[];
+  /** Where no pod can be seen, the names of networks stand for their interfaces. */
+  networks: NetworkTable;
+  seesPods: boolean;
+  status: CnfStatus | undefined;
+};
+
+export const cnfOf = (rule: RuleObject, facts: ClusterFacts): KnownCnf => {
+  const { namespace } = rule.metadata;
+  const purpose = purposeOf(rule);
+  const rules = facts.rules.filter(
+    (one) => one.metadata.namespace === namespace && purposeOf(one) === purpose,
+  );
+  const known = networksOf(facts, { namespace, purpose });
+  const cnf = facts.cnfs.find((one) => one.namespace === namespace && one.purpose === purpose);
+  return {
+    rules,
+    networks: known ?? namesAsInterfaces(rules),
+    seesPods: known !== undefined,
+    status: cnf?.status,
+  };
+};

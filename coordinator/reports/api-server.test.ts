@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { createManualClock } from '#shared/runtime/manual-clock.ts';
+import { createApiServerSeen } from './api-server.ts';
+
+it('the API server is away when it has answered nothing for more than three seconds, and was for seven seconds more', () => {
+  const clock = createManualClock();
+  const seen = createApiServerSeen(clock);
+  clock.advance(3_000);
+  expect(seen.wasAway()).toBe(false);
+  clock.advance(1);
+  expect(seen.wasAway()).toBe(true);
+  for (let passed = 0; passed < 7_000; passed += 1_000) {
+    seen.answered();
+    expect(seen.wasAway()).toBe(true);
+    clock.advance(1_000);
+  }
+  expect(seen.wasAway()).toBe(false);
+});

@@ -1,0 +1,53 @@
+/** What people may do who are bound to one of our ClusterRoles. */
+import { addressGroupResource } from './address-group.ts';
+import { cnfSetResource } from './cnf-set.ts';
+import { cnfStatusResource } from './cnf-status.ts';
+import { cnfResource } from './cnf.ts';
+import type { KindDefinition } from './kind.ts';
+import { policyEnforcementResource } from './policy-enforcement.ts';
+
+/** As RBAC has it. */
+export type RoleRule = { apiGroups: string[]; resources: string[]; verbs: string[] };
+
+export const READ = ['get', 'list', 'watch'];
+
+/**
+ * Of those who look at rules and CNFs (ClusterRole sdewan-viewer): all that statuses tell. No kind that holds keys, and nothing of pods:
+ * port-forward and exec equal root on the CNF.
+ */
+export const viewerRules = (kinds: readonly KindDefinition[]): RoleRule[] => [
+  {
+    apiGroups: [cnfStatusResource.group],
+    resources: [
+      ...kinds.filter(({ holdsKeys }) => !holdsKeys).map(({ plural }) => plural),
+      cnfStatusResource.plural,
+    ],
+    verbs: READ,
+  },
+  {
+    // No CNFDeployment: its template says what may be in the environment of pods.
+    apiGroups: [cnfResource.group],
+    resources: [cnfResource.plural, cnfSetResource.plural],
+    verbs: READ,
+  },
+  {
+    apiGroups: [policyEnforcementResource.group],
+    resources: [policyEnforcementResource.plural],
+    verbs: READ,
+  },
+  { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: READ },
+];
+
+/** Of those who ask agents (ClusterRole sdewan-debug), which equals root on the CNF: its OpenWRT trusts what comes from loopback. */
+export const debugRules: readonly RoleRule[] = [
+  { apiGroups: [''], resources: ['pods'], verbs: READ },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  // By WebSocket it is a GET, which newer API servers allow to those only who may create.
+  { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] },
+  // Who is in the groups of policies: the agent, whose loopback it reaches, may read it, too.
+  {
+    apiGroups: [addressGroupResource.group],
+    resources: [addressGroupResource.plural],
+    verbs: READ,
+  },
+];
