@@ -1,4 +1,5 @@
 /** The agent as a program: reads its environment, makes its clients, runs until it is stopped. */
+import { join } from 'node:path';
 import { kinds } from '#shared/resources/registry.ts';
 import { createKubeClient } from '#shared/kube/client.ts';
 import { loadKubeConfig } from '#shared/kube/config.ts';
@@ -11,9 +12,11 @@ import { runAgent } from './agent.ts';
 import { apiServerAt } from './lock-out/targets.ts';
 import { agentEnvSchema, loginFilesOf } from './env.ts';
 import { createDriver } from './device/drivers.ts';
+import { openUnconfirmed } from './device/ubus/write/unconfirmed.ts';
 import { ensureOwnLogin } from './device/ubus/login/own-login.ts';
 
 const NAME = 'sdewan-agent';
+const UNCONFIRMED_FILE = 'unconfirmed.json';
 
 await runProgram({
   name: NAME,
@@ -35,6 +38,7 @@ await runProgram({
       },
       logins: loginFilesOf(env),
       packages,
+      unconfirmed: await openUnconfirmed(join(env.SDEWAN_STATE_DIR, UNCONFIRMED_FILE), log),
       reassertMs: env.SDEWAN_REASSERT_INTERVAL_MS,
       clock: systemClock,
       log,

@@ -9,6 +9,7 @@ import { OpenwrtApiMissingError, OpenwrtUnreachableError, type Driver } from './
 import type { OpenwrtTarget } from './ubus/login/credentials.ts';
 import { createIcnDriver } from './icn/driver.ts';
 import { createUbusDriver } from './ubus/driver.ts';
+import type { Unconfirmed } from './ubus/write/unconfirmed.ts';
 
 export type DriverOptions = {
   wanted: DriverChoice;
@@ -17,6 +18,8 @@ export type DriverOptions = {
   logins: ReadonlyMap<DriverName, LoginFiles>;
   /** UCI packages that the agent's rules go to. */
   packages: readonly string[];
+  /** Of a driver that confirms its changes. */
+  unconfirmed: Unconfirmed;
   /** See `IcnDriverOptions`. */
   reassertMs: number;
   clock: Clock;
@@ -35,8 +38,8 @@ const byFirstLook: Implementation['detect'] = (driver, signal) => driver.fingerp
 
 const implementations: Readonly<Record<DriverName, Implementation>> = {
   ubus: {
-    create: (target, { packages, clock, log }) =>
-      createUbusDriver({ target, packages, clock, log }),
+    create: (target, { packages, unconfirmed, clock, log }) =>
+      createUbusDriver({ target, packages, unconfirmed, clock, log }),
     detect: byFirstLook,
   },
   icn: {

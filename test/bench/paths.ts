@@ -21,6 +21,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import type { Driver } from '../../agent/device/driver.ts';
 import { createIcnDriver } from '../../agent/device/icn/driver.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import {
   startOpenwrt,
   type OpenwrtOptions,
@@ -42,6 +43,7 @@ type Path = { options: OpenwrtOptions; driver: (url: string, openwrt: TestOpenwr
 const ubus: Path['driver'] = (url, { usernameFile, passwordFile }) =>
   createUbusDriver({
     packages: PACKAGES,
+    unconfirmed: unconfirmedInMemory(),
     target: { url, usernameFile, passwordFile },
     clock: systemClock,
     log: silentLogger,

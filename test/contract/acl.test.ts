@@ -15,6 +15,7 @@ import { deviceFiles, fileSection } from '#shared/resources/device-files.ts';
 import { CERTIFICATE_FOLDERS as FOLDERS } from '#shared/resources/rules/ipsec-certificates.ts';
 import type { IpsecDialect } from '#shared/resources/capabilities.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 
@@ -94,6 +95,7 @@ const start = async (rights: unknown, ipsecScript: 'icn' | 'swanctl' = 'icn'): P
   const { usernameFile, passwordFile } = openwrt;
   const untimed = createUbusDriver({
     packages: ALL_PACKAGES,
+    unconfirmed: unconfirmedInMemory(),
     target: { url: openwrt.simulator.url, usernameFile, passwordFile },
     clock: openwrt.clock.agent,
     log: createLogger({

@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type OpenwrtOptions, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { timed } from './agent/support/time.ts';
 
@@ -23,7 +24,8 @@ const found = async (): Promise<Capabilities> => {
   const { usernameFile, passwordFile, clock, simulator } = openwrt;
   const target = { url: simulator.url, usernameFile, passwordFile };
   const packages = ['firewall', 'mwan3', 'ipsec'];
-  const options = { target, packages, clock: clock.agent, log: silentLogger };
+  const unconfirmed = unconfirmedInMemory();
+  const options = { target, packages, unconfirmed, clock: clock.agent, log: silentLogger };
   const driver = timed(createUbusDriver(options), clock);
   const { capabilities } = await driver.read(NEVER);
   await driver.close();

@@ -8,6 +8,7 @@ import type { UciSection } from '#shared/uci/model.ts';
 import type { ApplyResult, Driver } from '../../agent/device/driver.ts';
 import { partOf } from '../../agent/device/parts/parts.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { openPass } from './agent/support/pass.ts';
 import { timed } from './agent/support/time.ts';
@@ -24,7 +25,8 @@ beforeEach(async () => {
   const { usernameFile, passwordFile, clock, simulator } = openwrt;
   const target = { url: simulator.url, usernameFile, passwordFile };
   const packages = ['firewall', 'ipsec'];
-  const options = { target, packages, clock: clock.agent, log: silentLogger };
+  const unconfirmed = unconfirmedInMemory();
+  const options = { target, packages, unconfirmed, clock: clock.agent, log: silentLogger };
   driver = timed(createUbusDriver(options), clock);
 });
 afterEach(async () => {

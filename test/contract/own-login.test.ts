@@ -13,6 +13,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import type { UciSection } from '#shared/uci/model.ts';
 import { ensureOwnLogin } from '../../agent/device/ubus/login/own-login.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 
 const PACKAGES = ['firewall', 'mwan3', 'network'];
@@ -54,6 +55,7 @@ const sections = (count: number): UciSection[] =>
 const exercise = async (pod: Awaited<ReturnType<typeof startPod>>): Promise<void> => {
   const driver = createUbusDriver({
     packages: PACKAGES,
+    unconfirmed: unconfirmedInMemory(),
     clock: systemClock,
     log: silentLogger,
     target: {

@@ -10,6 +10,7 @@ import type { OpenwrtTarget } from '../../agent/device/ubus/login/credentials.ts
 import { OpenwrtUnreachableError, type Driver } from '../../agent/device/driver.ts';
 import { createIcnDriver } from '../../agent/device/icn/driver.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { TcpProxy } from '../faults/tcp-proxy.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 
@@ -25,7 +26,13 @@ const drivers = {
   ubus: {
     login: { object: 'session', method: 'login' },
     create: (target: OpenwrtTarget): Driver =>
-      createUbusDriver({ target, packages: ['firewall'], clock, log: silentLogger }),
+      createUbusDriver({
+        target,
+        packages: ['firewall'],
+        unconfirmed: unconfirmedInMemory(),
+        clock,
+        log: silentLogger,
+      }),
   },
   icn: {
     login: { object: 'luci', method: 'POST' },

@@ -4,6 +4,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { OpenwrtUnreachableError, type Driver } from '../../agent/device/driver.ts';
 import { createIcnDriver } from '../../agent/device/icn/driver.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startOpenwrt, type TestOpenwrt } from './agent/support/openwrt.ts';
 import { PACKAGES } from './agent/support/pass.ts';
 import type { TestClock } from './agent/support/time.ts';
@@ -24,6 +25,7 @@ const drivers: Record<string, { open: () => Driver; waitsMs: number }> = {
     open: () =>
       createUbusDriver({
         packages: PACKAGES,
+        unconfirmed: unconfirmedInMemory(),
         target: targetOf(openwrt),
         clock: clock.agent,
         log: silentLogger,

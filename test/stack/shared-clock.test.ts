@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createUbusDriver } from '../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../agent/device/ubus/write/testing.ts';
 import { startSimulator, type Simulator } from '../openwrt-simulator/simulator.ts';
 import { logIn } from '../openwrt-simulator/test-client.ts';
 import { createSharedClock, type SharedClock } from './shared-clock.ts';
@@ -45,6 +46,7 @@ describe('one time for both sides', () => {
     const driver = createUbusDriver({
       target,
       packages: ['firewall'],
+      unconfirmed: unconfirmedInMemory(),
       clock: clock.agent,
       log: silentLogger,
     });

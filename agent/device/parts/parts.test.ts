@@ -3,8 +3,10 @@ import { partsBeside } from '#shared/resources/parts.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
-import { fastPath } from '../ubus/write/fast.ts';
+import { silentLogger } from '#shared/runtime/log.ts';
+import { createFastPath } from '../ubus/write/fast.ts';
 import { createNotDone } from '../ubus/write/not-done.ts';
+import { unconfirmedInMemory } from '../ubus/write/testing.ts';
 import { createReloadTimes } from '../ubus/write/reload-times.ts';
 import { applyParts, partOf, parts } from './parts.ts';
 import type { Carry, Change, Part } from './part.ts';
@@ -44,7 +46,7 @@ describe('a change of several parts', () => {
     });
   const change = {
     session,
-    path: fastPath,
+    path: createFastPath({ unconfirmed: unconfirmedInMemory(), log: silentLogger }),
     lastRead: new Map(),
     timing: {
       clock: createManualClock(),

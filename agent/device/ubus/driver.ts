@@ -17,7 +17,7 @@ import { createKernel, type Contents } from '../kernel/kernel.ts';
 import { applyParts, parts } from '../parts/parts.ts';
 import { withoutHandles } from '../kernel/listing.ts';
 import { createPolicies } from '../policy/policies.ts';
-import { fastPath } from './write/fast.ts';
+import { createFastPath } from './write/fast.ts';
 import { readInformation } from './information.ts';
 import { rightText, rightsOf, type LoginRights } from './login/rights.ts';
 import type { OpenwrtTarget } from './login/credentials.ts';
@@ -28,12 +28,14 @@ import { createNotDone } from './write/not-done.ts';
 import { createReloadTimes } from './write/reload-times.ts';
 import { createStagedPath } from './write/staged.ts';
 import type { Timing } from './write/transaction.ts';
+import type { Unconfirmed } from './write/unconfirmed.ts';
 import type { Base, PackageState, WritePath } from './write/write-path.ts';
 
 export type UbusDriverOptions = {
   target: OpenwrtTarget;
   /** Packages that the agent's rules go to. */
   packages: readonly string[];
+  unconfirmed: Unconfirmed;
   clock: Pick<Clock, 'now' | 'monotonic' | 'after' | 'sleep'>;
   log: Logger;
 };
@@ -42,7 +44,9 @@ const NO_SECTIONS: readonly UciSection[] = [];
 const NEEDS_TO_RENAME =
   'the login on OpenWRT needs uci rename, apply and confirm and file list of /etc/config, or the rights of a login of its own';
 
-export const createUbusDriver = ({ target, packages, clock, log }: UbusDriverOptions): Driver => {
+export const createUbusDriver = (options: UbusDriverOptions): Driver => {
+  const { target, packages, unconfirmed, clock, log } = options;
+  const fastPath = createFastPath({ unconfirmed, log });
   const sessions = createUbusSessions({
     target,
     clock,

@@ -5,6 +5,7 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { POD_ADDRESSES_ANNOTATION } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createDriver } from '../../../agent/device/drivers.ts';
+import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
 import { OpenwrtUnreachableError } from '../../../agent/device/driver.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
 import { makeCertificate } from '../../openwrt-simulator/uhttpd/certificate.ts';
@@ -517,6 +518,7 @@ describe('the driver', () => {
         ['icn', login],
       ]),
       packages: ['firewall'],
+      unconfirmed: unconfirmedInMemory(),
       reassertMs: 0,
       clock: openwrt.clock.agent,
       log: silentLogger,

@@ -15,6 +15,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/device/drivers.ts';
+import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
 import {
   startCoordinator,
   type ListeningCoordinator,
@@ -135,6 +136,7 @@ beforeAll(async () => {
     reassertMs: env.SDEWAN_REASSERT_INTERVAL_MS,
     clock: clock.agent,
     packages: ['firewall'],
+    unconfirmed: unconfirmedInMemory(),
     log: silentLogger,
   });
   const apiServer = { name: 'the API server', patienceMs: 500, connect: async () => {} };

@@ -13,6 +13,7 @@ import {
   type Driver,
 } from '../../../agent/device/driver.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
 import { createCa, issueServing } from '../../../coordinator/certificates/x509.ts';
 import { readUci } from '../../judge/uci.ts';
 import { startOpenwrt, type TestOpenwrt } from './support/openwrt.ts';
@@ -40,6 +41,7 @@ const newDriver = (): Driver =>
   timed(
     createUbusDriver({
       packages: ['firewall', 'mwan3'],
+      unconfirmed: unconfirmedInMemory(),
       clock: openwrt.clock.agent,
       log: silentLogger,
       target: {
@@ -193,6 +195,7 @@ describe('https', () => {
     const client = timed(
       createUbusDriver({
         packages: ['firewall'],
+        unconfirmed: unconfirmedInMemory(),
         target,
         clock: secure.clock.agent,
         log: silentLogger,

@@ -7,6 +7,7 @@ import type { OpenwrtTarget } from '../../../agent/device/ubus/login/credentials
 import type { Driver } from '../../../agent/device/driver.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
+import { unconfirmedInMemory } from '../../../agent/device/ubus/write/testing.ts';
 import { readUci, type JudgedSection } from '../../judge/uci.ts';
 import { startOpenwrt, type OpenwrtOptions } from '../agent/support/openwrt.ts';
 import { PACKAGES } from '../agent/support/pass.ts';
@@ -22,7 +23,13 @@ type Api = {
 };
 
 export const ubusDriver = (target: OpenwrtTarget, clock: Clock): Driver =>
-  createUbusDriver({ packages: PACKAGES, target, clock, log: silentLogger });
+  createUbusDriver({
+    packages: PACKAGES,
+    unconfirmed: unconfirmedInMemory(),
+    target,
+    clock,
+    log: silentLogger,
+  });
 
 export const ubus: Api = { driver: ubusDriver, view: (name, read) => read(name) };
 

@@ -3,11 +3,16 @@
  * knows that sections of mwan3 are ours; were the rules still there, the next agent would write the same again, whatever it knew.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { JudgedSection } from '../../judge/uci.ts';
 import { firewallRule, mwan3Rule, policy, zone } from './rules.ts';
 import { dieAt, PACKAGES, PATHS, startWorld, type World } from './world.ts';
 
 const rules = [zone, firewallRule('web', '80'), policy('balance'), mwan3Rule('https', '443')];
 const LEAST_CALLS = 8;
+const WRITTEN = ['firewall', 'mwan3'];
+
+const isForeign = ({ name, options }: JudgedSection): boolean =>
+  !name?.startsWith('sdewan_') && options['sdewan_made'] === undefined;
 
 describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
   let world: World;
@@ -27,6 +32,57 @@ describe.each(PATHS)('on the %s path, an agent that is killed', (path) => {
       const next = await world.open();
       await next.pass([]);
       expect(allSections(), `after a death at call ${calls}`).toEqual(foreign);
+    }
+    expect(calls).toBeGreaterThan(LEAST_CALLS);
+    expect(world.lies()).toEqual([]);
+  });
+
+  const foreign = () => PACKAGES.map((name) => world.sections(name).filter(isForeign));
+  const writeAsAdmin = (section: string): void => {
+    for (const name of WRITTEN)
+      world.write(name, `${world.text(name)}\nconfig rule '${section}'\n`);
+  };
+
+  it.each([
+    { rulesDo: 'go', after: [] },
+    { rulesDo: 'stay', after: rules },
+  ])(
+    'takes nothing along of what an administrator writes after it, whatever call was the last, where its rules $rulesDo',
+    async ({ after }) => {
+      let calls = 0;
+      for (let died = true; died; calls += 1) {
+        const killed = await world.open();
+        died = await dieAt(world, calls, () => killed.pass(rules));
+        writeAsAdmin(`admin_${calls}`);
+        const expected = foreign();
+        const next = await world.open();
+        await next.converge(after);
+        expect(foreign(), `after a death at call ${calls}`).toEqual(expected);
+        await next.converge([]);
+      }
+      expect(calls).toBeGreaterThan(LEAST_CALLS);
+      expect(world.lies()).toEqual([]);
+    },
+  );
+
+  it('takes nothing along of what an administrator writes when it has lost an answer instead, whichever it was', async () => {
+    const { faults } = world.simulator;
+    let calls = 0;
+    for (let wasHit = true; wasHit; calls += 1) {
+      wasHit = false;
+      const lost = { skip: calls, times: 1, when: 'after', action: { kind: 'reset' } } as const;
+      faults.add(lost, () => {
+        wasHit = true;
+        writeAsAdmin(`admin_${calls}`);
+      });
+      const agent = await world.open();
+      await agent.pass(rules).catch(() => undefined);
+      faults.clear();
+      const expected = foreign();
+      await agent.converge(rules);
+      expect(foreign(), `after a lost answer at call ${calls}`).toEqual(expected);
+      expect(world.names('mwan3').includes(`admin_${calls}`)).toBe(wasHit);
+      await agent.converge([]);
     }
     expect(calls).toBeGreaterThan(LEAST_CALLS);
     expect(world.lies()).toEqual([]);

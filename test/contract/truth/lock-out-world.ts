@@ -19,7 +19,7 @@ export const WAYS = ['fast', 'staged', 'icn'] as const;
 export type Way = (typeof WAYS)[number];
 
 const PACKAGES = [...new Set([...ICN_PACKAGES, 'network'])];
-const STATE_FILES = ['lock-out.json', 'ledger.json', 'last-good.json'];
+const STATE_FILES = ['lock-out.json', 'ledger.json', 'last-good.json', 'unconfirmed.json'];
 const MOST_MS = 300_000;
 
 const site = {

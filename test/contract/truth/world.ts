@@ -15,6 +15,7 @@ import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import type { Driver } from '../../../agent/device/driver.ts';
 import { openLedger } from '../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../agent/device/ubus/driver.ts';
+import { openUnconfirmed } from '../../../agent/device/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../agent/reconcile/kernel-drift.ts';
 import { createPace } from '../../../agent/reconcile/pace.ts';
@@ -109,7 +110,8 @@ export const startWorld = async (
     // What the driver waits for within a pass is that nobody writes, which is so here.
     const agentClock = { ...createManualClock(), sleep: async () => {} };
     const surroundings = { clock: agentClock, log: silentLogger };
-    const driver = createUbusDriver({ target, packages: PACKAGES, ...surroundings });
+    const unconfirmed = await openUnconfirmed(inFolder('unconfirmed.json'), silentLogger);
+    const driver = createUbusDriver({ target, packages: PACKAGES, unconfirmed, ...surroundings });
     drivers.push(driver);
     let standing = NOTHING_KNOWN;
     const reports = () => buildReports({ standing, reading: 'holds', problem: '' });

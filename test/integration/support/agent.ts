@@ -11,6 +11,7 @@ import { apiServerAt } from '../../../agent/lock-out/targets.ts';
 import { runAgent } from '../../../agent/agent.ts';
 import { agentEnvSchema, loginFilesOf } from '../../../agent/env.ts';
 import { createDriver } from '../../../agent/device/drivers.ts';
+import { openUnconfirmed } from '../../../agent/device/ubus/write/unconfirmed.ts';
 import type { TestOpenwrt } from '../../contract/agent/support/openwrt.ts';
 import { SEED_NETWORKS } from '../../contract/agent/support/pass.ts';
 
@@ -71,6 +72,7 @@ export const startAgent = async (options: TestAgentOptions): Promise<TestAgent> 
     logins: loginFilesOf(env),
     reassertMs: env.SDEWAN_REASSERT_INTERVAL_MS,
     clock: systemClock,
+    unconfirmed: await openUnconfirmed(join(stateDir, 'unconfirmed.json'), log),
     packages: [...new Set(kinds.flatMap(({ uci }) => (uci ? [uci.package] : [])))],
     log,
   });

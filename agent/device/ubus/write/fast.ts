@@ -1,13 +1,15 @@
 /**
  * The fast path, for a login with file rights: all changes staged at once in a file, one apply with rollback armed, confirmed
  * after the services took them. Whatever goes wrong before that is undone here, by the next login, or by rpcd's own timer,
- * whichever comes first.
+ * whichever comes first; a change that somebody else has made meanwhile stays but for the timer.
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { applyDelta } from '#shared/uci/delta.ts';
 import { formatPackage } from '#shared/uci/format.ts';
-import type { UciDelta } from '#shared/uci/model.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
+import type { Logger } from '#shared/runtime/log.ts';
+import type { UciDelta, UciPackage } from '#shared/uci/model.ts';
 import { OpenwrtBlockedError, OpenwrtError } from '../../driver.ts';
 import { unreadable } from './cut-short.ts';
 import { assertRestored, inverseOf } from './inverse.ts';
@@ -23,7 +25,13 @@ import {
   unstage,
 } from './staging.ts';
 import { assertUnchanged } from './transaction.ts';
-import type { Transaction, WritePath } from './write-path.ts';
+import {
+  expectationOf,
+  howToSettle,
+  NOTHING_UNCONFIRMED,
+  type Unconfirmed,
+} from './unconfirmed.ts';
+import type { PackageState, Transaction, WritePath } from './write-path.ts';
 
 /** For what is not followed by a reload: rpcd undoes it by itself after this time without a confirmation. */
 const ROLLBACK_SECONDS = 30;
@@ -34,17 +42,14 @@ const APPLY_LIMITS = { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_
 const IMPORT_FROM_SECTIONS = 3_000;
 const IMPORT_ATTEMPTS = 3;
 
-/**
- * Undoes the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured).
- * False when another session's pending apply forbids it.
- */
+/** Undoes the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured). */
 const rollBack = async (
   session: UbusSession,
   packages: readonly string[],
   signal: AbortSignal,
-): Promise<boolean> => {
+): Promise<void> => {
   await session.attempt([{ object: 'uci', method: 'rollback' }], { signal });
-  return unstage(session, packages, signal);
+  await unstage(session, packages, signal);
 };
 
 const confirm = async ({
@@ -54,72 +59,119 @@ const confirm = async ({
   await session.call({ object: 'uci', method: 'confirm' }, z.unknown(), { signal });
 };
 
-export const fastPath: WritePath = {
-  name: 'fast',
-  inPassing: [SEED_SECTION],
-  begin: async (session, packages, signal) => {
-    // The apply of another session may be pending. Then the next one finds out.
-    await rollBack(session, packages, signal);
-  },
-  settle: rollBack,
-  versions: md5sOf,
-  read: readPackages,
-  versionOf: (content) => createHash('md5').update(formatPackage(content)).digest('hex'),
-  refuses: () => undefined,
-  write: async (transaction, changes) => {
-    const { session, signal } = transaction;
-    const large = changes.filter((delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS);
-    for (const delta of changes) {
-      await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
-    }
-    const { rollbackSeconds } = transaction.limits;
-    await applyStaged(session, { ...APPLY_LIMITS, rollbackSeconds }, signal);
-    for (const delta of large) await importRest(transaction, delta);
-  },
-  renamer: {
-    write: async (renaming) => {
-      const { session, renames, bases, signal } = renaming;
-      for (const name of bases.keys()) {
-        const here = renames.filter((rename) => rename.package === name);
-        await stageNames(session, name, here, signal);
-      }
-      await assertUnchanged(fastPath, renaming);
-      await applyStaged(session, APPLY_LIMITS, signal);
+export type FastPathDeps = { unconfirmed: Unconfirmed; log: Logger };
+
+export const createFastPath = (deps: FastPathDeps): WritePath => {
+  const { unconfirmed } = deps;
+  const settle = settleWith(deps);
+  const writeInverse = async (transaction: Transaction): Promise<void> => {
+    const { session, deltas, signal } = transaction;
+    const packages = deltas.map((delta) => delta.package);
+    const written = await readPackages(session, packages, signal);
+    const inverse = deltas.map((delta) =>
+      inverseOf(transaction, delta, written.get(delta.package)),
+    );
+    await unconfirmed.write(expectationOf(inverse.flatMap(appliedTo(written)), new Map()));
+    for (const delta of inverse) await stageDelta(session, delta, signal);
+    await applyStaged(session, APPLY_LIMITS, signal);
+    const restored = await readPackages(session, packages, signal);
+    for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
+    await confirm(transaction);
+  };
+
+  return {
+    name: 'fast',
+    inPassing: [SEED_SECTION],
+    begin: async (...all) => {
+      // The apply of another session may be pending. Then the next one finds out.
+      await settle(...all);
+    },
+    settle,
+    versions: md5sOf,
+    read: readPackages,
+    versionOf: (content) => createHash('md5').update(formatPackage(content)).digest('hex'),
+    refuses: () => undefined,
+    write: async (transaction, changes, foreseen) => {
+      const { session, wanted, limits, signal } = transaction;
+      const large = changes.filter((delta) => sizeOf(delta) > IMPORT_FROM_SECTIONS);
+      const stage = async (): Promise<void> => {
+        for (const delta of changes)
+          await stageDelta(session, large.includes(delta) ? firstStep(delta) : delta, signal);
+      };
+      // In the time that OpenWRT takes.
+      const note = (): Promise<void> => {
+        const contents = changes.flatMap((delta) => wanted.get(delta.package) ?? []);
+        return unconfirmed.write(expectationOf(contents, foreseen()));
+      };
+      await atOnce([stage, note], 2, (work) => work());
+      const { rollbackSeconds } = limits;
+      await applyStaged(session, { ...APPLY_LIMITS, rollbackSeconds }, signal);
+      for (const delta of large) await importRest(transaction, delta);
+    },
+    renamer: {
+      write: async (renaming) => {
+        const { session, renames, bases, signal } = renaming;
+        await unconfirmed.write(NOTHING_UNCONFIRMED);
+        for (const name of bases.keys()) {
+          const here = renames.filter((rename) => rename.package === name);
+          await stageNames(session, name, here, signal);
+        }
+        await assertUnchanged(AS_READ, renaming);
+        await applyStaged(session, APPLY_LIMITS, signal);
+      },
+      keep: confirm,
+      undo: async ({ session, bases, signal }) => {
+        await rollBack(session, [...bases.keys()], signal);
+      },
     },
     keep: confirm,
-    undo: async ({ session, bases, signal }) => {
-      await rollBack(session, [...bases.keys()], signal);
+    undo: async (transaction, left) => {
+      const { session, deltas, signal } = transaction;
+      if (transaction.isKept) return writeInverse(transaction);
+      const packages = deltas.map((delta) => delta.package);
+      const now = await md5sOf(session, packages, signal);
+      if (packages.some((name) => now.get(name) !== left.get(name))) {
+        // A roll-back, rpcd's own too, would undo what somebody else wrote.
+        await confirm(transaction);
+        return writeInverse(transaction);
+      }
+      await rollBack(session, packages, signal);
+      await assertUnchanged(AS_READ, transaction);
     },
-  },
-  keep: confirm,
-  undo: async (transaction, left) => {
-    const { session, deltas, signal } = transaction;
-    if (transaction.isKept) return writeInverse(transaction);
-    const packages = deltas.map((delta) => delta.package);
-    const now = await md5sOf(session, packages, signal);
-    if (packages.some((name) => now.get(name) !== left.get(name))) {
-      // A roll-back, rpcd's own too, would undo what somebody else wrote.
-      await fastPath.keep(transaction);
-      return writeInverse(transaction);
-    }
-    await rollBack(session, packages, signal);
-    await assertUnchanged(fastPath, transaction);
-  },
-  reload: reloadService,
+    reload: reloadService,
+  };
 };
 
-const writeInverse = async (transaction: Transaction): Promise<void> => {
-  const { session, deltas, signal } = transaction;
-  const packages = deltas.map((delta) => delta.package);
-  const written = await readPackages(session, packages, signal);
-  for (const delta of deltas) {
-    await stageDelta(session, inverseOf(transaction, delta, written.get(delta.package)), signal);
-  }
-  await applyStaged(session, APPLY_LIMITS, signal);
-  const restored = await readPackages(session, packages, signal);
-  for (const delta of deltas) assertRestored(transaction, delta, restored.get(delta.package));
-  await fastPath.keep(transaction);
-};
+const AS_READ: Pick<WritePath, 'versions'> = { versions: md5sOf };
+
+/** The pending apply of this login, or of the agent before it, is undone; where others have changed a package since, it is kept. */
+const settleWith =
+  ({ unconfirmed, log }: FastPathDeps): NonNullable<WritePath['settle']> =>
+  async (session, packages, signal) => {
+    // It is refused while an apply is pending.
+    if (await unstage(session, packages, signal)) return true;
+    const expected = unconfirmed.value();
+    const names = Object.keys(expected.packages);
+    const states = names.length > 0 ? await readPackages(session, names, signal) : new Map();
+    const isKept = howToSettle(expected, states) === 'keep';
+    const method = isKept ? 'confirm' : 'rollback';
+    // Refused where it is the apply of another session.
+    const [answer] = await session.attempt([{ object: 'uci', method }], { signal });
+    if (isKept && answer?.code === 0)
+      log.warn(
+        { packages: names },
+        'a change was left unconfirmed, and somebody else has changed a package since: the change is kept, and compared anew',
+      );
+    // A roll-back stages the changes again.
+    return unstage(session, packages, signal);
+  };
+
+const appliedTo =
+  (states: ReadonlyMap<string, PackageState>) =>
+  (delta: UciDelta): UciPackage[] => {
+    const state = states.get(delta.package);
+    return state?.state === 'read' ? [applyDelta(state.content, delta)] : [];
+  };
 
 const sizeOf = ({ remove, set, append }: UciDelta): number =>
   remove.length + set.length + append.length;

@@ -20,7 +20,7 @@ import { namesIn, othersEqual, sectionsDiffering } from './comparison.ts';
 import { cutShort, isCutShort, unreadable, UnusableError } from './cut-short.ts';
 import type { NotDone } from './not-done.ts';
 import type { ReloadTimes } from './reload-times.ts';
-import type { Base, Transaction, WritePath } from './write-path.ts';
+import type { Base, Planned, Transaction, WritePath } from './write-path.ts';
 
 type Rejected = Extract<ApplyResult, { outcome: 'rejected' }>;
 export type TransactionResult =
@@ -44,11 +44,11 @@ export const runTransaction = async (
   const changes = deltas.filter((delta) => !isEmptyDelta(delta));
   const begin = clock.monotonic();
   prepareFor(transaction, changes);
-  const writing = changes.length > 0 ? path.write(transaction, changes) : undefined;
-  // In the time that OpenWRT takes.
-  const foreseenStates = foreseenIn(path, transaction, changes);
-  await writing;
-  const written = await readChanged(path, transaction, foreseenStates).catch(
+  let states: ReadonlyMap<string, Base> | undefined;
+  const foreseenStates = (): ReadonlyMap<string, Base> =>
+    (states ??= foreseenIn(path, transaction, changes));
+  if (changes.length > 0) await path.write(transaction, changes, foreseenStates);
+  const written = await readChanged(path, transaction, foreseenStates()).catch(
     async (error: unknown) => {
       if (error instanceof UnusableError && changes.length > 0) await withdraw(path, transaction);
       throw error;
@@ -86,9 +86,6 @@ export const runTransaction = async (
   if (!isLate) await keep();
   return { outcome: 'done', states: written, warnings: reloaded };
 };
-
-/** `wanted`: the packages as the deltas make them. */
-export type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
 
 export type Timing = {
   clock: Pick<Clock, 'monotonic' | 'after'>;

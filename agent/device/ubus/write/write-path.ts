@@ -37,6 +37,9 @@ export type Transaction = {
   signal: AbortSignal;
 };
 
+/** `wanted`: the packages as the deltas make them. */
+export type Planned = Transaction & { wanted: ReadonlyMap<string, UciPackage> };
+
 /** `bases`: of the packages that sections are named in. */
 export type Renaming = Omit<Transaction, 'deltas' | 'limits'> & { renames: readonly UciRename[] };
 
@@ -72,7 +75,12 @@ export type WritePath = {
   refuses: (delta: UciDelta, base: UciPackage) => { why: string; sections: string[] } | undefined;
   /** Absent where the login lacks a right for it. */
   renamer?: Renamer | undefined;
-  write: (transaction: Transaction, changes: readonly UciDelta[]) => Promise<void>;
+  /** `foreseen`: what packages will be that OpenWRT writes just as they are wanted; worked out when it is first asked for. */
+  write: (
+    transaction: Planned,
+    changes: readonly UciDelta[],
+    foreseen: () => ReadonlyMap<string, Base>,
+  ) => Promise<void>;
   /** Makes permanent what was written. */
   keep: (transaction: Transaction) => Promise<void>;
   /**

@@ -10,6 +10,7 @@ import type { Driver } from '../../../../agent/device/driver.ts';
 import { withoutLockOut, type LockOut } from '../../../../agent/lock-out/lock-out.ts';
 import { openLedger } from '../../../../agent/reconcile/ledger.ts';
 import { createUbusDriver } from '../../../../agent/device/ubus/driver.ts';
+import { openUnconfirmed } from '../../../../agent/device/ubus/write/unconfirmed.ts';
 import { openLastGood } from '../../../../agent/reconcile/last-good.ts';
 import { createKernelDrift } from '../../../../agent/reconcile/kernel-drift.ts';
 import { createPace } from '../../../../agent/reconcile/pace.ts';
@@ -82,6 +83,7 @@ export const openPass = async (
     options.driver ??
     createUbusDriver({
       packages: PACKAGES,
+      unconfirmed: await openUnconfirmed(join(openwrt.folder, 'unconfirmed.json'), silentLogger),
       clock: clock.agent,
       log: silentLogger,
       target: {
