@@ -5,7 +5,7 @@ import { startCollector, type Collector } from '../../stack/collector.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { eventually } from './eventually.ts';
 import { createRunningPod } from './pods.ts';
-import { createRule } from './rules.ts';
+import { createRule, readRule, type NewRule } from './rules.ts';
 import { createWorld, type World } from './world.ts';
 
 let collector: Collector;
@@ -31,9 +31,16 @@ const applied = (rule: RuleObject, uid = rule.metadata.uid) => {
   return { uid, generation: rule.metadata.generation ?? 0, ...at };
 };
 
+/** Resolves when the coordinator has seen the rule: it forgets times of rules that it does not know. */
+const createSeenRule = async (rule: NewRule): Promise<RuleObject> => {
+  const created = await createRule(world, rule);
+  await eventually(() => readRule(world, rule.name)).toHaveProperty('status');
+  return created;
+};
+
 it('have all spans of a change under one root, whichever program made them', async () => {
   const spec = { src: 'lan1', target: 'REJECT', name: 'not for a trace' };
-  const rule = await createRule(world, { name: 'traced', spec });
+  const rule = await createSeenRule({ name: 'traced', spec });
   await eventually(() => agent.says()).toMatchObject({ body: { wantsTimes: true } });
   await agent.timed([applied(rule)], [rule, 'Applied']);
   await eventually(() => collector.spans().map(({ name }) => name)).toContain(
@@ -73,8 +80,8 @@ it('have all spans of a change under one root, whichever program made them', asy
 
 it('have nothing that an agent says of rules which are not those of its CNF', async () => {
   const before = collector.spans().length;
-  const others = await createRule(world, { name: 'others', purpose: 'cnf-2' });
-  const own = await createRule(world, { name: 'own' });
+  const others = await createSeenRule({ name: 'others', purpose: 'cnf-2' });
+  const own = await createSeenRule({ name: 'own' });
   await agent.timed([applied(others), applied(own, 'unknown'), applied(own)], [own, 'Applied']);
   await eventually(() => collector.spans().length).toBeGreaterThanOrEqual(before + 6);
   const names = collector.spans().map(({ attributes }) => attributes['sdewan.rule.name']);
@@ -82,7 +89,7 @@ it('have nothing that an agent says of rules which are not those of its CNF', as
 });
 
 it('are sent before the coordinator ends, and agents are not asked for times where there is no collector', async () => {
-  const last = await createRule(world, { name: 'last' });
+  const last = await createSeenRule({ name: 'last' });
   await world.coordinator.stop('SIGTERM');
   await world.startCoordinator({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
   await eventually(() => agent.says()).toMatchObject({ body: { wantsTimes: true } });
