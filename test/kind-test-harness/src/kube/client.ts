@@ -1,9 +1,13 @@
 /** A small client of the Kubernetes API: plain paths and JSON, a timeout on every call, typed errors. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 
 import type { Connection } from './kubeconfig.ts';
 
 const REQUEST_TIMEOUT_MS = 15_000;
+/** How long a read is repeated while the API server answers 429, as while the storage of a new kind is being initialized. */
+const PATIENCE_MS = 10_000;
+const REPEAT_AFTER_MS = 200;
 
 /** The API server's answer was not a success. */
 export class KubeError extends Error {
@@ -66,11 +70,23 @@ export const createKubeClient = (connection: Connection): KubeClient => {
     return answer;
   };
 
-  return {
-    get: async (path) => await call('GET', path),
-    find: async <T>(path: string) => {
+  const read = async <T>(path: string): Promise<T> => {
+    const end = Date.now() + PATIENCE_MS;
+    for (;;)
       try {
         return await call<T>('GET', path);
+      } catch (error) {
+        const asksForPatience = error instanceof KubeError && error.status === 429;
+        if (!asksForPatience || Date.now() > end) throw error;
+        await delay(REPEAT_AFTER_MS);
+      }
+  };
+
+  return {
+    get: read,
+    find: async <T>(path: string) => {
+      try {
+        return await read<T>(path);
       } catch (error) {
         if (error instanceof KubeError && error.status === 404) return undefined;
         throw error;
