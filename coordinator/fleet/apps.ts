@@ -42,6 +42,7 @@ const deploymentSchema = objectSchema.extend({
   status: z
     .looseObject({
       observedGeneration: z.int().optional(),
+      availableReplicas: z.int().optional(),
       conditions: z.array(conditionSchema).optional(),
     })
     .optional(),
@@ -107,6 +108,7 @@ export const fleetPodOf = (
   name: pod.metadata.name,
   set: setOf(pod),
   ready: isTrue(pod, 'Ready'),
+  readySince: readySinceOf(pod),
   containersReady: isTrue(pod, 'ContainersReady'),
   notReadySince: notReadySinceOf(pod),
   gate: gateOf(pod),
@@ -117,6 +119,11 @@ export const fleetPodOf = (
   createdAt: Date.parse(pod.metadata.creationTimestamp),
   ...known,
 });
+
+const readySinceOf = ({ status }: FleetPodObject): number | undefined => {
+  const condition = status?.conditions?.find(({ type }) => type === 'Ready');
+  return condition?.status === 'True' ? momentOf(condition) : undefined;
+};
 
 /** A condition that is missing is as old as the pod. */
 const notReadySinceOf = ({ metadata, status }: FleetPodObject): number | undefined => {

@@ -273,6 +273,27 @@ it('a newer template waits until the set that bakes has given the traffic back',
   expect(imageOf()).toBe('openwrt:3');
 });
 
+it('a newer template waits until Kubernetes has seen that, since it would take the proven pods instead', async () => {
+  await bakes();
+  const count = (availableReplicas: number): void => {
+    const deployment = api.get('deployments', 'cnf-1');
+    if (!deployment) throw new Error('there is no Deployment');
+    const status = { ...Object(deployment['status']), availableReplicas };
+    api.put(fleetDeployments, { ...deployment, status });
+  };
+  count(2);
+  cnf('cnf-1', 'openwrt:3');
+  await look();
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:2');
+  expect(statusOf().waitsFor).toEqual([
+    'a newer template, for which the set before it loses the traffic',
+  ]);
+  count(1);
+  await pass(5);
+  expect(imageOf()).toBe('openwrt:3');
+});
+
 it('pod by pod, Kubernetes puts the proven pods back before a newer template is tried', async () => {
   const surge = { surge: 1, replicas: 2 };
   await bakes(surge);

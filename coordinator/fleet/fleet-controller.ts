@@ -213,7 +213,7 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const seen = live.map((pod) => factsOfPod(pod, standing));
     const order = orderOf(cnf, { template, memory, sets, present, seen });
     const isDue = order.isDue || order.waits;
-    const superseded = order.supersedes && !isPodByPod(cnf) && mustGiveBack(seen, memory);
+    const superseded = order.supersedes && mustWait(cnf, { memory, present, seen });
     const isWritten = order.isDue && !superseded && !isToBeAdopted(cnf, present, { memory, seen });
     if (isWritten) {
       const deployment = await write(cnf, order.spec, { present, signal });
@@ -585,10 +585,31 @@ const isToBeAdopted = (
   memory.current === undefined &&
   seen.some(({ ready }) => ready);
 
+/** A newer template waits until the staged set has the traffic no more, and Kubernetes knows it. */
+const mustWait = (
+  cnf: CnfDeployment,
+  {
+    memory,
+    present,
+    seen,
+  }: { memory: Memory; present: FleetDeployment | undefined; seen: readonly FleetPod[] },
+): boolean => !isPodByPod(cnf) && (mustGiveBack(seen, memory) || isCounted(seen, memory, present));
+
 /** Pods of the staged set have the traffic, and the set before it can take it back. */
 const mustGiveBack = (pods: readonly FleetPod[], { current, staged }: Memory): boolean =>
   pods.some(({ set, gate }) => gate === 'open' && set === staged?.set) &&
   pods.some(({ set, ready }) => ready && set === current);
+
+/** Kubernetes still counts pods of the staged set: for a newer template it would take pods of the set before it instead. */
+const isCounted = (
+  pods: readonly FleetPod[],
+  { staged }: Memory,
+  present: FleetDeployment | undefined,
+): boolean => {
+  const others = pods.filter(({ ready, set }) => ready && set !== staged?.set);
+  const { availableReplicas = 0 } = present?.status ?? {};
+  return others.length > 0 && others.length < pods.length && availableReplicas > others.length;
+};
 
 const factsOf = (
   cnf: CnfDeployment,

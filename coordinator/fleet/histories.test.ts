@@ -37,6 +37,23 @@ const wildSteps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('coordinator' as const), runs: fc.boolean() }),
 );
 
+it.each([1, 2, 3])(
+  'a newer template at any second of a roll-out of %i pods takes no traffic away',
+  (replicas) => {
+    for (let seconds = 0; seconds < 60; seconds += 1) {
+      const model = new RollOutModel({ replicas, podByPod: false });
+      model.begin();
+      model.take({ do: 'template', bad: false });
+      model.take({ do: 'time', seconds });
+      model.take({ do: 'template', bad: false });
+      model.settle();
+      model.expectNoFewerThanReplicas();
+      model.expectToHaveEnded();
+      expect(model.rolled).toBeGreaterThan(0);
+    }
+  },
+);
+
 const histories = (steps: fc.Arbitrary<Step>) =>
   fc.record({
     replicas: fc.integer({ min: 1, max: 3 }),

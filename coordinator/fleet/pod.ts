@@ -5,6 +5,8 @@ export type FleetPod = {
   set: string;
   /** For Services. */
   ready: boolean;
+  /** Since when, as the kubelet has it and Kubernetes counts spec.minReadySeconds: wall-clock milliseconds of a whole second. */
+  readySince: number | undefined;
   containersReady: boolean;
   /** Why it is not ready, as the kubelet has it: an image that cannot be pulled, no node. '' when it is. */
   notReady: string;

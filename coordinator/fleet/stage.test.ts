@@ -367,6 +367,37 @@ describe('a set that has the traffic', () => {
     expect(memory.failed).toBeUndefined();
   });
 
+  describe('while Kubernetes may be taking the old pods for it', () => {
+    const pods = [old, { ...serving, readySince: 1_000 }];
+    const [before, after] = [28_000, 33_000];
+
+    it('keeps it, though a newer template is there', () => {
+      const at = (now: number) => look(pods, BAKING, { superseded: true, now });
+      expect(words(at(before - 1).actions)).toContain('close new-1');
+      for (const now of [before, after - 1])
+        expect(words(at(now).actions)).not.toContain('close new-1');
+    });
+
+    it('keeps it, though it is in trouble, and is given up after that', () => {
+      const bad = { ...serving, readySince: 1_000, missing: missing('FirewallRule a') };
+      const troubled = {
+        ...BAKING,
+        staged: { ...BAKING.staged, set: 'new', since: 0, troubledAt: 0 },
+      };
+      const at = (now: number) => look([old, bad], troubled, { now });
+      expect(at(before - 1).stage).toBe('Failed');
+      expect(at(before)).toMatchObject({ stage: 'Baking', lookAt: after });
+      expect(at(after).stage).toBe('Failed');
+    });
+
+    it('keeps what it has still when it was given up before', () => {
+      const failed = { ...BAKING, failed: { set: 'new', why: 'bad' } };
+      const at = (now: number) => look(pods, failed, { now });
+      expect(at(before)).toMatchObject({ stage: 'Failed', actions: [], lookAt: after });
+      expect(words(at(after).actions)).toContain('close new-1');
+    });
+  });
+
   it('keeps all that it has while no pod of the old set is Ready', () => {
     const gone = fleetPod('old-1', { ready: false, containersReady: false });
     const bad = { ...serving, missing: missing('FirewallRule a') };

@@ -110,6 +110,12 @@ export const TROUBLE_MS = 10_000;
  */
 export const TAKEN_MS = 2_000;
 
+/**
+ * Before and after the bake of a pod ends, Kubernetes may be taking an old pod for it, by what it knew of the gates a moment ago. Who took the traffic
+ * from the new pods then would leave none that has it.
+ */
+const TAKING_MS = { before: 3_000, after: TAKEN_MS };
+
 /** Nothing is handed over. */
 export const isSettled = ({ stage }: Pick<RollOutStep, 'stage'>): boolean =>
   stage === 'Current' || stage === 'Failed';
@@ -192,7 +198,8 @@ type RollOut = {
 const rolling = (rollOut: RollOut): Decision => {
   const { facts, failed, next, old, staged } = rollOut;
   if (failed?.set === staged.set) return givenUp(rollOut, failed);
-  if (facts.superseded && old.some(({ ready }) => ready)) return takenBack(rollOut);
+  const isTaken = takingUntil(rollOut) !== undefined;
+  if (facts.superseded && old.some(({ ready }) => ready) && !isTaken) return takenBack(rollOut);
   if (isHandedOver(rollOut)) return handingOver(rollOut);
   if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
   if (facts.podByPod && next.length < facts.replicas) return joining(rollOut);
@@ -297,13 +304,16 @@ const joining = (rollOut: RollOut): Decision => {
   const staged = { set, since, ...(trouble !== undefined && { troubledAt }) };
   const known = { ...rollOut, staged };
   const troubleDueAt = trouble === undefined ? Infinity : troubledAt + TROUBLE_MS;
-  if (facts.now >= troubleDueAt) return fail(known, trouble ?? '');
-  if (isOverdue(known)) return fail(known, whyOverdue(known, 'the deadline has passed'));
+  const takenUntil = takingUntil(known);
+  if (takenUntil === undefined) {
+    if (facts.now >= troubleDueAt) return fail(known, trouble ?? '');
+    if (isOverdue(known)) return fail(known, whyOverdue(known, 'the deadline has passed'));
+  }
   return {
     ...underWay(known, fit.length === next.length ? 'HandedOver' : 'Staged'),
     actions: [...given(old, facts), ...(facts.paused ? [] : joined(rollOut))],
     waitsFor: pausedFirst(facts, waitsFor),
-    lookAt: Math.min(deadlineOf(known), troubleDueAt),
+    lookAt: takenUntil ?? Math.min(deadlineOf(known), troubleDueAt),
   };
 };
 
@@ -322,7 +332,7 @@ const handingOver = (rollOut: RollOut): Decision => {
   const known = { ...rollOut, staged };
   const why = whyUndone(known);
   if (why !== undefined) return fail(known, why);
-  const { readyAt, troubledAt = Infinity } = staged;
+  const { readyAt } = staged;
   const isReady = readyAt !== undefined;
   const dueAt = isReady ? readyAt + facts.bakeMs + TAKEN_MS : deadlineOf(rollOut);
   if (isReady && trouble === undefined && (facts.now >= dueAt || old.length === 0))
@@ -341,13 +351,27 @@ const handingOver = (rollOut: RollOut): Decision => {
       ...(isReady ? takenFrom(old, next, undefined) : given(old, facts)),
     ],
     waitsFor: trouble === undefined ? [what] : [trouble, what],
-    lookAt: Math.min(dueAt, troubledAt + TROUBLE_MS),
+    lookAt: Math.min(dueAt, undoneAt(known)),
   };
+};
+
+/** At the earliest. */
+const undoneAt = (rollOut: RollOut): number =>
+  takingUntil(rollOut) ?? (rollOut.staged.troubledAt ?? Infinity) + TROUBLE_MS;
+
+/** Undefined: Kubernetes is not about to take an old pod. */
+const takingUntil = ({ facts: { bakeMs, now }, next }: RollOut): number | undefined => {
+  const ends = next.flatMap(({ readySince }) =>
+    readySince === undefined ? [] : [readySince + bakeMs],
+  );
+  const near = ends.filter((end) => now >= end - TAKING_MS.before && now < end + TAKING_MS.after);
+  return near.length > 0 ? Math.max(...near) + TAKING_MS.after : undefined;
 };
 
 const whyUndone = (rollOut: RollOut): string | undefined => {
   const { facts, judgement, next, staged } = rollOut;
   const { readyAt, troubledAt = Infinity } = staged;
+  if (takingUntil(rollOut) !== undefined) return undefined;
   if (facts.now >= troubledAt + TROUBLE_MS) return judgement.trouble;
   if (readyAt === undefined && isOverdue(rollOut))
     return judgement.waitsFor[0] ?? unready(next, facts.replicas);
@@ -385,11 +409,15 @@ const fail = (rollOut: RollOut, why: string): Decision =>
 
 const givenUp = (rollOut: RollOut, failed: FailedSet): Decision => {
   const { facts, old, next, staged } = rollOut;
+  const takenUntil = takingUntil(rollOut);
   return {
     ...underWay({ ...rollOut, failed }, 'Failed'),
-    actions: [...given(old, facts), ...takenFrom(next, old, closedBy(staged.set, old, facts))],
+    actions:
+      takenUntil === undefined
+        ? [...given(old, facts), ...takenFrom(next, old, closedBy(staged.set, old, facts))]
+        : [],
     waitsFor: [],
-    lookAt: undefined,
+    lookAt: takenUntil,
   };
 };
 

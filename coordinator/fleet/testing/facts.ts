@@ -11,6 +11,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     name,
     set,
     ready: isOld,
+    readySince: undefined,
     containersReady: true,
     notReady: '',
     notReadySince: undefined,

@@ -64,6 +64,7 @@ export class RollOutModel {
   /** Something else than a template or a rule has gone wrong: a roll-out may have failed by it. */
   #disturbed = false;
   rolled = 0;
+  #fewestReady = Infinity;
 
   constructor({ replicas, podByPod }: { replicas: number; podByPod: boolean }) {
     this.#replicas = replicas;
@@ -72,6 +73,7 @@ export class RollOutModel {
 
   begin(): void {
     this.#pass(30);
+    this.#fewestReady = Infinity;
   }
 
   take(step: Step): void {
@@ -125,9 +127,10 @@ export class RollOutModel {
     this.#pass((3 * (DEADLINE_MS + BAKE_MS)) / SECOND);
   }
 
+  /** At any second since it began. */
   expectNoFewerThanReplicas(): void {
-    const ready = this.#pods.filter((pod) => this.#isReady(pod)).length;
-    if (ready < this.#replicas) throw new Error(`${ready} pods of ${this.#replicas} are ready`);
+    if (this.#fewestReady < this.#replicas)
+      throw new Error(`${this.#fewestReady} pods of ${this.#replicas} are ready`);
   }
 
   expectToHaveEnded(): void {
@@ -180,8 +183,11 @@ export class RollOutModel {
     for (let second = 0; second < seconds; second += 1) {
       this.#now += SECOND;
       for (const pod of this.#pods) this.#report(pod);
+      this.#watch();
       if (this.#runs) this.#look(Infinity);
       this.#kubernetes();
+      const ready = this.#pods.filter((pod) => this.#isReady(pod));
+      this.#fewestReady = Math.min(this.#fewestReady, ready.length);
     }
   }
 
@@ -359,6 +365,7 @@ export class RollOutModel {
       opening: this.#isOpening(pod),
       active,
       ready: this.#isReady(pod),
+      readySince: pod.readySince,
       containersReady: runsAt <= this.#now,
       notReady: 'it starts',
       notReadySince: runsAt <= this.#now ? undefined : runsAt - START_MS,
@@ -367,27 +374,33 @@ export class RollOutModel {
     };
   }
 
-  /** One look of the Deployment controller and its ReplicaSets. */
-  #kubernetes(): void {
+  /** What the Deployment controller knows of the pods at its next look: calls that are made until then come too late for it. */
+  #watch(): void {
     for (const pod of this.#pods)
       pod.readySince = this.#isReady(pod) ? (pod.readySince ?? this.#now) : undefined;
+  }
+
+  /** One look of the Deployment controller and its ReplicaSets. Times of conditions have whole seconds. */
+  #kubernetes(): void {
     const set = setOf(this.#has);
     const old = this.#pods.filter((pod) => pod.set !== set);
     const own = this.#pods.filter((pod) => pod.set === set);
     const available = (pods: readonly Pod[]): Pod[] =>
       pods.filter(
-        ({ readySince }) => readySince !== undefined && this.#now - readySince >= BAKE_MS,
+        ({ readySince }) => readySince !== undefined && this.#now - readySince >= BAKE_MS - SECOND,
       );
     const unavailable = own.length - available(own).length;
     const excess = this.#pods.length - this.#replicas - unavailable;
     if (old.length > 0 && excess > 0) {
       const first = [
-        ...old.filter((pod) => !this.#isReady(pod)),
-        ...old.filter((pod) => this.#isReady(pod)),
+        ...old.filter(({ readySince }) => readySince === undefined),
+        ...old.filter(({ readySince }) => readySince !== undefined),
       ];
       const spare = available(this.#pods).length - this.#replicas;
       const going = new Set(
-        first.slice(0, excess).filter((pod, index) => !this.#isReady(pod) || index < spare),
+        first
+          .slice(0, excess)
+          .filter(({ readySince }, index) => readySince === undefined || index < spare),
       );
       this.#pods = this.#pods.filter((pod) => !going.has(pod));
     }
