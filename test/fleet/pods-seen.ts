@@ -35,6 +35,8 @@ export type Counted = {
 };
 
 export type PodsSeen = {
+  /** What each pod became, with the time, in their order. */
+  changes: readonly string[];
   /** That have the label and are ready. */
   active: () => SeenPod[];
   ready: () => SeenPod[];
@@ -49,6 +51,10 @@ export type PodsSeen = {
   takeoverMs: (uid: string) => { ms: number; by: SeenPod } | undefined;
 };
 
+const WORDS = ['ready', 'active', 'ending'] as const;
+const wordsFor = (pod: SeenPod): string =>
+  WORDS.filter((word) => pod[word]).join(' ') || 'neither ready nor ending';
+
 /** Until the cluster is stopped. */
 export const watchPods = async (
   { api }: Cluster,
@@ -60,8 +66,14 @@ export const watchPods = async (
   /** By the uid of a pod: since when it is active and ready. */
   const activeAt = new Map<string, number>();
   const counts: Counted[] = [];
+  const changes: string[] = [];
+  const tell = (uid: string, now: SeenPod | undefined): void => {
+    const name = (now ?? pods.get(uid))?.name;
+    changes.push(`${new Date().toISOString()} ${name}: ${now ? wordsFor(now) : 'gone'}`);
+  };
   const note = (uid: string, now: SeenPod | undefined): void => {
     const at = performance.now();
+    tell(uid, now);
     if (now) pods.set(uid, now);
     else pods.delete(uid);
     if (now?.ready) lostAt.delete(uid);
@@ -98,6 +110,7 @@ export const watchPods = async (
     onDelete: ({ metadata }) => note(z.string().parse(metadata.uid), undefined),
   });
   return {
+    changes,
     ready,
     reachable: () => [...pods.values()].filter((pod) => pod.ready || pod.active),
     count: () => {

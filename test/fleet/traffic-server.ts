@@ -16,11 +16,17 @@ const LOOK_MS = 50;
 /** A pod that is asked to end serves those on who do not know it yet. */
 const DRAIN_MS = 3_000;
 
+/**
+ * Of two commits at the same moment libuci drops one (measured): an administrator looks whether theirs is there. What is lost after that time
+ * somebody has taken.
+ */
+const SETTLED_MS = 1_000;
+
 const interfaces = ["config interface 'net3'", "\toption enabled '1'", "\toption family 'ipv4'"];
 
 let isConfigured = false;
 let applied: number | undefined;
-let isBrought = false;
+let broughtAt: number | undefined;
 
 const ask = (method: 'GET' | 'PUT', path: string, body = ''): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -38,9 +44,12 @@ const look = async (): Promise<void> => {
   const inForce = new Set(state.match(/sdewan_rule_reject_\d+/g) ?? []).size;
   isConfigured = inForce >= rules && mwan3.includes("config policy 'late'");
   if (inForce >= rules) applied ??= Date.now();
-  if (applied === undefined || isBrought || lateMs < 0 || Date.now() < applied + lateMs) return;
+  const now = Date.now();
+  if (applied === undefined || lateMs < 0 || now < applied + lateMs) return;
+  const isThere = mwan3.includes("config interface 'net3'");
+  if (isThere || (broughtAt !== undefined && now > broughtAt + SETTLED_MS)) return;
   await ask('PUT', '/config/mwan3', `${mwan3}\n${interfaces.join('\n')}\n`);
-  isBrought = true;
+  broughtAt ??= now;
 };
 
 createServer((_, response) => {

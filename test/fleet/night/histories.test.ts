@@ -177,6 +177,7 @@ it(
     await untilTraffic(cluster, namespace);
     for (const [index, history] of histories.entries()) {
       const text = JSON.stringify(history);
+      const before = pods.changes.length;
       const traffic = await startTraffic(cluster, namespace);
       for (const step of history)
         await stubbornly(step.do, () => (isFault(step) ? fault(step) : change(step)));
@@ -209,6 +210,7 @@ it(
       console.log(
         `history ${index}, ${text}: ${lost.length} of ${requests} requests lost: ${few(lost)}`,
       );
+      if (lost.length > 0) console.log(pods.changes.slice(before).join('\n'));
       expect({ text, nearest: seen.nearestAtOnce() }).toEqual({ text, nearest: 1 });
       expect({ text, lost: isCalm(history) ? few(lost) : '' }).toEqual({ text, lost: '' });
     }
