@@ -256,7 +256,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     allowance,
     epoch: randomUUID(),
     term: leadership.term,
-    orderFor: (uid) => orders.answerTo(uid),
+    orderFor: (uid) => orders.answerTo(uid, clock.monotonic()),
     wasApiServerAway: options.wasApiServerAway,
     isReady: () => pods.state.listed,
     onReport: (target, acceptance) => {

@@ -2,7 +2,12 @@
  * Reports to the coordinator: at once (coalesced) when something changed, and a heartbeat when nothing did. The coordinator
  * may be down for as long as it likes: nothing waits for it.
  */
-import type { FleetOrder, Report, ReportAnswer } from '#shared/protocol/report.ts';
+import {
+  REPORTED_AFTER,
+  type FleetOrder,
+  type Report,
+  type ReportAnswer,
+} from '#shared/protocol/report.ts';
 import { jittered } from '#shared/runtime/backoff.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
@@ -134,8 +139,7 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
       if (failing) log.info('reports reach the coordinator again');
       failing = false;
       const dueMs = order.nextReportMs();
-      // Earlier than due: whoever waits for it counts from the due time.
-      return dueMs === undefined ? jittered(heartbeatMs, JITTER) : dueMs * (1 - JITTER / 2);
+      return dueMs === undefined ? jittered(heartbeatMs, JITTER) : dueMs * REPORTED_AFTER;
     },
     onError: (error) => {
       onSent('failed');

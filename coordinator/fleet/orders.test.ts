@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { FleetOrder } from '#shared/protocol/report.ts';
+import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
 import { report, target, UPTIME } from '../testing/facts.ts';
 import type { PodReport } from '../verdict/pod-report.ts';
 import { FleetOrders } from './orders.ts';
@@ -26,7 +26,7 @@ const world = (ages: Record<string, number | undefined>) => {
   for (let at = UPTIME - 58 * SECOND; at < UPTIME; at += SECOND) orders.newlyLate(at);
   const told = targets.map(({ uid }, distance) => [uid, order(distance)] as const);
   orders.give('edge/cnf-1', new Map(told));
-  for (const { uid } of targets) orders.answerTo(uid);
+  for (const { uid } of targets) orders.answerTo(uid, UPTIME);
   const unheard = (name: string): boolean => orders.hearing(target(name), UPTIME).unheard;
   return { orders, reports, unheard };
 };
@@ -54,16 +54,16 @@ it('agents that were not asked to report so often are not missed before they are
   const { orders, unheard } = world({ a: 20 * SECOND, b: 100, c: 100 });
   orders.begin();
   expect(unheard('a')).toBe(false);
-  expect(orders.answerTo('uid-a')).toBeUndefined();
+  expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
 });
 
 it('pods that are gone are told nothing', () => {
   const { orders } = world({ a: 100, b: 100 });
   orders.give('edge/cnf-1', new Map([['uid-b', order(0)]]));
-  expect(orders.answerTo('uid-a')).toBeUndefined();
-  expect(orders.answerTo('uid-b')).toEqual(order(0));
+  expect(orders.answerTo('uid-a', UPTIME)).toBeUndefined();
+  expect(orders.answerTo('uid-b', UPTIME)).toEqual(order(0));
   orders.give('edge/cnf-1', new Map());
-  expect(orders.answerTo('uid-b')).toBeUndefined();
+  expect(orders.answerTo('uid-b', UPTIME)).toBeUndefined();
 });
 
 it('an agent takes orders when it says so, and takes none when it has said what came before', () => {
@@ -77,4 +77,27 @@ it('an agent takes orders when it says so, and takes none when it has said what 
   expect(takes({ fleet: {} })).toEqual({ actual: undefined, takesOrders: true });
   expect(takes({})).toEqual({ actual: undefined, takesOrders: false });
   expect(takes({ clock: undefined })).toEqual({ actual: undefined, takesOrders: undefined });
+});
+
+it('agents at rest are asked to report at the same times, whenever they have reported, and none is asked later than it would be', () => {
+  const { orders } = world({ a: 100 });
+  const reportsAt = (at: number): number => {
+    const { nextReportMs = 0 } = orders.answerTo('uid-a', at) ?? {};
+    expect(nextReportMs).toBeLessThanOrEqual(2_000);
+    return at + nextReportMs * REPORTED_AFTER;
+  };
+  for (const at of [0, 1, 130, 249.5]) {
+    const first = reportsAt(UPTIME + at);
+    const late = first % 250;
+    expect(late).toBeLessThan(1);
+    // The way takes some milliseconds each time.
+    const second = reportsAt(first + 3);
+    expect(Math.floor(second) - Math.floor(first)).toBe(1_750);
+  }
+});
+
+it('agents that a roll-out waits for are asked as soon as can be', () => {
+  const { orders } = world({ a: 100 });
+  orders.give('edge/cnf-1', new Map([['uid-a', { ...order(0), nextReportMs: 250 }]]));
+  expect(orders.answerTo('uid-a', UPTIME + 10)?.nextReportMs).toBe(250);
 });

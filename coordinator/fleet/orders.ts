@@ -2,7 +2,7 @@
  * What the pods of CNFDeployments are told in the answers to their reports, and whose silence counts. In memory alone: who comes to lead tells
  * what the status has, and promises of others are no promises of its own.
  */
-import type { FleetOrder } from '#shared/protocol/report.ts';
+import { REPORTED_AFTER, type FleetOrder } from '#shared/protocol/report.ts';
 import type { PodReport } from '../verdict/pod-report.ts';
 import { isSilent } from '../verdict/pod-verdict.ts';
 import type { Target } from '../cnf/target.ts';
@@ -12,6 +12,8 @@ import type { FleetPod } from './pod.ts';
 const MISSED = 3;
 /** This coordinator itself did not run, or took no reports, for so long. */
 const DEAF_MS = 3_000;
+/** By which agents at rest report at the same time. */
+const TICK_MS = 250;
 
 export type Hearing = Pick<FleetPod, 'actual' | 'takesOrders' | 'unheard'>;
 
@@ -56,10 +58,12 @@ export class FleetOrders {
   }
 
   /** For the answer that goes out now. */
-  answerTo(podUid: string): FleetOrder | undefined {
-    const order = this.#ofPod.get(podUid);
-    if (order) this.#promised.set(podUid, order.nextReportMs);
-    return order;
+  answerTo(podUid: string, monotonic: number): FleetOrder | undefined {
+    const given = this.#ofPod.get(podUid);
+    if (given === undefined) return undefined;
+    const nextReportMs = untilTick(given.nextReportMs, monotonic);
+    this.#promised.set(podUid, nextReportMs);
+    return { ...given, nextReportMs };
   }
 
   hearing(target: Target, monotonic: number): Hearing {
@@ -116,6 +120,13 @@ export class FleetOrders {
     this.#knownLate.delete(uid);
   }
 }
+
+/** At rest so that reports come together: one that comes alone costs more than twice as much (docs/performance.md). */
+const untilTick = (nextReportMs: number, monotonic: number): number => {
+  if (nextReportMs < SLOWEST_MS) return nextReportMs;
+  const latest = monotonic + nextReportMs * REPORTED_AFTER;
+  return Math.ceil((latest - (latest % TICK_MS) - monotonic) / REPORTED_AFTER);
+};
 
 /** Else it is more likely that this coordinator is cut off than that they are gone. */
 export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard >= known;

@@ -170,6 +170,8 @@ export const fleetOrderSchema = z.object({
   own: deviceAddresses.optional(),
 });
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
+/** Of `nextReportMs`: an agent reports earlier than due, since who waits for it counts from the due time. */
+export const REPORTED_AFTER = 0.875;
 
 export const reportAnswerSchema = z.object({
   /** New at every start of the coordinator; a change makes the agent report in full at once. */

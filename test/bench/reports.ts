@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
@@ -15,7 +16,7 @@ import type { Report } from '#shared/protocol/report.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { serveApp } from '#shared/runtime/http-server.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
-import { createReportClient } from '../../agent/report/client.ts';
+import { createReportClient, type ReportClient } from '../../agent/report/client.ts';
 import { createCa, issueServing } from '../../coordinator/certificates/x509.ts';
 import { Allowance } from '../../coordinator/reports/allowance.ts';
 import { createIntake } from '../../coordinator/reports/intake.ts';
@@ -36,6 +37,8 @@ const URL_VARIABLE = 'SDEWAN_BENCH_URL';
 const PODS = Number(values.pods);
 const ROUNDS = Number(values.rounds);
 const AT_ONCE = 4;
+/** As often as agents of a CNFDeployment at rest report. */
+const APART_MS = 1_750;
 /** Rounds before what is measured. */
 const WARM = 5;
 const pods = Array.from({ length: PODS }, (_, index) => target(`cnf-1-${index}`));
@@ -78,16 +81,24 @@ const runClient = async (folder: string): Promise<void> => {
       fleet: { distance: 1 },
       ...(sequence > 1 && { repeats: 1 }),
     });
-  const reportAll = async (): Promise<void> => {
-    sequence += 1;
+  const together = async (): Promise<void> => {
     const queue = clients.values();
     const work = async (): Promise<void> => {
       for (const client of queue) await client.post(next(), signal);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
-    process.send?.('done');
   };
-  process.on('message', () => void reportAll());
+  const apart = async (): Promise<void> => {
+    const post = async (client: ReportClient, index: number): Promise<void> => {
+      await sleep((index * APART_MS) / clients.length);
+      await client.post(next(), signal);
+    };
+    await Promise.all(clients.map(post));
+  };
+  process.on('message', (how) => {
+    sequence += 1;
+    void (how === 'apart' ? apart() : together()).then(() => process.send?.('done'));
+  });
   process.send?.('ready');
 };
 const serve = async (): Promise<void> => {
@@ -149,19 +160,22 @@ const serve = async (): Promise<void> => {
   await once(child, 'message');
   globalThis.gc?.();
   const empty = process.memoryUsage().rss;
-  const reportAll = async (): Promise<void> => {
-    child.send('all');
-    await once(child, 'message');
+  const report = async (how: 'apart' | 'together', rounds: number): Promise<string> => {
+    const before = process.cpuUsage();
+    for (let round = 0; round < rounds; round += 1) {
+      child.send(how);
+      await once(child, 'message');
+    }
+    const { user, system } = process.cpuUsage(before);
+    return ((user + system) / (rounds * PODS)).toFixed(0);
   };
-  for (let round = 0; round < WARM; round += 1) await reportAll();
-  const before = process.cpuUsage();
-  for (let round = 0; round < ROUNDS; round += 1) await reportAll();
-  const { user, system } = process.cpuUsage(before);
+  await report('together', WARM);
+  const together = await report('together', ROUNDS);
   globalThis.gc?.();
   const each = (process.memoryUsage().rss - empty) / 1_024 / PODS;
-  const microseconds = (user + system) / (ROUNDS * PODS);
+  const apart = await report('apart', ROUNDS);
   console.log(
-    `a heartbeat: ${microseconds.toFixed(0)} us of CPU (${PODS * ROUNDS}); a pod: ${each.toFixed(0)} KiB, with what is kept of it; load ${loadavg()[0]?.toFixed(1)}`,
+    `a heartbeat: ${together} us of CPU together with others, ${apart} us alone (${PODS * ROUNDS} each); a pod: ${each.toFixed(0)} KiB, with what is kept of it; load ${loadavg()[0]?.toFixed(1)}`,
   );
   child.kill();
   await server.close();
