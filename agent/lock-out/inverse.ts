@@ -3,7 +3,7 @@
  * not to lie in a file, so of IPsec only what is new can be taken out again.
  */
 import type { Capabilities } from '#shared/resources/capabilities.ts';
-import { isPackage } from '#shared/resources/parts.ts';
+import { holdsKeys, isPackage } from '#shared/resources/parts.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 import { icnDeltaOf } from '../device/icn/delta.ts';
@@ -13,8 +13,6 @@ type Contents = Pick<UciSection, 'type' | 'options'>;
 
 /** Package -> section -> what it was; null: it was not there. */
 export type SectionsBefore = Readonly<Record<string, Readonly<Record<string, Contents | null>>>>;
-
-const holdsKeys = (packageName: string): boolean => /^ipsec(\/|$)/.test(packageName);
 
 /** With what the deltas are about to change; what is known of a section already is from before an earlier change. */
 export const withBefore = (

@@ -22,3 +22,6 @@ export type PartBesidePackages = {
 export const partsBeside: readonly PartBesidePackages[] = [deviceFiles];
 
 export const isPackage = (name: string): boolean => partsBeside.every((part) => part.name !== name);
+
+/** Of a package, or a part beside it: what it holds is not to lie on a disk. */
+export const holdsKeys = (name: string): boolean => /^ipsec(\/|$)/.test(name);

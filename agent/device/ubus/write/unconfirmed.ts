@@ -2,18 +2,18 @@
  * What a change that waits for its confirmation is to leave on OpenWRT, on disk before it is applied: whoever finds it unconfirmed, after a
  * lost answer or as the next agent of the pod, can tell whether a roll-back would take somebody else's change along.
  */
-import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import type { Logger } from '#shared/runtime/log.ts';
+import { holdsKeys } from '#shared/resources/parts.ts';
 import type { UciPackage, UciSection } from '#shared/uci/model.ts';
 import { openStateFile, type StateFile } from '../../../io/state-file.ts';
 import { OpenwrtBlockedError } from '../../driver.ts';
 import type { Base, PackageState } from './write-path.ts';
 
 const expectationSchema = z.object({
-  /** md5 of the file; '' where only reading it tells. */
+  /** md5 of the file; '' where only reading it tells, and of a package with keys, which could be guessed by it. */
   version: z.string(),
-  /** Digest of the last section; '' when there is none. The section itself may hold a key. */
+  /** Of the last section what shows that it is there as a whole; '' when there is none. */
   end: z.string(),
 });
 const unconfirmedSchema = z.object({
@@ -39,8 +39,9 @@ export const expectationOf = (
   packages: Object.fromEntries(
     Array.from(wanted, (content) => {
       const state = foreseen.get(content.name);
-      const { sections } = state?.content ?? content;
-      return [content.name, { version: state?.version ?? '', end: endOf(sections) }];
+      const { name, sections } = state?.content ?? content;
+      const version = holdsKeys(name) ? '' : (state?.version ?? '');
+      return [name, { version, end: endOf(sections) }];
     }),
   ),
 });
@@ -69,14 +70,17 @@ const hasEnd = (name: string, end: string, state: PackageState | undefined): boo
   return end === '' || state.content.sections.some((section) => endOf([section]) === end);
 };
 
-/** Without the name of an anonymous one, which changes with its place. */
+/** Its options by name and count of values, not the values. Without the name of an anonymous one, which changes with its place. */
 const endOf = (sections: readonly UciSection[]): string => {
   const last = sections.at(-1);
   if (last === undefined) return '';
   const { name, type, anonymous, options } = last;
   // UCI has no options that are empty.
   const held = Object.entries(options).filter(([, value]) => value.length > 0);
-  const entries = held.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const text = JSON.stringify([type, anonymous ? '' : name, entries]);
-  return createHash('sha256').update(text).digest('hex');
+  const counts = held.map(([option, value]): [string, number] => [
+    option,
+    Array.isArray(value) ? value.length : 1,
+  ]);
+  const entries = counts.toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([type, anonymous ? '' : name, ...entries]);
 };
