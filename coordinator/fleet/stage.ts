@@ -140,7 +140,8 @@ const decide = (facts: RollOutFacts, before: Memory): Decision => {
   const old = facts.pods.filter(({ set }) => set === current);
   const next = facts.pods.filter(({ set }) => set === wanted);
   const judgement = (facts.promoted ? judgePromoted : judge)(next, old, facts);
-  return rolling({ facts, current, staged, failed, old, next, judgement });
+  const takenUntil = takenUntilIn(next, facts);
+  return rolling({ facts, current, staged, failed, old, next, judgement, takenUntil });
 };
 
 /** Of a Deployment that was adopted in the middle of a roll-out, the set with most of the traffic. */
@@ -193,13 +194,15 @@ type RollOut = {
   old: readonly FleetPod[];
   next: readonly FleetPod[];
   judgement: Judgement;
+  /** Undefined: Kubernetes is not about to take an old pod. */
+  takenUntil: number | undefined;
 };
 
 const rolling = (rollOut: RollOut): Decision => {
   const { facts, failed, next, old, staged } = rollOut;
   if (failed?.set === staged.set) return givenUp(rollOut, failed);
-  const isTaken = takingUntil(rollOut) !== undefined;
-  if (facts.superseded && old.some(({ ready }) => ready) && !isTaken) return takenBack(rollOut);
+  const canGiveBack = old.some(({ ready }) => ready) && rollOut.takenUntil === undefined;
+  if (facts.superseded && canGiveBack) return takenBack(rollOut);
   if (isHandedOver(rollOut)) return handingOver(rollOut);
   if (next.every(({ gate }) => gate === 'none')) return ungated(rollOut);
   if (facts.podByPod && next.length < facts.replicas) return joining(rollOut);
@@ -298,13 +301,12 @@ const ungated = (rollOut: RollOut): Decision => {
  * old set until the last new pod is there.
  */
 const joining = (rollOut: RollOut): Decision => {
-  const { facts, judgement, next, old } = rollOut;
+  const { facts, judgement, next, old, takenUntil } = rollOut;
   const { fit, trouble, waitsFor } = judgement;
   const { set, since, troubledAt = facts.now } = rollOut.staged;
   const staged = { set, since, ...(trouble !== undefined && { troubledAt }) };
   const known = { ...rollOut, staged };
   const troubleDueAt = trouble === undefined ? Infinity : troubledAt + TROUBLE_MS;
-  const takenUntil = takingUntil(known);
   if (takenUntil === undefined) {
     if (facts.now >= troubleDueAt) return fail(known, trouble ?? '');
     if (isOverdue(known)) return fail(known, whyOverdue(known, 'the deadline has passed'));
@@ -356,11 +358,13 @@ const handingOver = (rollOut: RollOut): Decision => {
 };
 
 /** At the earliest. */
-const undoneAt = (rollOut: RollOut): number =>
-  takingUntil(rollOut) ?? (rollOut.staged.troubledAt ?? Infinity) + TROUBLE_MS;
+const undoneAt = ({ takenUntil, staged: { troubledAt } }: RollOut): number =>
+  takenUntil ?? (troubledAt ?? Infinity) + TROUBLE_MS;
 
-/** Undefined: Kubernetes is not about to take an old pod. */
-const takingUntil = ({ facts: { bakeMs, now }, next }: RollOut): number | undefined => {
+const takenUntilIn = (
+  next: readonly FleetPod[],
+  { bakeMs, now }: Pick<RollOutFacts, 'bakeMs' | 'now'>,
+): number | undefined => {
   const ends = next.flatMap(({ readySince }) =>
     readySince === undefined ? [] : [readySince + bakeMs],
   );
@@ -369,9 +373,9 @@ const takingUntil = ({ facts: { bakeMs, now }, next }: RollOut): number | undefi
 };
 
 const whyUndone = (rollOut: RollOut): string | undefined => {
-  const { facts, judgement, next, staged } = rollOut;
+  const { facts, judgement, next, staged, takenUntil } = rollOut;
   const { readyAt, troubledAt = Infinity } = staged;
-  if (takingUntil(rollOut) !== undefined) return undefined;
+  if (takenUntil !== undefined) return undefined;
   if (facts.now >= troubledAt + TROUBLE_MS) return judgement.trouble;
   if (readyAt === undefined && isOverdue(rollOut))
     return judgement.waitsFor[0] ?? unready(next, facts.replicas);
@@ -408,8 +412,7 @@ const fail = (rollOut: RollOut, why: string): Decision =>
   givenUp(rollOut, { set: rollOut.staged.set, why });
 
 const givenUp = (rollOut: RollOut, failed: FailedSet): Decision => {
-  const { facts, old, next, staged } = rollOut;
-  const takenUntil = takingUntil(rollOut);
+  const { facts, old, next, staged, takenUntil } = rollOut;
   return {
     ...underWay({ ...rollOut, failed }, 'Failed'),
     actions:
