@@ -1,5 +1,5 @@
 /** The controller with a fake client: which requests it repeats, and how often. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { cnfService } from '#shared/resources/rules/cnf-service.ts';
 import type { ResourceType } from '#shared/kube/objects.ts';
@@ -8,23 +8,14 @@ import { KubeError } from '#shared/kube/errors.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { inFakeTime } from '../testing/fake-time.ts';
 import { createChildrenController } from './children-controller.ts';
 
 const HOUR_MS = 3_600_000;
 const parent = ruleOf('CNFService', 'api', { fullname: 'api.test', port: '80', dport: '80' });
 const theirs = ruleOf('CNFNAT', 'apinat', { target: 'MASQUERADE' });
 
-let stop: AbortController;
-let running: Promise<void>;
-beforeEach(() => {
-  vi.useFakeTimers();
-  stop = new AbortController();
-});
-afterEach(async () => {
-  stop.abort();
-  await running;
-  vi.useRealTimers();
-});
+const { run } = inFakeTime();
 
 it('checks at growing intervals whether a name that somebody else has is free', async () => {
   const creations: number[] = [];
@@ -66,7 +57,7 @@ it('checks at growing intervals whether a name that somebody else has is free', 
     clock: systemClock,
     log: silentLogger,
   });
-  running = controller.run(stop.signal);
+  run(controller);
   await vi.advanceTimersByTimeAsync(HOUR_MS);
   const before = creations.length;
   expect(before).toBeGreaterThan(10);

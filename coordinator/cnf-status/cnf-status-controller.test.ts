@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { KubeError } from '#shared/kube/errors.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
+import { inFakeTime } from '../testing/fake-time.ts';
 import { createCnfStatusController } from './cnf-status-controller.ts';
 import type { CnfStatusObject } from '#shared/resources/cnf-status.ts';
 import type { PodKnowledge } from './make.ts';
@@ -22,17 +23,7 @@ const pod: PodKnowledge = {
   reported: undefined,
 };
 
-let stop: AbortController;
-let running: Promise<void>;
-beforeEach(() => {
-  vi.useFakeTimers();
-  stop = new AbortController();
-});
-afterEach(async () => {
-  stop.abort();
-  await running;
-  vi.useRealTimers();
-});
+const { run } = inFakeTime();
 
 it('tries at growing intervals to write an object that others keep changing', async () => {
   let tries = 0;
@@ -55,7 +46,7 @@ it('tries at growing intervals to write an object that others keep changing', as
     clock: systemClock,
     log: silentLogger,
   });
-  running = controller.run(stop.signal);
+  run(controller);
   controller.mark(pod, false);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   const before = tries;
@@ -91,7 +82,7 @@ it('writes a problem of a pod at once, and limits how often information about Op
     clock: systemClock,
     log: silentLogger,
   });
-  running = controller.run(stop.signal);
+  run(controller);
   controller.mark(pod, true);
   await vi.advanceTimersByTimeAsync(600);
   expect(written).toEqual([undefined]);

@@ -1,5 +1,5 @@
 /** In which order the controller writes; with an API server in memory, each of whose writes of a status takes a while. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { KubeClient } from '#shared/kube/client.ts';
 import type { Desired } from '#shared/kube/owned.ts';
 import { ALWAYS_LEADING, NO_METRICS } from '#shared/kube/testing/controller.ts';
@@ -11,6 +11,7 @@ import { policyEnforcementResource } from '#shared/resources/policy-enforcement.
 import { systemClock } from '#shared/runtime/clock.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { sleepOn } from '#shared/runtime/manual-clock.ts';
+import { inFakeTime } from '../testing/fake-time.ts';
 import { changesFor } from './changes.ts';
 import { askedOf, compiledAt } from './desired.ts';
 import { createLiveGroups } from './live-groups.ts';
@@ -85,17 +86,7 @@ const writtenBefore = (groups: ReturnType<typeof createLiveGroups>) => {
   };
 };
 
-let stop: AbortController;
-let running: Promise<void>;
-beforeEach(() => {
-  vi.useFakeTimers();
-  stop = new AbortController();
-});
-afterEach(async () => {
-  stop.abort();
-  await running;
-  vi.useRealTimers();
-});
+const { run, signal } = inFakeTime();
 
 it('who is in a group does not wait for the statuses of all policies, and these come all the same', async () => {
   const groups = createLiveGroups();
@@ -120,7 +111,7 @@ it('who is in a group does not wait for the statuses of all policies, and these 
       return there[plural]?.[0];
     },
     replace: async (_: unknown, body: { metadata: { name: string } }) => {
-      await clock.sleep(STATUS_MS, stop.signal);
+      await clock.sleep(STATUS_MS, signal());
       write('status', body.metadata.name);
       return body;
     },
@@ -151,7 +142,7 @@ it('who is in a group does not wait for the statuses of all policies, and these 
     podsOf: () => new Set(),
     record: () => undefined,
   });
-  running = controller.run(stop.signal);
+  run(controller);
   await vi.advanceTimersByTimeAsync(500);
   expect(writes.length).toBeLessThan(POLICIES / 2);
 
