@@ -42,14 +42,18 @@ const APPLY_LIMITS = { rollbackSeconds: ROLLBACK_SECONDS, callMs: APPLY_TIMEOUT_
 const IMPORT_FROM_SECTIONS = 3_000;
 const IMPORT_ATTEMPTS = 3;
 
-/** Undoes the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured). */
-const rollBack = async (
+/**
+ * Ends the session's pending apply, if there is one, and forgets what is staged: a rollback stages it again (measured). False when another
+ * session's pending apply forbids it.
+ */
+const endApply = async (
+  method: 'confirm' | 'rollback',
   session: UbusSession,
   packages: readonly string[],
   signal: AbortSignal,
-): Promise<void> => {
-  await session.attempt([{ object: 'uci', method: 'rollback' }], { signal });
-  await unstage(session, packages, signal);
+): Promise<boolean> => {
+  await session.attempt([{ object: 'uci', method }], { signal });
+  return unstage(session, packages, signal);
 };
 
 const confirm = async ({
@@ -121,7 +125,7 @@ export const createFastPath = (deps: FastPathDeps): WritePath => {
       },
       keep: confirm,
       undo: async ({ session, bases, signal }) => {
-        await rollBack(session, [...bases.keys()], signal);
+        await endApply('rollback', session, [...bases.keys()], signal);
       },
     },
     keep: confirm,
@@ -135,7 +139,7 @@ export const createFastPath = (deps: FastPathDeps): WritePath => {
         await confirm(transaction);
         return writeInverse(transaction);
       }
-      await rollBack(session, packages, signal);
+      await endApply('rollback', session, packages, signal);
       await assertUnchanged(AS_READ, transaction);
     },
     reload: reloadService,
@@ -154,16 +158,13 @@ const settleWith =
     const names = Object.keys(expected.packages);
     const states = names.length > 0 ? await readPackages(session, names, signal) : new Map();
     const isKept = howToSettle(expected, states) === 'keep';
-    const method = isKept ? 'confirm' : 'rollback';
-    // Refused where it is the apply of another session.
-    const [answer] = await session.attempt([{ object: 'uci', method }], { signal });
-    if (isKept && answer?.code === 0)
+    const isSettled = await endApply(isKept ? 'confirm' : 'rollback', session, packages, signal);
+    if (isKept && isSettled)
       log.warn(
         { packages: names },
-        'a change was left unconfirmed, and somebody else has changed a package since: the change is kept, and compared anew',
+        'a change was left unconfirmed, and somebody else may have changed a package since: the change is kept, and compared anew',
       );
-    // A roll-back stages the changes again.
-    return unstage(session, packages, signal);
+    return isSettled;
   };
 
 const appliedTo =

@@ -47,7 +47,7 @@ export const expectationOf = (
 });
 
 /**
- * `keep`: somebody else has changed a package since. A file that has lost its end was cut short by OpenWRT, and what others had there comes back by
+ * `keep`: somebody else has changed a package since, or it cannot be told. A file that has lost its end was cut short by OpenWRT, and what others had there comes back by
  * the roll-back alone. @throws OpenwrtBlockedError where somebody is just writing
  */
 export const howToSettle = (
