@@ -4,20 +4,21 @@
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
 import { confOf } from '../openwrt-simulator/programs/keepalived.ts';
 
 const PODS = { one: ['10.77.0.2', 'fd77::2'], two: ['10.77.0.3', 'fd77::3'] } as const;
 type Pod = keyof typeof PODS;
+const NAMES = ['one', 'two'] as const satisfies Pod[];
 const PORT = 7777;
 const name = (of: string): string => `sdewan-${process.pid}-v-${of}`;
-const ALL = ['lan', 'asker', ...Object.keys(PODS)];
+const ALL = ['lan', 'asker', ...NAMES];
 
 const ip = (...args: string[]): string => execFileSync('ip', args, { encoding: 'utf8' });
 const inside = (of: string, ...args: string[]): string[] => ['netns', 'exec', name(of), ...args];
@@ -46,12 +47,24 @@ const textOf = (pod: Pod, distance: number, spec: object): string => {
 let folder = '';
 const running = new Map<string, ChildProcess>();
 const fileOf = (pod: Pod): string => join(folder, `${pod}.conf`);
+/** What programs in the pods print: it belongs to a failure only, and one that is left behind holds no output of the run open. */
+const logOf = (): string => join(folder, 'log');
 
+const start = (of: string, pod: Pod, ...command: string[]): ChildProcess => {
+  const log = openSync(logOf(), 'a');
+  const child = spawn('ip', inside(pod, ...command), { stdio: ['ignore', 'pipe', log] });
+  closeSync(log);
+  running.set(of, child);
+  return child;
+};
 const startOf = (pod: Pod): void => {
   const files = ['-p', join(folder, `${pod}.pid`), '-r', join(folder, `${pod}-vrrp.pid`)];
-  const args = ['keepalived', '-n', '-P', '-l', '-f', fileOf(pod), ...files];
-  running.set(pod, spawn('ip', inside(pod, ...args), { stdio: ['ignore', 'ignore', 'inherit'] }));
+  start(pod, pod, 'keepalived', '-n', '-P', '-l', '-f', fileOf(pod), ...files);
 };
+const ended = (): string[] =>
+  [...running].flatMap(([of, { exitCode, signalCode }]) =>
+    exitCode === null && signalCode === null ? [] : [of],
+  );
 const endOf = async (of: string): Promise<void> => {
   const child = running.get(of);
   running.delete(of);
@@ -68,7 +81,9 @@ const ASK = `const [address, port] = process.argv.slice(1);
 const socket = require('node:net').connect(Number(port), address);
 socket.setTimeout(1500, () => process.exit(1)); socket.on('error', () => process.exit(1));
 socket.on('data', (data) => { console.log(String(data)); process.exit(0); });`;
-const ANSWER = `require('node:net').createServer((s) => s.end(process.argv[1])).listen(${PORT}, '::', () => console.log('ready'));`;
+/** A connection is reset when the address goes to the other pod amid it, which is no reason to end. */
+const ANSWER = `require('node:net').createServer((s) => s.on('error', () => undefined).end(process.argv[1]))
+.listen(${PORT}, '::', () => console.log('ready'));`;
 
 /** Which pod answers at the address; undefined: none. */
 const answering = (address: string): Promise<string | undefined> =>
@@ -81,6 +96,7 @@ const answers = async (address: string, pod: Pod | undefined): Promise<void> => 
   let last: string | undefined;
   for (let time = 0; time < TIMES; time += 1) {
     last = await answering(address);
+    expect(ended()).toEqual([]);
     if (last === pod) return;
     await sleep(250);
   }
@@ -94,7 +110,7 @@ const dropMulticast = (isDropped: boolean): void => {
   ip(...inside('lan', ...nft));
 };
 const holders = (address: string): string[] =>
-  Object.keys(PODS).filter((pod) =>
+  NAMES.filter((pod) =>
     ip('-n', name(pod), '-o', 'addr', 'show', 'dev', 'net1').includes(` ${address}/`),
   );
 
@@ -111,16 +127,19 @@ beforeAll(async () => {
     ip('-n', name('lan'), 'link', 'set', `to-${of}`, 'master', 'net1', 'up');
     ip('-n', name(of), 'link', 'set', 'net1', 'up');
   }
-  for (const pod of Object.keys(PODS)) {
-    const child = spawn('ip', inside(pod, process.execPath, '-e', ANSWER, pod));
-    running.set(`${pod}'s listener`, child);
-    await once(child.stdout, 'data');
+  for (const pod of NAMES) {
+    const { stdout } = start(`${pod}'s listener`, pod, process.execPath, '-e', ANSWER, pod);
+    if (stdout) await once(stdout, 'data');
   }
 });
 afterAll(async () => {
   for (const of of running.keys()) await endOf(of);
   for (const of of ALL) ip('netns', 'delete', name(of));
   rmSync(folder, { recursive: true });
+});
+
+beforeEach(() => {
+  onTestFailed(() => console.error(readFileSync(logOf(), 'utf8')));
 });
 
 describe.each(Object.entries(SPECS))('by %s, the virtual address', (_by, spec) => {
@@ -130,7 +149,10 @@ describe.each(Object.entries(SPECS))('by %s, the virtual address', (_by, spec) =
   beforeAll(() => {
     if (isUnicast) dropMulticast(true);
   });
-  afterAll(() => {
+  // Whatever became of a test: the next ones begin without keepalived and with both pods connected.
+  afterAll(async () => {
+    for (const pod of NAMES) await endOf(pod);
+    ip('-n', name('lan'), 'link', 'set', 'to-one', 'up');
     if (isUnicast) dropMulticast(false);
   });
 
