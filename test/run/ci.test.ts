@@ -111,6 +111,11 @@ it.each<[string, Commands, string[]]>([
     [`failed: npm ${PEOPLE} (exit code 1)`, '31 passed, 1 failed'],
   ],
   [
+    'a command that does not end in time',
+    { [SLOW_WITH_NODE]: { code: 124 } },
+    [`failed: npm ${SLOW_WITH_NODE} (did not end in time)`, '28 passed, 1 failed'],
+  ],
+  [
     'the one after the second',
     { [NEUTRON]: { prints: '0 passed, 1 failed', code: 1 } },
     [`failed: npm ${NEUTRON} (exit code 1)`, '31 passed, 1 failed'],

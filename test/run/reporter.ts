@@ -8,13 +8,16 @@ import type { RunReport } from './tally.ts';
 /** Where the report goes. Without it, as when somebody runs vitest by hand, there is none. */
 export const REPORT_VARIABLE = 'SDEWAN_RUN_REPORT';
 
-/** The reporters of a configuration. */
-export const reporters = (env: NodeJS.ProcessEnv = process.env): ('default' | Reporter)[] => {
-  const output = env[REPORT_VARIABLE];
-  return ['default', ...(output === undefined ? [] : [createReporter(output)])];
+/** In which global set-ups stop what they have started. */
+const END_MS = 120_000;
+
+/** The reporters of a configuration. `endMs`: vitest that has not ended so long after its last test is ended, which is a failure. */
+export const reporters = (endMs = END_MS): ('default' | Reporter)[] => {
+  const output = process.env[REPORT_VARIABLE];
+  return ['default', ...(output === undefined ? [] : [createReporter(output, endMs)])];
 };
 
-const createReporter = (output: string): Reporter => ({
+const createReporter = (output: string, endMs: number): Reporter => ({
   onTestRunEnd: (modules, unhandledErrors) => {
     const report: RunReport = {
       files: modules.map(fileReport),
@@ -24,9 +27,17 @@ const createReporter = (output: string): Reporter => ({
         error: textOf(error),
       })),
     };
-    writeFileSync(output, JSON.stringify(report));
+    const write = (): void => writeFileSync(output, JSON.stringify(report));
+    write();
+    setTimeout(() => {
+      report.unhandled.push({ file: fileOf(undefined), error: NOT_ENDED });
+      write();
+      process.exit(1);
+    }, endMs).unref();
   },
 });
+/** It waits for the end of what a worker prints, which a program of a test can print, too. */
+const NOT_ENDED = 'that vitest does not end: a program that a test has started still runs';
 
 const fileReport = (module: TestModule): RunReport['files'][number] => {
   const { collectDuration, duration } = module.diagnostic();

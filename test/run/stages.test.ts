@@ -77,6 +77,16 @@ it.each([
   expect(await run('skipping', env)).toMatchObject({ code, last });
 });
 
+it('does not wait for what a test has left running, which is a failure', async () => {
+  expect(await run('leaving')).toMatchObject({
+    code: 1,
+    last: [
+      'failed: outside of any file: nobody handled that vitest does not end: a program that a test has started still runs',
+      '1 passed, 1 failed',
+    ],
+  });
+}, 25_000);
+
 /** Of a run without vitest. */
 const linesOf = async (stages: readonly Stage[]) => {
   const printed = vi.spyOn(console, 'log').mockReturnValue();
