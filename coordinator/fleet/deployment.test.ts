@@ -124,6 +124,17 @@ describe('the Deployment', () => {
     });
   });
 
+  it.each([
+    [0, 3],
+    [2, 3],
+    [4, 4],
+  ])('with bakeSeconds %d has both sets for %d s', (bakeSeconds, seconds) => {
+    expect(wantedSpec(cnf({ bakeSeconds, progressDeadline: '1m' }), {})).toMatchObject({
+      minReadySeconds: seconds,
+      progressDeadlineSeconds: 60 + seconds + 600,
+    });
+  });
+
   it('keeps what others have put on it, and the version that was seen', () => {
     const theirs = { apiVersion: 'v1', kind: 'Other', name: 'o', uid: 'uid-o' };
     const present = deployment({

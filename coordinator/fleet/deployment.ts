@@ -56,6 +56,14 @@ export const templateOfSet = ({ spec }: FleetReplicaSet): PodTemplateText => {
 
 export const templateHash = (template: PodTemplateText): string => hashOf(template);
 
+/** So long both sets are there at least: Kubernetes counts in whole seconds, and would take an old pod for a new one that is just losing its gate again. */
+const LEAST_BAKE_SECONDS = 3;
+
+/** For how long the pods of both sets stay, seconds. */
+export const bakeSecondsOf = ({
+  bakeSeconds,
+}: Pick<CnfDeployment['spec'], 'bakeSeconds'>): number => Math.max(LEAST_BAKE_SECONDS, bakeSeconds);
+
 /** The whole of what is ours in the Deployment. */
 export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): object => ({
   replicas: spec.replicas,
@@ -65,9 +73,9 @@ export const wantedSpec = ({ spec }: CnfDeployment, template: PodTemplateText): 
     spec.strategy === 'Recreate'
       ? { type: 'Recreate' }
       : { type: 'RollingUpdate', rollingUpdate: { maxSurge: spec.surge, maxUnavailable: 0 } },
-  minReadySeconds: spec.strategy === 'Recreate' ? 0 : spec.bakeSeconds,
+  minReadySeconds: spec.strategy === 'Recreate' ? 0 : bakeSecondsOf(spec),
   progressDeadlineSeconds:
-    durationMs(spec.progressDeadline) / 1_000 + spec.bakeSeconds + SPARE_SECONDS,
+    durationMs(spec.progressDeadline) / 1_000 + bakeSecondsOf(spec) + SPARE_SECONDS,
   revisionHistoryLimit: HISTORY,
   paused: spec.paused,
 });

@@ -50,6 +50,7 @@ import { carryOutActions, replacePod } from './calls.ts';
 import { cnfFactsOf, type CnfFacts } from './cnf-facts.ts';
 import {
   askedTemplate,
+  bakeSecondsOf,
   deploymentBody,
   hashOf,
   isControlledBy,
@@ -616,7 +617,7 @@ const factsOf = (
   pods: readonly FleetPod[],
 ): Omit<RollOutFacts, 'failure' | 'now' | 'wanted' | 'superseded'> => ({
   replicas: cnf.spec.replicas,
-  bakeMs: cnf.spec.bakeSeconds * 1_000,
+  bakeMs: bakeSecondsOf(cnf.spec) * 1_000,
   deadlineMs: durationMs(cnf.spec.progressDeadline),
   paused: cnf.spec.paused,
   promoted: isPromoted(cnf),

@@ -37,11 +37,13 @@ const wildSteps: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('coordinator' as const), runs: fc.boolean() }),
 );
 
-it.each([1, 2, 3])(
-  'a newer template at any second of a roll-out of %i pods takes no traffic away',
-  (replicas) => {
+const BAKES = [0, 1, 5, 30];
+
+it.each(BAKES.flatMap((bakeSeconds) => [1, 2, 3].map((replicas) => ({ replicas, bakeSeconds }))))(
+  'a newer template at any second of a roll-out of $replicas pods that bake for $bakeSeconds s takes no traffic away',
+  (kind) => {
     for (let seconds = 0; seconds < 60; seconds += 1) {
-      const model = new RollOutModel({ replicas, podByPod: false });
+      const model = new RollOutModel({ ...kind, podByPod: false });
       model.begin();
       model.take({ do: 'template', bad: false });
       model.take({ do: 'time', seconds });
@@ -58,6 +60,7 @@ const histories = (steps: fc.Arbitrary<Step>) =>
   fc.record({
     replicas: fc.integer({ min: 1, max: 3 }),
     podByPod: fc.boolean(),
+    bakeSeconds: fc.constantFrom(...BAKES),
     steps: fc.array(steps, { minLength: 5, maxLength: 60 }),
   });
 

@@ -89,7 +89,9 @@ const specSchema = z.object({
     .min(0)
     .max(MAX_BAKE_SECONDS)
     .default(30)
-    .describe('For how long the old pods stay after the new ones have the traffic.'),
+    .describe(
+      'For how long the old pods stay after the new ones have the traffic; less than 3 is taken as 3.',
+    ),
   progressDeadline: duration(
     '15m',
     'Within which a new set of pods must have every rule, such as 15m or 1h30m.',

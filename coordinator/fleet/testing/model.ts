@@ -3,6 +3,7 @@
  * maxUnavailable 0 and minReadySeconds, and throws where a call of ours takes the last traffic away or gives it to a pod without its rules.
  */
 import { isConfirmed, isFit, samePlaces, type Distances } from '../distances.ts';
+import { bakeSecondsOf } from '../deployment.ts';
 import { steer, type Action, type RollOutStep, type Memory } from '../stage.ts';
 import type { FleetPod, MissingRule } from '../pod.ts';
 
@@ -39,14 +40,17 @@ const SECOND = 1_000;
 const START_MS = 3 * SECOND;
 /** Until its kubelet has come to a gate that was opened. */
 const KUBELET_MS = 2 * SECOND;
-const BAKE_MS = 30 * SECOND;
 const DEADLINE_MS = 120 * SECOND;
 const HAND_OVER_MS = 20 * SECOND;
 const RULES = 3;
 
+/** As the spec has it. */
+type Kind = { replicas: number; podByPod: boolean; bakeSeconds: number };
+
 export class RollOutModel {
   readonly #replicas: number;
   readonly #podByPod: boolean;
+  readonly #bakeMs: number;
   #now = 0;
   #pods: Pod[] = [];
   #made = 0;
@@ -66,9 +70,10 @@ export class RollOutModel {
   rolled = 0;
   #fewestReady = Infinity;
 
-  constructor({ replicas, podByPod }: { replicas: number; podByPod: boolean }) {
+  constructor({ replicas, podByPod, bakeSeconds }: Kind) {
     this.#replicas = replicas;
     this.#podByPod = podByPod;
+    this.#bakeMs = bakeSecondsOf({ bakeSeconds }) * SECOND;
   }
 
   begin(): void {
@@ -124,7 +129,7 @@ export class RollOutModel {
   settle(): void {
     this.#runs = true;
     for (const pod of this.#pods) pod.silent = false;
-    this.#pass((3 * (DEADLINE_MS + BAKE_MS)) / SECOND);
+    this.#pass((3 * (DEADLINE_MS + this.#bakeMs)) / SECOND);
   }
 
   /** At any second since it began. */
@@ -266,7 +271,7 @@ export class RollOutModel {
         replicas: this.#replicas,
         wanted: setOf(this.#has),
         superseded,
-        bakeMs: BAKE_MS,
+        bakeMs: this.#bakeMs,
         deadlineMs: DEADLINE_MS,
         paused: false,
         promoted: this.#isPromoted(),
@@ -337,6 +342,11 @@ export class RollOutModel {
     return gate === 'open' && this.#now - openedAt < KUBELET_MS;
   }
 
+  /** The kubelet may come to the gate between what the coordinator reads and what it does by that. */
+  #isSeenOpening({ gate, openedAt }: Pod): boolean {
+    return gate === 'open' && this.#now - openedAt <= KUBELET_MS;
+  }
+
   #seenPods(): FleetPod[] {
     return this.#pods.map((pod) => this.#seen(pod));
   }
@@ -350,6 +360,8 @@ export class RollOutModel {
 
   #seen(pod: Pod): FleetPod {
     const { name, set, gate, active, silent, runsAt, actual, createdAt } = pod;
+    const opening = this.#isSeenOpening(pod);
+    const ready = this.#isReady(pod) && !opening;
     return {
       actual,
       createdAt,
@@ -362,10 +374,10 @@ export class RollOutModel {
       name,
       set,
       gate,
-      opening: this.#isOpening(pod),
+      opening,
       active,
-      ready: this.#isReady(pod),
-      readySince: pod.readySince,
+      ready,
+      readySince: ready ? pod.readySince : undefined,
       containersReady: runsAt <= this.#now,
       notReady: 'it starts',
       notReadySince: runsAt <= this.#now ? undefined : runsAt - START_MS,
@@ -387,7 +399,8 @@ export class RollOutModel {
     const own = this.#pods.filter((pod) => pod.set === set);
     const available = (pods: readonly Pod[]): Pod[] =>
       pods.filter(
-        ({ readySince }) => readySince !== undefined && this.#now - readySince >= BAKE_MS - SECOND,
+        ({ readySince }) =>
+          readySince !== undefined && this.#now - readySince >= this.#bakeMs - SECOND,
       );
     const unavailable = own.length - available(own).length;
     const excess = this.#pods.length - this.#replicas - unavailable;
