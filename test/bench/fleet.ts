@@ -1,5 +1,5 @@
 /**
- * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
+ * What a roll-out of a CNFDeployment costs: `node test/bench/fleet.ts [--rolls 5] [--bake 3] [--list]`, 200 rules, 1 and 3 replicas, 200 requests a second. Requests lost;
  * by one watch the time from every rule being applied to each new pod having the traffic, and the share of a roll-out that is not the start
  * of pods, their first pass or the bake; by the API server's audit log the coordinator's writes, with --list those of the last roll-out and of all Deployments one by one. And how soon a set that fails is gone.
  */
@@ -28,11 +28,12 @@ import { startAudited, total } from './audited.ts';
 const { values } = parseArgs({
   options: {
     rolls: { type: 'string', default: '5' },
+    bake: { type: 'string', default: '3' },
     list: { type: 'boolean', default: false },
   },
 });
 const ROLLS = Number(values.rolls);
-const BAKE_SECONDS = 3;
+const BAKE_SECONDS = Number(values.bake);
 const DEADLINE_SECONDS = 20;
 
 const podSchema = z.object({
