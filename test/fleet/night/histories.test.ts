@@ -110,7 +110,7 @@ it(
         version: String(version),
         lateMs: 1_000,
         rules: 0,
-        spec: { bakeSeconds: 2 },
+        spec: { bakeSeconds: 0 },
       });
     const patch = (spec: object) =>
       cluster.kubectl([
