@@ -78,7 +78,7 @@ const inStage = async (stage: string): Promise<string> => {
   return namespace;
 };
 
-type Passing = { namespace: string; stages: readonly string[]; goOn: () => Promise<void> };
+type Passing = { namespace: string; stages: readonly string[]; goOn: Restore };
 
 /** The agent of the new pod stands still before it has confirmed its distance. */
 const inPassingStage = async (): Promise<Passing> => {

@@ -40,6 +40,8 @@ const SECOND = 1_000;
 const START_MS = 3 * SECOND;
 /** Until its kubelet has come to a gate that was opened. */
 const KUBELET_MS = 2 * SECOND;
+/** The same for what the coordinator has read: the kubelet may come to the gate between that and what is done by it. */
+const SEEN_MS = KUBELET_MS + SECOND;
 const DEADLINE_MS = 120 * SECOND;
 const HAND_OVER_MS = 20 * SECOND;
 const RULES = 3;
@@ -338,13 +340,8 @@ export class RollOutModel {
     return pod.runsAt <= this.#now && pod.gate !== 'closed' && !this.#isOpening(pod);
   }
 
-  #isOpening({ gate, openedAt }: Pod): boolean {
-    return gate === 'open' && this.#now - openedAt < KUBELET_MS;
-  }
-
-  /** The kubelet may come to the gate between what the coordinator reads and what it does by that. */
-  #isSeenOpening({ gate, openedAt }: Pod): boolean {
-    return gate === 'open' && this.#now - openedAt <= KUBELET_MS;
+  #isOpening({ gate, openedAt }: Pod, forMs = KUBELET_MS): boolean {
+    return gate === 'open' && this.#now - openedAt < forMs;
   }
 
   #seenPods(): FleetPod[] {
@@ -360,7 +357,7 @@ export class RollOutModel {
 
   #seen(pod: Pod): FleetPod {
     const { name, set, gate, active, silent, runsAt, actual, createdAt } = pod;
-    const opening = this.#isSeenOpening(pod);
+    const opening = this.#isOpening(pod, SEEN_MS);
     const ready = this.#isReady(pod) && !opening;
     return {
       actual,
