@@ -262,10 +262,7 @@ export const CHAPTERS: readonly Chapter[] = [
     page: 'docs/cli.md',
     blocks: [4, 5, 6, 8],
     before: (stage) =>
-      stage.onlyRules(
-        [lan, rejectRule(1, 'lan1'), zone('wan1', 'ovn-net2')],
-        [inAnyOrder(rejectRule(2, 'lan2'))],
-      ),
+      stage.onlyRules([lan, wan, rejectRule(1, 'lan1')], [inAnyOrder(rejectRule(2, 'lan2'))]),
   },
   { page: 'docs/cli.md', blocks: [9, 10] },
   {
