@@ -133,6 +133,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     log,
     clock,
   });
+  leadership.beforeRelease(() => recorder.flush());
   const reports = new Reports({ silentAfterMs });
   const allowance = new Allowance((uid) => rules.get(uid)?.rule.namespace);
   const unread = new UnreadPods(reports);

@@ -207,6 +207,7 @@ describe('while another replica leads', () => {
         }
       },
       renew: () => undefined,
+      beforeRelease: () => undefined,
     };
     return {
       leadership,

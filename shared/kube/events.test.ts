@@ -171,6 +171,30 @@ it('tries again when the server does not answer, and loses no count', async () =
   expect(written()).toEqual([['pod a blocks', 2]]);
 });
 
+it('writes what is left when the program ends, also what was recorded after the signal', async () => {
+  const recorder = start();
+  recorder.record(event);
+  stop.abort();
+  await running;
+  recorder.record({ ...event, message: 'pod b blocks' });
+  await recorder.flush();
+  await recorder.flush();
+  expect(written()).toEqual([
+    ['pod a blocks', 1],
+    ['pod b blocks', 1],
+  ]);
+});
+
+it('does not wait at the end for a server that does not answer', async () => {
+  failures.push(new KubeError('x', 'away', { status: 0, reason: 'Unreachable' }));
+  const recorder = start();
+  recorder.record(event);
+  stop.abort();
+  await running;
+  await recorder.flush();
+  expect(written()).toEqual([]);
+});
+
 it('gives up what the server refuses', async () => {
   failures.push(new KubeError('x', 'no', { status: 403, reason: 'Forbidden' }));
   const recorder = start();

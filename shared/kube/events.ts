@@ -4,7 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
+import { atOnce } from '../runtime/at-once.ts';
 import { systemClock, type Clock } from '../runtime/clock.ts';
+import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/log.ts';
 import { Recent } from '../runtime/recent.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
@@ -53,6 +55,8 @@ const MAX_MESSAGE_LENGTH = 1_024;
 const MAX_REMEMBERED = 4_096;
 /** What has not happened for so long is looked up in the API server when it happens again. */
 const REMEMBERED_MS = 300_000;
+const FLUSH_MS = 2_000;
+const FLUSHED_AT_ONCE = 4;
 
 /** Of the object no more than what an Event names: a new version of it can be large, and would be kept for nothing. */
 type Entry = Omit<RecordedEvent, 'object'> & {
@@ -141,6 +145,16 @@ export class EventRecorder {
   /** Writes until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
     return this.#queue.run(signal);
+  }
+
+  /** Writes what `run` had no time for, each Event once: for a program that ends. Resolves after two seconds at most, whatever became of it. */
+  async flush(): Promise<void> {
+    const writing = withDeadline({ timeoutMs: FLUSH_MS, clock: this.#clock }, (signal) =>
+      atOnce([...this.#entries.keys()], FLUSHED_AT_ONCE, (name) => this.#write(name, signal)),
+    );
+    await writing.catch((err: unknown) =>
+      this.#options.log.debug({ err }, 'failed to write the last Events'),
+    );
   }
 
   #spend(uid: string): boolean {

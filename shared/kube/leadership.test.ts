@@ -107,6 +107,21 @@ describe('of two replicas', () => {
     await other.stop();
   });
 
+  it('the last work of one that stops is done after all other and before it gives the Lease up; of one that does not lead, never', async () => {
+    const [a, b] = [start('a'), start('b')];
+    await pass(60 * SECOND);
+    const [leader, other] = a.term() === undefined ? [b, a] : [a, b];
+    const seen: unknown[] = [];
+    for (const one of [leader, other])
+      one.beforeRelease(async () => {
+        seen.push([one === leader, one.works(), one.term(), stored?.spec['holderIdentity'] !== '']);
+      });
+    await other.stop();
+    await leader.stop();
+    expect(seen).toEqual([[true, 0, 1, true]]);
+    expect(stored?.spec['holderIdentity']).toBe('');
+  });
+
   it('never two lead, whatever is cut off from the API server, and one does within 15 s', async () => {
     const [a, b] = [start('a'), start('b')];
     const terms = new Map<number, Replica>();

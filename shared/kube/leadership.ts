@@ -21,6 +21,8 @@ export type Leadership = {
   lead: (work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal) => Promise<void>;
   /** Renews the Lease soon, because what it hands over has changed. */
   renew: () => void;
+  /** `work` runs when this replica stops while it leads: after all other work of the term has ended, before the Lease is given up. */
+  beforeRelease: (work: () => Promise<void>) => void;
 };
 
 export type ElectionOptions = { lease: HeldLease; clock: Clock; log: Logger };
@@ -43,6 +45,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
   let current: Term | undefined;
   const waiting: ((term: Term | undefined) => void)[] = [];
   const working = new Set<Promise<void>>();
+  const last: (() => Promise<void>)[] = [];
   let failing = false;
   let resting = new AbortController();
 
@@ -103,6 +106,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
       }
     },
     renew: () => resting.abort(),
+    beforeRelease: (work) => void last.push(work),
     run: async (signal) => {
       void aborted(signal).then(() => resting.abort());
       while (!signal.aborted) {
@@ -118,6 +122,7 @@ export const createElection = ({ lease, clock, log }: ElectionOptions): Election
         await clock.sleep(jittered(RETRY_MS, JITTER), resting.signal).catch(() => undefined);
       }
       await Promise.allSettled(working);
+      if (current) await Promise.allSettled(last.map((work) => work()));
       current?.end.abort();
       current = undefined;
       await lease

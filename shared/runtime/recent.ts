@@ -26,6 +26,11 @@ export class Recent<V> {
     return this.#values.values();
   }
 
+  /** Oldest first. */
+  keys(): IterableIterator<string> {
+    return this.#values.keys();
+  }
+
   /** It is the latest from now on. */
   set(key: string, value: V): void {
     this.#values.delete(key);

@@ -12,4 +12,5 @@ export const ALWAYS_LEADING: Leadership = {
   term: () => 0,
   lead: (work, signal) => work(signal),
   renew: () => undefined,
+  beforeRelease: () => undefined,
 };

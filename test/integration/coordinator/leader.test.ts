@@ -7,7 +7,7 @@ import { silentLogger } from '#shared/runtime/log.ts';
 import { readScrape, valueIn } from '../../judge/prometheus.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createRunningPod, setPodState } from './pods.ts';
-import { createRule, firewallRules } from './rules.ts';
+import { createRule, eventsOn, firewallRules } from './rules.ts';
 import { eventually, pause } from './eventually.ts';
 import { createWorld, type CoordinatorProcess, type World } from './world.ts';
 
@@ -113,14 +113,21 @@ describe('of two coordinators', () => {
     expect(await writesOf(leader)).toBe(before);
   });
 
-  it('the other takes over at once from one that stops', async () => {
+  it('the other takes over at once from one that stops, and that one has written its last Events', async () => {
     const { leader, other } = await roles();
+    const latest = await createRule(world, { name: 'latest', purpose: PURPOSE });
+    rules.push(latest);
     await sayTo(other);
+    await sayTo(leader);
+    await eventually(inSync).toBe(rules.length);
     const startedAt = performance.now();
     await leader.stop('SIGTERM');
     await eventually(() => leads(other)).toBe(true);
     expect(performance.now() - startedAt).toBeLessThan(6_000);
+    expect(await eventsOn(world, 'latest')).toEqual([
+      'Normal InSync generation 1 is on all pods (1)',
+    ]);
     await pause(WINDOW_MS);
-    expect(inSync()).toBe(RULES);
+    expect(inSync()).toBe(rules.length);
   });
 });

@@ -64,3 +64,18 @@ export const readRule = async (
 
 export const statusOf = async (world: World, name: string): Promise<RuleStatus | undefined> =>
   (await readRule(world, name))?.status;
+
+/** `<type> <reason> <message>` of each Event on objects of the name. */
+export const eventsOn = async ({ cluster, namespace }: World, name: string): Promise<string[]> => {
+  const { stdout } = await cluster.kubectl([
+    'get',
+    'events',
+    '-n',
+    namespace,
+    '--field-selector',
+    `involvedObject.name=${name}`,
+    '-o',
+    'jsonpath={range .items[*]}{.type} {.reason} {.message}{"\\n"}{end}',
+  ]);
+  return stdout.split('\n').filter((line) => line !== '');
+};

@@ -5,7 +5,7 @@ import { AGENTS_FINALIZER } from '#shared/names.ts';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { createAgent, type SimulatedAgent } from './agent.ts';
 import { createPod, createRunningPod, removePod, setPodState } from './pods.ts';
-import { createRule, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
+import { createRule, eventsOn, firewallRules, readRule, statusOf, updateRule } from './rules.ts';
 import { eventually, pause } from './eventually.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -173,7 +173,7 @@ describe('what an agent cannot do', () => {
         { type: 'Stalled', status: 'True', reason: 'InvalidSpec' },
       ],
     });
-    await eventually(() => eventsOn('stalled')).toContainEqual(
+    await eventually(() => eventsOn(world, 'stalled')).toContainEqual(
       expect.stringMatching(/^Warning InvalidSpec .*not an address/),
     );
     await a.says([rule, 'Applied']);
@@ -184,7 +184,7 @@ describe('what an agent cannot do', () => {
     await expect(world.cluster.kubectl(wait)).resolves.toMatchObject({
       stdout: expect.stringContaining('condition met'),
     });
-    await eventually(() => eventsOn('stalled')).toContainEqual(
+    await eventually(() => eventsOn(world, 'stalled')).toContainEqual(
       expect.stringMatching(/^Normal InSync generation 1 is on all pods/),
     );
   });
@@ -202,7 +202,7 @@ describe('pods', () => {
       inSync: false,
       outOfSync: [{ pod: 'bare-a', reason: 'AgentMissing' }],
     });
-    await eventually(() => eventsOn('bare-a')).toContainEqual(
+    await eventually(() => eventsOn(world, 'bare-a')).toContainEqual(
       expect.stringMatching(/^Warning AgentMissing/),
     );
     await removePod(world, bare);
@@ -245,17 +245,3 @@ it('a status that somebody else wrote is overwritten', async () => {
   await eventually(() => statusOf(world, 'forged')).toMatchObject({ inSync: false });
   expect(await statusOf(world, 'forged')).not.toHaveProperty('appliedVersion');
 });
-
-const eventsOn = async (name: string): Promise<string[]> => {
-  const { stdout } = await world.cluster.kubectl([
-    'get',
-    'events',
-    '-n',
-    world.namespace,
-    '--field-selector',
-    `involvedObject.name=${name}`,
-    '-o',
-    'jsonpath={range .items[*]}{.type} {.reason} {.message}{"\\n"}{end}',
-  ]);
-  return stdout.split('\n').filter((line) => line !== '');
-};
