@@ -148,6 +148,12 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
+      // What turns the coordinators' dashboard on, for which they start anew, on an installation of its own: `npm run test:people`.
+      inOneRow(
+        project('dashboard', ['test/people/dashboard/*.test.ts'], 180_000, {
+          globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
+        }),
+      ),
       // The chart with the real Helm, on a cluster without the product: `npm run test:people`.
       inOneRow(
         project('chart', ['test/chart/*.test.ts'], 600_000, {

@@ -1,4 +1,4 @@
-/** What `sdewan` asks pods for, through real port-forwards: agents for what OpenWRT has beside what it should have, the coordinator for its dashboard. */
+/** What `sdewan` asks agents for, through real port-forwards: what OpenWRT has beside what it should have. */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,8 +15,7 @@ import { observePods, readConfigFile, until } from '../stack/observe.ts';
 import { apply, waitInSync } from '../stack/operator.ts';
 import { policiesIn } from '../stack/policies.ts';
 import { rejectRule, zone } from '../stack/rules.ts';
-import { beginSdewan, sdewan } from '../stack/sdewan.ts';
-import { withDashboard } from '../stack/dashboard.ts';
+import { sdewan } from '../stack/sdewan.ts';
 import { kubeconfigOf } from '../stack/service-account.ts';
 import { e2eCluster } from '../e2e/cluster.ts';
 
@@ -391,35 +390,6 @@ describe('what agents answer to the CLI', async () => {
       await bind('debugger', 'sdewan-viewer', 'sdewan-debug');
       const { code, out } = await as('debugger', 'diff', PURPOSE);
       expect([code, out]).toEqual([0, expect.stringContaining('as it should be')]);
-    });
-  });
-});
-
-describe('the dashboard', async () => {
-  const cluster = await e2eCluster();
-  const dashboard = (...args: string[]) =>
-    beginSdewan(cluster, 'dashboard', '--no-browser', ...args);
-
-  it('is opened signed in, as whom the kubeconfig says or as the viewer, where it is on', async () => {
-    const off = await dashboard();
-    expect(await off.end()).toEqual({
-      code: 1,
-      said: expect.stringContaining('deploy/dashboard turns it on'),
-    });
-    await withDashboard(cluster, async () => {
-      const { out, end } = await dashboard('--viewer');
-      const entered = await fetch(out.trim(), { redirect: 'manual' });
-      const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
-      const page = await fetch(new URL('/', out.trim()), { headers: { cookie } });
-      expect([page.status, await page.text()]).toEqual([
-        200,
-        expect.stringContaining('sdewan-dashboard-viewer'),
-      ]);
-      const again = await fetch(out.trim(), { redirect: 'manual' });
-      expect(again.status).toBe(401);
-      const ended = await end();
-      expect(ended).toEqual({ code: 0, said: expect.stringContaining('until Ctrl-C') });
-      expect(ended.said).toContain('signed in as system:serviceaccount:sdewan-system:');
     });
   });
 });
