@@ -12,6 +12,8 @@ export type CommandIo = {
   readText: (file: string) => Promise<string>;
   /** For the next program of a pipe. */
   out: (text: string) => void;
+  /** `out` goes to a terminal with colours. */
+  hasColours?: boolean;
   /** One line for the person who runs it. */
   say: (line: string) => void;
 };

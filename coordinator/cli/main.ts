@@ -5,12 +5,14 @@ import { text } from 'node:stream/consumers';
 import type { CommandIo } from './command.ts';
 import { commands } from './commands.ts';
 import { COMPLETE } from './completion/complete.ts';
+import { showsColours } from './output/colour.ts';
 import { runProgram } from './program.ts';
 
 const io: CommandIo = {
   env: process.env,
   readText: (file) => (file === '-' ? text(process.stdin) : readFile(file, 'utf8')),
   out: (output) => process.stdout.write(output),
+  hasColours: showsColours(),
   say: (line) => process.stderr.write(`${line}\n`),
 };
 

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { EXIT } from './command.ts';
@@ -13,9 +14,11 @@ const files = ['-f', file('seed-cnf.yaml'), '-f', file('seed-rules.yaml')];
 const PATIENCE_MS = 120_000;
 
 /** It may read files, and open no connection. */
-const offline = async (...args: readonly string[]) => {
+const offline = (...args: readonly string[]) => offlineWith({}, ...args);
+
+const offlineWith = async (env: Readonly<Record<string, string>>, ...args: readonly string[]) => {
   const child = spawn(process.execPath, ['--permission', '--allow-fs-read=*', PROGRAM, ...args], {
-    env: {},
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -23,16 +26,26 @@ const offline = async (...args: readonly string[]) => {
   return { code: await ended, out, said };
 };
 
+const packet = ['--in', 'ovn-net1', '--src', '10.0.1.2', '--dst', '10.0.2.9', '--dport', '80'];
+const trace = ['trace', ...files, ...packet, '--out', 'ovn-net2'];
+
 it('render and trace -f need no network', { timeout: PATIENCE_MS }, async () => {
   const rendered = await offline('render', ...files);
   expect(rendered).toMatchObject({
     code: EXIT.done,
     out: expect.stringMatching(/^package firewall\n/),
   });
-  const packet = ['--in', 'ovn-net1', '--src', '10.0.1.2', '--dst', '10.0.2.9', '--dport', '80'];
-  const traced = await offline('trace', ...files, ...packet, '--out', 'ovn-net2');
+  const traced = await offline(...trace);
   expect(traced.out).toContain('the first packet of a connection');
   expect(traced.said).toBe('');
+});
+
+it('has colours where they are seen, and in no JSON', { timeout: PATIENCE_MS }, async () => {
+  const asked = { FORCE_COLOR: '1' };
+  const table = await offlineWith(asked, ...trace);
+  expect(table.out).not.toBe(stripVTControlCharacters(table.out));
+  const plain = [await offline(...trace), await offlineWith(asked, ...trace, '-o', 'json')];
+  for (const { out } of plain) expect(out).toBe(stripVTControlCharacters(out));
 });
 
 it('what needs it cannot tell without', { timeout: PATIENCE_MS }, async () => {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { EXIT, UsageError, type ExitCode, type Run } from '../command.ts';
-import { API_VERSION, formatSchema, formatted } from '../output/format.ts';
+import { API_VERSION, formatSchema, print } from '../output/format.ts';
 import { hiddenItems } from './hidden.ts';
 import {
   beforeItems,
@@ -39,7 +39,7 @@ export const runCheck: Run = async ({ options }, io, signal) => {
   const items = await withCluster({ options, io }, (cluster) => itemsOf(cluster, asked, signal));
   const result = resultOf(items);
   const data: CheckView = { apiVersion: API_VERSION, kind: 'Check', result, items };
-  io.out(formatted(asked.output, { data, table: () => checkText(items) }));
+  print(io, asked.output, { data, table: () => checkText(items) });
   return CODES[result];
 };
 

@@ -18,7 +18,7 @@ import {
   type Run,
 } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
-import { formatSchema, formatted, type Format } from '../output/format.ts';
+import { formatSchema, print, type Format } from '../output/format.ts';
 import { policiesIn, splitPolicies } from '../policies/files.ts';
 import { policiesNow } from '../policies/world.ts';
 import { unseen } from '../status/answer.ts';
@@ -71,7 +71,7 @@ const diffFiles = async (
     facts ? rulesDiffOf(facts, wanted.rules) : [],
     now && policiesDiffOf(now, policies.policies),
   );
-  io.out(formatted(format, { data: view, table: () => diffText(view) }));
+  print(io, format, { data: view, table: () => diffText(view) });
   if (facts) sayUnseen(facts, io);
   if (view.different) return EXIT.no;
   return facts?.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
@@ -103,7 +103,7 @@ const diffPods = async (
     agentPodsOf(facts, name, namespace).map((pod) => diffOf(pod, { cluster, facts, signal })),
   );
   const view = podDiffViewOf(pods);
-  io.out(formatted(format, { data: view, table: () => podDiffText(view) }));
+  print(io, format, { data: view, table: () => podDiffText(view) });
   sayUnseen(facts, io);
   return CODES[view.state];
 };

@@ -7,7 +7,7 @@ import { multiNetworkPolicies, networkPolicies, watchedPods } from '../../policy
 import { createLook, listAll } from '../cluster/lists.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
-import { formatted, type Format } from '../output/format.ts';
+import { print, type Format } from '../output/format.ts';
 import { eventsOf } from './events.ts';
 import { policyExplanationOf, policyExplanationText } from './policy.ts';
 import { oneNamed, type PolicyTarget } from './target.ts';
@@ -47,7 +47,7 @@ export const explainPolicy = async (
     events,
   });
   const table = (): string => policyExplanationText(view, Date.now());
-  io.out(formatted(output, { data: view, table }));
+  print(io, output, { data: view, table });
   for (const line of rightsOf(look.lacking)) io.say(line);
   return view.enforced ? EXIT.done : EXIT.no;
 };

@@ -3,7 +3,7 @@ import { gather } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type Run } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { unseen } from '../status/answer.ts';
 import { eventsOf } from './events.ts';
 import { traceCommandFor } from './example.ts';
@@ -28,7 +28,7 @@ export const runExplain: Run = ({ args: [text = ''], options }, io, signal) => {
       ...explanationOf(rule, facts, await eventsOf(rule, client, { io, signal })),
       ...(packet !== undefined && { packet }),
     };
-    io.out(formatted(output, { data: view, table: () => explanationText(view, Date.now()) }));
+    print(io, output, { data: view, table: () => explanationText(view, Date.now()) });
     for (const line of unseen({
       notSeen: rightsOf(facts.lacking),
       absentKinds: [...facts.absent],

@@ -1,7 +1,9 @@
 /** `-o`: tables for people, JSON and YAML for programs. */
 import { stringify } from 'yaml';
 import * as z from 'zod';
+import type { CommandIo } from '../command.ts';
 import { FORMATS } from '../options.ts';
+import { coloured } from './colour.ts';
 
 export type Format = (typeof FORMATS)[number];
 
@@ -19,8 +21,15 @@ export type View = {
   table: (isWide: boolean) => string;
 };
 
-export const formatted = (format: Format, { data, table }: View): string => {
-  if (format === 'json') return `${JSON.stringify(data, null, 2)}\n`;
-  if (format === 'yaml') return stringify(data, { lineWidth: 0, aliasDuplicateObjects: false });
-  return table(format === 'wide');
+type Out = Pick<CommandIo, 'out' | 'hasColours'>;
+
+export const print = (io: Out, format: Format, { data, table }: View): void => {
+  if (format === 'json') io.out(`${JSON.stringify(data, null, 2)}\n`);
+  else if (format === 'yaml')
+    io.out(stringify(data, { lineWidth: 0, aliasDuplicateObjects: false }));
+  else printText(io, table(format === 'wide'));
 };
+
+/** For people: with colours where they are seen. */
+export const printText = ({ out, hasColours }: Out, text: string): void =>
+  out(hasColours ? coloured(text) : text);

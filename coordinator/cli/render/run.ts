@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { NetworkTable } from '#shared/compile/types.ts';
 import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { printable } from '../output/table.ts';
 import { render, renderingText, type Remark } from './render.ts';
 
@@ -18,7 +18,7 @@ export const runRender: Run = async ({ options }, io) => {
   if ('code' in read) return read.code;
   const view = render(read.sources, networks);
   const table = (): string => renderingText(view);
-  io.out(formatted(data.output, { data: view, table }));
+  print(io, data.output, { data: view, table });
   for (const problem of view.problems) io.say(remarkLine(problem));
   for (const note of view.notes) io.say(`${remarkLine(note)} (only the cluster can tell)`);
   return view.problems.length === 0 ? EXIT.done : EXIT.no;

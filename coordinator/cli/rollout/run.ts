@@ -14,6 +14,7 @@ import {
   type ExitCode,
   type Run,
 } from '../command.ts';
+import { printText } from '../output/format.ts';
 import { ACTIONS, type RolloutAction } from './actions.ts';
 import { adopted } from './adopt.ts';
 import { applyChange } from './apply-change.ts';
@@ -51,7 +52,7 @@ const status = async (subject: Subject, { timeout }: Options): Promise<ExitCode>
     const text = statusLines(cnf, Date.now()).join('\n');
     const isOver = isAtRest(cnf) || isGivenUp(cnf);
     if (isOver || performance.now() >= end) {
-      io.out(`${text}\n`);
+      printText(io, `${text}\n`);
       return isAtRest(cnf) ? EXIT.done : EXIT.no;
     }
     if (text !== said) io.say(text);
@@ -62,7 +63,7 @@ const status = async (subject: Subject, { timeout }: Options): Promise<ExitCode>
 
 const history = async (subject: Subject): Promise<ExitCode> => {
   const cnf = await read(subject);
-  subject.io.out(historyText(await setsOf(subject, cnf), cnf, Date.now()));
+  printText(subject.io, historyText(await setsOf(subject, cnf), cnf, Date.now()));
   return EXIT.done;
 };
 

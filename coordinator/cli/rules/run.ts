@@ -2,7 +2,7 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import type { Run } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { CODES, unseen } from '../status/answer.ts';
 import { rulesText, rulesViewOf } from './view.ts';
 
@@ -13,7 +13,7 @@ export const runRules: Run = ({ args: [name = ''], options }, io, signal) =>
     const facts = await gather(client, { namespace }, signal);
     const view = rulesViewOf(facts, cnfNamed(facts, name, namespace));
     const table = (isWide: boolean): string => rulesText(view, { isWide, now: Date.now() });
-    io.out(formatted(output, { data: view, table }));
+    print(io, output, { data: view, table });
     for (const line of unseen(view)) io.say(line);
     return CODES[view.inSync];
   });

@@ -2,7 +2,7 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import type { Run } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { CODES, unseen } from './answer.ts';
 import { statusText, statusViewOf } from './view.ts';
 
@@ -15,7 +15,7 @@ export const runStatus: Run = ({ args: [name], options }, io, signal) =>
     const view = statusViewOf(facts, name);
     const table = (isWide: boolean): string =>
       statusText(view, { isWide, hasNamespaces: namespace === undefined, now: Date.now() });
-    io.out(formatted(output, { data: view, table }));
+    print(io, output, { data: view, table });
     for (const line of unseen(view)) io.say(line);
     return CODES[view.inSync];
   });

@@ -6,6 +6,7 @@ import { gather } from '../cluster/facts.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, UsageError, optionsBy, type Run } from '../command.ts';
 import { fileProblem, isFileError } from '../files.ts';
+import { printText } from '../output/format.ts';
 import { printable, table } from '../output/table.ts';
 import { statusText, statusViewOf } from '../status/view.ts';
 import { sidesOf } from '../version/run.ts';
@@ -42,7 +43,7 @@ export const runSupportBundle: Run = async ({ options }, io, signal) => {
     ];
     const contents = contentsOf({ ...bundle, files });
     await write(folder, [...files, { path: 'contents.txt', text: contents }]);
-    io.out(contents);
+    printText(io, contents);
     io.say(`written to ${folder}`);
     return bundle.missing.length === 0 ? EXIT.done : EXIT.unknown;
   });

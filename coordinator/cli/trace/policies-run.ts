@@ -21,7 +21,7 @@ import {
   type ExitCode,
   type Given,
 } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { gatewaysNow } from '../policies/world.ts';
 import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
 
@@ -62,7 +62,7 @@ export const tracePolicies = (
     const hasSecond = enforcements.some(({ spec }) => spec.place !== CLUSTER_PLACE);
     const networks = hasSecond ? await gatewaysNow(client, signal) : [];
     const view = policyTraceView({ enforcements, groups, networks }, { from, to, packet });
-    io.out(formatted(data.output, { data: view, table: () => policyTraceText(view) }));
+    print(io, data.output, { data: view, table: () => policyTraceText(view) });
     return CODES[view.verdict];
   });
 };

@@ -17,7 +17,7 @@ import {
   type Run,
 } from '../command.ts';
 import { readManifests } from '../manifest/read.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { render, rulesIn } from '../render/render.ts';
 import { networksGiven, remarkLine } from '../render/run.ts';
 import { packetIn } from './packet.ts';
@@ -58,7 +58,7 @@ export const runTrace: Run = async ({ args: [name], options: given }, io, signal
   const others = await administrators(options.firewall, io);
   const finish = (traced: Traced): ExitCode => {
     const view = tracedView(traced, { packet, incoming: options.in, out: options.out, others });
-    io.out(formatted(options.output, { data: view, table: (isWide) => traceText(view, isWide) }));
+    print(io, options.output, { data: view, table: (isWide) => traceText(view, isWide) });
     return codeOf(view.answer);
   };
   if (name === undefined) {
@@ -99,7 +99,7 @@ const runLive = (
     );
     const view = liveTraceView(traces, { cnf: pods[0]?.cnf ?? name, ...asked });
     const text = (isWide: boolean): string => liveTraceText(view, isWide);
-    io.out(formatted(options.output, { data: view, table: text }));
+    print(io, options.output, { data: view, table: text });
     for (const line of rightsOf(facts.lacking)) io.say(line);
     return codeOfAll(traces);
   });

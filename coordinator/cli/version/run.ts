@@ -6,7 +6,7 @@ import { gather } from '../cluster/facts.ts';
 import { rightsOf, type Lacking } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, type CommandIo, type ExitCode, type Run } from '../command.ts';
-import { formatSchema, formatted } from '../output/format.ts';
+import { formatSchema, print } from '../output/format.ts';
 import { VERSION } from '#shared/own-version.ts';
 import { CODES } from '../status/answer.ts';
 import { PART_OF } from '../uninstall/found.ts';
@@ -30,24 +30,24 @@ const deployments = {
 
 export const runVersion: Run = async ({ options }, io, signal) => {
   const { client, output } = optionsSchema.parse(options);
-  const print = (sides: Sides): ExitCode => {
+  const answer = (sides: Sides): ExitCode => {
     const view = versionViewOf(sides);
-    io.out(formatted(output, { data: view, table: () => versionText(view) }));
+    print(io, output, { data: view, table: () => versionText(view) });
     if (client) return EXIT.done;
     for (const line of view.remarks) io.say(line);
     return CODES[view.fit];
   };
   const alone = { cli: VERSION, coordinators: [], agents: [], absent: [] };
-  if (client) return print(alone);
+  if (client) return answer(alone);
   try {
     return await withCluster({ options, io }, async (cluster) =>
-      print({
+      answer({
         ...alone,
         ...(await sidesOf(cluster, namespaceOf(options, cluster.namespace), { io, signal })),
       }),
     );
   } catch (error) {
-    print(alone);
+    answer(alone);
     throw error;
   }
 };

@@ -6,6 +6,7 @@ import { withCluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
 import { cnfNamed, namespaceOf } from '../cluster/scope.ts';
 import { optionsBy, type Run } from '../command.ts';
+import { printText } from '../output/format.ts';
 import { CODES, unseen } from '../status/answer.ts';
 import { statusText, statusViewOf, type StatusView } from '../status/view.ts';
 
@@ -31,7 +32,7 @@ export const runWait: Run = ({ args: [name = ''], options }, io, signal) =>
         return CODES[view.inSync];
       }
       if (performance.now() >= end) {
-        io.out(statusText(view, { isWide: false, hasNamespaces: false, now: Date.now() }));
+        printText(io, statusText(view, { isWide: false, hasNamespaces: false, now: Date.now() }));
         io.say(`${name}: not in sync after ${data.timeout} s`);
         return CODES.No;
       }
