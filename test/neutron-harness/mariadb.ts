@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isRunning } from 'kind-test-harness';
 import type { Installed } from './install.ts';
 
 const run = promisify(execFile);
@@ -41,7 +42,7 @@ export const startMariadb = async (
   );
   const until = Date.now() + READY_MS;
   while (!existsSync(socket)) {
-    if (child.exitCode !== null || Date.now() > until) throw new Error('MariaDB has not started');
+    if (!isRunning(child) || Date.now() > until) throw new Error('MariaDB has not started');
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
   const create = `import pymysql; pymysql.connect(unix_socket='${socket}', user='root').cursor().execute('CREATE DATABASE neutron CHARACTER SET utf8')`;
@@ -49,7 +50,7 @@ export const startMariadb = async (
   return {
     url: `mysql+pymysql://root@localhost/neutron?unix_socket=${socket}&charset=utf8`,
     stop: async () => {
-      if (child.exitCode !== null) return;
+      if (!isRunning(child)) return;
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;

@@ -10,6 +10,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isRunning } from 'kind-test-harness';
 import { forward, startGate, type Gate, type Identity } from './gate.ts';
 import { installNeutron, type Installed } from './install.ts';
 import { startMariadb } from './mariadb.ts';
@@ -77,7 +78,7 @@ export const startNeutron = async (options: NeutronOptions): Promise<RunningNeut
     child.stderr?.pipe(log, { end: false });
     const until = Date.now() + READY_MS;
     while ((await forward(port, { method: 'GET', path: '/' }, {})) === undefined) {
-      if (child.exitCode !== null || Date.now() > until)
+      if (!isRunning(child) || Date.now() > until)
         throw new Error(
           `Neutron has not started:\n${(await readFile(join(folder, 'neutron.log'), 'utf8')).slice(-4_000)}`,
         );
@@ -85,7 +86,7 @@ export const startNeutron = async (options: NeutronOptions): Promise<RunningNeut
     }
   };
   const kill = async (): Promise<void> => {
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || !isRunning(child)) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

@@ -8,6 +8,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRunning } from 'kind-test-harness';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFailed } from 'vitest';
 import { compile } from '#shared/compile/compile.ts';
 import { inputOf, ruleOf } from '#shared/compile/testing.ts';
@@ -61,14 +62,12 @@ const startOf = (pod: Pod): void => {
   const files = ['-p', join(folder, `${pod}.pid`), '-r', join(folder, `${pod}-vrrp.pid`)];
   start(pod, pod, 'keepalived', '-n', '-P', '-l', '-f', fileOf(pod), ...files);
 };
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
-  exitCode !== null || signalCode !== null;
 /** By themselves. */
-const ended = (): string[] => [...running].flatMap(([of, child]) => (hasEnded(child) ? [of] : []));
+const ended = (): string[] => [...running].flatMap(([of, child]) => (isRunning(child) ? [] : [of]));
 const endOf = async (of: string): Promise<void> => {
   const child = running.get(of);
   running.delete(of);
-  if (child === undefined || hasEnded(child)) return;
+  if (child === undefined || !isRunning(child)) return;
   child.kill();
   await once(child, 'exit');
 };

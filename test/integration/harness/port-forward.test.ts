@@ -9,6 +9,8 @@ import { createBench, isReady, type Bench } from './bench.ts';
 const GREETER = 'harness.test/greeter';
 const GREETER_PROGRAM = `
   require('node:net').createServer((socket) => {
+    // Who asks may be gone already.
+    socket.on('error', () => undefined);
     socket.write(process.env.HOSTNAME);
     socket.once('data', (data) => socket.end(data));
   }).listen(Number(process.env.PORT_80), process.env.KTH_POD_IP);

@@ -2,6 +2,7 @@
  * Finds and ends processes by a mark in their environment. Unlike a pid or a process group, the mark survives
  * daemonising and re-parenting and cannot be reused by a stranger.
  */
+import type { ChildProcess } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -13,6 +14,10 @@ export const CLUSTER_MARK = 'KTH_CLUSTER_ID';
 export const CONTAINER_MARK = 'KTH_CONTAINER_ID';
 
 const KILL_POLL_MS = 20;
+
+/** Whether the child was started and has not ended yet. One that a signal has ended has no exit code. */
+export const isRunning = ({ pid, exitCode, signalCode }: ChildProcess): boolean =>
+  pid !== undefined && exitCode === null && signalCode === null;
 
 export const isAlive = (pid: number): boolean => {
   try {

@@ -1,6 +1,7 @@
 /** Commands of the documentation in a shell, as a person types them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { isRunning } from 'kind-test-harness';
 
 export type Printed = { code: number | null; text: string };
 export type Shell = {
@@ -47,8 +48,8 @@ export const createShell = ({
       const closed = once(child, 'close');
       await Promise.race([once(child.stdout, 'data'), closed]);
       return async () => {
-        const { pid, exitCode } = child;
-        if (pid === undefined || exitCode !== null)
+        const { pid } = child;
+        if (pid === undefined || !isRunning(child))
           throw new Error(`${command} has ended by itself: ${text}`);
         process.kill(-pid);
         await closed;

@@ -7,7 +7,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { CLUSTER_MARK, isMarked, sendSignal } from '../processes.ts';
+import { CLUSTER_MARK, isMarked, isRunning, sendSignal } from '../processes.ts';
 import type { ProgramName } from './programs.ts';
 
 const RESTART_DELAY_MS = 1000;
@@ -93,6 +93,3 @@ const logFile = (directory: string, program: ProgramName): string =>
   join(directory, `${program}.log`);
 const pidFile = (directory: string, program: ProgramName): string =>
   join(directory, `${program}.pid`);
-
-const isRunning = (child: ChildProcess): boolean =>
-  child.pid !== undefined && child.exitCode === null && child.signalCode === null;

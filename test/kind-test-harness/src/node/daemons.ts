@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { sendSignal } from '../processes.ts';
+import { isRunning, sendSignal } from '../processes.ts';
 import { inside, NODE_ENVIRONMENT } from './namespaces.ts';
 
 export type DaemonName = 'containerd' | 'kubelet' | 'kube-proxy' | 'cluster-dns';
@@ -48,12 +48,11 @@ export const waitFor = async (
 ): Promise<void> => {
   const deadline = Date.now() + timeoutMs;
   while (!(await isUp())) {
-    const isRunning =
-      child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-    if (!isRunning || Date.now() > deadline) {
+    const runs = isRunning(child);
+    if (!runs || Date.now() > deadline) {
       const log = await readFile(daemon.logFile, 'utf8');
       throw new Error(
-        `${daemon.name} ${isRunning ? 'does not come up' : 'ended'}:\n${log.slice(-3000)}`,
+        `${daemon.name} ${runs ? 'does not come up' : 'ended'}:\n${log.slice(-3000)}`,
       );
     }
     await sleep(POLL_MS);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { CONTAINER_MARK, killMarked, sendSignal } from '../processes.ts';
+import { CONTAINER_MARK, isRunning, killMarked, sendSignal } from '../processes.ts';
 
 export type ProcessOptions = {
   containerId: string;
@@ -51,9 +51,7 @@ export const startProcess = (options: ProcessOptions): ContainerProcess => {
       return end;
     }),
     signal: (signal) => {
-      if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
-        sendSignal(child.pid, signal);
-      }
+      if (child.pid !== undefined && isRunning(child)) sendSignal(child.pid, signal);
     },
   };
 };
