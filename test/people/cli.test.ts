@@ -98,11 +98,16 @@ describe('the CLI', async () => {
   });
 
   it('explains a rule: the section that the pods have, what it refers to, and what happened', async () => {
-    const { code, out } = await run('explain', 'firewallrule/reject-1', '-o', 'json');
-    const view = explanationSchema.parse(JSON.parse(out));
+    // An Event is written behind the status that it is about.
+    const { code, view } = await until('it says that the rule came in sync', 30_000, async () => {
+      const { out, ...rest } = await run('explain', 'firewallrule/reject-1', '-o', 'json');
+      const now = explanationSchema.parse(JSON.parse(out));
+      return now.events.some(({ reason }) => reason === 'InSync')
+        ? { ...rest, view: now }
+        : undefined;
+    });
     expect(code).toBe(0);
     expect(view.refersTo).toMatchObject([{ kind: 'FirewallZone', name: 'lan1', state: 'InSync' }]);
-    expect(view.events.map(({ reason }) => reason)).toContain('InSync');
     const [pod] = await observePods(cluster, namespace, PURPOSE);
     const held = await readCnf(cluster, { namespace, pod: pod?.name ?? '' });
     const [section] = view.uci[0]?.sections ?? [];
