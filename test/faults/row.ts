@@ -15,6 +15,8 @@ export type Row = {
   takesSeconds: number;
   /** It takes minutes: at night only, or when it is named. */
   isLong?: true;
+  /** How long before the device has something in force a status may say so. Default: not at all. */
+  earlyMs?: number;
   /** Nothing after it can be judged on the same installation. */
   leavesRuins?: true;
   /** Returns when the fault is over; changes go on meanwhile. @throws what did not hold */

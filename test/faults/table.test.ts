@@ -45,12 +45,12 @@ describe('under a steady stream of changes', () => {
     await world.traffic.stop();
     const wrong = await world.judge.untilAgreed(row.boundMs);
     const recoveredMs = performance.now() - endedAt;
-    const found = [...thrown, ...world.judge.violations(), ...wrong];
+    const found = [...thrown, ...world.judge.violations(row.earlyMs), ...wrong];
     if (found.length > 0)
       console.log(`evidence of ${row.id}: ${await keepEvidence(world, row.id, found)}`);
     // The next row begins with a world that is well, or with another one.
     const left = wrong.length > 0 ? await world.judge.untilAgreed(GIVE_UP_MS) : [];
-    const broken = [...found, ...world.judge.violations()];
+    const broken = [...found, ...world.judge.violations(row.earlyMs)];
     if (left.length > 0 || row.leavesRuins) await anew();
     return { row, recoveredMs, broken };
   };

@@ -9,8 +9,8 @@ import { saidIn, violationsIn, type SaysInSync, type Still } from './violations.
 import { watchNamespace } from './watch.ts';
 
 export type Judge = {
-  /** What did not hold at some moment since the last time that this was asked. */
-  violations: () => string[];
+  /** What did not hold at some moment since the last time that this was asked. `earlyMs`: as in a row. */
+  violations: (earlyMs?: number) => string[];
   /** Looks until all is as it should be. Gives what is wrong still after `withinMs`; empty: nothing. */
   untilAgreed: (withinMs: number) => Promise<string[]>;
   /**
@@ -55,13 +55,13 @@ export const createJudge = async (
   };
 
   return {
-    violations: () => {
+    violations: (earlyMs) => {
       devices.readAll();
       const now = Date.now();
       const wordOf = (id: string): Word | undefined => words.get(id);
       const found = violationsIn(
         watch.takeRules(),
-        { watch, devices, wordOf, stoodStill },
+        { watch, devices, wordOf, stoodStill, earlyMs },
         saysInSync,
       );
       const others = watch

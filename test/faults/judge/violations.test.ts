@@ -62,11 +62,13 @@ const judge = (
     runs = true,
     said = new Map(),
     stoodStill = [],
+    earlyMs,
   }: {
     pods?: readonly SeenPod[];
     runs?: boolean;
     said?: SaysInSync;
     stoodStill?: readonly Still[];
+    earlyMs?: number;
   } = {},
 ): string[] =>
   violationsIn(
@@ -76,6 +78,7 @@ const judge = (
       devices: { of: (uid) => (uid === 'pod' ? { timeline, ranAt: () => runs } : undefined) },
       wordOf: (id) => (id === ID ? word : undefined),
       stoodStill,
+      earlyMs,
     },
     said,
   );
@@ -120,6 +123,13 @@ describe('a status that says in sync', () => {
     expect(judge([sees(9_000, rule(true), rule(false))])).toEqual([
       expect.stringContaining('newly in sync'),
     ]);
+  });
+
+  it('may come early by as much as a row allows, and no more', () => {
+    const newly = (at: number): string[] =>
+      judge([sees(at, rule(true), rule(false))], { earlyMs: 500 });
+    expect(newly(9_500)).toEqual([]);
+    expect(newly(9_499)).toHaveLength(1);
   });
 
   it('is true while the device has it', () => {

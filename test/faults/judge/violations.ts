@@ -24,6 +24,8 @@ type Facts = {
   wordOf: (id: string) => Word | undefined;
   /** From when to when the API server, or what it stands on, stood still. */
   stoodStill?: readonly Still[];
+  /** How long before the device has something in force a status may say so. */
+  earlyMs?: number | undefined;
 };
 
 export type Still = readonly [from: number, to: number];
@@ -114,7 +116,7 @@ const falseStatus = (
   return counted.flatMap((pod) => {
     const lackedAt = (moment: number): number =>
       lacked(facts.devices.of(pod.uid), word, { texts, at: moment });
-    const forMs = Math.min(lackedAt(at), lackedAt(seenAt));
+    const forMs = Math.min(lackedAt(at), lackedAt(seenAt + (facts.earlyMs ?? 0)));
     return forMs <= (newly ? GRACE.newlyMs : GRACE.staysMs)
       ? []
       : [
