@@ -7,7 +7,7 @@ import { sizeOf } from './prefixes.ts';
 import type { ChainRule, Condition, Family } from './types.ts';
 
 /** Both ends belong to it. */
-export type Interval = readonly [bigint, bigint];
+type Interval = readonly [bigint, bigint];
 export type Box = readonly (readonly Interval[])[];
 
 const PROPERTIES = [
@@ -25,22 +25,18 @@ const PROPERTIES = [
   'dnat',
   'invalid',
 ] as const;
-export type Property = (typeof PROPERTIES)[number];
-
-export const intervalsOf = (box: Box, property: Property): readonly Interval[] =>
-  box[PROPERTIES.indexOf(property)] ?? [];
+type Property = (typeof PROPERTIES)[number];
 
 /** Names and hardware addresses have numbers: their place here. */
 export class Space {
-  readonly family: Family;
+  readonly #family: Family;
   readonly #devices: readonly string[];
   readonly #macs: readonly string[];
   readonly #all: Box;
 
-  /** `known`: devices that are told apart though no rule names them. */
-  constructor(family: Family, rules: Iterable<ChainRule>, known: readonly string[] = []) {
-    this.family = family;
-    const devices = new Set(['', '~', ...known]);
+  constructor(family: Family, rules: Iterable<ChainRule>) {
+    this.#family = family;
+    const devices = new Set(['', '~']);
     const macs = new Set(['']);
     for (const { conditions } of rules)
       for (const condition of conditions) {
@@ -63,23 +59,6 @@ export class Space {
     return narrowed(box, side, [[0n, 0n]]);
   }
 
-  /** Only those that come in, or go out, by one of them. */
-  by(box: Box, side: 'in' | 'out', devices: readonly string[]): Box {
-    return narrowed(
-      box,
-      side,
-      placesOf(this.#devices, (device) => devices.includes(device)),
-    );
-  }
-
-  device(place: bigint): string {
-    return this.#devices[Number(place)] ?? '';
-  }
-
-  mac(place: bigint): string {
-    return this.#macs[Number(place)] ?? '';
-  }
-
   /** `isExact`: all of the packets of the box fit. Undefined: none does. */
   of(conditions: readonly Condition[]): { box: Box; isExact: boolean } | undefined {
     let box = this.all();
@@ -98,8 +77,8 @@ export class Space {
       protocol: 255n,
       in: BigInt(this.#devices.length - 1),
       out: BigInt(this.#devices.length - 1),
-      source: (1n << BigInt(sizeOf(this.family))) - 1n,
-      destination: (1n << BigInt(sizeOf(this.family))) - 1n,
+      source: (1n << BigInt(sizeOf(this.#family))) - 1n,
+      destination: (1n << BigInt(sizeOf(this.#family))) - 1n,
       sourcePort: 65_535n,
       destinationPort: 65_535n,
       icmp: 65_535n,
@@ -114,8 +93,8 @@ export class Space {
 
   #fitting(condition: Condition): Fitting {
     if (condition.on === 'unknown' || condition.on === 'ports') return 'unknown';
-    if (condition.on === 'family') return condition.is === this.family ? 'all' : 'none';
-    if ('family' in condition && condition.family !== this.family) return 'none';
+    if (condition.on === 'family') return condition.is === this.#family ? 'all' : 'none';
+    if ('family' in condition && condition.family !== this.#family) return 'none';
     const intervals = this.#intervals(condition);
     if (!intervals) return 'unknown';
     const isNegated = 'negated' in condition && condition.negated;
@@ -155,7 +134,7 @@ const numbersOf = (condition: Condition): Interval[] | undefined => {
 const placesOf = (names: readonly string[], fits: (name: string) => boolean): Interval[] =>
   names.flatMap((name, at) => (fits(name) ? [[BigInt(at), BigInt(at)] as const] : []));
 
-export const narrowed = (box: Box, property: Property, intervals: readonly Interval[]): Box => {
+const narrowed = (box: Box, property: Property, intervals: readonly Interval[]): Box => {
   const at = PROPERTIES.indexOf(property);
   return box.map((own, index) => (index === at ? common(own, intervals) : own));
 };
@@ -172,7 +151,7 @@ const merged = (intervals: readonly Interval[]): Interval[] => {
 };
 
 /** Where nothing is asked, both are the same list. */
-export const common = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
+const common = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
   if (a === b) return a;
   const found: Interval[] = [];
   for (const [low, high] of a)
@@ -184,7 +163,7 @@ export const common = (a: readonly Interval[], b: readonly Interval[]): readonly
 };
 
 /** `a` without `b`. */
-export const cut = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
+const cut = (a: readonly Interval[], b: readonly Interval[]): readonly Interval[] => {
   let rest: readonly Interval[] = a;
   for (const [from, to] of b)
     rest = rest.flatMap(([low, high]): Interval[] => [

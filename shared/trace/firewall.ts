@@ -65,15 +65,6 @@ const refusedZones = (
     }));
 };
 
-/** Those of which there are rules of the kernel, each once. */
-export const sectionsOf = ({ chains }: Pick<Firewall, 'chains'>): readonly UciSection[] => [
-  ...new Set(
-    [...chains.values()]
-      .flat()
-      .flatMap(({ origin }) => (origin.of === 'section' ? [origin.section] : [])),
-  ),
-];
-
 type Defaults = { policies: Policies; limitsSyn: boolean; dropsInvalid: boolean };
 
 const defaultsOf = (section: UciSection | undefined): Defaults => {

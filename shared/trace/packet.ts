@@ -65,12 +65,6 @@ const QUESTIONS: Readonly<Record<number, ReadonlySet<number>>> = {
 /** Neighbours and multicast listeners, which connection tracking leaves alone. */
 const UNTRACKED = new Set([130, 131, 132, 133, 134, 135, 136, 137, 143]);
 
-/** Whether a connection can begin with a packet of the type, or tracking leaves such packets alone. */
-export const canBegin = (family: Family, type: number): boolean =>
-  family === 4
-    ? QUESTIONS[ICMP[4]]?.has(type) === true
-    : QUESTIONS[ICMP[6]]?.has(type) === true || UNTRACKED.has(type);
-
 const stateOf = ({ protocol, icmp }: Packet): State => {
   if (!icmp || QUESTIONS[protocol]?.has(icmp.type) !== false) return 'new';
   return protocol === ICMP[6] && UNTRACKED.has(icmp.type) ? 'untracked' : 'invalid';

@@ -76,8 +76,7 @@ const isLinked = ({ destination, packet }: Travelling, { networks }: Surrounding
   );
 
 /** The kernel takes the first of them that leads to an address. */
-export const byPrecedence = (a: Route, b: Route): number =>
-  b.to.bits - a.to.bits || a.metric - b.metric;
+const byPrecedence = (a: Route, b: Route): number => b.to.bits - a.to.bits || a.metric - b.metric;
 
 const longest = (
   { destination, packet: { family } }: Travelling,

@@ -17,7 +17,6 @@ import {
   type Walkable,
 } from './walk.ts';
 import { own } from '../runtime/own.ts';
-import type { UciSection } from '../uci/model.ts';
 
 export type World = {
   firewall: Walkable;
@@ -70,8 +69,6 @@ export type Outcome = {
 export type Branch = {
   assumed: readonly { words: string; holds: boolean }[];
   stages: readonly Stage[];
-  /** Sections of which a rule has decided, changed the packet, or counted it. */
-  met: ReadonlySet<UciSection>;
   outcome: Outcome;
 };
 
@@ -111,13 +108,12 @@ const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unans
   const assumed = [...answers].map(([words, holds]) => ({ words, holds }));
   try {
     const outcome = packet.in === undefined ? journey.fromCnf() : journey.fromOutside();
-    return { assumed, stages: journey.stages, met: journey.met, outcome };
+    return { assumed, stages: journey.stages, outcome };
   } catch (error) {
     if (error instanceof Undecidable)
       return {
         assumed,
         stages: journey.stages,
-        met: journey.met,
         outcome: journey.undecided(error.message),
       };
     if (error instanceof Unanswered) return error;
@@ -127,7 +123,6 @@ const attempt = (packet: Packet, world: World, answers: Answers): Branch | Unans
 
 class Journey {
   readonly stages: Stage[] = [];
-  readonly met = new Set<UciSection>();
   readonly #at: Travelling;
   readonly #world: World;
   readonly #answers: Answers;
@@ -194,14 +189,7 @@ class Journey {
 
   #walk(chain: string): Walk {
     const { firewall } = this.#world;
-    const result = walk(chain, this.#at, { firewall, answers: this.#answers });
-    for (const { origin } of result.done) this.#meet(origin);
-    this.#meet(result.decision && deciderOf(result.decision));
-    return result;
-  }
-
-  #meet(origin: Origin | undefined): void {
-    if (origin?.of === 'section') this.met.add(origin.section);
+    return walk(chain, this.#at, { firewall, answers: this.#answers });
   }
 
   #notrack(): void {

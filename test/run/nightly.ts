@@ -47,7 +47,7 @@ const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
   ],
   'e2e-outages': () => one('e2e-outages', many),
   soak: () => one('soak'),
-  trace: () => traced({ packets: 5_000, scenes: 1_000 }),
+  trace: () => traced(5_000),
   faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
   ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
   mutants: () => [{ script: 'test:mutants' }],

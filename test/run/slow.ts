@@ -38,7 +38,4 @@ const withNode = async (): Promise<Stage[]> => {
   ];
 };
 
-process.exitCode = await runStages([
-  ...(values.node ? await withNode() : slow),
-  ...traced({ packets: 500, scenes: 20 }),
-]);
+process.exitCode = await runStages([...(values.node ? await withNode() : slow), ...traced(500)]);

@@ -6,7 +6,6 @@ import { CannotTellError, EXIT, type Run } from '../command.ts';
 import { formatSchema, print } from '../output/format.ts';
 import { unseen } from '../status/answer.ts';
 import { eventsOf } from './events.ts';
-import { traceCommandFor } from './example.ts';
 import { explainPolicy } from './policy-run.ts';
 import { parseTarget, ruleNamed } from './target.ts';
 import { explanationOf, explanationText } from './view.ts';
@@ -23,11 +22,7 @@ export const runExplain: Run = ({ args: [text = ''], options }, io, signal) => {
     );
     if (hidden) throw new CannotTellError(rightsOf([hidden]).join('; '));
     const rule = ruleNamed(facts.rules, target);
-    const packet = traceCommandFor(rule, facts);
-    const view = {
-      ...explanationOf(rule, facts, await eventsOf(rule, client, { io, signal })),
-      ...(packet !== undefined && { packet }),
-    };
+    const view = explanationOf(rule, facts, await eventsOf(rule, client, { io, signal }));
     print(io, output, { data: view, table: () => explanationText(view, Date.now()) });
     for (const line of unseen({
       notSeen: rightsOf(facts.lacking),

@@ -47,10 +47,6 @@ export const explanationSchema = z.object({
   events: z
     .array(eventSchema)
     .describe('What has happened so far, as long as Kubernetes keeps it.'),
-  packet: z
-    .string()
-    .optional()
-    .describe('A command that traces a packet that the rule decides or changes.'),
   notes: z.array(z.string()),
 });
 export type Explanation = z.infer<typeof explanationSchema>;
@@ -163,7 +159,7 @@ const conditionsIn = ({ status }: RuleObject): Explanation['conditions'] =>
   );
 
 export const explanationText = (view: Explanation, now: number): string => {
-  const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, packet, notes } = view;
+  const { rule, uci, uciMissing, refersTo, referredBy, events, conditions, notes } = view;
   const cnf = rule.cnf === '' ? 'no CNF' : `CNF ${rule.cnf}`;
   const parts: [string, string][] = [
     [
@@ -187,9 +183,6 @@ export const explanationText = (view: Explanation, now: number): string => {
           ),
     ],
     ['So far', eventsTable(events, now)],
-    ...(packet === undefined
-      ? []
-      : [['A packet that comes to it', printable(packet)] satisfies [string, string]]),
     ...notes.map((note): [string, string] => ['Note', note]),
   ];
   return parts

@@ -55,8 +55,6 @@ const LIST = ['-s', 'list', 'table', 'inet', 'fw4'];
 export type Judged = {
   /** One for each packet; undefined where its trace is not whole, or it was not the first of its connection. */
   judgements: readonly (Judgement | undefined)[];
-  /** Sections that it has met; undefined where that is not known for certain. */
-  met: readonly (ReadonlySet<string> | undefined)[];
   /** The rules of the kernel, as nft prints them. */
   listing: string;
 };
@@ -188,8 +186,7 @@ export class Kernel {
       1_500,
     ).catch(() => undefined);
     await isSeen(AFTER);
-    const read = numbers.map((one) => readingOf(stepsOf(one), arrived.get(one)));
-    return { judgements: read.map(({ judgement }) => judgement), met: read.map(({ met }) => met) };
+    return { judgements: numbers.map((one) => readingOf(stepsOf(one), arrived.get(one))) };
   }
 }
 
@@ -288,18 +285,13 @@ const hasLeft = (steps: readonly Step[]): boolean =>
 
 type Arrived = { device: string; packet: Received };
 
-const readingOf = (
-  steps: readonly Step[],
-  arrived: Arrived | undefined,
-): { judgement: Judgement | undefined; met: ReadonlySet<string> | undefined } => {
-  const all = toldBy(steps);
-  if (!all) return { judgement: undefined, met: undefined };
-  const { met, ...told } = all;
-  return { judgement: isWhole(all, steps) ? judgementOf(told, steps, arrived) : undefined, met };
+const readingOf = (steps: readonly Step[], arrived: Arrived | undefined): Judgement | undefined => {
+  const told = toldBy(steps);
+  return told && isWhole(told, steps) ? judgementOf(told, steps, arrived) : undefined;
 };
 
 const judgementOf = (
-  told: Omit<Judgement, 'left'>,
+  told: Told,
   steps: readonly Step[],
   arrived: Arrived | undefined,
 ): Judgement | undefined => {

@@ -34,17 +34,14 @@ export class Monitor {
 }
 
 type Frame = { chain: string; into: string; comment: string };
-/** `met`: sections of which a rule has decided, changed the packet, or counted it. */
-export type Told = Omit<Judgement, 'left'> & { met: ReadonlySet<string> };
+export type Told = Omit<Judgement, 'left'>;
 
 const OF_KNOWN = /^Handle .* flows$/;
 const FILTERS = new Set(['input', 'forward', 'output']);
 
 /** Undefined: the trace is not whole, or the packet was not the first of its connection. */
 export const toldBy = (steps: readonly Step[]): Told | undefined => {
-  const met = new Set<string>();
   const told: Told & { marks: string[] } = {
-    met,
     marks: [],
     dnat: '',
     filter: '',
@@ -57,11 +54,8 @@ export const toldBy = (steps: readonly Step[]): Told | undefined => {
     const { frame, verdict } = read(step);
     if (OF_KNOWN.test(frame.comment) && verdict === 'accept') return undefined;
     if (frame.into !== '') stack.push(frame);
-    else if (verdict === 'continue') {
-      met.add(sectionIn(frame.comment));
-      told.marks.push(...marking(step));
-    } else if (step.kind !== 'verdict') {
-      met.add(deciderIn([...stack, frame]));
+    else if (verdict === 'continue') told.marks.push(...marking(step));
+    else if (step.kind !== 'verdict') {
       decide(told, { base: (stack[0] ?? frame).chain, frames: [...stack, frame], step, verdict });
       stack = [];
     }
