@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { POLICY_NETWORKS_ANNOTATION } from '#shared/names.ts';
 import { podDiffViewSchema } from '../../coordinator/cli/diff/device.ts';
-import { diffViewSchema } from '../../coordinator/cli/diff/view.ts';
 import { policyExplanationSchema } from '../../coordinator/cli/explain/policy.ts';
 import { readUci, type JudgedSection } from '../judge/uci.ts';
 import { createCnf } from '../stack/cnf.ts';
@@ -259,51 +258,6 @@ describe('what agents answer to the CLI', async () => {
       said: expect.stringContaining('there is no NetworkPolicy wep here; the nearest are web'),
     });
   });
-
-  it(
-    'is beside what a policy would cut, and what the kernel then says',
-    async () => {
-      const file = join(folder, 'policy.json');
-      const policy = {
-        apiVersion: 'networking.k8s.io/v1',
-        kind: 'NetworkPolicy',
-        metadata: { name: 'web', namespace },
-        spec: {
-          podSelector: { matchLabels: { role: 'server' } },
-          ingress: [{ from: [{ podSelector: { matchLabels: { role: 'other' } } }] }],
-        },
-      };
-      await writeFile(file, JSON.stringify(policy));
-      const { code, out, said } = await run('diff', '-f', file, '-o', 'json');
-      const view = diffViewSchema.parse(JSON.parse(out));
-      expect([code, said]).toEqual([1, '']);
-      const at = [`${namespace}/${PURPOSE}`];
-      const to = `Pod ${namespace}/server`;
-      expect(view.policies).toMatchObject({
-        changes: [{ name: 'web', change: 'Changed', enforcedAt: at, notCarried: [] }],
-        connections: [
-          { change: 'Cut', from: `Pod ${namespace}/client`, to, ports: ['TCP 8080'], at },
-          { change: 'Opened', from: `Pod ${namespace}/other`, to, ports: ['all'], at },
-        ],
-      });
-      const generation = async (): Promise<string> =>
-        (await run('explain', 'netpol/web')).out.split('\n')[2] ?? '';
-      const before = await generation();
-      await apply(cluster, namespace, policy);
-      expect(await run('diff', '-f', file)).toMatchObject({ code: 0, out: '' });
-      await until('the changed policy is in force', 60_000, async () => {
-        const now = await generation();
-        return now !== before && now.trimEnd().endsWith('yes') ? true : undefined;
-      });
-      const verdicts = await Promise.all(
-        ['client', 'other'].map((from) =>
-          run('trace', '--from', from, '--to', 'server', '--dport', '8080'),
-        ),
-      );
-      expect(verdicts.map((one) => one.code)).toEqual([1, 0]);
-    },
-    LONG_MS,
-  );
 
   it('goes into a support bundle, in which no secret is', async () => {
     const [pod = ''] = pods;

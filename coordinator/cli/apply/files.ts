@@ -28,16 +28,9 @@ export const rulesInFiles = async (
   namespace: string,
 ): Promise<{ rules: RuleObject[] } | { code: ExitCode }> => {
   const read = await readManifests(files, io);
-  return 'code' in read ? read : rulesFrom(read.sources, io, namespace);
-};
-
-export const rulesFrom = (
-  sources: readonly ManifestSource[],
-  io: CommandIo,
-  namespace: string,
-): { rules: RuleObject[] } | { code: ExitCode } => {
+  if ('code' in read) return read;
   const problems: string[] = [];
-  const rules = sources.flatMap((source) =>
+  const rules = read.sources.flatMap((source) =>
     source.objects.flatMap((object) => {
       const problem = problemsOf(source, object, problems);
       const data = objectIn(object, namespace, problem);
@@ -56,7 +49,7 @@ export const rulesFrom = (
 type Problem = (field: string, words: string) => [];
 
 /** Adds `file:line:column: field: words`. */
-export const problemsOf =
+const problemsOf =
   ({ file }: Pick<ManifestSource, 'file'>, { at }: Located, problems: string[]): Problem =>
   (field, words) => {
     const { line, column } = at(pathOf(field));
@@ -65,7 +58,7 @@ export const problemsOf =
   };
 
 /** As the API server would have it, but for what only that says. */
-export const objectIn = (
+const objectIn = (
   { value }: Located,
   namespace: string,
   problem: Problem,

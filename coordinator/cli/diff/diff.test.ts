@@ -3,13 +3,13 @@ import * as fc from 'fast-check';
 import { ruleOf } from '#shared/compile/testing.ts';
 import { factsOf } from '../cluster/testing.ts';
 import { changedLines } from './lines.ts';
-import { diffText, diffViewOf, rulesDiffOf } from './view.ts';
+import { diffText, diffViewOf } from './view.ts';
 
 const zone = (network = 'net1') => ruleOf('FirewallZone', 'lan', { network: [network] });
 const rule = (port: string, src = 'lan') =>
   ruleOf('FirewallRule', 'web', { src, proto: 'tcp', dest_port: port, target: 'ACCEPT' });
 const diff = (held: ReturnType<typeof rule>[], files: ReturnType<typeof rule>[]) =>
-  diffViewOf(rulesDiffOf(factsOf({ rules: held }), files));
+  diffViewOf(factsOf({ rules: held }), files);
 
 it('a rule that is as the cluster has it is no difference', () => {
   expect(diff([zone(), rule('80')], [rule('80')])).toMatchObject({

@@ -1,13 +1,11 @@
 import * as z from 'zod';
-import type { KubeClient } from '#shared/kube/client.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import { inspectAgent } from '../agents/ask.ts';
 import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather, type ClusterFacts } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
-import { rulesFrom } from '../apply/files.ts';
+import { rulesInFiles } from '../apply/files.ts';
 import {
   CannotTellError,
   EXIT,
@@ -17,10 +15,7 @@ import {
   type Given,
   type Run,
 } from '../command.ts';
-import { readManifests } from '../manifest/read.ts';
 import { formatSchema, print, type Format } from '../output/format.ts';
-import { policiesIn, splitPolicies } from '../policies/files.ts';
-import { policiesNow } from '../policies/world.ts';
 import { unseen } from '../status/answer.ts';
 import {
   askedPod,
@@ -30,8 +25,7 @@ import {
   type PodDiff,
   type PodDiffView,
 } from './device.ts';
-import { policiesDiffOf } from './policies.ts';
-import { diffText, diffViewOf, rulesDiffOf } from './view.ts';
+import { diffText, diffViewOf } from './view.ts';
 
 const optionsSchema = formatSchema.extend({ filename: z.array(z.string()).optional() });
 
@@ -57,40 +51,18 @@ const diffFiles = async (
   files: readonly string[],
   { cluster: { client, namespace: usual }, options, io, signal, format }: Asked,
 ): Promise<ExitCode> => {
-  const read = await readManifests(files, io);
-  // Nothing has been compared: that is neither equal nor different.
-  if ('code' in read) return EXIT.usage;
   const place = namespaceOf(options, usual) ?? usual;
-  const sources = splitPolicies(read.sources);
-  const wanted = rulesFrom(sources.others, io, place);
-  const policies = policiesIn(sources.policies, io, place);
-  if ('code' in wanted || 'code' in policies) return EXIT.usage;
-  const facts = await factsAbout(wanted.rules, client, signal);
-  const now = policies.policies.length > 0 ? await policiesNow(client, signal) : undefined;
-  const view = diffViewOf(
-    facts ? rulesDiffOf(facts, wanted.rules) : [],
-    now && policiesDiffOf(now, policies.policies),
-  );
+  const wanted = await rulesInFiles(files, io, place);
+  // Nothing has been compared: that is neither equal nor different.
+  if ('code' in wanted) return EXIT.usage;
+  const [first = place, ...more] = new Set(wanted.rules.map(({ metadata }) => metadata.namespace));
+  const namespace = more.length === 0 ? first : undefined;
+  const facts = await gather(client, { namespace, withPods: true }, signal);
+  const view = diffViewOf(facts, wanted.rules);
   print(io, format, { data: view, table: () => diffText(view) });
-  if (facts) sayUnseen(facts, io);
+  sayUnseen(facts, io);
   if (view.different) return EXIT.no;
-  return facts?.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
-};
-
-/** Undefined: there are no rules, so that nothing is asked about any. */
-const factsAbout = async (
-  rules: readonly RuleObject[],
-  client: KubeClient,
-  signal: AbortSignal,
-): Promise<ClusterFacts | undefined> => {
-  if (rules.length === 0) return undefined;
-  const places = new Set(rules.map(({ metadata }) => metadata.namespace));
-  const [only] = places;
-  return gather(
-    client,
-    { namespace: places.size === 1 ? only : undefined, withPods: true },
-    signal,
-  );
+  return facts.lacking.some(({ resource }) => resource !== 'pods') ? EXIT.unknown : EXIT.done;
 };
 
 const diffPods = async (

@@ -1,4 +1,4 @@
-/** `sdewan diff -f` as a value and as text: the UCI of each rule of the CNFs concerned, before and after; and what policies cut. Pure. */
+/** `sdewan diff -f` as a value and as text: the UCI of each rule of the CNFs concerned, before and after. Pure. */
 import * as z from 'zod';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { purposeOf, type ClusterFacts } from '../cluster/facts.ts';
@@ -8,7 +8,6 @@ import { printable } from '../output/table.ts';
 import { compileOffline } from '#shared/compile/offline.ts';
 import { packagesText, plain } from '../render/render.ts';
 import { changedLines, lineSchema } from './lines.ts';
-import { policiesDiffSchema, policiesDiffText, type PoliciesDiff } from './policies.ts';
 
 const changeSchema = z.object({
   namespace: z.string(),
@@ -23,36 +22,25 @@ export const diffViewSchema = z.object({
   ...headOf('Diff'),
   different: z.boolean(),
   changes: z.array(changeSchema).describe('Rules in the files, and others that change with them.'),
-  policies: policiesDiffSchema.optional().describe('Where the files have NetworkPolicies.'),
 });
-export type DiffView = z.infer<typeof diffViewSchema>;
-
-export const diffViewOf = (changes: DiffView['changes'], policies?: PoliciesDiff): DiffView => ({
-  apiVersion: API_VERSION,
-  kind: 'Diff',
-  different: changes.length > 0 || (policies !== undefined && policies.changes.length > 0),
-  changes,
-  ...(policies && { policies }),
-});
+type DiffView = z.infer<typeof diffViewSchema>;
 
 type Cnf = { namespace: string; purpose: string };
 
 /** `wanted`: as files have them. */
-export const rulesDiffOf = (
-  facts: ClusterFacts,
-  wanted: readonly RuleObject[],
-): DiffView['changes'] => {
+export const diffViewOf = (facts: ClusterFacts, wanted: readonly RuleObject[]): DiffView => {
   const before = new Map(facts.rules.map((rule) => [keyOf(rule), rule]));
   const after = new Map(before);
   for (const rule of wanted) after.set(keyOf(rule), written(rule, before.get(keyOf(rule))));
   const concerned = wanted.flatMap((rule) => [rule, before.get(keyOf(rule)) ?? rule].map(cnfOf));
   const cnfs = new Map(concerned.map((cnf) => [JSON.stringify(cnf), cnf]));
-  return [...cnfs.values()].flatMap((cnf) => {
+  const changes = [...cnfs.values()].flatMap((cnf) => {
     const [then, now] = [before, after].map((rules) =>
       [...rules.values()].filter((rule) => isOf(rule, cnf)),
     );
     return changesOf(cnf, then ?? [], now ?? [], facts);
   });
+  return { apiVersion: API_VERSION, kind: 'Diff', different: changes.length > 0, changes };
 };
 
 const cnfOf = (rule: RuleObject): Cnf => ({
@@ -148,11 +136,7 @@ const WORDS: Readonly<Record<DiffView['changes'][number]['change'], string>> = {
   Gone: 'no longer of this CNF',
 };
 
-export const diffText = ({ changes, policies }: DiffView): string =>
-  [
-    ...changes.map(changeText),
-    ...(policies?.changes.length ? [policiesDiffText(policies)] : []),
-  ].join('\n');
+export const diffText = ({ changes }: DiffView): string => changes.map(changeText).join('\n');
 
 const changeText = ({ kind, name, cnf, change, lines }: DiffView['changes'][number]): string =>
   [

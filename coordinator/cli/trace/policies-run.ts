@@ -2,14 +2,18 @@ import { familyOf } from '#shared/runtime/addresses.ts';
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
 import { isNotFound } from '#shared/kube/errors.ts';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
+import { identityOf, objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { spelled } from '#shared/policy/addresses.ts';
 import { PROTOCOLS } from '#shared/policy/network-policy.ts';
 import { CLUSTER_PLACE } from '#shared/policy/networks.ts';
 import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { policyEnforcementResource } from '#shared/resources/policy-enforcement.ts';
 import { addressedStatusSchema, addressesIn } from '../../cnf/pod-addresses.ts';
-import { podResource } from '../../cnf/workload.ts';
+import { askingAmong } from '../../cnf/asking-pod.ts';
+import { targetOf } from '../../cnf/target.ts';
+import { podFactsOf, podResource } from '../../cnf/workload.ts';
+import { gatewaysOf, type Gateway } from '../../policy/places.ts';
 import { orLacking, withCluster } from '../cluster/connect.ts';
 import { listAll } from '../cluster/lists.ts';
 import { namespaceOf } from '../cluster/scope.ts';
@@ -22,7 +26,6 @@ import {
   type Given,
 } from '../command.ts';
 import { formatSchema, print } from '../output/format.ts';
-import { gatewaysNow } from '../policies/world.ts';
 import { policyTraceText, policyTraceView, type End, type PolicyTraceView } from './policies.ts';
 
 const MAX_PORT = 65_535;
@@ -60,7 +63,7 @@ export const tracePolicies = (
     ]);
     const packet = { protocol: data.proto, port: data.dport };
     const hasSecond = enforcements.some(({ spec }) => spec.place !== CLUSTER_PLACE);
-    const networks = hasSecond ? await gatewaysNow(client, signal) : [];
+    const networks = hasSecond ? await enforcingCnfs(client, signal) : [];
     const view = policyTraceView({ enforcements, groups, networks }, { from, to, packet });
     print(io, data.output, { data: view, table: () => policyTraceText(view) });
     return CODES[view.verdict];
@@ -77,6 +80,21 @@ const pods = {
   ...podResource,
   schema: objectSchema.extend({ status: addressedStatusSchema.optional() }),
 } satisfies ResourceType;
+
+const cnfPods = {
+  ...podResource,
+  schema: objectSchema.transform((object) => ({
+    ...identityOf(object),
+    target: targetOf(object),
+    aboutPolicies: podFactsOf(object).aboutPolicies,
+  })),
+};
+
+/** In all namespaces. */
+const enforcingCnfs = async (client: KubeClient, signal: AbortSignal): Promise<Gateway[]> => {
+  const found = await listAll({ client, signal }, cnfPods, { labelSelector: PURPOSE_LABEL });
+  return gatewaysOf(askingAmong(found)).gateways;
+};
 
 type Resolved = { name: string | undefined; addresses: readonly string[] };
 type Place = { client: KubeClient; namespace: string; signal: AbortSignal };

@@ -9,7 +9,6 @@ import { installProduct } from '../../stack/install.ts';
 import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { manifestPath } from '../../stack/manifests.ts';
 import { apply, waitForRules, waitInSync } from '../../stack/operator.ts';
-import { policiesIn } from '../../stack/policies.ts';
 import { inAnyOrder, rejectRule, rule, zone, type Rule } from '../../stack/rules.ts';
 import { NAMESPACE, PURPOSE, type Stage } from './stage.ts';
 
@@ -100,20 +99,6 @@ const podWithoutAgent = async ({ cluster, kubectl }: Stage): Promise<void> => {
   });
   await kubectl('label', 'namespace', NAMESPACE, `${label}-`);
 };
-
-const POLICY_NETWORKS = 'sdewan.akraino.org/policy-networks';
-const SHOP = ['server', 'client', 'other'];
-/** Who may talk to the server. */
-const serverPolicy = ({ from, ports }: { from: string; ports?: readonly object[] }): object => ({
-  apiVersion: 'networking.k8s.io/v1',
-  kind: 'NetworkPolicy',
-  metadata: { name: 'web', namespace: 'shop' },
-  spec: {
-    podSelector: { matchLabels: { app: 'server' } },
-    policyTypes: ['Ingress'],
-    ingress: [{ from: [{ podSelector: { matchLabels: { app: from } } }], ...(ports && { ports }) }],
-  },
-});
 
 const deploymentSchema = z.object({
   spec: z.object({
@@ -278,23 +263,23 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/cli.md',
-    blocks: [14],
+    blocks: [13],
     words: async (stage) => ({ 'cnf-1-7fbdd9fcd6-729vd': await stage.aPod() }),
   },
   {
     page: 'docs/cli.md',
-    blocks: [15],
+    blocks: [14],
     before: noted('rules.yaml', () => listed([rejectRule(7, 'lan7'), zone('lan7', 'ovn-net2')])),
   },
   {
     page: 'docs/cli.md',
-    blocks: [16, 19, 20],
+    blocks: [15, 18, 19],
     before: podWithoutAgent,
     after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'cnf-2', '-n', NAMESPACE)),
   },
   {
     page: 'docs/cli.md',
-    blocks: [17],
+    blocks: [16],
     before: (stage) =>
       stage.onlyRules([
         rule('FirewallZone', 'branch', {
@@ -333,7 +318,7 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/cli.md',
-    blocks: [7, 18],
+    blocks: [7, 17],
     before: async ({ cluster }) => {
       const web = { name: 'web-1', labels: { app: 'web' } };
       const container = { name: 'web', image: 'web:none' };
@@ -350,22 +335,6 @@ export const CHAPTERS: readonly Chapter[] = [
     blocks: [3],
     // Without an address it would be in the way of the Service with its label.
     after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'web-1', '-n', 'shop')),
-  },
-  {
-    page: 'docs/cli.md',
-    blocks: [13],
-    before: async (stage) => {
-      const { cluster } = stage;
-      await annotateCnf(stage, POLICY_NETWORKS, 'cluster');
-      const { pod } = policiesIn(cluster, 'shop');
-      for (const [at, name] of SHOP.entries()) await pod(name, `10.9.0.${at + 1}`, { app: name });
-      await apply(cluster, 'shop', serverPolicy({ from: 'client', ports: [{ port: 8080 }] }));
-      await stage.write('policy.yaml', JSON.stringify(serverPolicy({ from: 'other' })));
-    },
-    after: async (stage) => {
-      await annotateCnf(stage, POLICY_NETWORKS, null);
-      await stage.kubectl('delete', 'pod', ...SHOP, '-n', 'shop');
-    },
   },
   {
     page: 'docs/policies.md',
