@@ -1,77 +1,70 @@
 /**
- * `npm run test:mutants`: puts each bug of test/mutants/*.patch into a copy of the tree, and lists those that no test notices.
+ * `npm run test:mutants`: puts each bug of mutants.yaml into a copy of the tree, one at a time, and names those that no test notices.
+ * First all proofs run without a bug: a test that always fails proves nothing.
  *
- *   npm run test:mutants -- [--list] [--project PROJECT] [--jobs N] [NAME…]
+ *   npm run test:mutants -- [PART…]      only those whose file or invariant contains one of the words
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import * as z from 'zod';
-import { runCampaign } from './campaign.ts';
-import { parseMutant, selected, wordsOf, type Mutant } from './mutant.ts';
-import { prove } from './prove.ts';
-import { isKilled, lineOf, summaryOf } from './score.ts';
+import { ROOT } from '../run/product-files.ts';
+import { prove, type Outcome } from './prove.ts';
+import { mutated, readMutants, type Mutant } from './table.ts';
 import { copyTree } from './tree.ts';
 
-/** The slowest proof is an end-to-end file, with its control plane some minutes on a busy machine. */
-const TIMEOUT_MS = 900_000;
-/** A file of unit tests ends within seconds; under a bug it may never. */
-const UNIT_TIMEOUT_MS = 120_000;
-
-const checkout = path.resolve(import.meta.dirname, '../..');
 const say = (line: string): void => console.log(line);
 
-const readMutants = (): Mutant[] =>
-  readdirSync(import.meta.dirname)
-    .filter((file) => file.endsWith('.patch'))
-    .sort()
-    .map((file) =>
-      parseMutant(
-        path.basename(file, '.patch'),
-        readFileSync(path.join(import.meta.dirname, file), 'utf8'),
-      ),
-    );
+/** Of test/vitest.config.ts. */
+const projectOf = (test: string): string =>
+  /^test\/(contract|integration|e2e)\//.exec(test)?.[1] ?? 'unit';
 
-const list = (mutants: readonly Mutant[]): void => {
-  for (const { name, promise, proofs } of mutants)
-    say(`${name}\n  ${promise}\n  ${proofs.map(wordsOf).join('\n  ')}`);
-  say(`${mutants.length} mutants`);
+const wordsOf = (outcome: Outcome): string => {
+  if (outcome.state === 'red') return `killed    by "${outcome.by[0]}"`;
+  return outcome.state === 'green' ? 'SURVIVED ' : `BROKEN    ${outcome.why.split('\n')[0]}`;
 };
 
-const main = async (signal: AbortSignal): Promise<number> => {
-  const { values, positionals: names } = parseArgs({
-    allowPositionals: true,
-    options: {
-      list: { type: 'boolean', default: false },
-      project: { type: 'string' },
-      jobs: { type: 'string', default: '2' },
-    },
-  });
-  const mutants = selected(readMutants(), { names, project: values.project });
+const main = async (signal: AbortSignal): Promise<void> => {
+  const { positionals: parts } = parseArgs({ allowPositionals: true, options: {} });
+  const mutants = readMutants().filter(
+    ({ file, invariant }) =>
+      parts.length === 0 || parts.some((part) => file.includes(part) || invariant.includes(part)),
+  );
   if (mutants.length === 0) throw new Error('no mutant is selected');
-  if (values.list) {
-    list(mutants);
-    return 0;
+  using tree = copyTree(ROOT);
+  const { root } = tree;
+  for (const [project, some] of Map.groupBy(mutants, ({ caughtBy }) => projectOf(caughtBy))) {
+    const tests = [...new Set(some.map(({ caughtBy }) => caughtBy))];
+    const outcome = await prove(project, tests, { root, signal });
+    const ran = outcome.state === 'green' ? outcome.files : [];
+    const others = tests.filter((test) => !ran.includes(test));
+    if (others.length > 0)
+      throw new Error(`not green without a mutant: ${JSON.stringify(outcome)}: ${others.join()}`);
   }
-  const results = await runCampaign(mutants, {
-    copyTree: () => copyTree(checkout),
-    prove: (proof, root) => {
-      const isUnit = 'project' in proof && proof.project === 'unit';
-      return prove(proof, { root, signal, timeoutMs: isUnit ? UNIT_TIMEOUT_MS : TIMEOUT_MS });
-    },
-    jobs: z.coerce.number().int().min(1).parse(values.jobs),
-    onResult: (result) => say(lineOf(result)),
-    say,
-  });
-  for (const line of ['', ...summaryOf(results)]) say(line);
-  return results.every(isKilled) ? 0 : 1;
+  const judge = async (mutant: Mutant): Promise<Outcome> => {
+    const file = path.join(root, mutant.file);
+    const original = readFileSync(file, 'utf8');
+    writeFileSync(file, mutated(original, mutant));
+    try {
+      return await prove(projectOf(mutant.caughtBy), [mutant.caughtBy], { root, signal });
+    } finally {
+      writeFileSync(file, original);
+    }
+  };
+  let killed = 0;
+  for (const mutant of mutants) {
+    const outcome = await judge(mutant);
+    if (outcome.state === 'red') killed += 1;
+    say(`${wordsOf(outcome)}  ${mutant.file}: ${mutant.find}`);
+  }
+  say(`${killed} of ${mutants.length} mutants killed`);
+  if (killed < mutants.length) process.exitCode = 1;
 };
 
 const abort = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(name, () => abort.abort());
 try {
-  process.exitCode = await main(abort.signal);
+  await main(abort.signal);
 } catch (error) {
   say(abort.signal.aborted ? 'stopped' : String(error));
   process.exitCode = 1;

@@ -1,100 +1,67 @@
-/** Runs proofs in a tree, each as a process group of its own that ends with the signal or when it takes too long. */
+/** Runs tests in a copy of the tree, and says what they prove: only a test that fails is a proof. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Proof } from './mutant.ts';
-import { outcomeOf, type Outcome } from './report.ts';
+import { REPORT_VARIABLE } from '../run/reporter.ts';
+import { runReport, type RunReport } from '../run/tally.ts';
 
-export type ProveOptions = { root: string; timeoutMs: number; signal: AbortSignal };
+export type Outcome =
+  | { state: 'green'; files: readonly string[] }
+  /** `by`: the tests that failed. */
+  | { state: 'red'; by: readonly string[] }
+  /** Something else than a test failed: a module that cannot be loaded, a hook, the run itself. */
+  | { state: 'broken'; why: string };
 
+/** The slowest are integration tests, with their control plane some minutes on a busy machine. */
+const LIMIT_MS = 900_000;
 /** Time for tests to take down the control plane that they started. */
 const GRACE_MS = 20_000;
+/** A mutant that names what is not there fails any test: that is a fault of the mutant. */
+const IS_OF_THE_MUTANT = /^(ReferenceError|SyntaxError): /;
 
-/** @throws when the signal aborts */
-export const prove = async (proof: Proof, options: ProveOptions): Promise<Outcome> => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-mutants-report-'));
-  const report = path.join(folder, 'report.json');
-  try {
-    const ended = await run(commandOf(proof, report), options);
-    options.signal.throwIfAborted();
-    if (ended.isLate) return { state: 'red', by: [`no end within ${options.timeoutMs / 1_000} s`] };
-    if ('project' in proof) return outcomeOf(readReport(report, ended.output), ended.exitCode);
-    return ended.exitCode === 0
-      ? { state: 'green', files: [] }
-      : { state: 'red', by: [lastLineOf(ended.output)] };
-  } catch (error) {
-    if (options.signal.aborted || !(error instanceof NoReport)) throw error;
-    return { state: 'broken', why: error.message };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** `exitCode`: vitest's. */
+export const outcomeOf = ({ files, unhandled }: RunReport, exitCode: number | null): Outcome => {
+  const failed = files.flatMap(({ tests }) => tests.filter(({ state }) => state === 'failed'));
+  const proofs = failed.filter(({ error = '' }) => !IS_OF_THE_MUTANT.test(error));
+  if (proofs.length > 0) return { state: 'red', by: proofs.map(({ name }) => name) };
+  const [why] = [...failed, ...unhandled].flatMap(({ error }) => error ?? []);
+  const outside = files.flatMap(({ errors }) => errors)[0] ?? why;
+  if (outside !== undefined) return { state: 'broken', why: outside };
+  if (exitCode !== 0) return { state: 'broken', why: `vitest ended with ${exitCode}` };
+  return { state: 'green', files: files.map(({ file }) => file) };
 };
 
-class NoReport extends Error {}
-
-const readReport = (file: string, output: string): string => {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (cause) {
-    throw new NoReport(`vitest made no report: ${lastLineOf(output)}`, { cause });
-  }
-};
-
-/**
- * Of these one test that fails is proof enough. Where tests start programs, vitest would end their process before they have stopped those, and
- * then wait for ever for their output to end.
- */
-const STARTS_NOTHING: ReadonlySet<string> = new Set(['unit', 'contract']);
-
-const commandOf = (proof: Proof, report: string): string[] =>
-  'script' in proof
-    ? ['npm', 'run', '--silent', ...proof.script]
-    : [
-        'vitest',
-        'run',
-        '--config=test/vitest.config.ts',
-        `--project=${proof.project}`,
-        ...(STARTS_NOTHING.has(proof.project) ? ['--bail=1'] : []),
-        '--reporter=json',
-        `--outputFile.json=${report}`,
-        ...proof.filters,
-      ];
-
-type Ended = { exitCode: number | null; isLate: boolean; output: string };
-
-const run = async (
-  [program = '', ...args]: readonly string[],
-  { root, timeoutMs, signal }: ProveOptions,
-): Promise<Ended> => {
+/** In a process group of its own, which ends with the signal or when it takes too long. @throws when the signal aborts */
+export const prove = async (
+  project: string,
+  tests: readonly string[],
+  { root, signal }: { root: string; signal: AbortSignal },
+): Promise<Outcome> => {
   signal.throwIfAborted();
+  const report = path.join(root, 'report.json');
+  rmSync(report, { force: true });
   // With the random cases that everybody has: of a night's own ones some may miss a mutant.
   const { SDEWAN_SEED: _seed, SDEWAN_TIMES: _times, ...usual } = process.env;
-  const child = spawn(program, args, {
+  const args = ['run', '--config=test/vitest.config.ts', `--project=${project}`, ...tests];
+  const child = spawn('vitest', args, {
     cwd: root,
-    env: {
-      ...usual,
-      NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/compiled'),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...usual, [REPORT_VARIABLE]: report },
+    stdio: 'ignore',
     detached: true,
   });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4_000)));
   const closed = once(child, 'close');
-  const late = AbortSignal.timeout(timeoutMs);
+  const late = AbortSignal.timeout(LIMIT_MS);
   const end = (): void => void endGroup(child.pid, closed);
-  const ends = [signal, late];
-  for (const each of ends) each.addEventListener('abort', end, { once: true });
-  try {
-    const [exitCode] = await closed;
-    return { exitCode, isLate: late.aborted, output };
-  } finally {
-    for (const each of ends) each.removeEventListener('abort', end);
-  }
+  const ends = AbortSignal.any([signal, late]);
+  ends.addEventListener('abort', end, { once: true });
+  const [exitCode] = await closed;
+  ends.removeEventListener('abort', end);
+  signal.throwIfAborted();
+  if (late.aborted) return { state: 'red', by: [`no end within ${LIMIT_MS / 1_000} s`] };
+  if (!existsSync(report)) return { state: 'broken', why: `vitest ended with ${exitCode}` };
+  return outcomeOf(runReport.parse(JSON.parse(readFileSync(report, 'utf8'))), exitCode);
 };
 
 const endGroup = async (pid: number | undefined, closed: Promise<unknown>): Promise<void> => {
@@ -111,6 +78,3 @@ const kill = (pid: number | undefined, name: NodeJS.Signals): void => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 };
-
-const lastLineOf = (output: string): string =>
-  output.trimEnd().split('\n').at(-1)?.trim() || 'no output';

@@ -1,34 +1,22 @@
-/** Copies of the checkout as it is now, uncommitted changes included, for bugs to be put into. The checkout itself is never changed. */
+/** Copies of the checkout as it is now, uncommitted changes included, to change things in. The checkout itself is never changed. */
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
-  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-export type Tree = {
-  root: string;
-  /** False: the patch does not apply, and nothing is changed. */
-  apply: (patch: string) => boolean;
-  /**
-   * Gives the files of the last patch that was applied their text from before. Not the patch in reverse: without the lines of the bug,
-   * its place may not be the only one that fits.
-   */
-  revert: () => void;
-} & Disposable;
+export type Tree = { root: string } & Disposable;
 
 export const copyTree = (checkout: string): Tree => {
-  const root = mkdtempSync(path.join(tmpdir(), 'sdewan-mutants-'));
+  const root = mkdtempSync(path.join(tmpdir(), 'sdewan-tree-'));
   const remove = (): void => rmSync(root, { recursive: true, force: true });
   try {
     for (const file of filesOf(checkout)) {
@@ -40,40 +28,8 @@ export const copyTree = (checkout: string): Tree => {
     remove();
     throw error;
   }
-  const git = (patch: string): void => {
-    // In a repository git would look for the files from its top.
-    const env = { ...process.env, GIT_CEILING_DIRECTORIES: path.dirname(root) };
-    execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
-      cwd: root,
-      env,
-      input: patch,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    });
-  };
-  let before: readonly (readonly [file: string, bytes: Buffer | undefined])[] = [];
-  return {
-    root,
-    apply: (patch) => {
-      const files = [...patch.matchAll(/^diff --git a\/(\S+) /gm)].map(([, file = '']) => file);
-      before = files.map((file) => [file, bytesOf(path.join(root, file))]);
-      try {
-        git(patch);
-        return true;
-      } catch {
-        return false;
-      }
-    },
-    revert: () => {
-      for (const [file, bytes] of before)
-        if (bytes === undefined) rmSync(path.join(root, file), { force: true });
-        else writeFileSync(path.join(root, file), bytes);
-    },
-    [Symbol.dispose]: remove,
-  };
+  return { root, [Symbol.dispose]: remove };
 };
-
-const bytesOf = (file: string): Buffer | undefined =>
-  existsSync(file) ? readFileSync(file) : undefined;
 
 /** Those that git knows and new ones, not what it ignores. */
 const filesOf = (checkout: string): string[] =>
