@@ -1,6 +1,6 @@
 /**
  * Writes what is generated from the code: CRDs, rights, blocks in the manifests of admission, JSON schemas of the CLI's output,
- * the reference pages of kinds, configuration, metrics and messages, and Helm's chart. With
+ * the reference pages of kinds, configuration and metrics, and Helm's chart. With
  * `--check` it writes nothing and fails when a file differs, so that nobody forgets.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,6 @@ import { crdOf } from './crd.ts';
 import { docSections } from './doc-sections.ts';
 import { fenceBlocks } from './fences.ts';
 import { kindsPage } from './kinds-page.ts';
-import { messagesPage } from './messages-page.ts';
 import { metricsPage } from './metrics-page.ts';
 import { debugRole, viewerRole } from './people-roles.ts';
 import { outputSchemas } from './schemas.ts';
@@ -61,7 +60,6 @@ const generated = async (): Promise<ReadonlyMap<string, string>> => {
     [join(root, 'docs/kinds.md'), `<!-- ${NOTE} -->\n${kindsPage(resources)}`],
     [join(root, 'docs/configuration.md'), configurationPage()],
     [join(root, 'docs/metrics.md'), await metricsPage()],
-    [join(root, 'docs/messages.md'), messagesPage()],
     [join(root, 'docs/status.md'), statusPage(readFileSync(join(root, 'docs/status.md'), 'utf8'))],
   ]);
 };

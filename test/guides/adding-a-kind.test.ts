@@ -102,7 +102,6 @@ it('is in the CRDs, the rights, admission and the page of kinds, and changes not
     'deploy/rbac/viewer-role.yaml',
     'deploy/webhooks/validating.yaml',
     'docs/kinds.md',
-    'docs/messages.md',
   ]);
   const page = readFileSync(inTree('docs/kinds.md'), 'utf8');
   expect(page).toContain('## FirewallSet\n\nA set of addresses.\n');
