@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readCloud } from '../../coordinator/provider/neutron/cloud.ts';
 import { bundle, MAX_BUNDLE_BYTES } from './bundle.ts';
-import { LICENSES_FILE, SBOM_FILE } from './sbom.ts';
+import { LICENSES_FILE } from './licenses.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -28,7 +28,7 @@ it.each([
     const size = await bundle(join(root, program, 'main.ts'), join(folder, 'out'), others);
     expect(size).toBeLessThan(maxBytes);
     const files = await readdir(join(folder, 'out'));
-    expect(files).toEqual(expect.arrayContaining(['main.mjs', SBOM_FILE, LICENSES_FILE]));
+    expect(files).toEqual(expect.arrayContaining(['main.mjs', LICENSES_FILE]));
     expect(files.some((file) => /^config-\w+\.mjs$/.test(file))).toBe(true);
   },
 );

@@ -5,11 +5,11 @@
  * `node deploy/images/bundle.ts agent/main.ts dist/agent`; `node deploy/images/bundle.ts coordinator/main.ts dist/coordinator sdewan=coordinator/cli/main.ts`
  */
 import { rm } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { installedManifests } from '../installation/manifests.ts';
-import { writeSbom } from './sbom.ts';
+import { writeLicenses } from './licenses.ts';
 
 /** A bundle above this has caught something that it should not: a whole client library, a test. The X.509 library is 0.35 MB, the CLI 0.16 MB, roll-outs 0.03 MB, the dashboard 0.08 MB, NetworkPolicies 0.03 MB, WebSockets 0.05 MB, what `sdewan install` applies 0.05 MB, what `sdewan docs` shows 0.04 MB, traces 0.05 MB. */
 export const MAX_BUNDLE_BYTES = 2_370_000;
@@ -124,7 +124,7 @@ export const bundle = async (
     throw new Error(`${folder} has ${size} bytes; at most ${MAX_BUNDLE_BYTES} are expected`);
   }
   const read = outputs.flatMap(({ inputs }) => Object.keys(inputs));
-  await writeSbom(folder, basename(folder), [...new Set(read)]);
+  await writeLicenses(folder, [...new Set(read)]);
   return size;
 };
 

@@ -7,16 +7,16 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { SETTINGS } from './bundle.ts';
-import { writeSbom } from './sbom.ts';
+import { writeLicenses } from './licenses.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const DEFAULT_FILE = join(root, 'dist/kubectl-sdewan');
 
-/** Its size in bytes; what is in it, and their licences, lie beside it. @throws when it cannot be made */
+/** Its size in bytes; the licences of what is in it lie beside it. @throws when it cannot be made */
 export const makeExecutable = async (file: string): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'sdewan-executable-'));
   try {
@@ -42,7 +42,7 @@ export const makeExecutable = async (file: string): Promise<number> => {
     await mkdir(dirname(file), { recursive: true });
     await promisify(execFile)(process.execPath, ['--build-sea', settings]);
     const read = Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs));
-    await writeSbom(dirname(file), basename(file), [...new Set(read)]);
+    await writeLicenses(dirname(file), [...new Set(read)]);
     return (await stat(file)).size;
   } finally {
     await rm(folder, { recursive: true });

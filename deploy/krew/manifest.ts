@@ -1,7 +1,7 @@
 /** The manifest by which krew installs `kubectl sdewan`. Pure. */
 
 import { own } from '#shared/runtime/own.ts';
-import { LICENSES_FILE, SBOM_FILE } from '../images/sbom.ts';
+import { LICENSES_FILE } from '../images/licenses.ts';
 
 /** One for each platform, made there. */
 export type Archive = {
@@ -17,8 +17,8 @@ export type Release = {
   archives: readonly Archive[];
 };
 
-/** Licences of the project and of what is in the program, and what is in it. */
-export const BESIDE = ['LICENSE', LICENSES_FILE, SBOM_FILE];
+/** Licences of the project and of what is in the program. */
+export const BESIDE = ['LICENSE', LICENSES_FILE];
 
 const NAME = 'sdewan';
 export const PROGRAM = 'kubectl-sdewan';
