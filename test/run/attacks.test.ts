@@ -1,7 +1,7 @@
 /** The page on security and the attacks hold each other: it names each attack, each test that it names is there, and no actor is without one. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/security.md'), 'utf8');
@@ -30,21 +30,7 @@ it('each test on the page is there', () => {
   expect(testsIn(page).filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-it.each([
-  ['a stranger in the cluster', /no right at all/],
-  ['a tenant with create', /`create` on rules/],
-  ['a tenant with edit', /^`edit`/],
-  ['a tenant with admin', /^`admin`/],
-  ["a CNF's container", /a program in a CNF's pod/],
-  ["an agent's token", /^an agent's token/],
-  ["the coordinator's token", /^the coordinator's token/],
-  ["a CNF's administrator", /its administrator/],
-])('%s is among the actors', (_, words) => {
-  expect(actors.filter(({ who }) => words.test(who))).toHaveLength(1);
-});
-
-describe.each(actors)('$who', ({ tests }) => {
-  it('has a test that shows it', () => {
-    expect(tests).not.toEqual([]);
-  });
+it('each actor has a test that shows what it can do', () => {
+  expect(actors.length).toBeGreaterThan(7);
+  expect(actors.filter(({ tests }) => tests.length === 0)).toEqual([]);
 });

@@ -1,10 +1,12 @@
 /**
  * What the registry knows stands nowhere else: no file of the product but the resources' own names an API group, and none names a
- * resource, so that a new one is its file and a line in the registry. Generated manifests and blocks are made from it.
+ * resource, so that a new one is its file and a line in the registry. Generated manifests and blocks are made from it. Of the parts of a
+ * device the same is true.
  */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { partsBeside } from '#shared/resources/parts.ts';
 import { resources } from '#shared/resources/resources.ts';
 import { withoutBlocks } from '../../deploy/generate/blocks.ts';
 import { productFiles, ROOT } from './product-files.ts';
@@ -51,5 +53,19 @@ describe.each(namesOfItsOwn)('$kind', ({ kind, plural }) => {
   it('is named by resources only', () => {
     const named = filesWith(new RegExp(`['"\`]${kind}['"\`]|\\b${plural}\\b`));
     expect(named.filter((file) => !isHome(file))).toEqual([]);
+  });
+});
+
+describe('a part of the device beside its packages', () => {
+  it('is named by its own file only', () => {
+    const names = ['DEVICE_FILES', ...partsBeside.map(({ name }) => name)];
+    expect(filesWith(new RegExp(names.join('|')))).toEqual(['shared/resources/device-files.ts']);
+  });
+
+  it('is read and written over ubus by way of the list', () => {
+    const importing = filesWith(/\bfrom '(\.|\..*\/parts)\/(files|packages)\.ts'/);
+    expect(importing.filter((file) => file.startsWith('agent/'))).toEqual([
+      'agent/device/parts/parts.ts',
+    ]);
   });
 });
