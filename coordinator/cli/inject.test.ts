@@ -273,12 +273,4 @@ describe('sdewan inject --without-webhook', () => {
       [expect.stringMatching(/Deployment cnf-1: metadata.namespace: .* specify --namespace$/)],
     ]);
   });
-
-  it('leaves a CNF alone that opted out', async () => {
-    const text = DEPLOYMENT.replace(
-      '      labels:\n        app',
-      '      annotations: {sdewan.akraino.org/inject: "false"}\n      labels:\n        app',
-    );
-    expect((await inject({ '-': text }, '-n', 'edge')).out).toBe(text);
-  });
 });

@@ -61,18 +61,6 @@ describe.each(['inject', 'uninject'])('what %s gets', (command) => {
     const { code, out, said } = await runCli([command, '-f', '-'], { files: { '-': text } });
     expect([code, out, said]).toEqual([EXIT.usage, '', ['standard input: no documents']]);
   });
-
-  it.each([
-    ['a.yaml', 'kind: Pod\nmetadata: {name: a\nspec: 1\n', /^a\.yaml:3:1: not YAML: \S/],
-    [
-      'a.json',
-      '{"kind": "Pod",\n  "metadata": }',
-      /^a\.json:2:15: not YAML: \S|^a\.json: not JSON/,
-    ],
-  ])('broken has file, line and column: %s', async (name, text, where) => {
-    const { code, out, said } = await runCli([command, '-f', name], { files: { [name]: text } });
-    expect([code, out, said]).toEqual([EXIT.no, '', [expect.stringMatching(where)]]);
-  });
 });
 
 describe('a cluster', () => {

@@ -88,15 +88,6 @@ describe('a page that is open', () => {
     expect(await event).toBe('event: alive\ndata: ');
   });
 
-  it('hears that the coordinator lives', async () => {
-    const { clock, cookie, get } = await started();
-    const { next } = eventsOf(await get('/live?of=%2F', cookie));
-    await next();
-    const event = next();
-    for (let at = 0; at < 11; at += 1) await clock.step();
-    expect(await event).toBe('event: alive\ndata: ');
-  });
-
   it('hears when its viewer is signed out, and nothing more', async () => {
     const { clock, cookie, get } = await started();
     const { next } = eventsOf(await get('/live?of=%2F', cookie));

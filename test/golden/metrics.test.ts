@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Registry } from '#shared/runtime/prometheus.ts';
 import { exposeSources } from '../../coordinator/exposed.ts';
-import { createMetrics, createReviewMetrics, exposeExpiry } from '../../coordinator/metrics.ts';
 import { agentMetrics, alerts, coordinatorMetrics } from '../../deploy/generate/metrics-page.ts';
-import { holds, NOTHING_SCRAPED, readScrape, valueIn } from '../judge/prometheus.ts';
+import { holds, NOTHING_SCRAPED, readScrape } from '../judge/prometheus.ts';
 
 const NOW = 1_000_000;
-const DAY = 86_400;
 const root = join(import.meta.dirname, '../..');
 const RUNBOOKS = 'docs/runbooks.md';
 
@@ -25,65 +23,6 @@ describe('an alarm', () => {
       expect(holds(expr, [NOTHING_SCRAPED], NOW)).toBe(name === 'SdewanCoordinatorAbsent');
     },
   );
-});
-
-it('a review that fails is an alarm, and one that is denied is none', async () => {
-  const registry = new Registry();
-  const count = createReviewMetrics(registry);
-  const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanWebhookFailing') ?? {};
-  const scrape = async () => readScrape(await registry.metrics());
-  count('rules', 'denied', 1);
-  count('rules', 'failed', 1);
-  const before = await scrape();
-  count('rules', 'denied', 1);
-  const denied = await scrape();
-  count('rules', 'failed', 1);
-  const failed = await scrape();
-  expect(holds(expr, [before, denied], NOW)).toBe(false);
-  expect(holds(expr, [before, denied, failed], NOW)).toBe(true);
-  expect(holds(expr, [failed, failed], NOW)).toBe(false);
-});
-
-it('drift that returns is an alarm of its CNF, a few repairs are none', async () => {
-  const registry = new Registry();
-  const { drifted } = createMetrics(registry);
-  const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanDrift') ?? {};
-  const scrape = async () => readScrape(await registry.metrics());
-  drifted({ namespace: 'edge', purpose: 'cnf-1' }, 1);
-  const before = await scrape();
-  drifted({ namespace: 'edge', purpose: 'cnf-1' }, 3);
-  expect(holds(expr, [before, await scrape()], NOW)).toBe(false);
-  drifted({ namespace: 'edge', purpose: 'cnf-1' }, 1);
-  expect(holds(expr, [before, await scrape()], NOW)).toBe(true);
-});
-
-it.each([
-  ['SdewanRuleStalled', { stalled: 1, unreachable: 0 }],
-  ['SdewanOpenwrtUnreachable', { stalled: 0, unreachable: 1 }],
-])('%s fires for its cause alone, and no longer than that', async (name, cause) => {
-  const registry = new Registry();
-  const cnf = { namespace: 'edge', purpose: 'cnf-1' };
-  let now = { stalled: 0, unreachable: 0 };
-  exposeSources(registry, {
-    leads: () => true,
-    rules: () => [],
-    stalled: () => [[{ ...cnf, reason: 'InvalidSpec' }, now.stalled]],
-    pods: () => [[{ ...cnf, state: 'unreachable' as const }, now.unreachable]],
-    ages: () => [],
-    queued: () => 0,
-    droppedEvents: () => 0,
-  });
-  const firing = async () => {
-    const scrape = readScrape(await registry.metrics());
-    return alerts()
-      .filter(({ expr }) => holds(expr, [scrape], 0))
-      .map(({ alert }) => alert);
-  };
-  expect(await firing()).toEqual([]);
-  now = cause;
-  expect(await firing()).toEqual([name]);
-  now = { stalled: 0, unreachable: 0 };
-  expect(await firing()).toEqual([]);
 });
 
 describe('the runbook of an alarm', () => {
@@ -110,17 +49,6 @@ describe('the runbook of an alarm', () => {
       expect(new Set(named)).toEqual(new Set(kept.split(', ').filter(Boolean)));
     },
   );
-});
-
-it('a certificate that ends within three days is an alarm', async () => {
-  const registry = new Registry();
-  const endsAt = 2_000_000_000;
-  exposeExpiry(registry, () => endsAt * 1_000);
-  const scrape = readScrape(await registry.metrics());
-  const { expr = '' } = alerts().find(({ alert }) => alert === 'SdewanCertificateEnds') ?? {};
-  expect(valueIn(scrape, 'sdewan_coordinator_certificate_expiry_timestamp_seconds')).toBe(endsAt);
-  expect(holds(expr, [scrape], endsAt - 3 * DAY)).toBe(false);
-  expect(holds(expr, [scrape], endsAt - 3 * DAY + 1)).toBe(true);
 });
 
 it('what is counted when it is read follows its source, and a CNF without rules is shown with zero', async () => {

@@ -1,5 +1,5 @@
 /** What `sdewan` asks agents for, through real port-forwards: what OpenWRT has beside what it should have. */
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -257,62 +257,6 @@ describe('what agents answer to the CLI', async () => {
       code: 2,
       said: expect.stringContaining('there is no NetworkPolicy wep here; the nearest are web'),
     });
-  });
-
-  it('goes into a support bundle, in which no secret is', async () => {
-    const [pod = ''] = pods;
-    const value = (number: number): string => `planted-${number}-value`;
-    const session = '0f'.repeat(16);
-    await cluster.kubectl([
-      'create',
-      'secret',
-      'generic',
-      'login',
-      '-n',
-      namespace,
-      `--from-literal=any=${value(1)}`,
-      `--from-literal=password=${value(2)}`,
-    ]);
-    await cluster.kubectl([
-      'annotate',
-      '-n',
-      namespace,
-      `pod/${pod}`,
-      `login/password=${value(3)}`,
-      `note=of ${value(1)} and ${value(3)}`,
-    ]);
-    const lines = [
-      "config rule 'theirs'",
-      ...['password', 'psk', 'api_key', 'auth_token'].map(
-        (option, at) => `\toption ${option} '${value(4 + at)}'`,
-      ),
-      `\toption note 'session ${session}'`,
-    ].join('\n');
-    const coded = Buffer.from(`\n${lines}\n`).toString('base64');
-    await cluster.exec({ namespace, pod, container: 'sdewan' }, [
-      'sh',
-      '-c',
-      `echo ${coded} | base64 -d >> /etc/config/firewall`,
-    ]);
-    const target = join(folder, 'bundle');
-    const { code, out, said } = await run('support-bundle', '--output-directory', target);
-    expect([code, out]).toEqual([
-      0,
-      expect.stringContaining(`pods/${namespace}/${pod}/inspect.json`),
-    ]);
-    expect(said).toContain(`written to ${target}`);
-    const names = (await readdir(target, { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name));
-    const texts = await Promise.all(names.map((name) => readFile(name, 'utf8')));
-    const whole = texts.join('\n');
-    expect(whole).toContain('theirs');
-    for (let number = 1; number <= 7; number += 1) expect(whole).not.toContain(value(number));
-    expect(whole).not.toContain(session);
-    for (const name of ['rules/firewallrules.yaml', 'events.yaml', 'contents.txt', 'version.txt'])
-      expect(names).toContain(join(target, name));
-    const again = await run('support-bundle', '--output-directory', target);
-    expect(again).toMatchObject({ code: 2, said: expect.stringContaining('is there already') });
   });
 
   describe('as somebody', () => {

@@ -5,7 +5,6 @@ import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { inspectionWith } from '#shared/protocol/testing.ts';
 import { CannotTellError } from '../command.ts';
-import { LackingRightsError } from '../cluster/connect.ts';
 import { inspectAgent, resync } from './ask.ts';
 
 const POD = { namespace: 'edge', name: 'cnf-1-a' };
@@ -90,20 +89,5 @@ it('says what the kubelet said of a connection that has ended before the questio
   const refused = { connectToPod: () => Promise.resolve(ended) };
   await expect(inspectAgent(refused, POD, SIGNAL)).rejects.toThrow(
     'cnf-1-a does not answer: nobody listens on port 9465 of the pod',
-  );
-});
-
-it('keeps which right is lacking', async () => {
-  const lacking = new LackingRightsError([
-    { verb: 'create', resource: 'pods/portforward', namespace: 'edge' },
-  ]);
-  expect(lacking.message).toBe(
-    'you may not create pods/portforward in namespace edge (ClusterRole sdewan-debug may)',
-  );
-  const without = { connectToPod: () => Promise.reject(lacking) };
-  await expect(inspectAgent(without, POD, SIGNAL)).rejects.toBe(lacking);
-  const refused = { connectToPod: () => Promise.reject(new Error('connection refused')) };
-  await expect(inspectAgent(refused, POD, SIGNAL)).rejects.toThrow(
-    'cnf-1-a does not answer: connection refused',
   );
 });

@@ -205,12 +205,4 @@ data: {psk: ${Buffer.from('planted-1').toString('base64')}}
     const { code, said } = await runCli(['render', ...args], { files: { '-': ZONE } });
     expect([code, said]).toEqual([EXIT.usage, [expect.stringContaining(words)]]);
   });
-
-  it('says that nothing came', async () => {
-    expect(await renderCli({ '-': '' })).toMatchObject({
-      code: EXIT.usage,
-      out: '',
-      said: ['standard input: no documents'],
-    });
-  });
 });

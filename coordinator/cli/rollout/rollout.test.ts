@@ -12,8 +12,8 @@ import {
 } from '../../fleet/apps.ts';
 import { runCli } from '../testing.ts';
 import { adopted } from './adopt.ts';
-import { paused, promoted, restarted, undone } from './change.ts';
-import { isAtRest, isGivenUp, historyText, statusLines } from './view.ts';
+import { paused, promoted, undone } from './change.ts';
+import { isAtRest, isGivenUp, statusLines } from './view.ts';
 
 const NOW = Date.parse('2026-01-01T00:05:00Z');
 const labels = { sdewanPurpose: 'cnf-1' };
@@ -143,18 +143,6 @@ it.each<[string, CnfDeploymentStatus, boolean, boolean]>([
   expect([isAtRest(cnf(status)), isGivenUp(cnf(status))]).toEqual([ended, failed]);
 });
 
-it('lists the sets, newest first, with their state', () => {
-  expect(historyText([set(1, 'a'), set(3, 'c'), set(2, 'b')], cnf(STAGED), NOW)).toBe(
-    [
-      'REVISION   SET   STATE    PODS   AGE   IMAGES',
-      '3          c              3      5m    o:3',
-      '2          b     staged   2      5m    o:2',
-      '1          a     serves   1      5m    o:1',
-      '',
-    ].join('\n'),
-  );
-});
-
 const valuesOf = ({ patch }: ReturnType<typeof undone>): unknown[] =>
   patch?.type === 'json' ? patch.body.map(({ value }) => value) : [];
 
@@ -248,19 +236,6 @@ it('promotes the set that is staged now, and no other', () => {
         uid: 'u',
         annotations: { 'fleet.sdewan.akraino.org/promote': 'b/2026-01-01T00:04:00Z' },
       },
-    },
-  });
-});
-
-it('pauses, resumes and restarts', () => {
-  expect(paused(cnf(CURRENT), true).patch?.body).toEqual({
-    metadata: { uid: 'u' },
-    spec: { paused: true },
-  });
-  expect(restarted(cnf(CURRENT), NOW).patch?.body).toEqual({
-    metadata: {
-      uid: 'u',
-      annotations: { 'fleet.sdewan.akraino.org/roll-set': '2026-01-01T00:05:00.000Z' },
     },
   });
 });

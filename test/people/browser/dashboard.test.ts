@@ -3,11 +3,9 @@
  * eyes (axe); live; and nothing for those who may not see it. `UPDATE=1` takes the pictures of docs/dashboard.md anew.
  */
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { CODE_MS } from '../../../coordinator/dashboard/viewer/sessions.ts';
 import { startChromium, type RunningChromium } from './chromium.ts';
 import { personAt, type Person, type View } from './person.ts';
 import { createScene, MARKUP, PURPOSE, SECRET, type Scene } from './scene.ts';
@@ -21,8 +19,6 @@ const WORDS = {
 } as const;
 
 let scene: Scene;
-/** Nobody enters with it in time. */
-let early: { code: string; at: number };
 let chromium: RunningChromium;
 /** Of everybody in this file. */
 const people: Person[] = [];
@@ -63,7 +59,6 @@ beforeAll(async () => {
     startChromium(),
   ]);
   await scene.report(WORDS);
-  early = { code: await codeFor(scene.admin), at: Date.now() };
   const admin = await signedIn(scene.admin);
   await vi.waitFor(async () => {
     await admin.go(pages()['rule'] ?? '');
@@ -215,7 +210,7 @@ describe('live', () => {
 });
 
 describe('who may see one namespace', () => {
-  it('gets nothing of the other one: no page, search, event stream or error text', async () => {
+  it('gets nothing of the other one: no page, search or error text', async () => {
     const { go, text, page } = await signedIn(scene.viewer);
     const seen: string[] = [];
     const look = async (to: string): Promise<number> => {
@@ -248,44 +243,13 @@ describe('who may see one namespace', () => {
       expect(await go(to.replaceAll(SECRET, 'nothing'))).toBe(404);
       expect(await text()).toBe(words);
     }
-    for (const to of hidden) {
-      const stream = `fetch('/live?of=' + encodeURIComponent('${to}')).then(async (answer) => {
-        const reader = answer.body.getReader();
-        const { value } = await reader.read();
-        await reader.cancel();
-        return new TextDecoder().decode(value);
-      })`;
-      expect(await page.evaluate(stream)).toBe('event: mark\ndata: gone\n\n');
-    }
     const admin = await signedIn(scene.admin);
     expect(await admin.go(hidden[1] ?? '')).toBe(200);
     expect(await admin.text()).toContain(`${SECRET} message`);
   });
 });
 
-describe('a code', () => {
-  it('works once, and no other works', async () => {
-    const code = await codeFor(scene.admin);
-    const one = await person();
-    expect(await one.go(`/enter?code=${code}`)).toBe(200);
-    // It stands in no address that the browser keeps or sends on.
-    expect(one.page.url()).toBe(`${scene.url}/`);
-    const thief = await person();
-    const foreign = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-    for (const wrong of [code, foreign, '']) {
-      expect(await thief.go(`/enter?code=${wrong}`)).toBe(401);
-      expect(await thief.text()).toContain('wrong, used, or older');
-    }
-    expect(await thief.go('/')).toBe(401);
-  });
-
-  it('is over after half a minute', async () => {
-    const late = await person();
-    await sleep(Math.max(0, early.at + CODE_MS + 1_000 - Date.now()));
-    expect(await late.go(`/enter?code=${early.code}`)).toBe(401);
-    expect(await late.text()).toContain('older than 30 seconds');
-  });
-
+describe('a session', () => {
   it('is worth nothing to the page of somebody else, which may not send forms either', async () => {
     const one = await signedIn(scene.admin);
     const cookies = await one.page.browserContext().cookies();

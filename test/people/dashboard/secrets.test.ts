@@ -232,15 +232,13 @@ describe('no secret', async () => {
 
   it('is in a support bundle', async () => {
     const target = join(folder, 'bundle');
-    const { code } = await sdewan(
-      cluster,
-      'support-bundle',
-      '-n',
-      namespace,
-      '--output-directory',
-      target,
-    );
-    expect(code).toBe(0);
+    const bundle = () =>
+      sdewan(cluster, 'support-bundle', '-n', namespace, '--output-directory', target);
+    const { code, out } = await bundle();
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`pods/${namespace}/${pod}/inspect.json`),
+    ]);
     const entries = await readdir(target, { recursive: true, withFileTypes: true });
     const files = entries
       .filter((entry) => entry.isFile())
@@ -254,6 +252,12 @@ describe('no secret', async () => {
       ]);
     for (const [at, text] of texts.entries())
       expect([files[at], found(text)]).toEqual([files[at], []]);
+    for (const name of ['rules/firewallrules.yaml', 'events.yaml', 'contents.txt', 'version.txt'])
+      expect(files).toContain(join(target, name));
+    expect(await bundle()).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('is there already'),
+    });
   });
 
   it('is on a page of the dashboard, for who may read everything', async () => {

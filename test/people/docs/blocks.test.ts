@@ -1,45 +1,5 @@
 import { expect, it } from 'vitest';
-import { blocksIn, stepsIn, steady, withOutput } from './blocks.ts';
-
-const PAGE = `Text
-\`\`\`console
-$ kubectl get pods
-NAME   AGE
-a      1s
-$ cat <<END
-x
-END
-x
-\`\`\`
-1. In a list:
-   \`\`\`sh
-   kubectl one     # a word
-   kubectl two
-   \`\`\`
-\`\`\`yaml
-no: command
-\`\`\`
-`;
-
-it('finds the commands of a page, and what it shows of their output', () => {
-  const [first, second, ...others] = blocksIn('page.md', PAGE);
-  expect(others).toEqual([]);
-  expect(first && stepsIn(first)).toEqual([
-    { command: 'kubectl get pods\n', shown: 'NAME   AGE\na      1s\n' },
-    { command: 'cat <<END\nx\nEND\n', shown: 'x\n' },
-  ]);
-  expect(second && stepsIn(second)).toEqual([
-    { command: 'kubectl one     # a word', shown: '' },
-    { command: 'kubectl two', shown: '' },
-  ]);
-});
-
-it('writes what was printed into the page, and nothing else', () => {
-  expect(withOutput(PAGE, [undefined, undefined])).toBe(PAGE);
-  expect(withOutput(PAGE, ['$ new\nout\n', undefined])).toBe(
-    PAGE.replace(/\$ kubectl get[^]*?(?=```\n1)/, '$ new\nout\n'),
-  );
-});
+import { steady } from './blocks.ts';
 
 it.each([
   ['cnf-1-7fbdd9fcd6-729vd  true   3m12s', 'cnf-1-6dbdd9fcd1-aaaaa true 1s'],
