@@ -34,18 +34,6 @@ export const selectorText = ({ matchLabels = {}, matchExpressions = [] }: LabelS
     .sort()
     .join(',');
 
-/** Of these keys, every object that the selector selects has one among `labelKeys`; undefined: they need not have any label. */
-export const anchorsOf = (selector: LabelSelector): string[] | undefined => {
-  const requirements = requirementsOf(selector);
-  const one = requirements.find(({ operator }) => operator === 'In');
-  if (one) return (one.values ?? []).map((value) => `${one.key}=${value}`);
-  const any = requirements.find(({ operator }) => operator === 'Exists');
-  return any && [any.key];
-};
-
-export const labelKeys = (labels: Labels = {}): string[] =>
-  Object.entries(labels).flatMap(([label, value]) => [label, `${label}=${value}`]);
-
 const requirementsOf = ({
   matchLabels = {},
   matchExpressions = [],
