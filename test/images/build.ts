@@ -10,7 +10,6 @@ import { VERSION } from '../../shared/own-version.ts';
 import { archivePath, IMAGES, OUTPUT, ROOT, type ImageName } from './catalog.ts';
 import { ENGINES, type Engine } from './engine.ts';
 import { planLocalBase, writeLocalBase } from './local-base.ts';
-import { publishedBaseOf } from './pin.ts';
 import { runOrThrow, succeeds } from './run.ts';
 
 const PULL_TIMEOUT_MS = 120_000;
@@ -69,6 +68,13 @@ const answeringEngine = async (): Promise<Engine | undefined> => {
     if (await succeeds(engine.probe, PROBE_TIMEOUT_MS)) return engine;
   }
   return undefined;
+};
+
+/** Of `ARG BASE=`, with the digest where there is one. @throws where the Dockerfile has none */
+const publishedBaseOf = (dockerfile: string): string => {
+  const [, base] = /^ARG BASE=(\S+)$/m.exec(dockerfile) ?? [];
+  if (base === undefined) throw new Error('no line ARG BASE=… in the Dockerfile');
+  return base;
 };
 
 const chooseBase = async (
