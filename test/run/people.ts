@@ -15,16 +15,10 @@ const whyNoBrowser = async (): Promise<string | undefined> => {
 
 const because = await whyNoBrowser();
 const running = [{ name: 'people' }, { name: 'dashboard' }];
-/** They judge by what the first stage has built. */
-const alarms = {
-  name: 'integration',
-  files: ['test/integration/coordinator/metrics.test.ts'],
-  env: { SDEWAN_ALARMS_BY: 'prometheus' },
-};
 process.exitCode = await runStages([
   { projects: [{ name: 'prometheus' }] },
   ...(because === undefined
     ? [{ projects: [...running, { name: 'browser' }] }]
     : [{ projects: running }, { cannotRun: 'the tests in a browser', because }]),
-  { projects: [{ name: 'chart' }, { name: 'docs' }, alarms] },
+  { projects: [{ name: 'chart' }, { name: 'docs' }] },
 ]);

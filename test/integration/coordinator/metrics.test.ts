@@ -21,7 +21,6 @@ import {
   valueIn,
   type Scrape,
 } from '../../judge/prometheus.ts';
-import { buildFiring, type Firing } from '../../prometheus/alarms.ts';
 import { installed } from '../../stack/installation.ts';
 import { grantNeutron } from '../../stack/neutron-rights.ts';
 import { until } from '../../stack/observe.ts';
@@ -45,14 +44,11 @@ let pod: KubeObject;
 let agent: SimulatedAgent;
 let rule: RuleObject;
 const cleanUp: (() => Promise<void>)[] = [];
-/** A part of expressions alone, or with `npm run test:people` Prometheus' own engine. */
-const firing: Firing =
-  process.env['SDEWAN_ALARMS_BY'] === 'prometheus'
-    ? await buildFiring()
-    : (scrapes, now) =>
-        alerts()
-          .filter(({ expr }) => holds(expr, scrapes, now / 1_000))
-          .map(({ alert }) => alert);
+/** That Prometheus' own engine says the same is shown by test/prometheus/alarms.test.ts. */
+const firing = (scrapes: readonly Scrape[], now: number): string[] =>
+  alerts()
+    .filter(({ expr }) => holds(expr, scrapes, now / 1_000))
+    .map(({ alert }) => alert);
 /** Alarms that have fired, and that have cleared after that. */
 const fired = new Set<string>();
 const cleared = new Set<string>();
