@@ -12,10 +12,9 @@ import {
   type Given,
   type Run,
 } from './command.ts';
-import { fileProblem, isFileError } from './files.ts';
 import { injectManifest, uninjectManifest, type ManifestResult } from './inject.ts';
-import { ManifestError, NoDocumentsError, requireDocuments } from './manifest/documents.ts';
-import { manifestProblem, nameOfFile } from './manifest/read.ts';
+import { requireDocuments } from './manifest/documents.ts';
+import { readFiles } from './manifest/read.ts';
 
 const optionsSchema = z.object({
   filename: z.array(z.string(), {
@@ -70,51 +69,23 @@ const agentVariables = (env: CommandIo['env']): Record<string, string | undefine
 /** All or nothing: what is printed goes to `kubectl apply`. */
 const onFiles = async (
   files: readonly string[],
-  { readText, out, say }: CommandIo,
+  io: CommandIo,
   work: (text: string) => ManifestResult,
 ): Promise<ExitCode> => {
-  const texts: string[] = [];
   let refused = false;
-  let misused = false;
-  for (const file of files) {
-    const result = await onFile(file, readText, work);
-    const name = nameOfFile(file);
-    if ('error' in result) {
-      say(manifestProblem(file, result.error));
-      misused ||= result.error instanceof NoDocumentsError;
-      refused = true;
-      continue;
-    }
-    if ('unreadable' in result) {
-      say(`${name}: ${result.unreadable}`);
-      misused = true;
-      continue;
-    }
-    const lines = 'problems' in result ? result.problems : result.notes;
-    for (const line of lines) say(`${name}: ${line}`);
-    if ('problems' in result) refused = true;
-    else texts.push(result.text);
-  }
-  if (misused) return EXIT.usage;
-  if (refused) return EXIT.no;
-  out(joined(texts));
-  return EXIT.done;
-};
-
-const onFile = async (
-  file: string,
-  readText: CommandIo['readText'],
-  work: (text: string) => ManifestResult,
-): Promise<ManifestResult | { error: ManifestError } | { unreadable: string }> => {
-  try {
-    const text = await readText(file);
+  const read = await readFiles(files, io, (text, file) => {
     requireDocuments(text);
-    return work(text);
-  } catch (error) {
-    if (error instanceof ManifestError) return { error };
-    if (isFileError(error)) return { unreadable: fileProblem(error) };
-    throw error;
-  }
+    const result = work(text);
+    const lines = 'problems' in result ? result.problems : result.notes;
+    for (const line of lines) io.say(`${file}: ${line}`);
+    if ('text' in result) return result.text;
+    refused = true;
+    return '';
+  });
+  if ('code' in read) return read.code;
+  if (refused) return EXIT.no;
+  io.out(joined(read.read));
+  return EXIT.done;
 };
 
 /** As one stream of documents. */

@@ -30,7 +30,7 @@ export const rulesInFiles = async (
   const read = await readManifests(files, io);
   if ('code' in read) return read;
   const problems: string[] = [];
-  const rules = read.sources.flatMap((source) =>
+  const rules = read.read.flatMap((source) =>
     source.objects.flatMap((object) => {
       const problem = problemsOf(source, object, problems);
       const data = objectIn(object, namespace, problem);

@@ -3,7 +3,6 @@ import { inspectAgent } from '../agents/ask.ts';
 import { agentPodsOf, rulesOf, type AgentPod } from '../agents/find.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather, type ClusterFacts } from '../cluster/facts.ts';
-import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { rulesInFiles } from '../apply/files.ts';
 import {
@@ -16,7 +15,7 @@ import {
   type Run,
 } from '../command.ts';
 import { formatSchema, print, type Format } from '../output/format.ts';
-import { unseen } from '../status/answer.ts';
+import { sayUnseen } from '../status/answer.ts';
 import {
   askedPod,
   podDiffText,
@@ -96,8 +95,4 @@ const diffOf = async (
     if (!(error instanceof CannotTellError)) throw error;
     return unaskedPod(pod, error.message, rulesOf(facts, pod));
   }
-};
-
-const sayUnseen = ({ lacking, absent }: ClusterFacts, io: CommandIo): void => {
-  for (const line of unseen({ notSeen: rightsOf(lacking), absentKinds: [...absent] })) io.say(line);
 };

@@ -4,7 +4,7 @@ import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { CannotTellError, EXIT, type Run } from '../command.ts';
 import { formatSchema, print } from '../output/format.ts';
-import { unseen } from '../status/answer.ts';
+import { sayUnseen } from '../status/answer.ts';
 import { eventsOf } from './events.ts';
 import { explainPolicy } from './policy-run.ts';
 import { parseTarget, ruleNamed } from './target.ts';
@@ -24,11 +24,7 @@ export const runExplain: Run = ({ args: [text = ''], options }, io, signal) => {
     const rule = ruleNamed(facts.rules, target);
     const view = explanationOf(rule, facts, await eventsOf(rule, client, { io, signal }));
     print(io, output, { data: view, table: () => explanationText(view, Date.now()) });
-    for (const line of unseen({
-      notSeen: rightsOf(facts.lacking),
-      absentKinds: [...facts.absent],
-    }))
-      io.say(line);
+    sayUnseen(facts, io);
     return view.rule.state === 'InSync' ? EXIT.done : EXIT.no;
   });
 };

@@ -4,33 +4,39 @@ import { fileProblem, isFileError } from '../files.ts';
 import { ManifestError, NoDocumentsError } from './documents.ts';
 import { locatedObjects, type Located } from './positions.ts';
 
-export const STANDARD_INPUT = 'standard input';
-export const nameOfFile = (file: string): string => (file === '-' ? STANDARD_INPUT : file);
-
-/** `file:line:column: what is wrong`. */
-export const manifestProblem = (file: string, { at, message }: ManifestError): string =>
-  `${at ? `${nameOfFile(file)}:${at.line}:${at.column}` : nameOfFile(file)}: ${message}`;
-
-export type ManifestSource = { file: string; objects: readonly Located[] };
-
-type Read = { sources: ManifestSource[] } | { code: ExitCode };
-
 /** `code`: of the command, which ends with it. */
-export const readManifests = async (
+type Read<T> = { read: T[] } | { code: ExitCode };
+
+/** What `parse` makes of the text of each file. `file`: as people call it. @throws what `parse` throws besides ManifestError */
+export const readFiles = async <T>(
   files: readonly string[],
-  { readText, say }: CommandIo,
-): Promise<Read> => {
-  const sources: ManifestSource[] = [];
+  { readText, say }: Pick<CommandIo, 'readText' | 'say'>,
+  parse: (text: string, file: string) => T,
+): Promise<Read<T>> => {
+  const read: T[] = [];
   let code: ExitCode = EXIT.done;
-  for (const file of files)
+  for (const given of files) {
+    const file = given === '-' ? 'standard input' : given;
     try {
-      sources.push({ file: nameOfFile(file), objects: locatedObjects(await readText(file)) });
+      read.push(parse(await readText(given), file));
     } catch (error) {
-      if (error instanceof ManifestError) say(manifestProblem(file, error));
-      else if (isFileError(error)) say(`${nameOfFile(file)}: ${fileProblem(error)}`);
+      if (error instanceof ManifestError) say(`${placeOf(file, error)}: ${error.message}`);
+      else if (isFileError(error)) say(`${file}: ${fileProblem(error)}`);
       else throw error;
       const isUsage = error instanceof NoDocumentsError || isFileError(error);
       if (code !== EXIT.usage) code = isUsage ? EXIT.usage : EXIT.no;
     }
-  return code === EXIT.done ? { sources } : { code };
+  }
+  return code === EXIT.done ? { read } : { code };
 };
+
+const placeOf = (file: string, { at }: ManifestError): string =>
+  at ? `${file}:${at.line}:${at.column}` : file;
+
+export type ManifestSource = { file: string; objects: readonly Located[] };
+
+export const readManifests = (
+  files: readonly string[],
+  io: CommandIo,
+): Promise<Read<ManifestSource>> =>
+  readFiles(files, io, (text, file) => ({ file, objects: locatedObjects(text) }));

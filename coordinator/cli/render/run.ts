@@ -16,7 +16,7 @@ export const runRender: Run = async ({ options }, io) => {
   const networks = networksGiven(data.networks);
   const read = await readManifests(data.filename, io);
   if ('code' in read) return read.code;
-  const view = render(read.sources, networks);
+  const view = render(read.read, networks);
   const table = (): string => renderingText(view);
   print(io, data.output, { data: view, table });
   for (const problem of view.problems) io.say(remarkLine(problem));

@@ -1,5 +1,7 @@
 /** What commands that ask whether rules are in sync answer beside the rules. */
-import { EXIT, type ExitCode } from '../command.ts';
+import type { ClusterFacts } from '../cluster/facts.ts';
+import { rightsOf } from '../cluster/rights.ts';
+import { EXIT, type CommandIo, type ExitCode } from '../command.ts';
 import type { StatusView } from './view.ts';
 
 export const CODES: Readonly<Record<StatusView['inSync'], ExitCode>> = {
@@ -20,3 +22,7 @@ export const unseen = ({
         `this cluster does not have the kinds ${absentKinds.join(', ')}: an older version is installed`,
       ]),
 ];
+
+export const sayUnseen = ({ lacking, absent }: ClusterFacts, { say }: CommandIo): void => {
+  for (const line of unseen({ notSeen: rightsOf(lacking), absentKinds: [...absent] })) say(line);
+};

@@ -53,7 +53,7 @@ export const runTrace: Run = async ({ args: [name], options: given }, io, signal
   if (options.live) return runLive(name, { given, options, packet }, io, signal);
   const read = await readManifests(options.filename, io);
   if ('code' in read) return read.code;
-  const { sources } = read;
+  const { read: sources } = read;
   const networks = networksGiven(options.networks);
   const others = await administrators(options.firewall, io);
   const finish = (traced: Traced): ExitCode => {

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
-import { rightsOf, type Lacking } from '../cluster/rights.ts';
+import { createLook } from '../cluster/lists.ts';
+import { rightsOf } from '../cluster/rights.ts';
 import { namespaceOf } from '../cluster/scope.ts';
 import { EXIT, type CommandIo, type ExitCode, type Run } from '../command.ts';
 import { formatSchema, print } from '../output/format.ts';
@@ -58,23 +58,17 @@ export const sidesOf = async (
   namespace: string | undefined,
   { io, signal }: { io: CommandIo; signal: AbortSignal },
 ): Promise<Omit<Sides, 'cli'>> => {
-  const lacked: Lacking[] = [];
-  const coordinators = await client
-    .list(deployments, { labelSelector: PART_OF, signal })
-    .then(({ items }) =>
-      items.flatMap(({ spec }) => spec.template.spec.containers.map(({ image }) => image)),
-    )
-    .catch((error: unknown) => {
-      if (!isForbidden(error)) throw error;
-      lacked.push({ verb: 'list', resource: 'deployments.apps', namespace: undefined });
-      return [];
-    });
+  const look = createLook({ client, signal });
+  const found = (await look.list(deployments, { labelSelector: PART_OF })) ?? [];
   const {
     pods = [],
     absent,
     lacking,
   } = await gather(client, { namespace, withPods: true }, signal);
-  lacked.push(...lacking.filter(({ resource }) => resource === 'pods'));
+  const lacked = [...look.lacking, ...lacking.filter(({ resource }) => resource === 'pods')];
   for (const line of rightsOf(lacked)) io.say(line);
+  const coordinators = found.flatMap(({ spec }) =>
+    spec.template.spec.containers.map(({ image }) => image),
+  );
   return { coordinators, agents: pods.flatMap(({ agentImage }) => agentImage ?? []), absent };
 };
