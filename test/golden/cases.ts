@@ -26,6 +26,8 @@ export type Case = {
   /** Older first. */
   rules: readonly GoldenRule[];
   isSwanctl: boolean;
+  /** Its texts are as `test/golden/brief.ts` has them. */
+  isBrief: boolean;
   /** Where samples hold arguments of iptables. */
   isFw3?: boolean;
   /** Empty where none is kept. With `UPDATE=1` `now` is what is kept from now on. */
@@ -120,6 +122,7 @@ const sceneOf = (name: string, rules: readonly Named[]): Case => ({
   name,
   rules: rules.map(ruleOf),
   isSwanctl: false,
+  isBrief: false,
   kept: inScene(name),
 });
 
@@ -128,7 +131,8 @@ const IPTABLES_FIELDS = ['extra', 'extra_src', 'extra_dest', 'etra_dest'];
 const casesOfKind = (samples: Samples): Case[] => {
   const rules = withReferred(namedIn(samples)).map(ruleOf);
   const isFw3 = rules.some(({ spec }) => IPTABLES_FIELDS.some((field) => field in spec));
-  const plain = { name: samples.kind, rules, isSwanctl: false, isFw3, kept: inSamples(samples) };
+  const common = { isBrief: true, isFw3, kept: inSamples(samples) };
+  const plain = { name: samples.kind, rules, isSwanctl: false, ...common };
   return kindOf(samples.kind)?.uci?.package === 'ipsec'
     ? [plain, { ...plain, name: `${samples.kind} with swanctl`, isSwanctl: true }]
     : [plain];

@@ -1,6 +1,6 @@
 /**
- * CRs in, UCI text out: the samples of each kind come to the texts kept with them, the packages one after the other as `uci export`
- * writes them, and the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
+ * CRs in, UCI out: the samples of each kind come to the sections kept with them, scenes to the packages one after the other as `uci export`
+ * writes them, and both to the files that they refer to. `UPDATE=1` rewrites the texts. They are read by a reader that is not ours and compared
  * with the table of fields, so that an update cannot make a wrong text pass.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { readUci } from '../judge/uci.ts';
 import { allSamples, samplesOf } from '../samples/all.ts';
 import { expectedSection, INTERFACES } from '../samples/uci-table.ts';
+import { briefly } from './brief.ts';
 import { cases, childrenOf, inputFor, type Case } from './cases.ts';
 
 const exported = (golden: Case): string =>
@@ -23,6 +24,9 @@ const exported = (golden: Case): string =>
         `package ${packageName}\n${formatPackage({ name: packageName, sections })}`,
     )
     .join('\n');
+
+const kept = (golden: Case): string =>
+  golden.isBrief ? briefly(exported(golden)) : exported(golden);
 
 const filesOf = (golden: Case): string =>
   (compile(inputFor(golden)).desired.get(deviceFiles.name) ?? [])
@@ -40,7 +44,7 @@ describe.each(cases)('golden: $name', (golden) => {
   });
 
   it.each([
-    ['the UCI text', uci, exported],
+    ['the UCI text', uci, kept],
     ['the files', files, filesOf],
   ] as const)('comes to %s as kept', (_what, key, make) => {
     const text = make(golden);

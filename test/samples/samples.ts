@@ -56,7 +56,7 @@ export type InKernel = {
 
 /** Texts that are kept; `UPDATE=1` rewrites them. Absent: empty. */
 export type Texts = {
-  /** As `uci export` writes the packages. */
+  /** A line for each section: `test/golden/brief.ts`. */
   uci?: string;
   /** Files that sections refer to. */
   files?: string;

@@ -4,8 +4,9 @@ import { compile } from '#shared/compile/compile.ts';
 import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { agentKinds } from '#shared/resources/registry.ts';
 import type { UciDelta, UciSection } from '#shared/uci/model.ts';
+import { briefly, packagesIn } from '../../golden/brief.ts';
 import { cases, childrenOf, inputFor } from '../../golden/cases.ts';
-import { readUci, type JudgedSection } from '../../judge/uci.ts';
+import type { JudgedSection } from '../../judge/uci.ts';
 import { samplesOf } from '../../samples/all.ts';
 import { icnSectionOf } from '../../samples/icn-table.ts';
 import { filesOf, ICN_PACKAGES, icnDriver, startIcn } from '../agent/support/icn-rest.ts';
@@ -13,15 +14,6 @@ import { timed } from '../agent/support/time.ts';
 import { NEVER, shown } from './bench.ts';
 import { uciFixture } from './fixtures.ts';
 import { simulatedPaths } from './paths.ts';
-
-/** Package -> its sections, as the judge reads them. */
-const packagesIn = (text: string): Map<string, JudgedSection[]> => {
-  const [, ...parts] = text.split(/^package ([\w-]+)$/m);
-  const packages = new Map<string, JudgedSection[]>();
-  for (let at = 0; at < parts.length; at += 2)
-    packages.set(parts[at] ?? '', readUci(parts[at + 1] ?? ''));
-  return packages;
-};
 
 /** Of a rule with arguments of iptables fw4 would take the rest, so the agent writes no such rule there: it is the rest that is tried. */
 const asWritten = ({ options, ...section }: JudgedSection): UciSection => ({
@@ -43,8 +35,8 @@ const appending = (config: string, append: readonly UciSection[]): UciDelta => (
 const inUci = simulatedPaths.filter(({ fixture }) => fixture === uciFixture);
 
 describe.each(inUci)('golden UCI through $name', ({ open }) => {
-  it.each(cases)('$name', async ({ kept, isSwanctl }) => {
-    const golden = packagesIn(kept(isSwanctl ? 'swanctl' : 'uci'));
+  it.each(cases)('$name', async ({ kept, isSwanctl, isBrief }) => {
+    const golden = packagesIn(kept(isSwanctl ? 'swanctl' : 'uci'), isBrief);
     expect(golden.size).toBeGreaterThan(0);
     const target = await open();
     const driver = target.driver();
@@ -97,7 +89,8 @@ describe("golden UCI through ICN's REST", () => {
       const blocks = blocksIn(text).filter((block) => !before[at]?.includes(block));
       return blocks.length === 0 ? [] : [`package ${ICN_PACKAGES[at]}\n\n${blocks.join('\n\n')}\n`];
     });
-    const text = [lacking.join(''), ...added].filter((part) => part !== '').join('\n');
+    const whole = [lacking.join(''), ...added].filter((part) => part !== '').join('\n');
+    const text = golden.isBrief ? briefly(whole) : whole;
     expect(text).toBe(golden.kept('icn', text));
 
     const files = filesOf(openwrt);

@@ -37,9 +37,7 @@ export const samples: Samples = {
     changed: { entry: ['192.0.2.1'], maxelem: 9 },
     shows: ['firewall.sdewan_set_k_set maxelem', '8', '9'],
   },
-  kernel: {
-    fw4: { created: [/^nft set k_set: size 8$/], changed: [/^nft set k_set: size 9$/] },
-  },
+  kernel: { fw4: { created: [/^nft set k_set: size 8$/], changed: [/^nft set k_set: size 9$/] } },
   texts: {
     icn: String.raw`# FirewallSet/bad-guys: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet; use driver ubus
 # FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet; use driver ubus

@@ -79,90 +79,24 @@ export const samples: Samples = {
   },
   texts: {
     icn: String.raw`package firewall-nat
-
-config nat
-	option name 'hubsite1snat0'
-	option src_dip '10.1.2.3'
-	option dest 'net1'
-	option dest_ip '10.20.0.0/16'
-	option target 'SNAT'
-
-config nat
-	option name 'devicesnat0'
-	option src_dip '10.1.2.3'
-	option dest 'net1'
-	option dest_ip '10.21.0.0/16'
-	option target 'SNAT'
+nat { name: hubsite1snat0, src_dip: 10.1.2.3, dest: net1, dest_ip: 10.20.0.0/16, target: SNAT }
+nat { name: devicesnat0, src_dip: 10.1.2.3, dest: net1, dest_ip: 10.21.0.0/16, target: SNAT }
 
 package route-cnf
-
-config route
-	option name 'hubsite1route0'
-	option dst '10.20.0.0/16'
-	option dev 'net1'
-	option dev_val 'net1'
-	option table 'cnf'
-
-config route
-	option name 'hubroute0'
-	option dst '10.20.0.0/16'
-	option dev 'vti_10.1.2.3'
-	option dev_val 'vti_10.1.2.3'
-	option table 'default'
-
-config route
-	option name 'hubroute1'
-	option dst '10.30.0.1'
-	option dev 'vti_10.1.2.3'
-	option dev_val 'vti_10.1.2.3'
-	option table 'default'
-
-config route
-	option name 'deviceroute0'
-	option dst '10.21.0.0/16'
-	option dev 'net1'
-	option dev_val 'net1'
-	option table 'cnf'
+route { name: hubsite1route0, dst: 10.20.0.0/16, dev: net1, dev_val: net1, table: cnf }
+route { name: hubroute0, dst: 10.20.0.0/16, dev: vti_10.1.2.3, dev_val: vti_10.1.2.3, table: default }
+route { name: hubroute1, dst: 10.30.0.1, dev: vti_10.1.2.3, dev_val: vti_10.1.2.3, table: default }
+route { name: deviceroute0, dst: 10.21.0.0/16, dev: net1, dev_val: net1, table: cnf }
 `,
     uci: String.raw`package firewall
-
-config nat 'sdewan_nat_hubsite1snat0'
-	option name 'hubsite1snat0'
-	option target 'SNAT'
-	option device 'net1'
-	option proto 'all'
-	option dest_ip '10.20.0.0/16'
-	option snat_ip '10.1.2.3'
-
-config nat 'sdewan_nat_devicesnat0'
-	option name 'devicesnat0'
-	option target 'SNAT'
-	option device 'net1'
-	option proto 'all'
-	option dest_ip '10.21.0.0/16'
-	option snat_ip '10.1.2.3'
-
+nat sdewan_nat_hubsite1snat0 { name: hubsite1snat0, target: SNAT, device: net1, proto: all, dest_ip: 10.20.0.0/16, snat_ip: 10.1.2.3 }
+nat sdewan_nat_devicesnat0 { name: devicesnat0, target: SNAT, device: net1, proto: all, dest_ip: 10.21.0.0/16, snat_ip: 10.1.2.3 }
 
 package network
-
-config route 'sdewan_route_hubsite1route0'
-	option interface 'if_net1'
-	option target '10.20.0.0/16'
-	option table '40'
-
-config route 'sdewan_route_hubroute0'
-	option interface 'if_vti_10.1.2.3'
-	option target '10.20.0.0/16'
-
-config route 'sdewan_route_hubroute1'
-	option interface 'if_vti_10.1.2.3'
-	option target '10.30.0.1'
-
-config route 'sdewan_route_deviceroute0'
-	option interface 'if_net1'
-	option target '10.21.0.0/16'
-	option table '40'
-
+route sdewan_route_hubsite1route0 { interface: if_net1, target: 10.20.0.0/16, table: '40' }
+route sdewan_route_hubroute0 { interface: if_vti_10.1.2.3, target: 10.20.0.0/16 }
+route sdewan_route_hubroute1 { interface: if_vti_10.1.2.3, target: 10.30.0.1 }
+route sdewan_route_deviceroute0 { interface: if_net1, target: 10.21.0.0/16, table: '40' }
 `,
   },
 };

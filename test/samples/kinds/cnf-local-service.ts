@@ -65,93 +65,17 @@ export const samples: Samples = {
   },
   texts: {
     icn: String.raw`package firewall-nat
-
-config nat
-	option name 'localservice1nat0'
-	option src_dip '192.0.2.20'
-	option src_dport '25'
-	option proto 'tcp'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-	option target 'DNAT'
-
-config nat
-	option name 'localservice1nat1'
-	option src_dip '192.0.2.21'
-	option src_dport '25'
-	option proto 'tcp'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-	option target 'DNAT'
-
-config nat
-	option name 'mailnat0'
-	option src_dip '192.0.2.20'
-	option src_dport '25'
-	option proto 'tcp'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-	option target 'DNAT'
-
-config nat
-	option name 'mailnat1'
-	option src_dip '192.0.2.21'
-	option src_dport '25'
-	option proto 'tcp'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-	option target 'DNAT'
+nat { name: localservice1nat0, src_dip: 192.0.2.20, src_dport: '25', proto: tcp, dest_ip: 10.9.9.9, dest_port: '2525', target: DNAT }
+nat { name: localservice1nat1, src_dip: 192.0.2.21, src_dport: '25', proto: tcp, dest_ip: 10.9.9.9, dest_port: '2525', target: DNAT }
+nat { name: mailnat0, src_dip: 192.0.2.20, src_dport: '25', proto: tcp, dest_ip: 10.9.9.9, dest_port: '2525', target: DNAT }
+nat { name: mailnat1, src_dip: 192.0.2.21, src_dport: '25', proto: tcp, dest_ip: 10.9.9.9, dest_port: '2525', target: DNAT }
 `,
     uci: String.raw`package firewall
-
-config redirect 'sdewan_nat_localservice1nat0'
-	option name 'localservice1nat0'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dip '192.0.2.20'
-	option src_dport '25'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-
-config redirect 'sdewan_nat_localservice1nat1'
-	option name 'localservice1nat1'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dip '192.0.2.21'
-	option src_dport '25'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-
-config redirect 'sdewan_nat_mailnat0'
-	option name 'mailnat0'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dip '192.0.2.20'
-	option src_dport '25'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-
-config redirect 'sdewan_nat_mailnat1'
-	option name 'mailnat1'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dip '192.0.2.21'
-	option src_dport '25'
-	option dest_ip '10.9.9.9'
-	option dest_port '2525'
-
-config zone 'sdewan_device_sda318c242'
-	option name 'sda318c242'
-	list device '+'
-
+redirect sdewan_nat_localservice1nat0 { name: localservice1nat0, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dip: 192.0.2.20, src_dport: '25', dest_ip: 10.9.9.9, dest_port: '2525' }
+redirect sdewan_nat_localservice1nat1 { name: localservice1nat1, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dip: 192.0.2.21, src_dport: '25', dest_ip: 10.9.9.9, dest_port: '2525' }
+redirect sdewan_nat_mailnat0 { name: mailnat0, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dip: 192.0.2.20, src_dport: '25', dest_ip: 10.9.9.9, dest_port: '2525' }
+redirect sdewan_nat_mailnat1 { name: mailnat1, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dip: 192.0.2.21, src_dport: '25', dest_ip: 10.9.9.9, dest_port: '2525' }
+zone sdewan_device_sda318c242 { name: sda318c242, device: [ + ] }
 `,
   },
 };

@@ -179,142 +179,23 @@ export const samples: Samples = {
 # CNFNAT/dnat: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall-nat
-
-config nat
-	option name 'nat1'
-	option src_ip '192.168.4.0/24'
-	option src_dip '10.1.2.3'
-	option proto 'tcp'
-	option dest 'net1'
-	option target 'SNAT'
-
-config nat
-	option name 'masquerade'
-	option src_ip '192.168.1.0/24'
-	option dest 'eth0'
-	option target 'MASQUERADE'
-
-config nat
-	option name 'redirect'
-	option src_dip '203.0.113.0/24'
-	option src_dport '8080'
-	option proto 'tcp'
-	option dest_port '80'
-	option target 'DNAT'
-
-config nat
-	option name 'snat_2'
-	option src_ip '192.168.1.0/24'
-	option src_dip '10.1.2.3'
-	option src_port '1024'
-	option src_dport '5000'
-	option proto 'udp'
-	option dest 'net1'
-	option dest_ip '10.9.0.0/16'
-	option dest_port '53'
-	option target 'SNAT'
-
-config nat
-	option name 'dnat_2'
-	option src 'net2'
-	option src_ip '192.168.9.0/24'
-	option src_dip '203.0.113.1'
-	option src_port '1024'
-	option src_dport '8866'
-	option proto 'tcp'
-	option dest_ip '192.168.1.1'
-	option dest_port '80'
-	option target 'DNAT'
+nat { name: nat1, src_ip: 192.168.4.0/24, src_dip: 10.1.2.3, proto: tcp, dest: net1, target: SNAT }
+nat { name: masquerade, src_ip: 192.168.1.0/24, dest: eth0, target: MASQUERADE }
+nat { name: redirect, src_dip: 203.0.113.0/24, src_dport: '8080', proto: tcp, dest_port: '80', target: DNAT }
+nat { name: snat_2, src_ip: 192.168.1.0/24, src_dip: 10.1.2.3, src_port: '1024', src_dport: '5000', proto: udp, dest: net1, dest_ip: 10.9.0.0/16, dest_port: '53', target: SNAT }
+nat { name: dnat_2, src: net2, src_ip: 192.168.9.0/24, src_dip: 203.0.113.1, src_port: '1024', src_dport: '8866', proto: tcp, dest_ip: 192.168.1.1, dest_port: '80', target: DNAT }
 `,
     uci: String.raw`package firewall
-
-config nat 'sdewan_nat_nat1'
-	option name 'nat1'
-	option target 'SNAT'
-	option device 'net1'
-	option proto 'tcp'
-	option src_ip '192.168.4.0/24'
-	option snat_ip '10.1.2.3'
-
-config nat 'sdewan_nat_snat'
-	option name 'snat'
-	option target 'SNAT'
-	option device 'net1'
-	option proto 'udp'
-	option src_ip '192.168.1.0/24'
-	option src_port '1024-65535'
-	option dest_ip '!10.0.0.0/8'
-	option dest_port '53'
-	option snat_ip '10.1.2.3'
-	option snat_port '5000-6000'
-
-config nat 'sdewan_nat_masquerade'
-	option name 'masquerade'
-	option target 'MASQUERADE'
-	option device 'eth0'
-	option proto 'all'
-	option src_ip '192.168.1.0/24'
-
-config redirect 'sdewan_nat_dnat'
-	option name 'dnat'
-	option target 'DNAT'
-	option src 'sd9c32a8c7'
-	option dest '*'
-	option proto 'tcp'
-	option src_ip '!192.168.1.0/24'
-	option src_port '1024-65535'
-	option src_dip '203.0.113.1'
-	option src_dport '8866'
-	option dest_ip '192.168.1.1'
-	option dest_port '80'
-
-config redirect 'sdewan_nat_redirect'
-	option name 'redirect'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dip '203.0.113.0/24'
-	option src_dport '8080'
-	option dest_port '80'
-
-config nat 'sdewan_nat_snat_2'
-	option name 'snat-2'
-	option target 'SNAT'
-	option device 'net1'
-	option proto 'udp'
-	option src_ip '192.168.1.0/24'
-	option src_port '1024'
-	option dest_ip '10.9.0.0/16'
-	option dest_port '53'
-	option snat_ip '10.1.2.3'
-	option snat_port '5000'
-
-config redirect 'sdewan_nat_dnat_2'
-	option name 'dnat-2'
-	option target 'DNAT'
-	option src 'sd2daa9a96'
-	option dest '*'
-	option proto 'tcp'
-	option src_ip '192.168.9.0/24'
-	option src_port '1024'
-	option src_dip '203.0.113.1'
-	option src_dport '8866'
-	option dest_ip '192.168.1.1'
-	option dest_port '80'
-
-config zone 'sdewan_device_sd2daa9a96'
-	option name 'sd2daa9a96'
-	list device 'net2'
-
-config zone 'sdewan_device_sd9c32a8c7'
-	option name 'sd9c32a8c7'
-	list device 'eth0'
-
-config zone 'sdewan_device_sda318c242'
-	option name 'sda318c242'
-	list device '+'
-
+nat sdewan_nat_nat1 { name: nat1, target: SNAT, device: net1, proto: tcp, src_ip: 192.168.4.0/24, snat_ip: 10.1.2.3 }
+nat sdewan_nat_snat { name: snat, target: SNAT, device: net1, proto: udp, src_ip: 192.168.1.0/24, src_port: 1024-65535, dest_ip: '!10.0.0.0/8', dest_port: '53', snat_ip: 10.1.2.3, snat_port: 5000-6000 }
+nat sdewan_nat_masquerade { name: masquerade, target: MASQUERADE, device: eth0, proto: all, src_ip: 192.168.1.0/24 }
+redirect sdewan_nat_dnat { name: dnat, target: DNAT, src: sd9c32a8c7, dest: '*', proto: tcp, src_ip: '!192.168.1.0/24', src_port: 1024-65535, src_dip: 203.0.113.1, src_dport: '8866', dest_ip: 192.168.1.1, dest_port: '80' }
+redirect sdewan_nat_redirect { name: redirect, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dip: 203.0.113.0/24, src_dport: '8080', dest_port: '80' }
+nat sdewan_nat_snat_2 { name: snat-2, target: SNAT, device: net1, proto: udp, src_ip: 192.168.1.0/24, src_port: '1024', dest_ip: 10.9.0.0/16, dest_port: '53', snat_ip: 10.1.2.3, snat_port: '5000' }
+redirect sdewan_nat_dnat_2 { name: dnat-2, target: DNAT, src: sd2daa9a96, dest: '*', proto: tcp, src_ip: 192.168.9.0/24, src_port: '1024', src_dip: 203.0.113.1, src_dport: '8866', dest_ip: 192.168.1.1, dest_port: '80' }
+zone sdewan_device_sd2daa9a96 { name: sd2daa9a96, device: [ net2 ] }
+zone sdewan_device_sd9c32a8c7 { name: sd9c32a8c7, device: [ eth0 ] }
+zone sdewan_device_sda318c242 { name: sda318c242, device: [ + ] }
 `,
   },
 };

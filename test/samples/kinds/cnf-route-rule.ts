@@ -44,9 +44,7 @@ export const samples: Samples = {
     { name: 'a-place.behind', spec: { src: '192.168.2.0/24' } },
   ],
   accepted: {
-    'a route rule with numbers': {
-      spec: { fwmark: 16, table: 40, prio: 100, not: true },
-    },
+    'a route rule with numbers': { spec: { fwmark: 16, table: 40, prio: 100, not: true } },
   },
   refused: {
     'a route rule for everything': {
@@ -90,71 +88,17 @@ export const samples: Samples = {
     icn: String.raw`# CNFRouteRule/v6: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
 
 package rule-cnf
-
-config rule
-	option name 'routerule1'
-	option src '192.168.3.0/24'
-	option prio '100'
-	option fwmark '0x10'
-	option table '40'
-
-config rule
-	option name 'all_fields'
-	option src '192.168.1.0/24'
-	option dst '10.0.0.0/8'
-	option flag '1'
-	option prio '100'
-	option fwmark '16'
-	option table '40'
-
-config rule
-	option name 'all_fields_2'
-	option src '192.168.1.0/24'
-	option dst '10.0.0.0/8'
-	option flag '1'
-	option prio '100'
-	option fwmark '0x10'
-	option table '40'
-
-config rule
-	option name 'a_place_behind'
-	option src '192.168.2.0/24'
-	option prio '32000'
+rule { name: routerule1, src: 192.168.3.0/24, prio: '100', fwmark: '0x10', table: '40' }
+rule { name: all_fields, src: 192.168.1.0/24, dst: 10.0.0.0/8, flag: '1', prio: '100', fwmark: '16', table: '40' }
+rule { name: all_fields_2, src: 192.168.1.0/24, dst: 10.0.0.0/8, flag: '1', prio: '100', fwmark: '0x10', table: '40' }
+rule { name: a_place_behind, src: 192.168.2.0/24, prio: '32000' }
 `,
     uci: String.raw`package network
-
-config rule 'sdewan_rule_routerule1'
-	option src '192.168.3.0/24'
-	option priority '100'
-	option mark '0x10'
-	option lookup '40'
-
-config rule 'sdewan_rule_all_fields'
-	option src '192.168.1.0/24'
-	option dest '10.0.0.0/8'
-	option invert '1'
-	option priority '100'
-	option mark '16'
-	option lookup '40'
-
-config rule6 'sdewan_rule_v6'
-	option dest '2001:db8::/32'
-	option priority '32000'
-	option lookup 'main'
-
-config rule 'sdewan_rule_all_fields_2'
-	option src '192.168.1.0/24'
-	option dest '10.0.0.0/8'
-	option invert '1'
-	option priority '100'
-	option mark '0x10'
-	option lookup '40'
-
-config rule 'sdewan_rule_a_place_behind'
-	option src '192.168.2.0/24'
-	option priority '32000'
-	option lookup 'main'
-
+rule sdewan_rule_routerule1 { src: 192.168.3.0/24, priority: '100', mark: '0x10', lookup: '40' }
+rule sdewan_rule_all_fields { src: 192.168.1.0/24, dest: 10.0.0.0/8, invert: '1', priority: '100', mark: '16', lookup: '40' }
+rule6 sdewan_rule_v6 { dest: 2001:db8::/32, priority: '32000', lookup: main }
+rule sdewan_rule_all_fields_2 { src: 192.168.1.0/24, dest: 10.0.0.0/8, invert: '1', priority: '100', mark: '0x10', lookup: '40' }
+rule sdewan_rule_a_place_behind { src: 192.168.2.0/24, priority: '32000', lookup: main }
 `,
   },
 };

@@ -62,63 +62,17 @@ export const samples: Samples = {
     icn: String.raw`# CNFRoute/on-link: UnsupportedByDriver: spec.dst: ICN's REST API takes one IPv4 address or network here
 
 package route-cnf
-
-config route
-	option name 'route1'
-	option dst '192.168.2.0/24'
-	option dev 'eth0'
-	option dev_val 'eth0'
-	option table 'default'
-
-config route
-	option name 'default_cnf'
-	option dst 'default'
-	option gw '10.1.2.1'
-	option dev 'net1'
-	option dev_val 'net1'
-	option table 'cnf'
-
-config route
-	option name 'by_gateway'
-	option dst '10.40.0.0/16'
-	option gw '172.16.30.1'
-	option dev 'net1'
-	option dev_val 'net1'
-	option table 'cnf'
-
-config route
-	option name 'on_link_2'
-	option dst '10.41.0.0/16'
-	option dev 'net2'
-	option dev_val 'net2'
-	option table 'default'
+route { name: route1, dst: 192.168.2.0/24, dev: eth0, dev_val: eth0, table: default }
+route { name: default_cnf, dst: default, gw: 10.1.2.1, dev: net1, dev_val: net1, table: cnf }
+route { name: by_gateway, dst: 10.40.0.0/16, gw: 172.16.30.1, dev: net1, dev_val: net1, table: cnf }
+route { name: on_link_2, dst: 10.41.0.0/16, dev: net2, dev_val: net2, table: default }
 `,
     uci: String.raw`package network
-
-config route 'sdewan_route_route1'
-	option interface 'if_eth0'
-	option target '192.168.2.0/24'
-
-config route 'sdewan_route_default_cnf'
-	option interface 'if_net1'
-	option target '0.0.0.0/0'
-	option gateway '10.1.2.1'
-	option table '40'
-
-config route6 'sdewan_route_on_link'
-	option interface 'if_net2'
-	option target '2001:db8::/32'
-
-config route 'sdewan_route_by_gateway'
-	option interface 'if_net1'
-	option target '10.40.0.0/16'
-	option gateway '172.16.30.1'
-	option table '40'
-
-config route 'sdewan_route_on_link_2'
-	option interface 'if_net2'
-	option target '10.41.0.0/16'
-
+route sdewan_route_route1 { interface: if_eth0, target: 192.168.2.0/24 }
+route sdewan_route_default_cnf { interface: if_net1, target: 0.0.0.0/0, gateway: 10.1.2.1, table: '40' }
+route6 sdewan_route_on_link { interface: if_net2, target: 2001:db8::/32 }
+route sdewan_route_by_gateway { interface: if_net1, target: 10.40.0.0/16, gateway: 172.16.30.1, table: '40' }
+route sdewan_route_on_link_2 { interface: if_net2, target: 10.41.0.0/16 }
 `,
   },
 };

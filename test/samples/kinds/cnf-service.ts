@@ -58,69 +58,15 @@ export const samples: Samples = {
 # CNFNAT/webnat6: UnsupportedByDriver: spec.dest_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall-nat
-
-config nat
-	option name 'service1nat'
-	option src_dport '8866'
-	option proto 'tcp'
-	option dest_ip '192.0.2.10'
-	option dest_port '80'
-	option target 'DNAT'
-
-config nat
-	option name 'webnat'
-	option src_dport '8866'
-	option proto 'tcp'
-	option dest_ip '192.0.2.10'
-	option dest_port '80'
-	option target 'DNAT'
+nat { name: service1nat, src_dport: '8866', proto: tcp, dest_ip: 192.0.2.10, dest_port: '80', target: DNAT }
+nat { name: webnat, src_dport: '8866', proto: tcp, dest_ip: 192.0.2.10, dest_port: '80', target: DNAT }
 `,
     uci: String.raw`package firewall
-
-config redirect 'sdewan_nat_service1nat'
-	option name 'service1nat'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dport '8866'
-	option dest_ip '192.0.2.10'
-	option dest_port '80'
-
-config redirect 'sdewan_nat_service1nat6'
-	option name 'service1nat6'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dport '8866'
-	option dest_ip '2001:db8::10'
-	option dest_port '80'
-
-config redirect 'sdewan_nat_webnat'
-	option name 'webnat'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dport '8866'
-	option dest_ip '192.0.2.10'
-	option dest_port '80'
-
-config redirect 'sdewan_nat_webnat6'
-	option name 'webnat6'
-	option target 'DNAT'
-	option src 'sda318c242'
-	option dest '*'
-	option proto 'tcp'
-	option src_dport '8866'
-	option dest_ip '2001:db8::10'
-	option dest_port '80'
-
-config zone 'sdewan_device_sda318c242'
-	option name 'sda318c242'
-	list device '+'
-
+redirect sdewan_nat_service1nat { name: service1nat, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dport: '8866', dest_ip: 192.0.2.10, dest_port: '80' }
+redirect sdewan_nat_service1nat6 { name: service1nat6, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dport: '8866', dest_ip: 2001:db8::10, dest_port: '80' }
+redirect sdewan_nat_webnat { name: webnat, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dport: '8866', dest_ip: 192.0.2.10, dest_port: '80' }
+redirect sdewan_nat_webnat6 { name: webnat6, target: DNAT, src: sda318c242, dest: '*', proto: tcp, src_dport: '8866', dest_ip: 2001:db8::10, dest_port: '80' }
+zone sdewan_device_sda318c242 { name: sda318c242, device: [ + ] }
 `,
   },
 };

@@ -133,116 +133,18 @@ export const samples: Samples = {
 # FirewallDNAT/dnat-v6: UnsupportedByDriver: spec.src_dip: ICN's REST API takes one IPv4 address or network here
 
 package firewall
-
-config zone
-	option name 'lan1'
-	list network 'net1'
-	option masq '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'REJECT'
-	option output 'ACCEPT'
-
-config zone
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config redirect
-	option name 'dnat_wan1'
-	option src 'wan1'
-	option src_dport '19900'
-	option proto 'tcp'
-	option dest 'lan1'
-	option dest_ip '192.168.1.1'
-	option dest_port '22'
-	option target 'DNAT'
-
-config redirect
-	option name 'dnat_2'
-	option src 'wan1'
-	option src_ip '203.0.113.0/24'
-	option src_dip '198.51.100.1'
-	option src_mac '00:11:22:aa:bb:cc'
-	option src_port '1024'
-	option src_dport '19900'
-	option proto 'tcp'
-	option dest 'lan1'
-	option dest_ip '192.168.1.1'
-	option dest_port '22'
-	option mark '0x2'
-	option target 'DNAT'
-	option family 'any'
+zone { name: lan1, network: [ net1 ], masq: '1', mtu_fix: '1', input: ACCEPT, forward: REJECT, output: ACCEPT }
+zone { name: wan1, network: [ net2 ], input: REJECT }
+redirect { name: dnat_wan1, src: wan1, src_dport: '19900', proto: tcp, dest: lan1, dest_ip: 192.168.1.1, dest_port: '22', target: DNAT }
+redirect { name: dnat_2, src: wan1, src_ip: 203.0.113.0/24, src_dip: 198.51.100.1, src_mac: 00:11:22:aa:bb:cc, src_port: '1024', src_dport: '19900', proto: tcp, dest: lan1, dest_ip: 192.168.1.1, dest_port: '22', mark: '0x2', target: DNAT, family: any }
 `,
     uci: String.raw`package firewall
-
-config zone 'sdewan_zone_lan1'
-	option name 'lan1'
-	list network 'net1'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'REJECT'
-	option masq '1'
-	option mtu_fix '1'
-
-config zone 'sdewan_zone_wan1'
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config redirect 'sdewan_dnat_dnat_wan1'
-	option name 'dnat-wan1'
-	option target 'DNAT'
-	option src 'wan1'
-	option dest 'lan1'
-	option proto 'tcp'
-	option src_dport '19900'
-	option dest_ip '192.168.1.1'
-	option dest_port '22'
-
-config redirect 'sdewan_dnat_dnat'
-	option name 'dnat'
-	option target 'DNAT'
-	option src 'wan'
-	option dest 'lan1'
-	option src_mac '00:11:22:33:44:55'
-	option proto '6'
-	option src_ip '203.0.113.0/24'
-	option src_port '1024-65535'
-	option mark '3/0xff'
-	option family 'any'
-	option src_dip '!198.51.100.1'
-	option src_dport '19900'
-	option dest_ip '192.168.1.1'
-	option dest_port '22'
-
-config redirect 'sdewan_dnat_dnat_v6'
-	option name 'dnat-v6'
-	option target 'DNAT'
-	option src 'wan'
-	option proto 'tcpudp'
-	option family 'ipv6'
-	option src_dip '2001:db8::1'
-	option src_dport '8080-8090'
-	option dest_ip 'fd00::1'
-	option dest_port '80-90'
-
-config redirect 'sdewan_dnat_dnat_2'
-	option name 'dnat-2'
-	option target 'DNAT'
-	option src 'wan1'
-	option dest 'lan1'
-	option src_mac '00:11:22:aa:bb:cc'
-	option proto 'tcp'
-	option src_ip '203.0.113.0/24'
-	option src_port '1024'
-	option mark '0x2'
-	option family 'any'
-	option src_dip '198.51.100.1'
-	option src_dport '19900'
-	option dest_ip '192.168.1.1'
-	option dest_port '22'
-
+zone sdewan_zone_lan1 { name: lan1, network: [ net1 ], input: ACCEPT, output: ACCEPT, forward: REJECT, masq: '1', mtu_fix: '1' }
+zone sdewan_zone_wan1 { name: wan1, network: [ net2 ], input: REJECT }
+redirect sdewan_dnat_dnat_wan1 { name: dnat-wan1, target: DNAT, src: wan1, dest: lan1, proto: tcp, src_dport: '19900', dest_ip: 192.168.1.1, dest_port: '22' }
+redirect sdewan_dnat_dnat { name: dnat, target: DNAT, src: wan, dest: lan1, src_mac: 00:11:22:33:44:55, proto: '6', src_ip: 203.0.113.0/24, src_port: 1024-65535, mark: 3/0xff, family: any, src_dip: '!198.51.100.1', src_dport: '19900', dest_ip: 192.168.1.1, dest_port: '22' }
+redirect sdewan_dnat_dnat_v6 { name: dnat-v6, target: DNAT, src: wan, proto: tcpudp, family: ipv6, src_dip: 2001:db8::1, src_dport: 8080-8090, dest_ip: fd00::1, dest_port: 80-90 }
+redirect sdewan_dnat_dnat_2 { name: dnat-2, target: DNAT, src: wan1, dest: lan1, src_mac: 00:11:22:aa:bb:cc, proto: tcp, src_ip: 203.0.113.0/24, src_port: '1024', mark: '0x2', family: any, src_dip: 198.51.100.1, src_dport: '19900', dest_ip: 192.168.1.1, dest_port: '22' }
 `,
   },
 };

@@ -13,11 +13,7 @@ export const samples: Samples = {
     { name: 'anywhere', spec: { src: '*', dest: 'lan1' } },
     { name: 'lan1-to.wan1', spec: { src: 'lan1', dest: 'wan1', family: 'ipv4' } },
   ],
-  accepted: {
-    'a forwarding from everywhere': {
-      spec: { src: '*', dest: 'wan1' },
-    },
-  },
+  accepted: { 'a forwarding from everywhere': { spec: { src: '*', dest: 'wan1' } } },
   refused: {},
   fields: {
     section: (name) => `sdewan_fwd_${uci.mapped(name)}`,
@@ -58,76 +54,19 @@ export const samples: Samples = {
     icn: String.raw`# FirewallForwarding/anywhere: UnsupportedByDriver: spec.src: ICN's REST API takes one zone here
 
 package firewall
-
-config zone
-	option name 'lan1'
-	list network 'net1'
-	option masq '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'REJECT'
-	option output 'ACCEPT'
-
-config zone
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config forwarding
-	option name 'lan_to_wan'
-	option src 'lan1'
-	option dest 'wan1'
-
-config forwarding
-	option name 'both'
-	option src 'lan1'
-	option dest 'wan'
-	option family 'ipv4'
-
-config forwarding
-	option name 'lan1_to_wan1'
-	option src 'lan1'
-	option dest 'wan1'
-	option family 'ipv4'
+zone { name: lan1, network: [ net1 ], masq: '1', mtu_fix: '1', input: ACCEPT, forward: REJECT, output: ACCEPT }
+zone { name: wan1, network: [ net2 ], input: REJECT }
+forwarding { name: lan_to_wan, src: lan1, dest: wan1 }
+forwarding { name: both, src: lan1, dest: wan, family: ipv4 }
+forwarding { name: lan1_to_wan1, src: lan1, dest: wan1, family: ipv4 }
 `,
     uci: String.raw`package firewall
-
-config zone 'sdewan_zone_lan1'
-	option name 'lan1'
-	list network 'net1'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'REJECT'
-	option masq '1'
-	option mtu_fix '1'
-
-config zone 'sdewan_zone_wan1'
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config forwarding 'sdewan_fwd_lan_to_wan'
-	option name 'lan-to-wan'
-	option src 'lan1'
-	option dest 'wan1'
-
-config forwarding 'sdewan_fwd_both'
-	option name 'both'
-	option src 'lan1'
-	option dest 'wan'
-	option family 'ipv4'
-
-config forwarding 'sdewan_fwd_anywhere'
-	option name 'anywhere'
-	option src '*'
-	option dest 'lan1'
-
-config forwarding 'sdewan_fwd_lan1_to_wan1'
-	option name 'lan1-to.wan1'
-	option src 'lan1'
-	option dest 'wan1'
-	option family 'ipv4'
-
+zone sdewan_zone_lan1 { name: lan1, network: [ net1 ], input: ACCEPT, output: ACCEPT, forward: REJECT, masq: '1', mtu_fix: '1' }
+zone sdewan_zone_wan1 { name: wan1, network: [ net2 ], input: REJECT }
+forwarding sdewan_fwd_lan_to_wan { name: lan-to-wan, src: lan1, dest: wan1 }
+forwarding sdewan_fwd_both { name: both, src: lan1, dest: wan, family: ipv4 }
+forwarding sdewan_fwd_anywhere { name: anywhere, src: '*', dest: lan1 }
+forwarding sdewan_fwd_lan1_to_wan1 { name: lan1-to.wan1, src: lan1, dest: wan1, family: ipv4 }
 `,
   },
 };

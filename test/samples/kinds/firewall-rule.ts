@@ -87,21 +87,11 @@ export const samples: Samples = {
     'the seed, numbers instead of digits': {
       spec: { src: 'lan1', src_ip: '192.168.1.2', src_port: 80, proto: 'tcp', target: 'REJECT' },
     },
-    'every kind of port': {
-      spec: { src_port: '80 443,8000-8100 !22', proto: 'tcp udp' },
-    },
-    'a protocol by number': {
-      spec: { proto: 6, src_port: '80' },
-    },
-    'IPv6 and negation': {
-      spec: { src_ip: '!2001:db8::/32 fe80::1', mark: '!0x10/0xff' },
-    },
-    'MARK with a number to set': {
-      spec: { target: 'MARK', set_mark: 16 },
-    },
-    'an ICMP type': {
-      spec: { proto: 'icmp', icmp_type: ['echo-request', '3/4'] },
-    },
+    'every kind of port': { spec: { src_port: '80 443,8000-8100 !22', proto: 'tcp udp' } },
+    'a protocol by number': { spec: { proto: 6, src_port: '80' } },
+    'IPv6 and negation': { spec: { src_ip: '!2001:db8::/32 fe80::1', mark: '!0x10/0xff' } },
+    'MARK with a number to set': { spec: { target: 'MARK', set_mark: 16 } },
+    'an ICMP type': { spec: { proto: 'icmp', icmp_type: ['echo-request', '3/4'] } },
   },
   refused: {
     'a number that is no port': {
@@ -120,10 +110,7 @@ export const samples: Samples = {
       spec: { src_ip: '010.0.0.1' },
       agent: 'spec.src_ip: must be IPv4 or IPv6 addresses',
     },
-    'a control character': {
-      spec: { extra: 'a\nb' },
-      server: 'must not have control characters',
-    },
+    'a control character': { spec: { extra: 'a\nb' }, server: 'must not have control characters' },
     'a word that is not in the list': {
       spec: { target: 'PASS' },
       server: 'Unsupported value: "PASS"',
@@ -211,169 +198,26 @@ export const samples: Samples = {
 # FirewallRule/ipv6: UnsupportedByDriver: spec.src: ICN's REST API takes one zone here
 
 package firewall
-
-config zone
-	option name 'lan1'
-	list network 'net1'
-	option masq '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'REJECT'
-	option output 'ACCEPT'
-
-config zone
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config rule
-	option name 'reject_80'
-	option src 'lan1'
-	option src_ip '192.168.1.2'
-	option src_port '80'
-	option proto 'tcp'
-	option target 'REJECT'
-
-config rule
-	option name 'blank_fields'
-	option target 'DROP'
-
-config rule
-	option name 'a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_x'
-	option src 'lan1'
-	option target 'ACCEPT'
-
-config rule
-	option name 'forwarded'
-	option src 'lan1'
-	option src_ip '192.168.1.0/24'
-	option src_mac '00:11:22:aa:bb:cc'
-	option src_port '1024'
-	option proto 'tcp'
-	option dest 'wan1'
-	option dest_ip '10.9.0.1'
-	option dest_port '443'
-	option mark '0x10/0xff'
-	option target 'MARK'
-	option set_mark '0x20'
-	option family 'ipv4'
-	option extra '-m conntrack --ctstate NEW'
-
-config rule
-	option name 'to_the_cnf'
-	option src 'wan1'
-	option proto 'icmp'
-	list icmp_type 'ping'
-	list icmp_type 'destination-unreachable'
-	option target 'ACCEPT'
-
-config rule
-	option name 'flips'
-	option src 'lan1'
-	option proto 'tcpudp'
-	option target 'MARK'
-	option set_xmark '0x1'
+zone { name: lan1, network: [ net1 ], masq: '1', mtu_fix: '1', input: ACCEPT, forward: REJECT, output: ACCEPT }
+zone { name: wan1, network: [ net2 ], input: REJECT }
+rule { name: reject_80, src: lan1, src_ip: 192.168.1.2, src_port: '80', proto: tcp, target: REJECT }
+rule { name: blank_fields, target: DROP }
+rule { name: a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_x, src: lan1, target: ACCEPT }
+rule { name: forwarded, src: lan1, src_ip: 192.168.1.0/24, src_mac: 00:11:22:aa:bb:cc, src_port: '1024', proto: tcp, dest: wan1, dest_ip: 10.9.0.1, dest_port: '443', mark: 0x10/0xff, target: MARK, set_mark: '0x20', family: ipv4, extra: -m conntrack --ctstate NEW }
+rule { name: to_the_cnf, src: wan1, proto: icmp, icmp_type: [ ping, destination-unreachable ], target: ACCEPT }
+rule { name: flips, src: lan1, proto: tcpudp, target: MARK, set_xmark: '0x1' }
 `,
     uci: String.raw`package firewall
-
-config zone 'sdewan_zone_lan1'
-	option name 'lan1'
-	list network 'net1'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'REJECT'
-	option masq '1'
-	option mtu_fix '1'
-
-config zone 'sdewan_zone_wan1'
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config rule 'sdewan_rule_reject_80'
-	option name 'reject-80'
-	option src 'lan1'
-	option src_ip '192.168.1.2'
-	option src_port '80'
-	option proto 'tcp'
-	option target 'REJECT'
-
-config rule 'sdewan_rule_all_fields'
-	option name 'all.fields'
-	option src 'lan1'
-	list src_ip '192.168.1.2'
-	list src_ip '!192.168.2.0/24'
-	list src_mac '00:11:22:aa:bb:cc'
-	list src_mac '!00:11:22:aa:bb:cd'
-	list src_port '80'
-	list src_port '443'
-	list src_port '8000-8100'
-	list proto 'tcp'
-	list proto 'udp'
-	option dest 'wan'
-	option dest_ip '10.0.0.0/255.0.0.0'
-	option dest_port '22'
-	option mark '!0x10/0xff'
-	option target 'MARK'
-	option set_mark '0x20/0xff'
-	option set_xmark '7'
-	option family 'ipv4'
-	option extra '-m conntrack --ctstate NEW'
-
-config rule 'sdewan_rule_ipv6'
-	option name 'ipv6'
-	option src '*'
-	list src_ip '!fe80::/10'
-	list src_ip '2001:db8::1'
-	option proto 'icmp'
-	option dest '*'
-	list icmp_type 'echo-request'
-	list icmp_type 'destination-unreachable'
-	list icmp_type '3/4'
-	option target 'REJECT'
-	option family 'ipv6'
-
-config rule 'sdewan_rule_blank_fields'
-	option name 'blank-fields'
-	option target 'DROP'
-
-config rule 'sdewan_rule_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_x'
-	option name 'a-very-long-name-of-a-rule-that-somebody-generated.a-very-long-name-of-a-rule-that-somebody-generate~142683a0'
-	option src 'lan1'
-	option target 'ACCEPT'
-
-config rule 'sdewan_rule_forwarded'
-	option name 'forwarded'
-	option src 'lan1'
-	option src_ip '192.168.1.0/24'
-	option src_mac '00:11:22:aa:bb:cc'
-	option src_port '1024'
-	option proto 'tcp'
-	option dest 'wan1'
-	option dest_ip '10.9.0.1'
-	option dest_port '443'
-	option mark '0x10/0xff'
-	option target 'MARK'
-	option set_mark '0x20'
-	option family 'ipv4'
-	option extra '-m conntrack --ctstate NEW'
-
-config rule 'sdewan_rule_to_the_cnf'
-	option name 'to-the.cnf'
-	option src 'wan1'
-	option proto 'icmp'
-	list icmp_type 'ping'
-	list icmp_type 'destination-unreachable'
-	option target 'ACCEPT'
-
-config rule 'sdewan_rule_flips'
-	option name 'flips'
-	option src 'lan1'
-	list proto 'tcp'
-	list proto 'udp'
-	option target 'MARK'
-	option set_xmark '0x1'
-
+zone sdewan_zone_lan1 { name: lan1, network: [ net1 ], input: ACCEPT, output: ACCEPT, forward: REJECT, masq: '1', mtu_fix: '1' }
+zone sdewan_zone_wan1 { name: wan1, network: [ net2 ], input: REJECT }
+rule sdewan_rule_reject_80 { name: reject-80, src: lan1, src_ip: 192.168.1.2, src_port: '80', proto: tcp, target: REJECT }
+rule sdewan_rule_all_fields { name: all.fields, src: lan1, src_ip: [ 192.168.1.2, '!192.168.2.0/24' ], src_mac: [ 00:11:22:aa:bb:cc, '!00:11:22:aa:bb:cd' ], src_port: [ '80', '443', 8000-8100 ], proto: [ tcp, udp ], dest: wan, dest_ip: 10.0.0.0/255.0.0.0, dest_port: '22', mark: '!0x10/0xff', target: MARK, set_mark: 0x20/0xff, set_xmark: '7', family: ipv4, extra: -m conntrack --ctstate NEW }
+rule sdewan_rule_ipv6 { name: ipv6, src: '*', src_ip: [ '!fe80::/10', 2001:db8::1 ], proto: icmp, dest: '*', icmp_type: [ echo-request, destination-unreachable, 3/4 ], target: REJECT, family: ipv6 }
+rule sdewan_rule_blank_fields { name: blank-fields, target: DROP }
+rule sdewan_rule_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_that_somebody_generated_a_very_long_name_of_a_rule_x { name: a-very-long-name-of-a-rule-that-somebody-generated.a-very-long-name-of-a-rule-that-somebody-generate~142683a0, src: lan1, target: ACCEPT }
+rule sdewan_rule_forwarded { name: forwarded, src: lan1, src_ip: 192.168.1.0/24, src_mac: 00:11:22:aa:bb:cc, src_port: '1024', proto: tcp, dest: wan1, dest_ip: 10.9.0.1, dest_port: '443', mark: 0x10/0xff, target: MARK, set_mark: '0x20', family: ipv4, extra: -m conntrack --ctstate NEW }
+rule sdewan_rule_to_the_cnf { name: to-the.cnf, src: wan1, proto: icmp, icmp_type: [ ping, destination-unreachable ], target: ACCEPT }
+rule sdewan_rule_flips { name: flips, src: lan1, proto: [ tcp, udp ], target: MARK, set_xmark: '0x1' }
 `,
   },
 };

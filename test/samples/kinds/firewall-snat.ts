@@ -51,10 +51,7 @@ export const samples: Samples = {
   ],
   accepted: {},
   refused: {
-    'SNAT without the new source': {
-      spec: { dest: 'wan1' },
-      server: 'is required',
-    },
+    'SNAT without the new source': { spec: { dest: 'wan1' }, server: 'is required' },
     'SNAT of a MAC address': {
       spec: { dest: 'wan1', src_dip: '1.2.3.4', src_mac: '00:11:22:33:44:55' },
       server: 'cannot be used with SNAT',
@@ -102,98 +99,17 @@ export const samples: Samples = {
     icn: String.raw`# FirewallSNAT/snat: UnsupportedByDriver: spec.src_ip: ICN's REST API takes one IPv4 address or network here
 
 package firewall
-
-config zone
-	option name 'lan1'
-	list network 'net1'
-	option masq '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'REJECT'
-	option output 'ACCEPT'
-
-config zone
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config redirect
-	option name 'snat_lan1'
-	option src_ip '192.168.1.2'
-	option src_dip '1.2.3.4'
-	option proto 'icmp'
-	option dest 'wan1'
-	option target 'SNAT'
-
-config redirect
-	option name 'snat_2'
-	option src 'lan1'
-	option src_ip '192.168.1.0/24'
-	option src_dip '1.2.3.4'
-	option src_port '1024'
-	option src_dport '2000'
-	option proto 'udp'
-	option dest 'wan1'
-	option dest_ip '8.8.8.8'
-	option dest_port '53'
-	option mark '0x1'
-	option target 'SNAT'
-	option family 'ipv4'
+zone { name: lan1, network: [ net1 ], masq: '1', mtu_fix: '1', input: ACCEPT, forward: REJECT, output: ACCEPT }
+zone { name: wan1, network: [ net2 ], input: REJECT }
+redirect { name: snat_lan1, src_ip: 192.168.1.2, src_dip: 1.2.3.4, proto: icmp, dest: wan1, target: SNAT }
+redirect { name: snat_2, src: lan1, src_ip: 192.168.1.0/24, src_dip: 1.2.3.4, src_port: '1024', src_dport: '2000', proto: udp, dest: wan1, dest_ip: 8.8.8.8, dest_port: '53', mark: '0x1', target: SNAT, family: ipv4 }
 `,
     uci: String.raw`package firewall
-
-config zone 'sdewan_zone_lan1'
-	option name 'lan1'
-	list network 'net1'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'REJECT'
-	option masq '1'
-	option mtu_fix '1'
-
-config zone 'sdewan_zone_wan1'
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config redirect 'sdewan_snat_snat_lan1'
-	option name 'snat-lan1'
-	option target 'SNAT'
-	option dest 'wan1'
-	option proto 'icmp'
-	option src_ip '192.168.1.2'
-	option src_dip '1.2.3.4'
-
-config redirect 'sdewan_snat_snat'
-	option name 'snat'
-	option target 'SNAT'
-	option dest 'wan'
-	list proto 'udp'
-	list proto 'tcp'
-	option src_ip '!192.168.1.0/24'
-	option src_port '1024-65535'
-	option mark '1'
-	option family 'ipv4'
-	option src_dip '1.2.3.4'
-	option src_dport '2000-3000'
-	option dest_ip '8.8.8.8'
-	option dest_port '!53'
-
-config redirect 'sdewan_snat_snat_2'
-	option name 'snat-2'
-	option target 'SNAT'
-	option src 'lan1'
-	option dest 'wan1'
-	option proto 'udp'
-	option src_ip '192.168.1.0/24'
-	option src_port '1024'
-	option mark '0x1'
-	option family 'ipv4'
-	option src_dip '1.2.3.4'
-	option src_dport '2000'
-	option dest_ip '8.8.8.8'
-	option dest_port '53'
-
+zone sdewan_zone_lan1 { name: lan1, network: [ net1 ], input: ACCEPT, output: ACCEPT, forward: REJECT, masq: '1', mtu_fix: '1' }
+zone sdewan_zone_wan1 { name: wan1, network: [ net2 ], input: REJECT }
+redirect sdewan_snat_snat_lan1 { name: snat-lan1, target: SNAT, dest: wan1, proto: icmp, src_ip: 192.168.1.2, src_dip: 1.2.3.4 }
+redirect sdewan_snat_snat { name: snat, target: SNAT, dest: wan, proto: [ udp, tcp ], src_ip: '!192.168.1.0/24', src_port: 1024-65535, mark: '1', family: ipv4, src_dip: 1.2.3.4, src_dport: 2000-3000, dest_ip: 8.8.8.8, dest_port: '!53' }
+redirect sdewan_snat_snat_2 { name: snat-2, target: SNAT, src: lan1, dest: wan1, proto: udp, src_ip: 192.168.1.0/24, src_port: '1024', mark: '0x1', family: ipv4, src_dip: 1.2.3.4, src_dport: '2000', dest_ip: 8.8.8.8, dest_port: '53' }
 `,
   },
 };

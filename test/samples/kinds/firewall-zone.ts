@@ -88,11 +88,7 @@ export const samples: Samples = {
       spec: { network: [] },
       server: 'spec.network in body should have at least 1 items',
     },
-    'a zone without a spec': {
-      name: 'z',
-      spec: undefined,
-      server: 'spec: Required value',
-    },
+    'a zone without a spec': { name: 'z', spec: undefined, server: 'spec: Required value' },
     'two spellings of one field': {
       name: 'z',
       spec: { network: ['n'], etra_dest: 'a', extra_dest: 'b' },
@@ -157,103 +153,18 @@ export const samples: Samples = {
 # FirewallZone/icn: UnsupportedByDriver: spec.etra_dest: ICN's REST API ignores it
 
 package firewall
-
-config zone
-	option name 'lan1'
-	list network 'net1'
-	option masq '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'REJECT'
-	option output 'ACCEPT'
-
-config zone
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config zone
-	option name 'lan1_2'
-	list network 'net1'
-
-config zone
-	option name 'lan1_3'
-	list network 'net1'
-	list network 'net0'
-	option masq '1'
-	list masq_src '192.168.0.0/16'
-	list masq_src '!10.0.0.0/8'
-	list masq_dest '!172.16.0.0/12'
-	option masq_allow_invalid '1'
-	option mtu_fix '1'
-	option input 'ACCEPT'
-	option forward 'DROP'
-	option output 'ACCEPT'
-	option family 'ipv4'
-	list subnet '10.1.2.0/24'
-	option extra_src '-m policy --dir in --pol none'
+zone { name: lan1, network: [ net1 ], masq: '1', mtu_fix: '1', input: ACCEPT, forward: REJECT, output: ACCEPT }
+zone { name: wan1, network: [ net2 ], input: REJECT }
+zone { name: lan1_2, network: [ net1 ] }
+zone { name: lan1_3, network: [ net1, net0 ], masq: '1', masq_src: [ 192.168.0.0/16, '!10.0.0.0/8' ], masq_dest: [ '!172.16.0.0/12' ], masq_allow_invalid: '1', mtu_fix: '1', input: ACCEPT, forward: DROP, output: ACCEPT, family: ipv4, subnet: [ 10.1.2.0/24 ], extra_src: -m policy --dir in --pol none }
 `,
     uci: String.raw`package firewall
-
-config zone 'sdewan_zone_lan1'
-	option name 'lan1'
-	list network 'net1'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'REJECT'
-	option masq '1'
-	option mtu_fix '1'
-
-config zone 'sdewan_zone_wan1'
-	option name 'wan1'
-	list network 'net2'
-	option input 'REJECT'
-
-config zone 'sdewan_zone_full_zone'
-	option name 'full_zone'
-	list network 'net1'
-	list network 'net0'
-	option input 'ACCEPT'
-	option output 'REJECT'
-	option forward 'DROP'
-	option masq '1'
-	list masq_src '!10.0.0.0/8'
-	list masq_src '192.168.0.0/16'
-	list masq_dest '!2001:db8::/32'
-	option masq_allow_invalid '1'
-	option mtu_fix '1'
-	option family 'any'
-	list subnet '10.1.2.0/24'
-	list subnet 'fd00::/8'
-	option extra_src '-m policy --dir in --pol none'
-	option extra_dest '-m policy --dir out --pol none'
-
-config zone 'sdewan_zone_icn'
-	option name 'icn'
-	list network 'net2'
-	option extra_dest '-m comment --comment '\''its "own" spelling'\'''
-
-config zone 'sdewan_zone_lan1_2'
-	option name 'lan1_2'
-	list network 'net1'
-
-config zone 'sdewan_zone_lan1_3'
-	option name 'lan1_3'
-	list network 'net1'
-	list network 'net0'
-	option input 'ACCEPT'
-	option output 'ACCEPT'
-	option forward 'DROP'
-	option masq '1'
-	list masq_src '192.168.0.0/16'
-	list masq_src '!10.0.0.0/8'
-	list masq_dest '!172.16.0.0/12'
-	option masq_allow_invalid '1'
-	option mtu_fix '1'
-	option family 'ipv4'
-	list subnet '10.1.2.0/24'
-	option extra_src '-m policy --dir in --pol none'
-
+zone sdewan_zone_lan1 { name: lan1, network: [ net1 ], input: ACCEPT, output: ACCEPT, forward: REJECT, masq: '1', mtu_fix: '1' }
+zone sdewan_zone_wan1 { name: wan1, network: [ net2 ], input: REJECT }
+zone sdewan_zone_full_zone { name: full_zone, network: [ net1, net0 ], input: ACCEPT, output: REJECT, forward: DROP, masq: '1', masq_src: [ '!10.0.0.0/8', 192.168.0.0/16 ], masq_dest: [ '!2001:db8::/32' ], masq_allow_invalid: '1', mtu_fix: '1', family: any, subnet: [ 10.1.2.0/24, fd00::/8 ], extra_src: -m policy --dir in --pol none, extra_dest: -m policy --dir out --pol none }
+zone sdewan_zone_icn { name: icn, network: [ net2 ], extra_dest: -m comment --comment 'its "own" spelling' }
+zone sdewan_zone_lan1_2 { name: lan1_2, network: [ net1 ] }
+zone sdewan_zone_lan1_3 { name: lan1_3, network: [ net1, net0 ], input: ACCEPT, output: ACCEPT, forward: DROP, masq: '1', masq_src: [ 192.168.0.0/16, '!10.0.0.0/8' ], masq_dest: [ '!172.16.0.0/12' ], masq_allow_invalid: '1', mtu_fix: '1', family: ipv4, subnet: [ 10.1.2.0/24 ], extra_src: -m policy --dir in --pol none }
 `,
   },
 };

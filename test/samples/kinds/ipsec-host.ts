@@ -213,69 +213,17 @@ export const samples: Samples = {
 # IpsecHost/by-cert-from: UnsupportedByDriver: spec.authentication_method: ICN's REST API shows certificates in a form that cannot be compared
 
 package ipsec
-
-config ipsec 'ipsec'
-	option debug '0'
-	option rtinstall_enabled '0'
-	option vip_enabled '0'
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config remote 'host1'
-	option type 'VTI-based'
-	option gateway '203.0.113.10'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	option force_crypto_proposal '0'
-	list tunnel 'conn_host'
-
-config tunnel 'conn_host'
-	option mode 'start'
-	option local_sourceip '%config'
-	option remote_subnet '192.168.1.1/32'
-	list crypto_proposal 'proposal1'
-
-config remote 'from_secret'
-	option gateway 'vpn.example.com'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'fs'
-
-config tunnel 'fs'
-	option mode 'route'
-
-config remote 'host_1'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'prop_1'
-	list tunnel 'host_a'
-
-config tunnel 'host_a'
-	option mode 'add'
-	option local_sourceip '%config'
+ipsec ipsec { debug: '0', rtinstall_enabled: '0', vip_enabled: '0' }
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519 }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+remote host1 { type: VTI-based, gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], force_crypto_proposal: '0', tunnel: [ conn_host ] }
+tunnel conn_host { mode: start, local_sourceip: '%config', remote_subnet: 192.168.1.1/32, crypto_proposal: [ proposal1 ] }
+remote from_secret { gateway: vpn.example.com, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ fs ] }
+tunnel fs { mode: route }
+remote host_1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ prop_1 ], tunnel: [ host_a ] }
+tunnel host_a { mode: add, local_sourceip: '%config' }
 `,
     swanctlFiles: String.raw`/etc/swanctl/private/sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem
 -----BEGIN PRIVATE KEY-----
@@ -288,131 +236,21 @@ b3duIGNlcnRpZmljYXRl
 -----END CERTIFICATE-----
 `,
     swanctl: String.raw`package ipsec
-
-config crypto_proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config crypto_proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config crypto_proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-	option sdewan_made 'IpsecProposal/aead'
-
-config crypto_proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
-config remote 'host1'
-	option gateway '203.0.113.10'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	list tunnel 'conn_host'
-	list remote_addrs '203.0.113.10'
-	list vips '0.0.0.0'
-	list child 'conn_host'
-	option sdewan_made 'IpsecHost/host1'
-
-config tunnel 'conn_host'
-	option mode 'tunnel'
-	option startaction 'start'
-	list remote_subnet '192.168.1.1/32'
-	list crypto_proposal 'proposal1'
-	option sdewan_made 'IpsecHost/conn_host'
-
-config remote 'roadwarrior'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 's3cret$(reboot)'
-	option local_identifier 'C=AQ, O=us, CN=*.example.com'
-	option remote_identifier '@them'
-	list crypto_proposal 'p_1'
-	list crypto_proposal 'aead'
-	list tunnel 'rw_1'
-	list transport 'rw_2'
-	list remote_addrs '%any'
-	list vips '0.0.0.0'
-	list child 'rw_1'
-	list child 'rw_2'
-	option sdewan_made 'IpsecHost/roadwarrior'
-
-config tunnel 'rw_1'
-	option mode 'tunnel'
-	option startaction 'start'
-	list remote_subnet '192.168.1.0/24'
-	list remote_subnet '192.168.2.0/24'
-	option updown '/etc/updown'
-	option if_id '7'
-	list crypto_proposal 'aead'
-	option sdewan_made 'IpsecHost/rw_1'
-
-config transport 'rw_2'
-	option mode 'transport'
-	option startaction 'route'
-	option sdewan_made 'IpsecHost/rw_2'
-
-config remote 'from_secret'
-	option gateway 'vpn.example.com'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'fs'
-	list remote_addrs 'vpn.example.com'
-	list child 'fs'
-	option sdewan_made 'IpsecHost/from_secret'
-
-config tunnel 'fs'
-	option mode 'tunnel'
-	option startaction 'route'
-	option sdewan_made 'IpsecHost/fs'
-
-config remote 'by_cert_from'
-	option gateway '203.0.113.11'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bcf'
-	list remote_addrs '203.0.113.11'
-	list child 'bcf'
-	option local_cert 'sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem'
-	option local_key 'sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem'
-	option sdewan_made 'IpsecHost/by_cert_from'
-
-config tunnel 'bcf'
-	option mode 'tunnel'
-	option startaction 'start'
-	option sdewan_made 'IpsecHost/bcf'
-
-config remote 'host_1'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'prop_1'
-	list tunnel 'host_a'
-	list remote_addrs '%any'
-	list vips '0.0.0.0'
-	list child 'host_a'
-	option sdewan_made 'IpsecHost/host_1'
-
-config tunnel 'host_a'
-	option mode 'tunnel'
-	option startaction 'add'
-	option sdewan_made 'IpsecHost/host_a'
-
+crypto_proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+crypto_proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+crypto_proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+crypto_proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
+remote host1 { gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_host ], remote_addrs: [ 203.0.113.10 ], vips: [ 0.0.0.0 ], child: [ conn_host ], sdewan_made: IpsecHost/host1 }
+tunnel conn_host { mode: tunnel, startaction: start, remote_subnet: [ 192.168.1.1/32 ], crypto_proposal: [ proposal1 ], sdewan_made: IpsecHost/conn_host }
+remote roadwarrior { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ p_1, aead ], tunnel: [ rw_1 ], transport: [ rw_2 ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], child: [ rw_1, rw_2 ], sdewan_made: IpsecHost/roadwarrior }
+tunnel rw_1 { mode: tunnel, startaction: start, remote_subnet: [ 192.168.1.0/24, 192.168.2.0/24 ], updown: /etc/updown, if_id: '7', crypto_proposal: [ aead ], sdewan_made: IpsecHost/rw_1 }
+transport rw_2 { mode: transport, startaction: route, sdewan_made: IpsecHost/rw_2 }
+remote from_secret { gateway: vpn.example.com, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ fs ], remote_addrs: [ vpn.example.com ], child: [ fs ], sdewan_made: IpsecHost/from_secret }
+tunnel fs { mode: tunnel, startaction: route, sdewan_made: IpsecHost/fs }
+remote by_cert_from { gateway: 203.0.113.11, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bcf ], remote_addrs: [ 203.0.113.11 ], child: [ bcf ], local_cert: sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_key: sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem, sdewan_made: IpsecHost/by_cert_from }
+tunnel bcf { mode: tunnel, startaction: start, sdewan_made: IpsecHost/bcf }
+remote host_1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ prop_1 ], tunnel: [ host_a ], remote_addrs: [ '%any' ], vips: [ 0.0.0.0 ], child: [ host_a ], sdewan_made: IpsecHost/host_1 }
+tunnel host_a { mode: tunnel, startaction: add, sdewan_made: IpsecHost/host_a }
 `,
     files: String.raw`/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem
 -----BEGIN CERTIFICATE-----
@@ -425,123 +263,21 @@ bm90IGEgcmVhbCBrZXksIGZyb20gdGhlIFNlY3JldA==
 -----END PRIVATE KEY-----
 `,
     uci: String.raw`package ipsec
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-	option sdewan_made 'IpsecProposal/aead'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
-config remote 'host1'
-	option type 'VTI-based'
-	option gateway '203.0.113.10'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	option force_crypto_proposal '0'
-	list tunnel 'conn_host'
-	option sdewan_made 'IpsecHost/host1'
-
-config tunnel 'conn_host'
-	option mode 'start'
-	option remote_subnet '192.168.1.1/32'
-	option local_sourceip '%config'
-	list crypto_proposal 'proposal1'
-	option sdewan_made 'IpsecHost/conn_host'
-
-config remote 'roadwarrior'
-	option type 'policy-based'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 's3cret$(reboot)'
-	option local_identifier 'C=AQ, O=us, CN=*.example.com'
-	option remote_identifier '@them'
-	list crypto_proposal 'p_1'
-	list crypto_proposal 'aead'
-	option force_crypto_proposal '1'
-	list tunnel 'rw_1'
-	list transport 'rw_2'
-	option sdewan_made 'IpsecHost/roadwarrior'
-
-config tunnel 'rw_1'
-	option mode 'start'
-	option local_updown '/etc/updown'
-	option local_firewall 'yes'
-	option remote_subnet '192.168.1.0/24,192.168.2.0/24'
-	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown_oip'
-	option remote_firewall 'no'
-	option mark '30'
-	option if_id '7'
-	option local_sourceip '%config'
-	list crypto_proposal 'aead'
-	option sdewan_made 'IpsecHost/rw_1'
-
-config transport 'rw_2'
-	option mode 'route'
-	option sdewan_made 'IpsecHost/rw_2'
-
-config remote 'from_secret'
-	option gateway 'vpn.example.com'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'fs'
-	option sdewan_made 'IpsecHost/from_secret'
-
-config tunnel 'fs'
-	option mode 'route'
-	option sdewan_made 'IpsecHost/fs'
-
-config remote 'by_cert_from'
-	option gateway '203.0.113.11'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bcf'
-	option local_public_cert '/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem'
-	option local_private_cert '/etc/ipsec.d/private/sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem'
-	option sdewan_made 'IpsecHost/by_cert_from'
-
-config tunnel 'bcf'
-	option mode 'start'
-	option sdewan_made 'IpsecHost/bcf'
-
-config remote 'host_1'
-	option type 'policy-based'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'prop_1'
-	list tunnel 'host_a'
-	option sdewan_made 'IpsecHost/host_1'
-
-config tunnel 'host_a'
-	option mode 'add'
-	option local_sourceip '%config'
-	option sdewan_made 'IpsecHost/host_a'
-
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
+remote host1 { type: VTI-based, gateway: 203.0.113.10, enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], force_crypto_proposal: '0', tunnel: [ conn_host ], sdewan_made: IpsecHost/host1 }
+tunnel conn_host { mode: start, remote_subnet: 192.168.1.1/32, local_sourceip: '%config', crypto_proposal: [ proposal1 ], sdewan_made: IpsecHost/conn_host }
+remote roadwarrior { type: policy-based, gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ p_1, aead ], force_crypto_proposal: '1', tunnel: [ rw_1 ], transport: [ rw_2 ], sdewan_made: IpsecHost/roadwarrior }
+tunnel rw_1 { mode: start, local_updown: /etc/updown, local_firewall: yes, remote_subnet: '192.168.1.0/24,192.168.2.0/24', remote_sourceip: 10.9.0.0/24, remote_updown: /etc/updown_oip, remote_firewall: no, mark: '30', if_id: '7', local_sourceip: '%config', crypto_proposal: [ aead ], sdewan_made: IpsecHost/rw_1 }
+transport rw_2 { mode: route, sdewan_made: IpsecHost/rw_2 }
+remote from_secret { gateway: vpn.example.com, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ fs ], sdewan_made: IpsecHost/from_secret }
+tunnel fs { mode: route, sdewan_made: IpsecHost/fs }
+remote by_cert_from { gateway: 203.0.113.11, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bcf ], local_public_cert: /etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_private_cert: /etc/ipsec.d/private/sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem, sdewan_made: IpsecHost/by_cert_from }
+tunnel bcf { mode: start, sdewan_made: IpsecHost/bcf }
+remote host_1 { type: policy-based, gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ prop_1 ], tunnel: [ host_a ], sdewan_made: IpsecHost/host_1 }
+tunnel host_a { mode: add, local_sourceip: '%config', sdewan_made: IpsecHost/host_a }
 `,
   },
 };

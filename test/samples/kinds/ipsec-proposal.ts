@@ -77,77 +77,22 @@ export const samples: Samples = {
   ],
   texts: {
     icn: String.raw`package ipsec
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519 }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
 `,
     swanctl: String.raw`package ipsec
-
-config crypto_proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config crypto_proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config crypto_proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-	option sdewan_made 'IpsecProposal/aead'
-
-config crypto_proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
+crypto_proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+crypto_proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+crypto_proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+crypto_proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
 `,
     uci: String.raw`package ipsec
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config proposal 'aead'
-	option encryption_algorithm 'aes128gcm16'
-	option dh_group 'curve25519'
-	option sdewan_made 'IpsecProposal/aead'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+proposal aead { encryption_algorithm: aes128gcm16, dh_group: curve25519, sdewan_made: IpsecProposal/aead }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
 `,
   },
 };

@@ -172,84 +172,17 @@ export const samples: Samples = {
 # IpsecSite/by-cert-from-2: UnsupportedByDriver: spec.authentication_method: ICN's REST API shows certificates in a form that cannot be compared
 
 package ipsec
-
-config ipsec 'ipsec'
-	option debug '0'
-	option rtinstall_enabled '0'
-	option vip_enabled '0'
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-
-config remote 'site1'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	list tunnel 'conn_site'
-
-config tunnel 'conn_site'
-	option mode 'add'
-	option local_subnet '172.12.0.0/24,10.239.160.22'
-	option remote_subnet '172.12.0.30/32'
-	option remote_sourceip '172.12.0.30-172.12.0.45'
-	list crypto_proposal 'proposal1'
-
-config remote 'hub'
-	option type 'VTI-based'
-	option gateway '203.0.113.9'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'hub_conn'
-
-config tunnel 'hub_conn'
-	option mode 'add'
-	option local_subnet '10.1.0.0/16,10.2.0.0/16'
-	option remote_subnet '0.0.0.0/0'
-	option mark '30'
-
-config remote 'site_1'
-	option gateway '203.0.113.1'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 's3cret$(reboot)'
-	option local_identifier 'C=AQ, O=us, CN=*.example.com'
-	option remote_identifier '@them'
-	list crypto_proposal 'prop_1'
-	option force_crypto_proposal '1'
-	list tunnel 'site_a'
-	list transport 'site_b'
-
-config tunnel 'site_a'
-	option mode 'start'
-	option local_subnet '10.1.0.0/16,10.2.0.0/16'
-	option local_updown '/etc/updown'
-	option local_firewall 'yes'
-	option remote_subnet '192.168.1.0/24'
-	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown_oip'
-	option remote_firewall 'no'
-	list crypto_proposal 'prop_1'
-	option mark '30'
-
-config transport 'site_b'
-	option mode 'route'
-	option local_subnet '10.3.0.0/16'
+ipsec ipsec { debug: '0', rtinstall_enabled: '0', vip_enabled: '0' }
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072 }
+remote site1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_site ] }
+tunnel conn_site { mode: add, local_subnet: '172.12.0.0/24,10.239.160.22', remote_subnet: 172.12.0.30/32, remote_sourceip: 172.12.0.30-172.12.0.45, crypto_proposal: [ proposal1 ] }
+remote hub { type: VTI-based, gateway: 203.0.113.9, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ hub_conn ] }
+tunnel hub_conn { mode: add, local_subnet: '10.1.0.0/16,10.2.0.0/16', remote_subnet: 0.0.0.0/0, mark: '30' }
+remote site_1 { gateway: 203.0.113.1, enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ prop_1 ], force_crypto_proposal: '1', tunnel: [ site_a ], transport: [ site_b ] }
+tunnel site_a { mode: start, local_subnet: '10.1.0.0/16,10.2.0.0/16', local_updown: /etc/updown, local_firewall: yes, remote_subnet: 192.168.1.0/24, remote_sourceip: 10.9.0.0/24, remote_updown: /etc/updown_oip, remote_firewall: no, crypto_proposal: [ prop_1 ], mark: '30' }
+transport site_b { mode: route, local_subnet: 10.3.0.0/16 }
 `,
     swanctlFiles: String.raw`/etc/swanctl/private/sdewan-4a386a38060f2facc3c9768a8ea2732d.pem
 -----BEGIN PRIVATE KEY-----
@@ -282,133 +215,20 @@ Q0Egb2YgdGhlIG90aGVyIHNpZGU=
 -----END CERTIFICATE-----
 `,
     swanctl: String.raw`package ipsec
-
-config crypto_proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config crypto_proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config crypto_proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
-config remote 'site1'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	list tunnel 'conn_site'
-	list remote_addrs '%any'
-	list child 'conn_site'
-	option sdewan_made 'IpsecSite/site1'
-
-config tunnel 'conn_site'
-	option mode 'tunnel'
-	option startaction 'add'
-	list local_subnet '172.12.0.0/24'
-	list local_subnet '10.239.160.22'
-	list remote_subnet '172.12.0.30/32'
-	list crypto_proposal 'proposal1'
-	option sdewan_made 'IpsecSite/conn_site'
-
-config remote 'hub'
-	option gateway '203.0.113.9'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'hub_conn'
-	list remote_addrs '203.0.113.9'
-	list child 'hub_conn'
-	option sdewan_made 'IpsecSite/hub'
-
-config tunnel 'hub_conn'
-	option mode 'tunnel'
-	option startaction 'add'
-	list local_subnet '10.1.0.0/16'
-	list local_subnet '10.2.0.0/16'
-	list remote_subnet '0.0.0.0/0'
-	option sdewan_made 'IpsecSite/hub_conn'
-
-config remote 'by_cert'
-	option gateway '203.0.113.10'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bc'
-	list remote_addrs '203.0.113.10'
-	list child 'bc'
-	option local_cert 'sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem'
-	list local_chain 'sdewan-0d9bb1f36e89b17fa00cc3db499c82ab.pem'
-	option local_key 'sdewan-4a386a38060f2facc3c9768a8ea2732d.pem'
-	option ca_cert 'sdewan-98f73f29548f0b9b68095d1756af3ffc.pem'
-	list remote_ca_certs 'sdewan-98f73f29548f0b9b68095d1756af3ffc.pem'
-	list remote_ca_certs 'sdewan-2776a3948e84834c98290cf1632de91c.pem'
-	option sdewan_made 'IpsecSite/by_cert'
-
-config tunnel 'bc'
-	option mode 'tunnel'
-	option startaction 'start'
-	option sdewan_made 'IpsecSite/bc'
-
-config remote 'by_cert_from_2'
-	option gateway '203.0.113.12'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bcf2'
-	list remote_addrs '203.0.113.12'
-	list child 'bcf2'
-	option local_cert 'sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem'
-	option local_key 'sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem'
-	option sdewan_made 'IpsecSite/by_cert_from_2'
-
-config tunnel 'bcf2'
-	option mode 'tunnel'
-	option startaction 'start'
-	option sdewan_made 'IpsecSite/bcf2'
-
-config remote 'site_1'
-	option gateway '203.0.113.1'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 's3cret$(reboot)'
-	option local_identifier 'C=AQ, O=us, CN=*.example.com'
-	option remote_identifier '@them'
-	list crypto_proposal 'prop_1'
-	list tunnel 'site_a'
-	list transport 'site_b'
-	list remote_addrs '203.0.113.1'
-	list child 'site_a'
-	list child 'site_b'
-	option sdewan_made 'IpsecSite/site_1'
-
-config tunnel 'site_a'
-	option mode 'tunnel'
-	option startaction 'start'
-	list local_subnet '10.1.0.0/16'
-	list local_subnet '10.2.0.0/16'
-	list remote_subnet '192.168.1.0/24'
-	option updown '/etc/updown'
-	list crypto_proposal 'prop_1'
-	option sdewan_made 'IpsecSite/site_a'
-
-config transport 'site_b'
-	option mode 'transport'
-	option startaction 'route'
-	list local_subnet '10.3.0.0/16'
-	option sdewan_made 'IpsecSite/site_b'
-
+crypto_proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+crypto_proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+crypto_proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
+remote site1 { gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_site ], remote_addrs: [ '%any' ], child: [ conn_site ], sdewan_made: IpsecSite/site1 }
+tunnel conn_site { mode: tunnel, startaction: add, local_subnet: [ 172.12.0.0/24, 10.239.160.22 ], remote_subnet: [ 172.12.0.30/32 ], crypto_proposal: [ proposal1 ], sdewan_made: IpsecSite/conn_site }
+remote hub { gateway: 203.0.113.9, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ hub_conn ], remote_addrs: [ 203.0.113.9 ], child: [ hub_conn ], sdewan_made: IpsecSite/hub }
+tunnel hub_conn { mode: tunnel, startaction: add, local_subnet: [ 10.1.0.0/16, 10.2.0.0/16 ], remote_subnet: [ 0.0.0.0/0 ], sdewan_made: IpsecSite/hub_conn }
+remote by_cert { gateway: 203.0.113.10, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bc ], remote_addrs: [ 203.0.113.10 ], child: [ bc ], local_cert: sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_chain: [ sdewan-0d9bb1f36e89b17fa00cc3db499c82ab.pem ], local_key: sdewan-4a386a38060f2facc3c9768a8ea2732d.pem, ca_cert: sdewan-98f73f29548f0b9b68095d1756af3ffc.pem, remote_ca_certs: [ sdewan-98f73f29548f0b9b68095d1756af3ffc.pem, sdewan-2776a3948e84834c98290cf1632de91c.pem ], sdewan_made: IpsecSite/by_cert }
+tunnel bc { mode: tunnel, startaction: start, sdewan_made: IpsecSite/bc }
+remote by_cert_from_2 { gateway: 203.0.113.12, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bcf2 ], remote_addrs: [ 203.0.113.12 ], child: [ bcf2 ], local_cert: sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_key: sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem, sdewan_made: IpsecSite/by_cert_from_2 }
+tunnel bcf2 { mode: tunnel, startaction: start, sdewan_made: IpsecSite/bcf2 }
+remote site_1 { gateway: 203.0.113.1, enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ prop_1 ], tunnel: [ site_a ], transport: [ site_b ], remote_addrs: [ 203.0.113.1 ], child: [ site_a, site_b ], sdewan_made: IpsecSite/site_1 }
+tunnel site_a { mode: tunnel, startaction: start, local_subnet: [ 10.1.0.0/16, 10.2.0.0/16 ], remote_subnet: [ 192.168.1.0/24 ], updown: /etc/updown, crypto_proposal: [ prop_1 ], sdewan_made: IpsecSite/site_a }
+transport site_b { mode: transport, startaction: route, local_subnet: [ 10.3.0.0/16 ], sdewan_made: IpsecSite/site_b }
 `,
     files: String.raw`/etc/ipsec.d/cacerts/sdewan-2776a3948e84834c98290cf1632de91c.pem
 -----BEGIN CERTIFICATE-----
@@ -441,121 +261,20 @@ bm90IGEgcmVhbCBrZXksIGZyb20gdGhlIFNlY3JldA==
 -----END PRIVATE KEY-----
 `,
     uci: String.raw`package ipsec
-
-config proposal 'proposal1'
-	option encryption_algorithm 'aes128'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/proposal1'
-
-config proposal 'p_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/p_1'
-
-config proposal 'prop_1'
-	option encryption_algorithm 'aes256'
-	option hash_algorithm 'sha256'
-	option dh_group 'modp3072'
-	option sdewan_made 'IpsecProposal/prop_1'
-
-config remote 'site1'
-	option type 'policy-based'
-	option gateway '%any'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'test_key'
-	list crypto_proposal 'proposal1'
-	list tunnel 'conn_site'
-	option sdewan_made 'IpsecSite/site1'
-
-config tunnel 'conn_site'
-	option mode 'add'
-	option remote_subnet '172.12.0.30/32'
-	option remote_sourceip '172.12.0.30-172.12.0.45'
-	option local_subnet '172.12.0.0/24,10.239.160.22'
-	list crypto_proposal 'proposal1'
-	option sdewan_made 'IpsecSite/conn_site'
-
-config remote 'hub'
-	option type 'VTI-based'
-	option gateway '203.0.113.9'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 'from-the-secret'
-	list crypto_proposal 'p_1'
-	list tunnel 'hub_conn'
-	option sdewan_made 'IpsecSite/hub'
-
-config tunnel 'hub_conn'
-	option mode 'add'
-	option remote_subnet '0.0.0.0/0'
-	option mark '30'
-	option local_subnet '10.1.0.0/16,10.2.0.0/16'
-	option sdewan_made 'IpsecSite/hub_conn'
-
-config remote 'by_cert'
-	option gateway '203.0.113.10'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bc'
-	option local_public_cert '/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, /etc/ipsec.d/certs/sdewan-0d9bb1f36e89b17fa00cc3db499c82ab.pem'
-	option local_private_cert '/etc/ipsec.d/private/sdewan-4a386a38060f2facc3c9768a8ea2732d.pem'
-	option shared_ca '/etc/ipsec.d/cacerts/sdewan-98f73f29548f0b9b68095d1756af3ffc.pem, /etc/ipsec.d/cacerts/sdewan-2776a3948e84834c98290cf1632de91c.pem'
-	option sdewan_made 'IpsecSite/by_cert'
-
-config tunnel 'bc'
-	option mode 'start'
-	option sdewan_made 'IpsecSite/bc'
-
-config remote 'by_cert_from_2'
-	option gateway '203.0.113.12'
-	option enabled '1'
-	option authentication_method 'pubkey'
-	list crypto_proposal 'p_1'
-	list tunnel 'bcf2'
-	option local_public_cert '/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem'
-	option local_private_cert '/etc/ipsec.d/private/sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem'
-	option sdewan_made 'IpsecSite/by_cert_from_2'
-
-config tunnel 'bcf2'
-	option mode 'start'
-	option sdewan_made 'IpsecSite/bcf2'
-
-config remote 'site_1'
-	option type 'policy-based'
-	option gateway '203.0.113.1'
-	option enabled '1'
-	option authentication_method 'psk'
-	option pre_shared_key 's3cret$(reboot)'
-	option local_identifier 'C=AQ, O=us, CN=*.example.com'
-	option remote_identifier '@them'
-	list crypto_proposal 'prop_1'
-	option force_crypto_proposal '1'
-	list tunnel 'site_a'
-	list transport 'site_b'
-	option sdewan_made 'IpsecSite/site_1'
-
-config tunnel 'site_a'
-	option mode 'start'
-	option local_updown '/etc/updown'
-	option local_firewall 'yes'
-	option remote_subnet '192.168.1.0/24'
-	option remote_sourceip '10.9.0.0/24'
-	option remote_updown '/etc/updown_oip'
-	option remote_firewall 'no'
-	option mark '30'
-	option local_subnet '10.1.0.0/16,10.2.0.0/16'
-	list crypto_proposal 'prop_1'
-	option sdewan_made 'IpsecSite/site_a'
-
-config transport 'site_b'
-	option mode 'route'
-	option local_subnet '10.3.0.0/16'
-	option sdewan_made 'IpsecSite/site_b'
-
+proposal proposal1 { encryption_algorithm: aes128, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/proposal1 }
+proposal p_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/p_1 }
+proposal prop_1 { encryption_algorithm: aes256, hash_algorithm: sha256, dh_group: modp3072, sdewan_made: IpsecProposal/prop_1 }
+remote site1 { type: policy-based, gateway: '%any', enabled: '1', authentication_method: psk, pre_shared_key: test_key, crypto_proposal: [ proposal1 ], tunnel: [ conn_site ], sdewan_made: IpsecSite/site1 }
+tunnel conn_site { mode: add, remote_subnet: 172.12.0.30/32, remote_sourceip: 172.12.0.30-172.12.0.45, local_subnet: '172.12.0.0/24,10.239.160.22', crypto_proposal: [ proposal1 ], sdewan_made: IpsecSite/conn_site }
+remote hub { type: VTI-based, gateway: 203.0.113.9, enabled: '1', authentication_method: psk, pre_shared_key: from-the-secret, crypto_proposal: [ p_1 ], tunnel: [ hub_conn ], sdewan_made: IpsecSite/hub }
+tunnel hub_conn { mode: add, remote_subnet: 0.0.0.0/0, mark: '30', local_subnet: '10.1.0.0/16,10.2.0.0/16', sdewan_made: IpsecSite/hub_conn }
+remote by_cert { gateway: 203.0.113.10, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bc ], local_public_cert: '/etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, /etc/ipsec.d/certs/sdewan-0d9bb1f36e89b17fa00cc3db499c82ab.pem', local_private_cert: /etc/ipsec.d/private/sdewan-4a386a38060f2facc3c9768a8ea2732d.pem, shared_ca: '/etc/ipsec.d/cacerts/sdewan-98f73f29548f0b9b68095d1756af3ffc.pem, /etc/ipsec.d/cacerts/sdewan-2776a3948e84834c98290cf1632de91c.pem', sdewan_made: IpsecSite/by_cert }
+tunnel bc { mode: start, sdewan_made: IpsecSite/bc }
+remote by_cert_from_2 { gateway: 203.0.113.12, enabled: '1', authentication_method: pubkey, crypto_proposal: [ p_1 ], tunnel: [ bcf2 ], local_public_cert: /etc/ipsec.d/certs/sdewan-9db78e582a2ca2b2c5dccd09bd00023a.pem, local_private_cert: /etc/ipsec.d/private/sdewan-c2510bcd94f06f5bb2e4e1be32943b28.pem, sdewan_made: IpsecSite/by_cert_from_2 }
+tunnel bcf2 { mode: start, sdewan_made: IpsecSite/bcf2 }
+remote site_1 { type: policy-based, gateway: 203.0.113.1, enabled: '1', authentication_method: psk, pre_shared_key: s3cret$(reboot), local_identifier: 'C=AQ, O=us, CN=*.example.com', remote_identifier: '@them', crypto_proposal: [ prop_1 ], force_crypto_proposal: '1', tunnel: [ site_a ], transport: [ site_b ], sdewan_made: IpsecSite/site_1 }
+tunnel site_a { mode: start, local_updown: /etc/updown, local_firewall: yes, remote_subnet: 192.168.1.0/24, remote_sourceip: 10.9.0.0/24, remote_updown: /etc/updown_oip, remote_firewall: no, mark: '30', local_subnet: '10.1.0.0/16,10.2.0.0/16', crypto_proposal: [ prop_1 ], sdewan_made: IpsecSite/site_a }
+transport site_b { mode: route, local_subnet: 10.3.0.0/16, sdewan_made: IpsecSite/site_b }
 `,
   },
 };

@@ -36,11 +36,7 @@ export const samples: Samples = {
       },
     },
   ],
-  accepted: {
-    'a policy': {
-      spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] },
-    },
-  },
+  accepted: { 'a policy': { spec: { members: [{ network: 'ovn-net1', metric: 1, weight: 2 }] } } },
   refused: {
     'a policy name that mwan3 has built in': {
       name: 'blackhole',
@@ -118,102 +114,26 @@ export const samples: Samples = {
   ],
   texts: {
     icn: String.raw`package mwan3
-
-config member 'balance1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-
-config member 'balance1_net2'
-	option interface 'net2'
-	option metric '3'
-	option weight '3'
-
-config policy 'balance1'
-	list use_member 'balance1_net1'
-	list use_member 'balance1_net2'
-
-config member 'balance_1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-
-config member 'balance_1_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '3'
-
-config policy 'balance_1'
-	list use_member 'balance_1_net1'
-	list use_member 'balance_1_net2'
-
-config member 'balance_2_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '3'
-
-config member 'balance_2_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '4'
-
-config policy 'balance_2'
-	list use_member 'balance_2_net1'
-	list use_member 'balance_2_net2'
+member balance1_net1 { interface: net1, metric: '2', weight: '2' }
+member balance1_net2 { interface: net2, metric: '3', weight: '3' }
+policy balance1 { use_member: [ balance1_net1, balance1_net2 ] }
+member balance_1_net1 { interface: net1, metric: '2', weight: '2' }
+member balance_1_net2 { interface: net2, metric: '1', weight: '3' }
+policy balance_1 { use_member: [ balance_1_net1, balance_1_net2 ] }
+member balance_2_net1 { interface: net1, metric: '2', weight: '3' }
+member balance_2_net2 { interface: net2, metric: '1', weight: '4' }
+policy balance_2 { use_member: [ balance_2_net1, balance_2_net2 ] }
 `,
     uci: String.raw`package mwan3
-
-config member 'balance1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-	option sdewan_made 'Mwan3Policy/balance1_net1'
-
-config member 'balance1_net2'
-	option interface 'net2'
-	option metric '3'
-	option weight '3'
-	option sdewan_made 'Mwan3Policy/balance1_net2'
-
-config policy 'balance1'
-	list use_member 'balance1_net1'
-	list use_member 'balance1_net2'
-	option sdewan_made 'Mwan3Policy/balance1'
-
-config member 'balance_1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-	option sdewan_made 'Mwan3Policy/balance_1_net1'
-
-config member 'balance_1_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '3'
-	option sdewan_made 'Mwan3Policy/balance_1_net2'
-
-config policy 'balance_1'
-	list use_member 'balance_1_net1'
-	list use_member 'balance_1_net2'
-	option sdewan_made 'Mwan3Policy/balance_1'
-
-config member 'balance_2_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '3'
-	option sdewan_made 'Mwan3Policy/balance_2_net1'
-
-config member 'balance_2_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '4'
-	option sdewan_made 'Mwan3Policy/balance_2_net2'
-
-config policy 'balance_2'
-	list use_member 'balance_2_net1'
-	list use_member 'balance_2_net2'
-	option sdewan_made 'Mwan3Policy/balance_2'
-
+member balance1_net1 { interface: net1, metric: '2', weight: '2', sdewan_made: Mwan3Policy/balance1_net1 }
+member balance1_net2 { interface: net2, metric: '3', weight: '3', sdewan_made: Mwan3Policy/balance1_net2 }
+policy balance1 { use_member: [ balance1_net1, balance1_net2 ], sdewan_made: Mwan3Policy/balance1 }
+member balance_1_net1 { interface: net1, metric: '2', weight: '2', sdewan_made: Mwan3Policy/balance_1_net1 }
+member balance_1_net2 { interface: net2, metric: '1', weight: '3', sdewan_made: Mwan3Policy/balance_1_net2 }
+policy balance_1 { use_member: [ balance_1_net1, balance_1_net2 ], sdewan_made: Mwan3Policy/balance_1 }
+member balance_2_net1 { interface: net1, metric: '2', weight: '3', sdewan_made: Mwan3Policy/balance_2_net1 }
+member balance_2_net2 { interface: net2, metric: '1', weight: '4', sdewan_made: Mwan3Policy/balance_2_net2 }
+policy balance_2 { use_member: [ balance_2_net1, balance_2_net2 ], sdewan_made: Mwan3Policy/balance_2 }
 `,
   },
 };

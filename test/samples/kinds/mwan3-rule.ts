@@ -131,133 +131,26 @@ export const samples: Samples = {
 # Mwan3Rule/built.in: UnsupportedByDriver: spec.policy: ICN's REST API does not know the policies that are built in
 
 package mwan3
-
-config member 'balance1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-
-config member 'balance1_net2'
-	option interface 'net2'
-	option metric '3'
-	option weight '3'
-
-config policy 'balance1'
-	list use_member 'balance1_net1'
-	list use_member 'balance1_net2'
-
-config member 'balance_1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-
-config member 'balance_1_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '3'
-
-config policy 'balance_1'
-	list use_member 'balance_1_net1'
-	list use_member 'balance_1_net2'
-
-config rule 'http_rule'
-	option use_policy 'balance1'
-	option src_ip '192.168.1.2'
-	option dest_ip '0.0.0.0/0'
-	option dest_port '80'
-	option proto 'tcp'
-	option family 'ipv4'
-	option sticky '0'
-	option timeout '300'
-
-config rule 'all_fields'
-	option use_policy 'balance_1'
-	option src_ip '192.168.1.0/24'
-	option src_port '1024'
-	option dest_ip '10.0.0.0/8'
-	option dest_port '443'
-	option proto 'tcp'
-	option family 'ipv4'
-	option sticky '1'
-	option timeout '300'
+member balance1_net1 { interface: net1, metric: '2', weight: '2' }
+member balance1_net2 { interface: net2, metric: '3', weight: '3' }
+policy balance1 { use_member: [ balance1_net1, balance1_net2 ] }
+member balance_1_net1 { interface: net1, metric: '2', weight: '2' }
+member balance_1_net2 { interface: net2, metric: '1', weight: '3' }
+policy balance_1 { use_member: [ balance_1_net1, balance_1_net2 ] }
+rule http_rule { use_policy: balance1, src_ip: 192.168.1.2, dest_ip: 0.0.0.0/0, dest_port: '80', proto: tcp, family: ipv4, sticky: '0', timeout: '300' }
+rule all_fields { use_policy: balance_1, src_ip: 192.168.1.0/24, src_port: '1024', dest_ip: 10.0.0.0/8, dest_port: '443', proto: tcp, family: ipv4, sticky: '1', timeout: '300' }
 `,
     uci: String.raw`package mwan3
-
-config member 'balance1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-	option sdewan_made 'Mwan3Policy/balance1_net1'
-
-config member 'balance1_net2'
-	option interface 'net2'
-	option metric '3'
-	option weight '3'
-	option sdewan_made 'Mwan3Policy/balance1_net2'
-
-config policy 'balance1'
-	list use_member 'balance1_net1'
-	list use_member 'balance1_net2'
-	option sdewan_made 'Mwan3Policy/balance1'
-
-config member 'balance_1_net1'
-	option interface 'net1'
-	option metric '2'
-	option weight '2'
-	option sdewan_made 'Mwan3Policy/balance_1_net1'
-
-config member 'balance_1_net2'
-	option interface 'net2'
-	option metric '1'
-	option weight '3'
-	option sdewan_made 'Mwan3Policy/balance_1_net2'
-
-config policy 'balance_1'
-	list use_member 'balance_1_net1'
-	list use_member 'balance_1_net2'
-	option sdewan_made 'Mwan3Policy/balance_1'
-
-config rule 'http_rule'
-	option src_ip '192.168.1.2'
-	option dest_ip '0.0.0.0/0'
-	option proto 'tcp'
-	option family 'ipv4'
-	option sticky '0'
-	option timeout '300'
-	option dest_port '80'
-	option use_policy 'balance1'
-	option sdewan_made 'Mwan3Rule/http_rule'
-
-config rule 'every_field'
-	option src_ip '192.168.1.0/24'
-	option dest_ip '0.0.0.0/0'
-	option proto 'tcp'
-	option family 'ipv4'
-	option sticky '1'
-	option timeout '300'
-	option src_port '1024:65535'
-	option dest_port '80,443,8000:8100'
-	option use_policy 'balance_1'
-	option sdewan_made 'Mwan3Rule/every_field'
-
-config rule 'built_in'
-	option dest_ip '2001:db8::/32'
-	option family 'ipv6'
-	option use_policy 'unreachable'
-	option sdewan_made 'Mwan3Rule/built_in'
-
-config rule 'all_fields'
-	option src_ip '192.168.1.0/24'
-	option dest_ip '10.0.0.0/8'
-	option proto 'tcp'
-	option family 'ipv4'
-	option sticky '1'
-	option timeout '300'
-	option src_port '1024'
-	option dest_port '443'
-	option use_policy 'balance_1'
-	option sdewan_made 'Mwan3Rule/all_fields'
-
+member balance1_net1 { interface: net1, metric: '2', weight: '2', sdewan_made: Mwan3Policy/balance1_net1 }
+member balance1_net2 { interface: net2, metric: '3', weight: '3', sdewan_made: Mwan3Policy/balance1_net2 }
+policy balance1 { use_member: [ balance1_net1, balance1_net2 ], sdewan_made: Mwan3Policy/balance1 }
+member balance_1_net1 { interface: net1, metric: '2', weight: '2', sdewan_made: Mwan3Policy/balance_1_net1 }
+member balance_1_net2 { interface: net2, metric: '1', weight: '3', sdewan_made: Mwan3Policy/balance_1_net2 }
+policy balance_1 { use_member: [ balance_1_net1, balance_1_net2 ], sdewan_made: Mwan3Policy/balance_1 }
+rule http_rule { src_ip: 192.168.1.2, dest_ip: 0.0.0.0/0, proto: tcp, family: ipv4, sticky: '0', timeout: '300', dest_port: '80', use_policy: balance1, sdewan_made: Mwan3Rule/http_rule }
+rule every_field { src_ip: 192.168.1.0/24, dest_ip: 0.0.0.0/0, proto: tcp, family: ipv4, sticky: '1', timeout: '300', src_port: 1024:65535, dest_port: '80,443,8000:8100', use_policy: balance_1, sdewan_made: Mwan3Rule/every_field }
+rule built_in { dest_ip: 2001:db8::/32, family: ipv6, use_policy: unreachable, sdewan_made: Mwan3Rule/built_in }
+rule all_fields { src_ip: 192.168.1.0/24, dest_ip: 10.0.0.0/8, proto: tcp, family: ipv4, sticky: '1', timeout: '300', src_port: '1024', dest_port: '443', use_policy: balance_1, sdewan_made: Mwan3Rule/all_fields }
 `,
   },
 };

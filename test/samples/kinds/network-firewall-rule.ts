@@ -131,187 +131,28 @@ export const samples: Samples = {
 # NetworkFirewallRule/same-device: UnsupportedByDriver: spec.target: ICN's REST API does not apply it
 
 package firewall-rule
-
-config rule
-	option name 'no_ssh'
-	option src 'eth0'
-	option src_val 'eth0'
-	option proto 'tcp'
-	option dest_port '22'
-	option target 'DROP'
-
-config rule
-	option name 'to_the_cnf'
-	option src 'eth0'
-	option src_val 'eth0'
-	option proto 'icmp'
-	list icmp_type 'echo-request'
-	option target 'DROP'
-
-config rule
-	option name 'marks'
-	option src 'net2'
-	option src_val 'net2'
-	option target 'MARK'
-	option set_mark '3'
-
-config rule
-	option name 'xmark'
-	option src 'net1'
-	option src_val 'net1'
-	option target 'MARK'
-	option set_xmark '0x1/0x3'
-
-config rule
-	option name 'forwarded'
-	option src 'net1'
-	option src_val 'net1'
-	option src_ip '192.168.1.0/24'
-	option src_mac '00:11:22:aa:bb:cc'
-	option src_port '1024'
-	option proto 'tcp'
-	option dest 'net2'
-	option dest_val 'net2'
-	option dest_ip '10.0.0.0/8'
-	option dest_port '22'
-	option mark '0x10'
-	option target 'DROP'
-
-config rule
-	option name 'into_the_cnf'
-	option src 'eth0'
-	option src_val 'eth0'
-	option proto 'icmp'
-	list icmp_type 'ping'
-	list icmp_type 'pong'
-	option target 'REJECT'
-
-config rule
-	option name 'marks_2'
-	option src 'net2'
-	option src_val 'net2'
-	option target 'MARK'
-	option set_mark '0x3'
-
-config rule
-	option name 'flips'
-	option src 'net2'
-	option src_val 'net2'
-	option target 'MARK'
-	option set_xmark '0x1'
+rule { name: no_ssh, src: eth0, src_val: eth0, proto: tcp, dest_port: '22', target: DROP }
+rule { name: to_the_cnf, src: eth0, src_val: eth0, proto: icmp, icmp_type: [ echo-request ], target: DROP }
+rule { name: marks, src: net2, src_val: net2, target: MARK, set_mark: '3' }
+rule { name: xmark, src: net1, src_val: net1, target: MARK, set_xmark: 0x1/0x3 }
+rule { name: forwarded, src: net1, src_val: net1, src_ip: 192.168.1.0/24, src_mac: 00:11:22:aa:bb:cc, src_port: '1024', proto: tcp, dest: net2, dest_val: net2, dest_ip: 10.0.0.0/8, dest_port: '22', mark: '0x10', target: DROP }
+rule { name: into_the_cnf, src: eth0, src_val: eth0, proto: icmp, icmp_type: [ ping, pong ], target: REJECT }
+rule { name: marks_2, src: net2, src_val: net2, target: MARK, set_mark: '0x3' }
+rule { name: flips, src: net2, src_val: net2, target: MARK, set_xmark: '0x1' }
 `,
     uci: String.raw`package firewall
-
-config rule 'sdewan_net_no_ssh'
-	option name 'no-ssh'
-	option src '*'
-	option device 'eth0'
-	option direction 'in'
-	option proto 'tcp'
-	option dest_port '22'
-	option target 'DROP'
-
-config rule 'sdewan_net_all_fields'
-	option name 'all-fields'
-	option src '*'
-	option device 'eth0'
-	option direction 'in'
-	option dest 'sd6c270ef2'
-	list src_ip '192.168.1.2'
-	list src_ip '!192.168.2.0/24'
-	option src_mac '00:11:22:aa:bb:cc'
-	list src_port '80'
-	list src_port '8000-8100'
-	list proto 'tcp'
-	list proto 'udp'
-	option dest_ip '10.0.0.0/8'
-	option dest_port '22'
-	option mark '0x10/0xff'
-	option target 'REJECT'
-	option family 'ipv4'
-	option extra '-m conntrack --ctstate NEW'
-
-config rule 'sdewan_net_to_the_cnf'
-	option name 'to-the-cnf'
-	option src '*'
-	option device 'eth0'
-	option direction 'in'
-	option proto 'icmp'
-	list icmp_type 'echo-request'
-	option target 'DROP'
-
-config rule 'sdewan_net_marks'
-	option name 'marks'
-	option src 'sd2daa9a96'
-	option dest '*'
-	option proto 'all'
-	option target 'MARK'
-	option set_mark '3'
-
-config rule 'sdewan_net_same_device'
-	option name 'same-device'
-	option src 'sd2daa9a96'
-	option proto 'all'
-	option target 'NOTRACK'
-
-config rule 'sdewan_net_xmark'
-	option name 'xmark'
-	option src 'sd6c270ef2'
-	option dest '*'
-	option proto 'all'
-	option target 'MARK'
-	option set_xmark '0x1/0x3'
-
-config rule 'sdewan_net_forwarded'
-	option name 'forwarded'
-	option src '*'
-	option device 'net1'
-	option direction 'in'
-	option dest 'sd2daa9a96'
-	option src_ip '192.168.1.0/24'
-	option src_mac '00:11:22:aa:bb:cc'
-	option src_port '1024'
-	option proto 'tcp'
-	option dest_ip '10.0.0.0/8'
-	option dest_port '22'
-	option mark '0x10'
-	option target 'DROP'
-	option family 'ipv4'
-
-config rule 'sdewan_net_into_the_cnf'
-	option name 'into-the.cnf'
-	option src '*'
-	option device 'eth0'
-	option direction 'in'
-	option proto 'icmp'
-	list icmp_type 'ping'
-	list icmp_type 'pong'
-	option target 'REJECT'
-
-config rule 'sdewan_net_marks_2'
-	option name 'marks-2'
-	option src 'sd2daa9a96'
-	option dest '*'
-	option proto 'all'
-	option target 'MARK'
-	option set_mark '0x3'
-
-config rule 'sdewan_net_flips'
-	option name 'flips'
-	option src 'sd2daa9a96'
-	option dest '*'
-	option proto 'all'
-	option target 'MARK'
-	option set_xmark '0x1'
-
-config zone 'sdewan_device_sd2daa9a96'
-	option name 'sd2daa9a96'
-	list device 'net2'
-
-config zone 'sdewan_device_sd6c270ef2'
-	option name 'sd6c270ef2'
-	list device 'net1'
-
+rule sdewan_net_no_ssh { name: no-ssh, src: '*', device: eth0, direction: in, proto: tcp, dest_port: '22', target: DROP }
+rule sdewan_net_all_fields { name: all-fields, src: '*', device: eth0, direction: in, dest: sd6c270ef2, src_ip: [ 192.168.1.2, '!192.168.2.0/24' ], src_mac: 00:11:22:aa:bb:cc, src_port: [ '80', 8000-8100 ], proto: [ tcp, udp ], dest_ip: 10.0.0.0/8, dest_port: '22', mark: 0x10/0xff, target: REJECT, family: ipv4, extra: -m conntrack --ctstate NEW }
+rule sdewan_net_to_the_cnf { name: to-the-cnf, src: '*', device: eth0, direction: in, proto: icmp, icmp_type: [ echo-request ], target: DROP }
+rule sdewan_net_marks { name: marks, src: sd2daa9a96, dest: '*', proto: all, target: MARK, set_mark: '3' }
+rule sdewan_net_same_device { name: same-device, src: sd2daa9a96, proto: all, target: NOTRACK }
+rule sdewan_net_xmark { name: xmark, src: sd6c270ef2, dest: '*', proto: all, target: MARK, set_xmark: 0x1/0x3 }
+rule sdewan_net_forwarded { name: forwarded, src: '*', device: net1, direction: in, dest: sd2daa9a96, src_ip: 192.168.1.0/24, src_mac: 00:11:22:aa:bb:cc, src_port: '1024', proto: tcp, dest_ip: 10.0.0.0/8, dest_port: '22', mark: '0x10', target: DROP, family: ipv4 }
+rule sdewan_net_into_the_cnf { name: into-the.cnf, src: '*', device: eth0, direction: in, proto: icmp, icmp_type: [ ping, pong ], target: REJECT }
+rule sdewan_net_marks_2 { name: marks-2, src: sd2daa9a96, dest: '*', proto: all, target: MARK, set_mark: '0x3' }
+rule sdewan_net_flips { name: flips, src: sd2daa9a96, dest: '*', proto: all, target: MARK, set_xmark: '0x1' }
+zone sdewan_device_sd2daa9a96 { name: sd2daa9a96, device: [ net2 ] }
+zone sdewan_device_sd6c270ef2 { name: sd6c270ef2, device: [ net1 ] }
 `,
   },
 };

@@ -98,45 +98,16 @@ export const samples: Samples = {
     icn: String.raw`# SdewanApplication/my-app-2: UnsupportedByDriver: spec.podSelector: ICN's REST API takes IPv4 addresses only, and selected pods have others
 
 package app-cnf
-
-config rule 'my_app'
-	option src '10.244.1.5'
-
-config rule 'my_app_3'
-	option src '10.244.1.5,10.244.2.7'
+rule my_app { src: 10.244.1.5 }
+rule my_app_3 { src: '10.244.1.5,10.244.2.7' }
 `,
     uci: String.raw`package network
-
-config rule 'sdewan_app_my_app_10_244_1_5'
-	option src '10.244.1.5'
-	option priority '900'
-	option lookup '40'
-
-config rule 'sdewan_app_my_app_2_10_244_1_5'
-	option src '10.244.1.5'
-	option priority '900'
-	option lookup '40'
-
-config rule 'sdewan_app_my_app_2_10_244_2_7'
-	option src '10.244.2.7'
-	option priority '900'
-	option lookup '40'
-
-config rule6 'sdewan_app_my_app_2_fd00_10_244__5'
-	option src 'fd00:10:244::5'
-	option priority '900'
-	option lookup '40'
-
-config rule 'sdewan_app_my_app_3_10_244_1_5'
-	option src '10.244.1.5'
-	option priority '900'
-	option lookup '40'
-
-config rule 'sdewan_app_my_app_3_10_244_2_7'
-	option src '10.244.2.7'
-	option priority '900'
-	option lookup '40'
-
+rule sdewan_app_my_app_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_2_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_2_10_244_2_7 { src: 10.244.2.7, priority: '900', lookup: '40' }
+rule6 sdewan_app_my_app_2_fd00_10_244__5 { src: fd00:10:244::5, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_3_10_244_1_5 { src: 10.244.1.5, priority: '900', lookup: '40' }
+rule sdewan_app_my_app_3_10_244_2_7 { src: 10.244.2.7, priority: '900', lookup: '40' }
 `,
   },
 };

@@ -28,10 +28,7 @@ export const samples: Samples = {
     },
   },
   refused: {
-    'no place': {
-      spec: { addresses: ['192.168.1.1'] },
-      server: 'is required without interface',
-    },
+    'no place': { spec: { addresses: ['192.168.1.1'] }, server: 'is required without interface' },
     'two places': {
       spec: { network: 'ovn-net1', interface: 'net1', addresses: ['192.168.1.1'] },
       server: 'must be absent where network is given',
@@ -99,38 +96,11 @@ export const samples: Samples = {
 # VirtualAddress/v6: UnsupportedByDriver: kind: ICN's REST API does not support VirtualAddress; use driver ubus
 `,
     uci: String.raw`package keepalived
-
-config ipaddress 'sdewan_vip_lan_gateway_1'
-	option name 'sdewan_vip_lan_gateway_1'
-	option address '192.168.1.1/24'
-
-config vrrp_instance 'sdewan_vip_lan_gateway'
-	option name 'sdewan_vip_lan_gateway'
-	option state 'BACKUP'
-	option interface 'net1'
-	option virtual_router_id '51'
-	option priority '140'
-	option advert_int '1'
-	list virtual_ipaddress 'sdewan_vip_lan_gateway_1'
-
-config ipaddress 'sdewan_vip_v6_1'
-	option name 'sdewan_vip_v6_1'
-	option address '2001:db8::1/64'
-
-config ipaddress 'sdewan_vip_v6_2'
-	option name 'sdewan_vip_v6_2'
-	option address 'fe80::1'
-
-config vrrp_instance 'sdewan_vip_v6'
-	option name 'sdewan_vip_v6'
-	option state 'BACKUP'
-	option interface 'eth0'
-	option virtual_router_id '7'
-	option priority '140'
-	option advert_int '2'
-	list virtual_ipaddress 'sdewan_vip_v6_1'
-	list virtual_ipaddress 'sdewan_vip_v6_2'
-
+ipaddress sdewan_vip_lan_gateway_1 { name: sdewan_vip_lan_gateway_1, address: 192.168.1.1/24 }
+vrrp_instance sdewan_vip_lan_gateway { name: sdewan_vip_lan_gateway, state: BACKUP, interface: net1, virtual_router_id: '51', priority: '140', advert_int: '1', virtual_ipaddress: [ sdewan_vip_lan_gateway_1 ] }
+ipaddress sdewan_vip_v6_1 { name: sdewan_vip_v6_1, address: 2001:db8::1/64 }
+ipaddress sdewan_vip_v6_2 { name: sdewan_vip_v6_2, address: fe80::1 }
+vrrp_instance sdewan_vip_v6 { name: sdewan_vip_v6, state: BACKUP, interface: eth0, virtual_router_id: '7', priority: '140', advert_int: '2', virtual_ipaddress: [ sdewan_vip_v6_1, sdewan_vip_v6_2 ] }
 `,
   },
 };
