@@ -9,7 +9,6 @@ import { docsCommand } from './docs/command.ts';
 import { explainCommand } from './explain/command.ts';
 import { injectCommand, uninjectCommand } from './inject-command.ts';
 import { installCommand } from './install/command.ts';
-import { logsCommand } from './logs/command.ts';
 import { renderCommand } from './render/command.ts';
 import { resyncCommand } from './resync/command.ts';
 import { rolloutCommand } from './rollout/command.ts';
@@ -19,16 +18,13 @@ import { supportBundleCommand } from './support-bundle/command.ts';
 import { traceCommand } from './trace/command.ts';
 import { uninstallCommand } from './uninstall/command.ts';
 import { versionCommand } from './version/command.ts';
-import { waitCommand } from './wait/command.ts';
 
 export const commands: readonly CommandFile[] = [
   statusCommand,
   rulesCommand,
   explainCommand,
   docsCommand,
-  waitCommand,
   resyncCommand,
-  logsCommand,
   rolloutCommand,
   renderCommand,
   diffCommand,

@@ -50,8 +50,6 @@ export type WatchOptions = Selection & {
 export type LogOptions = {
   container: string;
   tailLines?: number | undefined;
-  sinceSeconds?: number | undefined;
-  follow?: boolean | undefined;
   signal: AbortSignal;
 };
 export type Patch =
@@ -105,7 +103,7 @@ export type KubeClient = {
   delete: (r: ResourceType<object>, key: ObjectKey, options?: DeleteOptions) => Promise<void>;
   /** Resolves when the server has accepted the watch. The chunks end when the server ends it. */
   watch: (r: ResourceType<object>, options: WatchOptions) => Promise<AsyncIterable<Uint8Array>>;
-  /** What a container has printed, as it flows; `follow`: also what it prints from now on. */
+  /** What a container has printed, as it flows. */
   logs: (key: ObjectKey, options: LogOptions) => Promise<AsyncIterable<Uint8Array>>;
   /** Called by each watch that goes on for ever, when its state changes; undefined: it has ended. */
   onWatchState?: (watch: object, resource: string, phase: WatchPhase | undefined) => void;

@@ -143,7 +143,7 @@ export const silentItem = (cnfs: readonly CnfObject[]): Item => {
   return bad(
     `agents that do not report: ${few(silent.map(({ namespace, name }) => `${namespace}/${name}`))}`,
     first.message ?? 'nothing is known of them',
-    `sdewan logs ${first.purpose} -n ${first.namespace} and kubectl describe pod say more`,
+    `kubectl logs -n ${first.namespace} -l sdewanPurpose=${first.purpose} -c sdewan-agent and kubectl describe pod say more`,
   );
 };
 

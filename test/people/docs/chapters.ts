@@ -245,14 +245,14 @@ export const CHAPTERS: readonly Chapter[] = [
   { page: 'docs/cli.md', blocks: [1, 2] },
   {
     page: 'docs/cli.md',
-    blocks: [4, 5, 6, 8],
+    blocks: [4, 5, 6],
     before: (stage) =>
       stage.onlyRules([lan, wan, rejectRule(1, 'lan1')], [inAnyOrder(rejectRule(2, 'lan2'))]),
   },
-  { page: 'docs/cli.md', blocks: [9, 10] },
+  { page: 'docs/cli.md', blocks: [8, 9] },
   {
     page: 'docs/cli.md',
-    blocks: [11, 12],
+    blocks: [10],
     before: async (stage) => {
       const { spec, ...one } = rejectRule(1, 'lan1');
       await stage.write(
@@ -263,23 +263,23 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/cli.md',
-    blocks: [13],
+    blocks: [11],
     words: async (stage) => ({ 'cnf-1-7fbdd9fcd6-729vd': await stage.aPod() }),
   },
   {
     page: 'docs/cli.md',
-    blocks: [14],
+    blocks: [12],
     before: noted('rules.yaml', () => listed([rejectRule(7, 'lan7'), zone('lan7', 'ovn-net2')])),
   },
   {
     page: 'docs/cli.md',
-    blocks: [15, 18, 19],
+    blocks: [13, 16, 17],
     before: podWithoutAgent,
     after: async ({ kubectl }) => void (await kubectl('delete', 'pod', 'cnf-2', '-n', NAMESPACE)),
   },
   {
     page: 'docs/cli.md',
-    blocks: [16],
+    blocks: [14],
     before: (stage) =>
       stage.onlyRules([
         rule('FirewallZone', 'branch', {
@@ -318,7 +318,7 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     page: 'docs/cli.md',
-    blocks: [7, 17],
+    blocks: [7, 15],
     before: async ({ cluster }) => {
       const web = { name: 'web-1', labels: { app: 'web' } };
       const container = { name: 'web', image: 'web:none' };
