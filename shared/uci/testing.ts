@@ -5,6 +5,15 @@ import { isUciValue } from './names.ts';
 
 export const uciNames = fc.stringMatching(/^[A-Za-z0-9_]{1,12}$/);
 
+/** Of any character. fast-check's own unit `binary` takes a second of CPU to be made. */
+export const anyText: fc.Arbitrary<string> = fc.string({
+  unit: fc
+    .integer({ min: 0, max: 0x10_ff_ff })
+    .filter((code) => code < 0xd8_00 || code > 0xdf_ff)
+    .map((code) => String.fromCodePoint(code)),
+  maxLength: 40,
+});
+
 /** Values that UCI can hold, hostile ones among them. */
 export const storable: fc.Arbitrary<string> = fc
   .oneof(

@@ -10,7 +10,7 @@ import { applyDelta, deltaOf } from '#shared/uci/delta.ts';
 import { formatDeltaFile, formatPackage } from '#shared/uci/format.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
 import { parsePackage } from '#shared/uci/parse.ts';
-import { anyPackage, storable } from '#shared/uci/testing.ts';
+import { anyPackage, anyText, storable } from '#shared/uci/testing.ts';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readUci } from '../judge/uci.ts';
@@ -113,7 +113,7 @@ it('texts that are nearly UCI are read or refused alike', () => {
 /** Whatever a user can put into a CR: text of any kind in fields that take text, and in those that do not. */
 const hostile = fc.oneof(
   fc.string({ maxLength: 40 }),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  anyText,
   fc
     .array(
       fc.oneof(
