@@ -22,6 +22,9 @@ const project = (
   },
 });
 
+/** Only what hangs is ended: what computes takes as long as a busy machine has it take. */
+const HANGS_MS = 300_000;
+
 type Project = ReturnType<typeof project>;
 
 /** What all files share is away, or changed, in these tests. */
@@ -45,21 +48,21 @@ const withRandomCases = ({ test }: Project) => ({
   test: {
     ...test,
     setupFiles: [...test.setupFiles, 'test/run/properties.ts'],
-    testTimeout: caseCount(test.testTimeout),
+    testTimeout: Math.max(test.testTimeout, caseCount(test.testTimeout)),
   },
 });
 
 /** One cluster for all files of a run; they join it with `connectCluster()`. */
 const globalSetup = ['test/kind-test-harness/src/vitest-setup.ts'];
 const PROGRAMS = 'test/stack/programs.ts';
-/** Only a change of the harness can break them: `npm run test:harness`. */
+/** Only a change of the harness can break them: `npm run suite harness`. */
 const HARNESS_TESTS = [
   'test/integration/harness/**/*.test.ts',
   'test/kind-test-harness/src/**/*.test.ts',
 ];
 /** They take all that a tenant may use, and what the coordinator's memory comes to; or need the machine for themselves. */
 const LOAD_TESTS = ['test/attacks/load/*.test.ts', 'test/integration/load/*.test.ts'];
-/** What the simulator does of it is proven elsewhere: `npm run test:device`. */
+/** What the simulator does of it is proven elsewhere: `npm run suite device`. */
 const DEVICE_ALONE = ['test/contract/conformance/policies.test.ts'];
 /** They start nodes of their own, and need root. */
 const NODE_TESTS = ['test/integration/node*.test.ts'];
@@ -81,12 +84,12 @@ export default defineConfig({
                 'test/trace/*.test.ts',
                 'test/people/docs/{blocks,chapters}.test.ts',
               ],
-              30_000,
+              HANGS_MS,
             ),
           ),
         ),
       ),
-      // On one device, or on its recordings: `npm run test:device`.
+      // On one device, or on its recordings: `npm run suite device`.
       inOneRow(
         project(
           'device',
@@ -100,14 +103,16 @@ export default defineConfig({
       withRandomCases(
         inParallel(
           inOneWorker(
-            project('contract', ['test/contract/**/*.test.ts'], 60_000, { exclude: DEVICE_ALONE }),
+            project('contract', ['test/contract/**/*.test.ts'], HANGS_MS, {
+              exclude: DEVICE_ALONE,
+            }),
           ),
         ),
       ),
       withRandomCases(
         inLanes(
           inOneWorker(
-            project('integration', ['test/{integration,attacks}/**/*.test.ts'], 60_000, {
+            project('integration', ['test/{integration,attacks}/**/*.test.ts'], 120_000, {
               globalSetup: [PROGRAMS, ...globalSetup],
               exclude: [...NODE_TESTS, ...HARNESS_TESTS, ...LOAD_TESTS],
             }),
@@ -129,7 +134,7 @@ export default defineConfig({
       inOneRow(
         project('packets', ['test/policy/packets/*.test.ts', 'test/vrrp/*.test.ts'], 120_000),
       ),
-      // A real Neutron, which `test/neutron-harness` installs: `npm run test:neutron`.
+      // A real Neutron, which `test/neutron-harness` installs: `npm run suite neutron-share`, and `npm run suite nightly neutron`.
       inOneRow(project('neutron', ['test/neutron/cases.test.ts'], 600_000)),
       inOneRow(
         project('neutron-product', ['test/neutron/product.test.ts'], 240_000, {
@@ -142,39 +147,39 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What kubectl and `sdewan` print, in the same two lanes: `npm run test:people`.
+      // What kubectl and `sdewan` print, in the same two lanes: `npm run suite people`.
       inParallel(
         project('people', ['test/people/*.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What turns the coordinators' dashboard on, for which they start anew, on an installation of its own: `npm run test:people`.
+      // What turns the coordinators' dashboard on, for which they start anew, on an installation of its own: `npm run suite people`.
       inOneRow(
         project('dashboard', ['test/people/dashboard/*.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // The chart with the real Helm, on a cluster without the product: `npm run test:people`.
+      // The chart with the real Helm, on a cluster without the product: `npm run suite people`.
       inOneRow(
         project('chart', ['test/chart/*.test.ts'], 600_000, {
           globalSetup: [PROGRAMS, 'test/chart/global-setup.ts'],
         }),
       ),
-      // The commands of the documentation, in their order, on an installation of their own: `npm run test:people`.
+      // The commands of the documentation, in their order, on an installation of their own: `npm run suite people`.
       inOneRow(
         project('docs', ['test/people/docs/docs.test.ts'], 180_000, {
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What promtool says: `npm run test:people`.
+      // What promtool says: `npm run suite people`.
       project('prometheus', ['test/prometheus/*.test.ts'], 60_000),
-      // Where Chromium is, with a control plane of their own: `npm run test:people`.
+      // Where Chromium is, with a control plane of their own: `npm run suite people`.
       inOneRow(
         project('browser', ['test/people/browser/*.test.ts'], 120_000, {
           globalSetup: [PROGRAMS, ...globalSetup],
         }),
       ),
-      // With a real OpenWRT userland as the CNF's image: `npm run test:device -- --product`.
+      // With a real OpenWRT userland as the CNF's image: `npm run suite -- device --product`.
       inOneRow(
         project(
           'e2e-device',
@@ -188,23 +193,23 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/e2e/global-setup.ts'],
         }),
       ),
-      // What is measured is what is lost: `npm run test:fleet`.
+      // What is measured is what is lost: `npm run suite fleet`.
       inOneRow(
         project('fleet', ['test/fleet/*.test.ts'], 240_000, {
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
-      // More than an hour with a hundred histories: `npm run test:nightly -- fleet`.
+      // More than an hour with a hundred histories: `npm run suite nightly fleet`.
       inOneRow(
         project('fleet-night', ['test/fleet/night/*.test.ts'], 1_200_000, {
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
-      // A world of its own: `npm run test:faults`.
+      // A world of its own: `npm run suite faults`.
       inOneRow(
         project('faults', ['test/faults/table.test.ts'], 180_000, { globalSetup: [PROGRAMS] }),
       ),
-      // Half an hour: `npm run test:soak`.
+      // Half an hour: `npm run suite soak`.
       inOneRow(project('soak', ['test/faults/soak.test.ts'], 180_000, { globalSetup: [PROGRAMS] })),
       // On one node: first the one lane, then the other.
       inParallel(
@@ -218,7 +223,7 @@ export default defineConfig({
         }),
         1,
       ),
-      // Minutes of waiting: not part of `npm run test:node`.
+      // Minutes of waiting: `npm run suite nightly node`.
       inOneRow(
         project('slow-e2e-node', ['test/e2e-node/slow/*.test.ts'], 900_000, {
           globalSetup: ['test/e2e-node/global-setup.ts'],

@@ -12,7 +12,7 @@ export type Result = {
   broken: readonly string[];
 };
 
-/** Set by `npm run test:faults`: other runs change no file. */
+/** Set by `npm run suite faults`: other runs change no file. */
 export const TABLE_VARIABLE = 'SDEWAN_FAULTS_TABLE';
 
 const PAGE = join(ROOT, 'docs/reliability.md');

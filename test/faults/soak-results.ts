@@ -8,7 +8,7 @@ import type { Sample } from './slope.ts';
 export type Followed = { label: string; pid: number; memory: Sample[]; files: Sample[] };
 export type Growth = { label: string; kilobytes: number; files: number };
 
-/** Set by `npm run test:soak`: other runs change no file. */
+/** Set by `npm run suite soak`: other runs change no file. */
 export const SOAK_VARIABLE = 'SDEWAN_SOAK_RECORD';
 
 const PAGE = join(ROOT, 'docs/reliability.md');

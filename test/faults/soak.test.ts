@@ -1,5 +1,5 @@
 /**
- * `npm run test:soak`: half an hour of constant change, in which memory and open files of agents and coordinators stay as they are, and what always
+ * `npm run suite soak`: half an hour of constant change, in which memory and open files of agents and coordinators stay as they are, and what always
  * holds does. `SDEWAN_SOAK_MINUTES` makes it shorter. Processes have the flags of their images.
  */
 import { readFileSync } from 'node:fs';

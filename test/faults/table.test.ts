@@ -1,5 +1,5 @@
 /**
- * The fault table, `npm run test:faults`: each row on the same installation, under a steady stream of changes, judged from outside. What always
+ * The fault table, `npm run suite faults`: each row on the same installation, under a steady stream of changes, judged from outside. What always
  * holds is judged over the whole row; recovery is measured from the end of the fault to the moment in which all is as it should be.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

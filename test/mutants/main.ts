@@ -1,8 +1,8 @@
 /**
- * `npm run test:mutants`: puts each bug of mutants.yaml into a copy of the tree, one at a time, and names those that no test notices.
+ * `npm run suite mutants`: puts each bug of mutants.yaml into a copy of the tree, one at a time, and names those that no test notices.
  * First all proofs run without a bug: a test that always fails proves nothing.
  *
- *   npm run test:mutants -- [PART…]      only those whose file or invariant contains one of the words
+ *   npm run suite mutants [PART…]      only those whose file or invariant contains one of the words
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * `npm run test:stryker`: Stryker changes operators, conditions and texts of the pure core one at a time, and the unit tests beside
+ * `npm run suite stryker`: Stryker changes operators, conditions and texts of the pure core one at a time, and the unit tests beside
  * it must notice. It works in a copy of the tree, and lists what survived.
  *
- *   npm run test:stryker -- [FOLDER…]
+ *   npm run suite stryker [FOLDER…]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

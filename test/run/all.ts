@@ -1,16 +1,31 @@
-/** `npm test`: what needs no root, cheapest first. What waits for minutes is a command of its own: `npm run test:slow`. */
+/** `npm test`: what needs no root. What takes minutes is in suites: `npm run suite`. */
 import { setup as bundlePrograms } from '../stack/programs.ts';
-import { runStages } from './stages.ts';
+import { runStages, type Stage } from './stages.ts';
 
-const removePrograms = await bundlePrograms();
-process.exitCode = await runStages([
-  // Those of `npm run check`; its unit tests are a project here.
-  { script: 'format:check' },
+/** Of vitest: those that compute, and those that wait. */
+const COMPUTING = ['unit', 'contract'];
+const WAITING = ['e2e', 'integration'];
+export const PROJECTS = [...COMPUTING, ...WAITING];
+
+/** Those of `npm run check`; lint sees types as well. */
+export const STATIC_CHECKS: readonly Stage[] = [
+  { script: 'format -- --check' },
+  { script: 'generate -- --check' },
   { script: 'lint' },
-  { script: 'types' },
-  { script: 'generate:check' },
-  { projects: [{ name: 'unit' }] },
-  { projects: [{ name: 'contract' }] },
-  { projects: [{ name: 'integration' }, { name: 'e2e' }] },
-]);
-await removePrograms();
+];
+
+const main = async (): Promise<number> => {
+  const removePrograms = await bundlePrograms();
+  const code = await runStages([
+    {
+      beside: [
+        [...STATIC_CHECKS, ...COMPUTING.map((name) => ({ projects: [{ name }] }))],
+        [{ projects: WAITING.map((name) => ({ name })) }],
+      ],
+    },
+  ]);
+  await removePrograms();
+  return code;
+};
+
+if (import.meta.main) process.exitCode = await main();

@@ -11,7 +11,7 @@ const commit = execFileSync('git', ['rev-parse', 'HEAD'], options).trim();
 /** Rows of the fault table. Says which, and how to have them again. */
 export const shareOfFaults = (): Project => {
   const ids = shareOf(commit).map(({ id }) => id);
-  console.log(`faults of ${commit.slice(0, 7)}: npm run test:faults -- ${ids.join(' ')}`);
+  console.log(`faults of ${commit.slice(0, 7)}: npm run suite -- faults ${ids.join(' ')}`);
   return { name: 'faults', env: { [ROWS_VARIABLE]: ids.join(',') } };
 };
 

@@ -1,5 +1,5 @@
 /**
- * `npm run test:device`: drivers, kernel and packets on a real OpenWRT, one login after the other; without one, the recordings of such runs.
+ * `npm run suite device`: drivers, kernel and packets on a real OpenWRT, one login after the other; without one, the recordings of such runs.
  *
  *   --url U            its uhttpd, e.g. http://127.0.0.1:18080
  *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel

@@ -1,7 +1,7 @@
 /**
- * `npm run test:faults`: the rows of the fault table (test/faults), and their results into docs/reliability.md.
+ * `npm run suite faults`: the rows of the fault table (test/faults), and their results into docs/reliability.md.
  *
- *   npm run test:faults -- [ROW…]      absent: all but those that take minutes
+ *   npm run suite faults [ROW…]      absent: all but those that take minutes
  *   --night                            those as well
  */
 import { parseArgs } from 'node:util';

@@ -1,9 +1,9 @@
 /**
- * `npm run test:nightly`: what takes too long for every change. Random cases from another seed each night, a hundred times as many;
- * the tests that wait for minutes; and the mutants. `SDEWAN_SEED` repeats a night. The whole takes longer than many machines are there for, so
- * that parts of it can be named.
+ * `npm run suite nightly`: what takes too long for every change. Random cases from another seed each night, a hundred times as many;
+ * the tests that wait for minutes; and the mutants. `SDEWAN_SEED` repeats a night. The whole takes longer than many machines are there
+ * for, so that parts of it can be named.
  *
- *   npm run test:nightly -- [PART…]
+ *   npm run suite nightly [PART…]
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -14,54 +14,75 @@ import { runStages, type Project, type Stage } from './stages.ts';
 import { traced } from './traced.ts';
 
 const LARGEST_SEED = 2 ** 31;
-const TIMES = 100;
+const MANY = { SDEWAN_TIMES: '100' };
+const isRoot = process.getuid?.() === 0;
+
+type Part = {
+  /** Of vitest. */
+  projects: readonly Project[];
+  /** Absent: its projects, one after the other. */
+  stages?: () => Stage[] | Promise<Stage[]>;
+};
+
+const one = (name: string, env: Project['env'] = {}): Part => ({ projects: [{ name, env }] });
 const NODE_PROJECTS = [{ name: 'node' }, { name: 'e2e-node*' }, { name: 'slow-e2e-node' }];
 
-const seed = process.env['SDEWAN_SEED'] ?? String(randomInt(1, LARGEST_SEED));
-process.env['SDEWAN_SEED'] = seed;
-console.log(`SDEWAN_SEED=${seed}: every random case of this run comes from it`);
-
-const isRoot = process.getuid?.() === 0;
-const many = { SDEWAN_TIMES: String(TIMES) };
-const one = (name: string, env?: Project['env']): Stage[] => [
-  { projects: [{ name, ...(env && { env }) }] },
-];
 /** In their order, by the names that the command takes. */
-const parts: Readonly<Record<string, () => Stage[] | Promise<Stage[]>>> = {
-  unit: () => one('unit', many),
-  contract: () => one('contract', many),
-  integration: () => one('integration'),
-  guides: () => one('guides'),
-  versions: () => one('versions'),
-  load: () => one('load', { SDEWAN_FLIP_RULES: '1000' }),
-  harness: () => one('harness'),
-  neutron: async () => {
-    const because = await whyNoNeutron();
-    return because === undefined ? one('neutron*') : [{ cannotRun: 'neutron', because }];
+export const PARTS: Readonly<Record<string, Part>> = {
+  unit: one('unit', MANY),
+  contract: one('contract', MANY),
+  integration: one('integration'),
+  guides: one('guides'),
+  versions: one('versions'),
+  load: one('load', { SDEWAN_FLIP_RULES: '1000' }),
+  harness: one('harness'),
+  neutron: {
+    projects: [{ name: 'neutron*' }],
+    stages: async () => {
+      const because = await whyNoNeutron();
+      return because === undefined
+        ? [{ projects: [{ name: 'neutron*' }] }]
+        : [{ cannotRun: 'neutron', because }];
+    },
   },
-  e2e: () => one('e2e'),
-  people: () => one('people', { SDEWAN_WATCHED_SECONDS: '1800' }),
-  fleet: () => [
-    ...one('fleet', { SDEWAN_TIMES: '50' }),
-    ...one('fleet-night', { SDEWAN_TIMES: '10' }),
-  ],
-  'e2e-outages': () => one('e2e-outages', many),
-  soak: () => one('soak'),
-  trace: () => traced(5_000),
-  faults: () => one('faults', { [ROWS_VARIABLE]: 'night' }),
-  ...(isRoot && { node: () => onRealNode('the suite on a real node', NODE_PROJECTS) }),
-  mutants: () => [{ script: 'test:mutants' }],
-  stryker: () => [{ script: 'test:stryker' }],
+  e2e: one('e2e'),
+  people: one('people', { SDEWAN_WATCHED_SECONDS: '1800' }),
+  fleet: {
+    projects: [
+      { name: 'fleet', env: { SDEWAN_TIMES: '50' } },
+      { name: 'fleet-night', env: { SDEWAN_TIMES: '10' } },
+    ],
+  },
+  'e2e-outages': one('e2e-outages', MANY),
+  soak: one('soak'),
+  trace: { projects: [{ name: 'trace' }], stages: () => traced(5_000) },
+  faults: one('faults', { [ROWS_VARIABLE]: 'night' }),
+  ...(isRoot && {
+    node: {
+      projects: NODE_PROJECTS,
+      stages: () => onRealNode('the suite on a real node', NODE_PROJECTS),
+    },
+  }),
+  mutants: { projects: [], stages: () => [{ script: 'suite mutants' }] },
+  stryker: { projects: [], stages: () => [{ script: 'suite stryker' }] },
 };
-if (!isRoot) console.log('not root: the tests on a real node are left out');
 
-const { positionals } = parseArgs({ allowPositionals: true, options: {} });
-const names = positionals.length > 0 ? positionals : Object.keys(parts);
-const unknown = names.filter((name) => !Object.hasOwn(parts, name));
-if (unknown.length > 0)
-  throw new Error(
-    `no part is called ${unknown.join(', ')}: there are ${Object.keys(parts).join(', ')}`,
-  );
-const stages: Stage[] = [];
-for (const name of names) stages.push(...((await parts[name]?.()) ?? []));
-process.exitCode = await runStages(stages);
+const stagesOf = async ({ projects, stages }: Part): Promise<Stage[]> =>
+  stages ? await stages() : projects.map((each) => ({ projects: [each] }));
+
+const main = async (): Promise<number> => {
+  const seed = process.env['SDEWAN_SEED'] ?? String(randomInt(1, LARGEST_SEED));
+  process.env['SDEWAN_SEED'] = seed;
+  console.log(`SDEWAN_SEED=${seed}: every random case of this run comes from it`);
+  if (!isRoot) console.log('not root: the tests on a real node are left out');
+  const { positionals } = parseArgs({ allowPositionals: true, options: {} });
+  const stages: Stage[] = [];
+  for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
+    const part = PARTS[name];
+    if (!part) throw new Error(`no part is called ${name}: ${Object.keys(PARTS).join(', ')}`);
+    stages.push(...(await stagesOf(part)));
+  }
+  return runStages(stages);
+};
+
+if (import.meta.main) process.exitCode = await main();

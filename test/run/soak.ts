@@ -1,4 +1,4 @@
-/** `npm run test:soak -- [--minutes 30]`: the soak, and its result into docs/reliability.md. */
+/** `npm run suite -- soak [--minutes 30]`: the soak, and its result into docs/reliability.md. */
 import { parseArgs } from 'node:util';
 import { SOAK_VARIABLE } from '../faults/soak-results.ts';
 import { runStages } from './stages.ts';

@@ -81,7 +81,7 @@ it.concurrent('does not wait for what a test has left running, which is a failur
       '1 passed, 1 failed',
     ],
   });
-}, 25_000);
+});
 
 /** Of a run without vitest. */
 const linesOf = async (stages: readonly Stage[]) => {
@@ -101,15 +101,15 @@ it('a script that fails is a failure', async () => {
 
 it('tests on a real node that cannot run are a failure', async () => {
   const stages = await onRealNode(
-    'npm run test:node',
+    'npm run suite node',
     [{ name: 'node' }],
     async () => 'it needs root',
   );
   expect(await linesOf(stages)).toEqual({
     code: 1,
-    last: ['failed: npm run test:node: did not run, since it needs root', '0 passed, 1 failed'],
+    last: ['failed: npm run suite node: did not run, since it needs root', '0 passed, 1 failed'],
   });
   expect(
-    await onRealNode('npm run test:node', [{ name: 'a' }, { name: 'b' }], async () => undefined),
+    await onRealNode('npm run suite node', [{ name: 'a' }, { name: 'b' }], async () => undefined),
   ).toEqual([{ projects: [{ name: 'a' }] }, { projects: [{ name: 'b' }] }]);
 });

@@ -2,7 +2,7 @@
  * Runs stages one after the other, and says at the end what broke. A stage that fails does not stop the next ones, so that one run
  * shows all. No test is run a second time: what fails once has failed. With CI=true a skipped test of ours is a failure.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +26,8 @@ export type Project = {
 export type Stage =
   /** Of package.json. */
   | { script: string }
+  /** Rows of stages, each row beside the others. */
+  | { beside: readonly (readonly Stage[])[] }
   /** Run at the same time: each starts a control plane of its own, and waits more than it computes. */
   | { projects: readonly Project[] }
   /** What should run and cannot: that is a failure. */
@@ -33,35 +35,49 @@ export type Stage =
 
 type Options = { config?: string; mayNotSkip?: boolean };
 
-const say = (line: string): void => console.log(line);
+const CONFIG = 'test/vitest.config.ts';
+export const say = (line: string): void => console.log(line);
 const root = path.resolve(import.meta.dirname, '../..');
 
 /** The exit code for all of them. */
 export const runStages = async (
   stages: readonly Stage[],
-  { config = 'test/vitest.config.ts', mayNotSkip = process.env['CI'] === 'true' }: Options = {},
+  { config = CONFIG, mayNotSkip = process.env['CI'] === 'true' }: Options = {},
 ): Promise<number> => {
   const started = Date.now();
-  const tallies: Tally[] = [];
-  for (const stage of stages) tallies.push(...(await runStage(stage, config)));
-  const tookMs = Date.now() - started;
-  const { lines, exitCode } = summaryOf(sum(tallies), { mayNotSkip, tookMs });
+  const tally = await tallyOfStages(stages, { config });
+  const { lines, exitCode } = summaryOf(tally, { mayNotSkip, tookMs: Date.now() - started });
   say('');
   lines.forEach(say);
   return exitCode;
 };
 
-const runStage = async (stage: Stage, config: string): Promise<Tally[]> => {
+/** `isShared`: others print as well. */
+export const tallyOfStages = async (
+  stages: readonly Stage[],
+  { config = CONFIG, isShared = false }: { config?: string; isShared?: boolean } = {},
+): Promise<Tally> => {
+  const tallies: Tally[] = [];
+  for (const stage of stages) tallies.push(...(await runStage(stage, { config, isShared })));
+  return sum(tallies);
+};
+
+const runStage = async (
+  stage: Stage,
+  { config, isShared }: { config: string; isShared: boolean },
+): Promise<Tally[]> => {
   if ('cannotRun' in stage) return [failed(stage.cannotRun, `did not run, since ${stage.because}`)];
+  if ('beside' in stage)
+    return Promise.all(stage.beside.map((row) => tallyOfStages(row, { config, isShared: true })));
   if ('script' in stage) {
     say(`\n━━ ${stage.script}`);
-    return [await timed(stage.script, () => runScript(stage.script))];
+    return [await timed(stage.script, () => runScript(stage.script, isShared))];
   }
   const { projects } = stage;
   say(`\n━━ ${projects.map(titleOf).join(' and ')}`);
-  const isAlone = projects.length === 1;
+  const isAmongOthers = projects.length > 1 || isShared;
   return await Promise.all(
-    projects.map((each) => timed(titleOf(each), () => runVitest(each, { config, isAlone }))),
+    projects.map((each) => timed(titleOf(each), () => runVitest(each, config, isAmongOthers))),
   );
 };
 
@@ -71,7 +87,7 @@ const titleOf = ({ name, shard }: Project): string => [name, shard].filter(Boole
 export const inParts = (project: Project, count: number): Project[] =>
   Array.from({ length: count }, (_, at) => ({ ...project, shard: `${at + 1}/${count}` }));
 
-const timed = async (name: string, run: () => Tally | Promise<Tally>): Promise<Tally> => {
+const timed = async (name: string, run: () => Promise<Tally>): Promise<Tally> => {
   const started = Date.now();
   const tally = await run();
   const { passed, failures } = tally;
@@ -81,28 +97,42 @@ const timed = async (name: string, run: () => Tally | Promise<Tally>): Promise<T
 
 const failed = (what: string, why: string): Tally => ({ ...NOTHING, failures: [{ what, why }] });
 
-const runScript = (script: string): Tally => {
-  const { status } = spawnSync('npm', ['run', '--silent', script], { cwd: root, stdio: 'inherit' });
-  return status === 0 ? { ...NOTHING, passed: 1 } : failed(`npm run ${script}`, `exit ${status}`);
+const runScript = async (script: string, isShared: boolean): Promise<Tally> => {
+  const child = start('npm', ['run', '--silent', ...script.split(' ')], { isShared });
+  const [code] = await once(child, 'close');
+  return code === 0 ? { ...NOTHING, passed: 1 } : failed(`npm run ${script}`, `exit ${code}`);
 };
 
-/** `isAlone`: nobody else prints, so that it may move the cursor and break lines. */
-const runVitest = async (
-  { name, files = [], shard, env = {} }: Project,
-  { config, isAlone }: { config: string; isAlone: boolean },
-): Promise<Tally> => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
-  const output = path.join(folder, 'report.json');
-  const stdio = isAlone ? 'inherit' : 'pipe';
-  const part = shard === undefined ? [] : [`--shard=${shard}`];
-  const args = ['run', `--config=${config}`, `--project=${name}`, ...part, ...files];
-  const child = spawn('vitest', args, {
+/** `isShared`: others print as well, so that it may neither move the cursor nor break lines. */
+const start = (
+  program: string,
+  args: readonly string[],
+  { isShared, env }: { isShared: boolean; env?: NodeJS.ProcessEnv },
+): ChildProcess => {
+  const stdio = isShared ? 'pipe' : 'inherit';
+  const child = spawn(program, args, {
     cwd: root,
-    env: { ...process.env, ...COMPILE_CACHE, ...env, [REPORT_VARIABLE]: output },
+    env: { ...process.env, ...env },
     stdio: ['inherit', stdio, stdio],
   });
   for (const stream of [child.stdout, child.stderr])
     if (stream) createInterface({ input: stream }).on('line', say);
+  return child;
+};
+
+const runVitest = async (
+  { name, files = [], shard, env = {} }: Project,
+  config: string,
+  isShared: boolean,
+): Promise<Tally> => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
+  const output = path.join(folder, 'report.json');
+  const part = shard === undefined ? [] : [`--shard=${shard}`];
+  const args = ['run', `--config=${config}`, `--project=${name}`, ...part, ...files];
+  const child = start('vitest', args, {
+    isShared,
+    env: { ...COMPILE_CACHE, ...env, [REPORT_VARIABLE]: output },
+  });
   const [exitCode] = await once(child, 'close');
   try {
     return tallyOf(runReport.parse(JSON.parse(readFileSync(output, 'utf8'))), exitCode);

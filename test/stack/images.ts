@@ -34,7 +34,7 @@ const simulator = (): ImageProcess => ({
 const deviceFolder = (): string =>
   process.env['OPENWRT_DEVICE_DIR'] || path.join(homedir(), '.cache/openwrt-device');
 
-/** A real OpenWRT userland in the simulator's place, as `npm run test:device -- --product` has it; root on Linux. */
+/** A real OpenWRT userland in the simulator's place, as `npm run suite -- device --product` has it; root on Linux. */
 const DEVICE: ImageProcess = {
   command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
   ports: { 80: 10_080, 443: 10_443 },

@@ -1,6 +1,6 @@
 /**
  * What the kernel does with a rule of each kind once it is created, changed and deleted: on the device that the run was given
- * (`npm run test:device`), else as the recording of such a run has it, if the product writes what it wrote then.
+ * (`npm run suite device`), else as the recording of such a run has it, if the product writes what it wrote then.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allSamples } from '../../samples/all.ts';
@@ -76,7 +76,7 @@ describe.each(recorded)('in the kernel, as recorded: %s', (path) => {
 
 it.each(recorded.slice(0, 1))('docs/compatibility.md is what the recordings say', () => {
   const { now, kept } = compatibilityPage();
-  // `npm run test:device -- --update` writes it.
+  // `npm run suite -- device --update` writes it.
   expect(kept).toBe(now);
 });
 

@@ -1,5 +1,5 @@
 /**
- * The OpenWRT that a run was given (`npm run test:device`): where it is, and how to look inside it and at the other end of its
+ * The OpenWRT that a run was given (`npm run suite device`): where it is, and how to look inside it and at the other end of its
  * interfaces. Absent in every other run, where recordings stand for it.
  */
 import { execFileSync } from 'node:child_process';

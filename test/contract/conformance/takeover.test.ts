@@ -1,7 +1,7 @@
 /**
  * A takeover from ICN's controller and the way back (docs/migration.md), with twenty objects of nine kinds: nothing may be missing at any
  * moment, neither in the files nor in the kernel. On the simulator, whose kernel holds what the file held at the latest reload; on ICN's
- * device as well, where the run was given one (`npm run test:device -- --icn`).
+ * device as well, where the run was given one (`npm run suite -- device --icn`).
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RuleObject } from '#shared/kube/objects.ts';

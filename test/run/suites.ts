@@ -1,0 +1,238 @@
+/**
+ * What is tested beside `npm test`, by suites: `npm run suite NAME`. `.ci/run` runs those whose inputs have changed since they
+ * passed, and one of the others (due.ts). A suite starts programs, so its inputs are folders: those of the product but what its
+ * programs never get to, its own, and those that help it.
+ */
+import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
+import * as z from 'zod';
+import { whyNoNeutron } from '../neutron-harness/install.ts';
+import { CASES_VARIABLE, SHARE } from '../neutron/share.ts';
+import { CHROMIUM, hasChromium } from '../people/browser/chromium.ts';
+import config from '../vitest.config.ts';
+import { shareOfFaults, shareOfLoad } from './commit-share.ts';
+import { NODE_ALONE, onRealNode } from './real-node.ts';
+import { inParts, type Project, type Stage } from './stages.ts';
+import type { Inputs } from './tested.ts';
+import { traced } from './traced.ts';
+
+export type Suite = {
+  what: string;
+  projects: readonly Project[];
+  /** Absent: its projects, at the same time. */
+  stages?: () => Stage[] | Promise<Stage[]>;
+  /** Pathspecs of git, from the root, with blanks between them. */
+  inputs: string;
+  /** On two cores, beside other suites. */
+  seconds: number;
+  /** It measures, and has the machine for itself. */
+  isAlone?: true;
+  /** Where there is no root on Linux it is left out. */
+  needsRoot?: true;
+};
+
+/** Pathspecs of git, from the root. */
+const PRODUCT = 'agent coordinator shared deploy';
+/** What generators make is an input itself, and is compared by `npm test`. */
+const RUNNING = `
+  ${PRODUCT} :!deploy/generate :!deploy/krew :!coordinator/provider :!coordinator/security-groups
+`;
+/** What starts the product on a test cluster, and looks at it. */
+const STACK = `
+  test/stack test/openwrt-simulator test/judge test/manifests test/images test/run/product-files.ts
+  test/e2e/cluster.ts test/e2e/global-setup.ts
+`;
+const RANDOM = 'test/run/random.ts test/run/replay.ts';
+
+/** Their order says which are drawn together: the first few and the last. */
+export const SUITES: Readonly<Record<string, Suite>> = {
+  prometheus: {
+    what: 'what Prometheus says of metrics and alarms',
+    projects: [{ name: 'prometheus' }],
+    inputs: `
+      agent coordinator shared deploy test/prometheus test/judge
+      :!deploy/chart :!coordinator/dashboard :!coordinator/cli :!agent/inspect :!shared/trace
+    `,
+    seconds: 60,
+  },
+  trace: {
+    what: 'traces, judged by the kernel',
+    projects: [{ name: 'trace' }],
+    stages: () => traced(500),
+    inputs: `
+      shared agent/device test/trace test/judge test/samples test/stack ${RANDOM}
+    `,
+    seconds: 60,
+    needsRoot: true,
+  },
+  outages: {
+    what: 'coordinators, agents, OpenWRT, webhooks and watches that are down or killed',
+    projects: [{ name: 'e2e-outages' }],
+    stages: () => [{ projects: inParts({ name: 'e2e-outages' }, 2) }],
+    inputs: `
+      ${RUNNING} ${STACK} test/e2e test/faults test/integration test/contract test/policy
+      :!deploy/chart :!coordinator/dashboard
+    `,
+    seconds: 600,
+  },
+  node: {
+    what: 'what only a real node can show',
+    projects: Object.values(NODE_ALONE),
+    stages: () => onRealNode('the tests of a real node', Object.values(NODE_ALONE)),
+    inputs: `
+      ${RUNNING} ${STACK} test/e2e-node test/integration test/fleet test/policy test/vrrp
+      :!deploy/chart :!coordinator/dashboard :!agent/device/icn :!agent/inspect :!shared/trace
+    `,
+    seconds: 480,
+    needsRoot: true,
+  },
+  fleet: {
+    what: 'roll-outs of CNFDeployments under traffic',
+    projects: [{ name: 'fleet' }],
+    inputs: `
+      ${RUNNING} ${STACK} test/fleet :!deploy/chart :!coordinator/dashboard :!agent/device/icn
+      :!agent/policy :!coordinator/policy :!shared/policy :!agent/inspect :!shared/trace
+    `,
+    seconds: 480,
+  },
+  people: {
+    what: 'what kubectl and `sdewan` print',
+    projects: [{ name: 'people' }, { name: 'dashboard' }],
+    inputs: `
+      ${RUNNING} ${STACK} test/people test/golden/broken test/prometheus :!deploy/chart
+      :!agent/device/icn :!test/people/browser :!test/people/docs
+    `,
+    seconds: 300,
+  },
+  docs: {
+    what: 'the commands of README and docs/, and what they print',
+    projects: [{ name: 'docs' }],
+    inputs: `
+      ${RUNNING} ${STACK} test/people/docs docs README.md :!deploy/chart :!agent/device/icn
+    `,
+    seconds: 240,
+  },
+  browser: {
+    what: 'the dashboard in Chromium',
+    projects: [{ name: 'browser' }],
+    stages: async () => {
+      const because = await whyNoBrowser();
+      return because === undefined
+        ? [{ projects: [{ name: 'browser' }] }]
+        : [{ cannotRun: 'the tests in a browser', because }];
+    },
+    // Its agents are simulated.
+    inputs: `
+      coordinator shared deploy test/people test/integration test/attacks test/stack test/judge
+      :!deploy/generate :!deploy/krew :!deploy/chart :!coordinator/cli :!coordinator/provider
+      :!coordinator/security-groups :!test/people/docs :!test/people/dashboard
+    `,
+    seconds: 120,
+  },
+  chart: {
+    what: 'the chart with the real Helm',
+    projects: [{ name: 'chart' }],
+    inputs: `
+      ${PRODUCT} ${STACK} test/chart test/helm test/people/docs docs/chart.md
+      :!coordinator/dashboard :!agent/device/icn :!agent/inspect :!agent/policy
+      :!coordinator/policy
+    `,
+    seconds: 240,
+  },
+  'faults-share': {
+    what: 'a tenth of the fault table, drawn by the commit',
+    projects: [{ name: 'faults' }],
+    stages: () => [{ projects: [shareOfFaults()] }],
+    inputs: `
+      ${RUNNING} ${STACK} test/faults test/walks ${RANDOM} :!deploy/chart
+      :!coordinator/dashboard :!agent/device/icn :!agent/policy :!coordinator/policy
+      :!shared/policy :!agent/inspect :!shared/trace :!coordinator/cli
+    `,
+    seconds: 240,
+    isAlone: true,
+  },
+  'load-share': {
+    what: 'attacks by sheer size: one of two parts, drawn by the commit',
+    projects: [{ name: 'load' }],
+    stages: () => [{ projects: [shareOfLoad()] }],
+    // Of the agent nothing runs.
+    inputs: `
+      coordinator shared deploy test/attacks test/integration test/stack :!deploy/generate
+      :!deploy/krew :!deploy/chart :!coordinator/dashboard :!coordinator/cli
+    `,
+    seconds: 120,
+    isAlone: true,
+  },
+  'neutron-share': {
+    what: 'policies as security groups of a real Neutron: five of the cases',
+    projects: [{ name: 'neutron' }],
+    stages: shareOfNeutron,
+    inputs: `
+      coordinator/provider coordinator/security-groups coordinator/policy coordinator/cnf shared
+      test/policy test/neutron test/neutron-harness :!agent/inspect :!shared/trace
+      :!shared/inject
+    `,
+    seconds: 90,
+  },
+  guides: {
+    what: 'the guide "Adding a kind", followed in a copy of the project',
+    projects: [{ name: 'guides' }],
+    inputs: `
+      shared/resources shared/compile deploy coordinator/admission test/guides
+      test/mutants/tree.ts test/run/product-files.ts test/samples test/golden
+      test/contract/conformance test/openwrt-simulator
+    `,
+    seconds: 120,
+  },
+  harness: {
+    what: 'the own tests of test/kind-test-harness',
+    projects: [{ name: 'harness' }],
+    inputs: 'test/integration/harness',
+    seconds: 120,
+  },
+};
+
+/** vitest takes `*` at the end of a name for all that begin so. */
+export const isOneOf = (projects: readonly Project[], project: string): boolean =>
+  projects.some(({ name }) =>
+    name.endsWith('*') ? project.startsWith(name.slice(0, -1)) : name === project,
+  );
+
+const configured = z.looseObject({ test: z.looseObject({ name: z.string() }) });
+
+/** How vitest runs its tests counts as well. */
+export const inputsOf = ({ inputs, projects }: Suite): Inputs => ({
+  paths: inputs.trim().split(/\s+/),
+  settings: config.test?.projects
+    ?.map((each) => configured.parse(each))
+    .filter(({ test }) => isOneOf(projects, test.name)),
+});
+
+/** Undefined: it is there. In CI, as root, it is installed. */
+async function whyNoBrowser(): Promise<string | undefined> {
+  if (await hasChromium()) return undefined;
+  if (!mayInstall(process.env)) return `it needs a browser: ${installCommand([CHROMIUM])}`;
+  return installPackages([CHROMIUM], { env: process.env, say: console.warn }).then(
+    () => undefined,
+    (error: unknown) => `its browser cannot be had: ${String(error)}`,
+  );
+}
+
+/** Where Neutron cannot be had nothing is proven about it, which in CI is a failure. */
+async function shareOfNeutron(): Promise<Stage[]> {
+  const because = await whyNoNeutron();
+  if (because === undefined)
+    return [{ projects: [{ name: 'neutron', env: { [CASES_VARIABLE]: SHARE.join() } }] }];
+  if (process.env['CI'] === 'true') return [{ cannotRun: 'neutron-share', because }];
+  console.log(`No Neutron here: ${because}. Nothing is proven about it.`);
+  return [];
+}
+
+/** What needs minutes of waiting, or hours: programs with options of their own. */
+export const PROGRAMS: Readonly<Record<string, { what: string; file: string }>> = {
+  nightly: { what: 'what takes too long for every change, or parts of it', file: 'nightly.ts' },
+  faults: { what: 'rows of the fault table', file: 'faults.ts' },
+  soak: { what: 'half an hour of constant change', file: 'soak.ts' },
+  device: { what: 'drivers, kernel and packets on a real OpenWRT', file: 'device.ts' },
+  mutants: { what: 'bugs that tests must notice', file: '../mutants/main.ts' },
+  stryker: { what: 'the same, by Stryker', file: '../mutants/stryker.ts' },
+};
