@@ -171,7 +171,7 @@ describe('publisher', () => {
     const { sent, orders, world } = start({
       answer: () => ({ epoch: 'one', version: 2, leaseTransitions: 4, fleet: order }),
     });
-    await expect.poll(() => sent.length, { timeout: 5_000 }).toBeGreaterThan(4);
+    await expect.poll(() => sent.length).toBeGreaterThan(4);
     expect(orders[0]).toEqual(order);
     expect(sent.map(({ fleet }) => fleet).slice(0, 2)).toEqual([undefined, { distance: 1 }]);
     const known = orders.length;
@@ -182,7 +182,7 @@ describe('publisher', () => {
       fleet: { ...order, distance: 7 },
     });
     const before = sent.length;
-    await expect.poll(() => sent.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    await expect.poll(() => sent.length).toBeGreaterThan(before);
     expect(orders.slice(known).filter(({ distance }) => distance === 7)).toEqual([]);
   });
 
@@ -225,7 +225,7 @@ describe('publisher', () => {
         return { epoch: String(sequence === 1), ...(sequence === 1 && { version: 2 }) };
       },
     });
-    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
     expect(sent.map(({ version }) => version)).toEqual([1, 2, 1, 1]);
   });
 
@@ -256,7 +256,7 @@ describe('publisher', () => {
         return { epoch: String(sequence === 1), takesCommentsLost: sequence === 1 };
       },
     });
-    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
     expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
     expect(commentsReported).toEqual([]);
   });
@@ -337,7 +337,7 @@ describe('publisher', () => {
       return { epoch: 'one' };
     };
     publisher.mark();
-    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['full', 'failed', 'full']);
+    await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
     publisher.mark();
     await expect.poll(() => outcomes.at(-1)).toBe('heartbeat');
     expect(new Set(sent.slice(2).map(({ bootId }) => bootId)).size).toBe(1);
@@ -354,7 +354,7 @@ describe('publisher', () => {
           throw new ReportRefused(409, text);
         },
       });
-      await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['failed', 'full']);
+      await expect.poll(() => outcomes).toEqual(['failed', 'full']);
       expect(new Set(sent.map(({ bootId }) => bootId)).size).toBe(1);
     },
   );
@@ -368,6 +368,6 @@ describe('publisher', () => {
         return { epoch: 'one' };
       },
     });
-    await expect.poll(() => outcomes, { timeout: 5_000 }).toEqual(['failed', 'failed', 'full']);
+    await expect.poll(() => outcomes).toEqual(['failed', 'failed', 'full']);
   });
 });

@@ -11,7 +11,7 @@ const PROGRAM = path.resolve(import.meta.dirname, 'main.ts');
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const file = (name: string): string => path.join(ROOT, 'test/manifests', name);
 const files = ['-f', file('seed-cnf.yaml'), '-f', file('seed-rules.yaml')];
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 
 /** It may read files, and open no connection. */
 const offline = (...args: readonly string[]) => offlineWith({}, ...args);

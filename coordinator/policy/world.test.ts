@@ -94,7 +94,7 @@ describe('with two who enforce', () => {
   let world: PolicyWorld;
   let end: AbortController;
   let running: Promise<void>;
-  const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 5_000 });
+  const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000 });
   const push = (plural: string, type: string, one: Written): void =>
     watches.findLast((watch) => watch.plural === plural)?.push(type, one);
 

@@ -143,7 +143,7 @@ afterEach(() => stop());
 const work = async (on: RuleObject, from: RuleObject = on): Promise<void> => {
   [stored, watched] = [on, from];
   reconciler.markRule(watched.metadata.uid);
-  await expect.poll(() => reconciler.queued, { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => reconciler.queued).toBe(0);
 };
 
 it('adds the finalizer to a rule before it writes its status', async () => {
@@ -261,7 +261,7 @@ it('tells half a minute later what a rule waits for, once', async () => {
   expect(reconciler.queued).toBe(0);
   passedMs += 1_000;
   reconciler.markWaiting();
-  await expect.poll(() => events, { timeout: 5_000 }).toEqual(['WaitingForSecret']);
+  await expect.poll(() => events).toEqual(['WaitingForSecret']);
   reconciler.markWaiting();
   await work(watched);
   expect(events).toEqual(['WaitingForSecret']);
@@ -290,7 +290,7 @@ describe('before the finalizer is removed', () => {
     expect(stored?.status).toMatchObject({ outOfSync: [{ pod: 'unseen' }] });
     // The look is repeated: no watch shows when that pod goes.
     livePods = [];
-    await expect.poll(() => stored?.metadata.finalizers, { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => stored?.metadata.finalizers).toEqual([]);
   });
 
   it('no such look happens while a known pod blocks', async () => {

@@ -49,7 +49,7 @@ const names = (reflector: Reflector): string[] =>
     .sort();
 const count = (what: string): number => server.requests.filter((r) => r.startsWith(what)).length;
 const until = (condition: () => unknown): Promise<unknown> =>
-  vi.waitUntil(condition, { timeout: 15_000, interval: 5 });
+  vi.waitUntil(condition, { timeout: 60_000, interval: 5 });
 const untilSynced = (reflector: Reflector): Promise<unknown> =>
   until(() => reflector.state.phase === 'Synced' && server.watchers === 1);
 

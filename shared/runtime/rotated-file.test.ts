@@ -6,7 +6,7 @@ import { systemClock } from './clock.ts';
 import { createRotatedFile, watchFiles } from './rotated-file.ts';
 
 const until = (condition: () => unknown): Promise<unknown> =>
-  vi.waitUntil(condition, { timeout: 5_000, interval: 5 });
+  vi.waitUntil(condition, { timeout: 60_000, interval: 5 });
 
 let directory: string;
 let stop: AbortController;

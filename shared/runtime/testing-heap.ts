@@ -17,12 +17,12 @@ export const usedHeap = (): number => {
 };
 
 /** Bytes that stay in memory, on average, of what `make` makes of a text of `LONG` characters that nothing else has. */
-export const heldBytes = (make: (long: string) => unknown): number => {
+export const heldBytes = (make: (long: string) => unknown, copies = COPIES): number => {
   // As what comes from an API server: a text of its own, in one piece.
   const fresh = (at: number): string =>
     Buffer.from(`${at}`.padEnd(LONG, 'x'), 'latin1').toString('latin1');
   make(fresh(-1));
   const before = usedHeap();
-  const made = Array.from({ length: COPIES }, (_, at) => make(fresh(at)));
+  const made = Array.from({ length: copies }, (_, at) => make(fresh(at)));
   return (usedHeap() - before) / made.length;
 };
