@@ -9,15 +9,15 @@ import type { ControllerDeps } from '#shared/kube/controller.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Sources } from './coordinator.ts';
 import type { PodChange } from './cnf/pods.ts';
-import { AddressBook } from './children/address-book.ts';
-import { createChildrenController } from './children/children-controller.ts';
-import { createLookup } from './children/lookup.ts';
-import { readResolvConf } from './children/resolv-conf.ts';
 import { createFleetController } from './fleet/fleet-controller.ts';
 import type { RollOutMetrics } from './fleet/metrics.ts';
 import type { Target } from './cnf/target.ts';
-import { createFollowedPodsController } from './followed-pods/followed-pods-controller.ts';
-import type { ExposeOptions } from './services/claims.ts';
+import { AddressBook } from './generated-rules/children/address-book.ts';
+import { createChildren } from './generated-rules/children/children.ts';
+import { createLookup, readResolvConf } from './generated-rules/children/lookup.ts';
+import { createFollowedPods } from './generated-rules/followed-pods/followed-pods.ts';
+import type { ExposeOptions } from './generated-rules/services/claims.ts';
+import { createServices } from './generated-rules/services/services.ts';
 import type { PolicyMetrics } from './policy/metrics.ts';
 import { createPoliciesController } from './policy/policies-controller.ts';
 import { createPolicyWorld } from './policy/world.ts';
@@ -25,7 +25,6 @@ import {
   createSecurityGroupsController,
   type SecurityGroupsDeps,
 } from './security-groups/security-groups-controller.ts';
-import { createServicesController } from './services/services-controller.ts';
 
 export type GeneratorsOptions = ControllerDeps & {
   client: KubeClient;
@@ -73,14 +72,9 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
   const lookup = createLookup({ resolver, ...readResolvConf() });
   const addresses = new AddressBook({ ...dns, lookup, clock: options.clock });
 
-  const followedPods = createFollowedPodsController({
-    ...common,
-    withoutConsent: options.selectsWithoutConsent,
-  });
-  const children = createChildrenController({ ...common, addresses });
   const services =
     expose &&
-    createServicesController({
+    createServices({
       ...common,
       options: expose,
       cnfs: {
@@ -89,6 +83,11 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
       },
       isComplete: () => sources.hasCaughtUp() && rules.unknown.size === 0,
     });
+  const ofRules = [
+    createFollowedPods({ ...common, withoutConsent: options.selectsWithoutConsent }),
+    createChildren({ ...common, addresses }),
+    ...(services ? [services] : []),
+  ];
 
   const fleet = createFleetController({
     ...common,
@@ -118,21 +117,17 @@ export const createGenerators = (options: GeneratorsOptions): Generators => {
     onRule: (uid) => {
       const rule = rules.get(uid)?.rule;
       if (rule) fleet.mark(rule);
-      followedPods.onRule(uid);
-      children.onRule(uid);
-      services?.onRule(uid);
+      for (const generator of ofRules) generator.onRule(uid);
     },
     onPod: ({ before, now, hasNewConsent }) => {
       for (const target of [before, now]) if (target) fleet.mark(target);
-      if (before?.purpose !== now?.purpose || hasNewConsent) services?.mark();
+      if (before?.purpose !== now?.purpose || hasNewConsent) services?.onCnfs();
       policies?.onPlaces();
     },
     run: async (signal) => {
       signal.addEventListener('abort', () => resolver.cancel(), { once: true });
       await Promise.all([
-        followedPods.run(signal),
-        children.run(signal),
-        services?.run(signal),
+        ...ofRules.map((generator) => generator.run(signal)),
         fleet.run(signal),
         world?.run(signal),
         policies?.run(signal),

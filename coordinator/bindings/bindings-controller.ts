@@ -2,6 +2,7 @@
  * Watches CNF pods, workloads and bindings (they mark namespaces); owns in each namespace with CNFs what their agents need: two
  * RoleBindings, and the ConfigMap with the coordinator's CA; writes these, and removes them when no CNF is left.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
 import {
   createController,
@@ -10,12 +11,16 @@ import {
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { find, isOvertaken } from '#shared/kube/owned.ts';
-import { DEFAULT_READS_KEYS_ANNOTATION } from '#shared/names.ts';
+import { objectSchema } from '#shared/kube/objects.ts';
+import { find, isOvertaken, keep, type Desired, type WriteOutcome } from '#shared/kube/owned.ts';
+import {
+  COORDINATOR_CA_CONFIG_MAP,
+  DEFAULT_READS_KEYS_ANNOTATION,
+  MANAGED_BY,
+} from '#shared/names.ts';
+import { rbacResources } from '../admission/buckets/bindings.ts';
 import { namespaces } from '../admission/cnf/lookups.ts';
-import { keepCaConfigMap } from './ca-config-map.ts';
-import { desiredBindings } from './desired.ts';
-import { keepRoleBinding } from './role-binding.ts';
+import { bindingFields, desiredBindings } from './desired.ts';
 
 /** Service accounts of the CNF pods and workloads of a namespace. */
 export type AccountsOf = (namespace: string) => readonly string[];
@@ -70,15 +75,21 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
     const inUse = accounts.length > 0 || isAnnounced(name);
     const defaultReadsKeys =
       namespace.metadata.annotations?.[DEFAULT_READS_KEYS_ANNOTATION] === 'true';
-    const bindings = desiredBindings({
-      accounts,
-      defaultReadsKeys,
-    });
+    const owned = { client, signal, namespace: name };
+    const { caBundle } = deps;
     const outcomes = await Promise.all([
-      ...(deps.caBundle
-        ? [keepCaConfigMap(client, name, inUse ? deps.caBundle() : undefined, signal)]
+      ...(caBundle
+        ? [keepAt(owned, caConfigMap, inUse ? { data: { 'ca.crt': caBundle() } } : undefined)]
         : []),
-      ...bindings.map((binding) => keepRoleBinding(client, name, binding, signal)),
+      ...desiredBindings({ accounts, defaultReadsKeys }).map((binding) =>
+        keepAt(
+          owned,
+          { resource: roleBindings, name: binding.name },
+          binding.accounts.length > 0
+            ? bindingFields(binding.name, name, binding.accounts)
+            : undefined,
+        ),
+      ),
     ]);
     if (outcomes.some((outcome) => outcome !== 'unchanged'))
       log.info(
@@ -111,4 +122,32 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
       if (!known) controller.mark(namespace, 0);
     },
   };
+};
+
+const roleBindings = { ...rbacResources.roleBindings, schema: objectSchema };
+const caConfigMap = {
+  resource: {
+    group: '',
+    version: 'v1',
+    plural: 'configmaps',
+    kind: 'ConfigMap',
+    schema: objectSchema,
+  },
+  name: COORDINATOR_CA_CONFIG_MAP,
+};
+
+/** Touches only objects of our names. `fields` undefined: there is to be none. @throws KubeError */
+const keepAt = async (
+  { client, namespace, signal }: { client: KubeClient; namespace: string; signal: AbortSignal },
+  { resource, name }: { resource: typeof roleBindings; name: string },
+  fields: Desired['fields'] | undefined,
+): Promise<WriteOutcome> => {
+  const owned = { client, resource, signal };
+  const present = await find(client, resource, { namespace, name }, { signal });
+  const desired = fields && { metadata: { namespace, name, labels: MANAGED_BY }, fields };
+  // A binding's role cannot be changed.
+  const isOfAnother = fields && !isDeepStrictEqual(present?.['roleRef'], fields['roleRef']);
+  const removed = present && isOfAnother && (await keep(owned, undefined, present));
+  if (removed && removed.outcome !== 'deleted') return removed.outcome;
+  return (await keep(owned, desired, removed ? undefined : present)).outcome;
 };

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
-import { bindingFields, RBAC } from '../bindings/fields.ts';
+import { bindingFields, RBAC } from '../bindings/desired.ts';
 
 export type AgentRights = {
   namespace: string;

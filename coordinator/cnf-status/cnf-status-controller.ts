@@ -13,9 +13,9 @@ import {
   type Outcome,
 } from '#shared/kube/controller.ts';
 import { replaceStatus } from '#shared/kube/fenced.ts';
+import { isManaged } from '#shared/kube/objects.ts';
 import { find, isOvertaken, keep } from '#shared/kube/owned.ts';
-import type { KubeObject } from '#shared/kube/objects.ts';
-import { MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
+import { KEPT_SELECTOR, MANAGED_BY, PURPOSE_LABEL } from '#shared/names.ts';
 import {
   CLASSIC_NAME,
   cnfStatusResource,
@@ -23,7 +23,6 @@ import {
   type CnfStatusObject,
 } from '#shared/resources/cnf-status.ts';
 import { classicStatusOf, statusOf, type PodKnowledge } from './make.ts';
-import { own } from '#shared/runtime/own.ts';
 
 type Cnf = { namespace: string; purpose: string };
 
@@ -126,7 +125,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     object: CnfStatusObject | undefined,
     signal: AbortSignal,
   ): Promise<Outcome> => {
-    if (!object || !isOurs(object)) return 'done';
+    if (!object || !isManaged(object)) return 'done';
     const { outcome } = await keep({ ...owned, signal }, undefined, object);
     return isOvertaken(outcome) ? OVERTAKEN : 'done';
   };
@@ -139,8 +138,7 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
   /** Those of CNFs that are there, and of those that went while this replica did not lead. */
   const markAll = async (signal: AbortSignal): Promise<void> => {
     for (const pod of deps.pods()?.() ?? []) mark(pod, false);
-    const [labels = ''] = Object.entries(MANAGED_BY).map(([key, value]) => `${key}=${value}`);
-    const selection = { namespace: only, labelSelector: labels, signal };
+    const selection = { namespace: only, labelSelector: KEPT_SELECTOR, signal };
     try {
       const { items } = await client.list(cnfStatusResource, selection);
       for (const { metadata } of items) {
@@ -186,9 +184,6 @@ export const objectNameOf = (purpose: string): string => {
   const hash = createHash('sha256').update(purpose).digest('hex').slice(0, 8);
   return `${name.replaceAll('.', '-')}-${hash}`;
 };
-
-const isOurs = ({ metadata }: KubeObject): boolean =>
-  Object.entries(MANAGED_BY).every(([key, value]) => own(metadata.labels ?? {}, key) === value);
 
 const withoutTime = (status: CnfStatus | undefined): CnfStatus => {
   const { appliedTime: _time, appliedGeneration: _generation, ...rest } = status ?? {};

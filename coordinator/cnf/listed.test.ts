@@ -4,7 +4,7 @@ import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { keptRbac, rbacOf } from '../admission/buckets/bindings.ts';
 import { createLiveWorld } from '../admission/live-world.ts';
 import { createCnfLookups } from '../admission/cnf/lookups.ts';
-import { serviceOf } from '../services/service.ts';
+import { serviceOf } from '../generated-rules/services/service.ts';
 import { targetOf } from './target.ts';
 import { listedPods, listedWorkloads, podFactsOf, podResource } from './workload.ts';
 

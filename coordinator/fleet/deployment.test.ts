@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { cnfDeploymentResource, type CnfDeployment } from '#shared/resources/cnf-deployment.ts';
+import { isControlledBy } from '#shared/kube/owned.ts';
 import { newestSet, fleetDeployments, fleetReplicaSets } from './apps.ts';
 import {
   askedTemplate,
   deploymentBody,
-  isControlledBy,
   templateHash,
   templateOfSet,
   wantedSpec,

@@ -128,12 +128,3 @@ export const selectorOf = ({ spec }: CnfDeployment): string =>
   Object.entries(spec.selector.matchLabels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
-
-/** Its controller is that CNFDeployment. */
-export const isControlledBy = (
-  { metadata }: Pick<FleetDeployment, 'metadata'>,
-  cnf: CnfDeployment,
-): boolean =>
-  metadata.ownerReferences?.some(
-    ({ uid, controller }) => controller === true && uid === cnf.metadata.uid,
-  ) ?? false;

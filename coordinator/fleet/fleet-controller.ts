@@ -20,7 +20,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from '#shared/kube/objects.ts';
-import { find } from '#shared/kube/owned.ts';
+import { find, isControlledBy } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#shared/names.ts';
 import { few } from '#shared/runtime/few.ts';
@@ -53,7 +53,6 @@ import {
   bakeSecondsOf,
   deploymentBody,
   hashOf,
-  isControlledBy,
   selectorOf,
   templateHash,
   templateOfSet,
@@ -386,14 +385,14 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     if (present && !isControlledBy(present, cnf)) throw new NameTakenError(present);
     const labelSelector = selectorOf(cnf);
     const selection = { namespace: where, labelSelector, pageSize: PAGE_SIZE, signal };
-    const ownSets = sifting(fleetReplicaSets, (set) => !!present && isOwnedBy(set, present));
+    const ownSets = sifting(fleetReplicaSets, (set) => !!present && isControlledBy(set, present));
     const sets = oursOf((await client.list(ownSets, selection)).items);
     // Of those that have ended there may be thousands: only names are kept, and only of those that a CNF is there for.
     const finished: string[] = [];
     const isOurs = (pod: FleetPodObject): boolean => {
       const { name: podName } = pod.metadata;
       if (isFinished(pod) && mirror.cnfOf(where, podName)) finished.push(podName);
-      return isLive(pod) && sets.some((set) => isOwnedBy(pod, set));
+      return isLive(pod) && sets.some((set) => isControlledBy(pod, set));
     };
     const live = oursOf((await client.list(sifting(fleetPods, isOurs), selection)).items);
     return { present, sets, live, finished };
@@ -690,11 +689,6 @@ const markOf = (
   { metadata: { uid, generation = 0 } }: FleetDeployment,
   { template, written }: Order,
 ): WrittenDeployment => ({ uid, generation, written, template });
-
-const isOwnedBy = ({ metadata }: FleetReplicaSet | FleetPodObject, owner: KubeObject): boolean =>
-  metadata.ownerReferences?.some(
-    ({ uid, controller }) => controller === true && uid === owner.metadata.uid,
-  ) ?? false;
 
 const isGivenUp = ({ memory }: RollOutStep, before: Memory): boolean =>
   memory.failed !== undefined && before.failed === undefined;

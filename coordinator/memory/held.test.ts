@@ -31,10 +31,10 @@ import {
   podFactsOf,
   podPlaceOf,
 } from '../cnf/workload.ts';
-import { acceptedIn } from '../followed-pods/consents.ts';
+import { acceptedIn } from '../generated-rules/followed-pods/namespaces.ts';
 import { PolicyShares } from '../policy/policy-shares.ts';
 import { multiNetworkPolicies, networkPolicies, watchedPods } from '../policy/watched.ts';
-import { serviceOf } from '../services/service.ts';
+import { serviceOf } from '../generated-rules/services/service.ts';
 import { identified } from './kept-rule.ts';
 
 /** Lists of networks and of namespaces count up to 16 Ki characters; what else the process does may look like more. */

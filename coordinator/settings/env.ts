@@ -9,7 +9,7 @@ import { hostIn, isLoopback } from '#shared/runtime/loopback.ts';
 import { bucketGrantModes } from '../admission/checks/check.ts';
 import { referenceModes } from '../admission/decide.ts';
 
-import { RESERVED_PORTS, type ExposeOptions } from '../services/claims.ts';
+import { RESERVED_PORTS, type ExposeOptions } from '../generated-rules/services/claims.ts';
 import type { CertificatePolicy } from '../certificates/plan.ts';
 import type { CloudFile } from '../provider/neutron/cloud.ts';
 

@@ -33,6 +33,8 @@ const hasStatus =
 export const isNotFound = hasStatus(404);
 /** The object changed, exists already, or is another one than the precondition names. */
 export const isConflict = hasStatus(409);
+/** What was looked at is gone, or another than it was. */
+export const isOutdated = hasStatus(404, 409);
 export const isForbidden = hasStatus(403);
 export const isUnauthorized = hasStatus(401);
 /** A resourceVersion or a list's continuation that the server no longer has. */

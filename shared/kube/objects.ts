@@ -1,6 +1,7 @@
 /** The shapes of Kubernetes objects that this product reads and writes; only the parts that it uses. What comes from the API server is parsed by them. */
 import * as z from 'zod';
-import { PREFIX } from '../names.ts';
+import { MANAGED_BY, PREFIX } from '../names.ts';
+import { own } from '../runtime/own.ts';
 
 const texts = z.record(z.string(), z.string());
 
@@ -59,6 +60,10 @@ export const identityOf = ({ apiVersion, kind, metadata }: KubeObject): KubeObje
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
   };
 };
+
+/** The coordinator made it. */
+export const isManaged = ({ metadata: { labels = {} } }: Pick<KubeObject, 'metadata'>): boolean =>
+  Object.entries(MANAGED_BY).every(([label, value]) => own(labels, label) === value);
 
 /** A rule CR as it came from the API server: its spec has passed the CRD's schema, not yet ours. */
 export type RuleObject = KubeObject & {

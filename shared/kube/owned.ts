@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CallOptions, KubeClient, Patch } from './client.ts';
-import { isConflict, isNotFound } from './errors.ts';
+import { isConflict, isNotFound, isOutdated } from './errors.ts';
 import type { KubeObject, OwnerReference, ResourceType, RuleObject } from './objects.ts';
 import { apiVersionOf, type ObjectKey } from './path.ts';
 import { given } from '../runtime/given.ts';
@@ -41,6 +41,15 @@ export type WriteOutcome =
 
 /** `object`: as it is now, where that is known. */
 export type Kept<T> = { outcome: WriteOutcome; object?: T };
+
+/** The object has that controller. */
+export const isControlledBy = (
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  owner: Pick<KubeObject, 'metadata'> | undefined,
+): boolean =>
+  metadata.ownerReferences?.some(
+    ({ uid, controller }) => controller === true && uid === owner?.metadata.uid,
+  ) ?? false;
 
 /** What was seen was not what is there: look again. */
 export const isOvertaken = (outcome: WriteOutcome): boolean =>
@@ -121,7 +130,7 @@ const remove = async <T extends KubeObject>(
 };
 
 const unlessChanged = (error: unknown): { outcome: 'changed' } => {
-  if (isConflict(error) || isNotFound(error)) return { outcome: 'changed' };
+  if (isOutdated(error)) return { outcome: 'changed' };
   throw error;
 };
 

@@ -14,7 +14,7 @@ import { ASSUMED } from '#shared/resources/capabilities.ts';
 import { kindOf } from '#shared/resources/registry.ts';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { planChildren } from '../../coordinator/children/plan.ts';
+import { planChildren } from '../../coordinator/generated-rules/children/plan.ts';
 import { allSamples, sampleFileOf } from '../samples/all.ts';
 import type { Sample, Samples, Texts } from '../samples/samples.ts';
 import type { Spec } from '../samples/uci-table.ts';
@@ -165,7 +165,7 @@ export const childrenOf = (rules: readonly RuleObject[]): GoldenRule[] =>
       isIP(host) === 0 ? (ADDRESSES[host] ?? []) : [host],
     );
     if ('message' in children) throw new Error(children.message);
-    return planChildren(rule.metadata.name, children, []).create.map((child) => ({
+    return planChildren(rule.metadata.name, children, []).keep.map(({ wanted: child }) => ({
       apiVersion: rule.apiVersion,
       kind: child.kind,
       metadata: { ...rule.metadata, name: child.name, uid: `${rule.metadata.uid}-${child.name}` },

@@ -3,8 +3,8 @@ import type { RuleObject } from '#shared/kube/objects.ts';
 import { EXPOSE_ANNOTATION } from '#shared/names.ts';
 import { podFactsOf } from '../../cnf/workload.ts';
 import { targetOf } from '../../cnf/target.ts';
-import { claimsOf, type Cnfs } from '../../services/claims.ts';
-import { serviceOf } from '../../services/service.ts';
+import { claimsOf, type Cnfs } from '../../generated-rules/services/claims.ts';
+import { serviceOf } from '../../generated-rules/services/service.ts';
 
 export type RefusedService = {
   /** `namespace/name` */

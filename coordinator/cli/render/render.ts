@@ -13,7 +13,7 @@ import { kinds, kindOf } from '#shared/resources/registry.ts';
 import { messageOf } from '#shared/runtime/errors.ts';
 import { formatPackage } from '#shared/uci/format.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import { planChildren } from '../../children/plan.ts';
+import { planChildren } from '../../generated-rules/children/plan.ts';
 import { podFactsOf } from '../../cnf/workload.ts';
 import { pathOf, type Located } from '../manifest/positions.ts';
 import type { ManifestSource } from '../manifest/read.ts';
@@ -341,10 +341,12 @@ const childrenOf = ({ source, rule, kind }: Placed, { problems, notes }: Remarks
     if (named.length === 0) problems.push(remark(source, made.path, made.message));
     return [];
   }
-  return planChildren(rule.metadata.name, made, []).create.map(({ kind: of, name, spec }) => ({
-    apiVersion: rule.apiVersion,
-    kind: of,
-    metadata: { ...rule.metadata, name, uid: `${rule.metadata.uid}/${of}/${name}` },
-    spec,
-  }));
+  return planChildren(rule.metadata.name, made, []).keep.map(
+    ({ wanted: { kind: of, name, spec } }) => ({
+      apiVersion: rule.apiVersion,
+      kind: of,
+      metadata: { ...rule.metadata, name, uid: `${rule.metadata.uid}/${of}/${name}` },
+      spec,
+    }),
+  );
 };

@@ -1,12 +1,11 @@
 /** What of the product is in a cluster: by labels, by the groups of its kinds, by name. */
 import * as z from 'zod';
 import type { KubeClient } from '#shared/kube/client.ts';
-import { objectSchema, resourceV1, type ResourceType } from '#shared/kube/objects.ts';
-import { MANAGED_BY, NETWORK_GROUP } from '#shared/names.ts';
+import { isManaged, objectSchema, resourceV1, type ResourceType } from '#shared/kube/objects.ts';
+import { NETWORK_GROUP } from '#shared/names.ts';
 import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
 import { cnfStatusResource } from '#shared/resources/cnf-status.ts';
 import { resources } from '#shared/resources/resources.ts';
-import { own } from '#shared/runtime/own.ts';
 import { findAll, deletionProblemsOf, type Found } from './removal.ts';
 
 export type Finder = { client: KubeClient; signal: AbortSignal };
@@ -123,11 +122,7 @@ const deploymentSchema = z.looseObject({
 
 /** Those of people: the coordinator makes the others of them. */
 export const findRulesOfPeople = async (finder: Finder): Promise<Found[]> =>
-  (await findRules(finder)).filter(({ object: { metadata } }) =>
-    Object.entries(MANAGED_BY).some(
-      ([label, value]) => own(metadata.labels ?? {}, label) !== value,
-    ),
-  );
+  (await findRules(finder)).filter(({ object }) => !isManaged(object));
 
 /** Without it no agent can report, and no finalizer is removed. */
 export const coordinatorIsThere = async ({ client, signal }: Finder): Promise<boolean> => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ruleOf as objectOf } from '#shared/compile/testing.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
-import { NOW, rule } from '../testing/facts.ts';
+import { NOW, rule } from '../../testing/facts.ts';
 import { generatorStatus, type GeneratorFacts } from './status.ts';
 
 const child = (name: string, status: object, generation = 1): RuleObject => ({

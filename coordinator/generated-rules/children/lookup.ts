@@ -2,6 +2,7 @@
  * One DNS question, as programs in pods ask it: with the search domains of /etc/resolv.conf, both address families, and how long the
  * answer holds. Tells a name that does not exist from a server that does not answer.
  */
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Resolver } from 'node:dns/promises';
 
@@ -21,9 +22,13 @@ export class LookupError extends Error {
   override name = 'LookupError';
 }
 
-export type LookupOptions = {
+export type LookupOptions = ResolvConf & {
   resolver: Pick<Resolver, 'resolve4' | 'resolve6'>;
-  /** Domains to try, in order; from `search` of resolv.conf. */
+};
+
+/** What /etc/resolv.conf says beside its servers, which the resolver reads by itself. */
+export type ResolvConf = {
+  /** Domains to try, in order. */
   search: readonly string[];
   /** Names with fewer dots are tried with the domains first. */
   ndots: number;
@@ -92,3 +97,27 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : 'the DNS does not answer';
+
+/** The resolver's own defaults where the file says nothing, or is not there. */
+export const readResolvConf = (path = '/etc/resolv.conf'): ResolvConf => {
+  try {
+    return parseResolvConf(readFileSync(path, 'utf8'));
+  } catch {
+    return parseResolvConf('');
+  }
+};
+
+/** The last `search` or `domain` counts, as for libc. */
+export const parseResolvConf = (text: string): ResolvConf => {
+  let search: readonly string[] = [];
+  let ndots = 1;
+  for (const line of text.split('\n')) {
+    const [key, ...values] = line.trim().split(/\s+/);
+    if (key === 'search' || key === 'domain')
+      search = values.filter((domain) => domain !== '.').map((domain) => domain.replace(/\.$/, ''));
+    if (key !== 'options') continue;
+    const option = values.find((value) => /^ndots:\d+$/.test(value));
+    if (option !== undefined) ndots = Number(option.slice('ndots:'.length));
+  }
+  return { search, ndots };
+};

@@ -45,6 +45,7 @@ const outcome = (
   };
 };
 
+/** One line for each rule: the Service's name, namespace and purpose of the CNF, and its spec. */
 describe('claimsOf', () => {
   it('makes a rule for each port and each address family', () => {
     const dual = service('web', {
@@ -60,26 +61,6 @@ describe('claimsOf', () => {
       'web: edge cnf-1 wan udp 53 10.96.0.1 53 ipv4',
       'web: edge cnf-1 wan udp 53 fd00::1 53 ipv6',
     ]);
-  });
-
-  it('makes separate rules for Services of one name in two namespaces', () => {
-    const other = service('web', {
-      namespace: 'office',
-      uid: 'other',
-      ports: [{ port: 81, protocol: 'TCP' }],
-    });
-    const same = { ...other, ports: [{ port: 80, protocol: 'TCP' }], zone: 'lan' };
-    expect(outcome([service('web'), other]).rules).toHaveLength(2);
-    expect(outcome([service('web'), same]).rules).toHaveLength(2);
-  });
-
-  it('ignores a Service that does not ask to be exposed', () => {
-    const none = service('web', { expose: 'none' });
-    expect(outcome([none], { allTo: 'edge/cnf-1' })).toEqual({
-      rules: [],
-      notes: [],
-      undecided: [],
-    });
   });
 
   it.each<[string, Partial<Service>, RegExp]>([
@@ -135,40 +116,29 @@ describe('claimsOf', () => {
     expect(undecided).toEqual(namespace === undefined ? ['uid-web'] : []);
   });
 
-  it.each<[string, Partial<Service>, Partial<Known>, string[], string[]]>([
+  const NOT_ACCEPTED =
+    'uid-web NotExposed: CNF edge/cnf-1 does not accept Services of namespace shop: its pod template needs annotation sdewan.akraino.org/accepts-services-from: shop';
+  const GONE = 'uid-web NoCnf: no pod of CNF edge/cnf-1 exists; the rules that exist stay';
+  it.each<[string, Partial<Service>, Partial<Known>, string | undefined]>([
+    ['that the CNF does not accept', {}, { accepted: new Set(['other']) }, NOT_ACCEPTED],
     [
-      'of a namespace that the CNF does not accept',
-      {},
-      { accepted: new Set(['other']) },
-      [
-        'uid-web NotExposed: CNF edge/cnf-1 does not accept Services of namespace shop: its pod template needs annotation sdewan.akraino.org/accepts-services-from: shop',
-      ],
-      [],
-    ],
-    [
-      'that names the purpose of such a CNF',
+      'that names the purpose of a CNF that does not accept it',
       { expose: 'cnf-1' },
       { namespaces: ['edge'], accepted: new Set() },
-      [expect.stringContaining('does not accept Services of namespace shop')],
-      [],
+      NOT_ACCEPTED,
     ],
-    [
-      'of another namespace, while no pod can tell',
-      {},
-      { accepted: undefined },
-      ['uid-web NoCnf: no pod of CNF edge/cnf-1 exists; the rules that exist stay'],
-      ['uid-web'],
-    ],
-  ])('a Service %s is not exposed', (_what, changes, known, notes, undecided) => {
-    expect(outcome([service('web', changes)], {}, known)).toEqual({ rules: [], notes, undecided });
-  });
-
-  it.each<[string, Partial<Service>, Partial<ExposeOptions>]>([
-    ["of the CNF's own namespace", { namespace: 'edge' }, {}],
-    ['that the operator exposes', { expose: undefined }, { allTo: 'edge/cnf-1' }],
-  ])('a Service %s needs no consent', (_what, changes, options) => {
-    const { rules } = outcome([service('web', changes)], options, { accepted: new Set() });
-    expect(rules).toHaveLength(1);
+    ['of another namespace, while no pod can tell', {}, { accepted: undefined }, GONE],
+    ["of the CNF's own namespace", { namespace: 'edge' }, { accepted: new Set() }, undefined],
+    ['that the operator exposes', { expose: undefined }, { accepted: new Set() }, undefined],
+  ])('asks the CNF for its consent to a Service %s', (_what, changes, known, why) => {
+    const { rules, notes, undecided } = outcome(
+      [service('web', changes)],
+      { allTo: 'edge/cnf-1' },
+      known,
+    );
+    expect(rules).toHaveLength(why === undefined ? 1 : 0);
+    expect(notes).toEqual(why === undefined ? [] : [why]);
+    expect(undecided).toEqual(why === GONE ? ['uid-web'] : []);
   });
 
   it('a Service with more ports than one rule each is worth gets none', () => {
@@ -214,8 +184,10 @@ describe('claimsOf', () => {
   it.each<[string, Partial<Service>]>([
     ['zone', { zone: 'lan' }],
     ['protocol', { ports: [{ port: 80, protocol: 'UDP' }] }],
+    ['port', { ports: [{ port: 81, protocol: 'TCP' }] }],
     ['CNF', { expose: 'edge/cnf-2' }],
     ['family', { clusterIps: ['fd00::1'] }],
+    ['zone, of a namesake in another namespace,', { zone: 'lan', name: 'a', namespace: 'office' }],
   ])('another %s is no conflict', (_what, changes) => {
     expect(outcome([service('a'), service('b', changes)]).rules).toHaveLength(2);
   });

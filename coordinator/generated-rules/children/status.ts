@@ -3,9 +3,9 @@ import type { GeneratorStatus } from '#shared/protocol/generator-status.ts';
 import type { IcnStatus } from '#shared/resources/generation.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import type { ConditionReason, Reason } from '#shared/protocol/reasons.ts';
-import { conditionsOf, type ConditionNow } from '../verdict/conditions.ts';
-import { timestamp } from '../verdict/wording.ts';
-import { ruleOf, type Rule } from '../verdict/rule.ts';
+import { conditionsOf, type ConditionNow } from '../../verdict/conditions.ts';
+import { timestamp } from '../../verdict/wording.ts';
+import { ruleOf, type Rule } from '../../verdict/rule.ts';
 
 /** Something that keeps a CR from being what it asks for. */
 export type GeneratorProblem = {

@@ -64,27 +64,21 @@ export const claimsOf = (
   const notes = new Map<string, readonly Note[]>();
   const undecided = new Set<string>();
   const holders = new Map<string, Service>();
+  const grant = (rule: WantedRule): Note[] => {
+    const claim = claimOf(rule);
+    const holder = holders.get(claim);
+    if (holder) return [taken(rule, holder)];
+    holders.set(claim, rule.service);
+    wanted.set(`${rule.namespace}/${rule.name}`, rule);
+    return [];
+  };
   for (const service of [...services].sort(byAge)) {
     const asked = askedOf(service, options);
     if (asked === undefined) continue;
     const place = placeOf(asked, service, cnfs);
-    if ('reason' in place) {
-      if (place.reason === 'NoCnf') undecided.add(service.uid);
-      notes.set(service.uid, [place]);
-      continue;
-    }
-    const zone = service.zone ?? options.zone;
-    const said: Note[] = [];
-    for (const rule of rulesFor(service, { ...place, zone }, { said, options })) {
-      const claim = claimOf(rule);
-      const holder = holders.get(claim);
-      if (holder) {
-        said.push(taken(rule, holder));
-        continue;
-      }
-      holders.set(claim, service);
-      wanted.set(`${rule.namespace}/${rule.name}`, rule);
-    }
+    const all = 'reason' in place ? [place] : rulesFor(service, place, options);
+    const said = all.flatMap((one) => ('reason' in one ? [one] : grant(one)));
+    if (said.some(({ reason }) => reason === 'NoCnf')) undecided.add(service.uid);
     if (said.length > 0) notes.set(service.uid, said);
   }
   return { wanted, notes, undecided };
@@ -142,31 +136,22 @@ const meantBy = (asked: string, service: Service, cnfs: Cnfs): Place | Note => {
 
 const rulesFor = (
   service: Service,
-  place: Place & { zone: string | undefined },
-  { said, options }: { said: Note[]; options: ExposeOptions },
-): WantedRule[] => {
-  const { namespace, purpose, zone } = place;
+  { namespace, purpose }: Place,
+  options: ExposeOptions,
+): (WantedRule | Note)[] => {
+  const { zone = options.zone } = service;
   const problem = whyNotExposed(service, zone);
-  if (problem !== undefined) {
-    said.push({ reason: 'NotExposed', message: problem });
-    return [];
-  }
-  const wanted = service.ports.flatMap((port) =>
-    service.clusterIps.map((clusterIp) => ({
-      namespace,
-      purpose,
-      service,
-      name: nameOf(service, port, clusterIp),
-      spec: specOf(zone ?? '', port, clusterIp),
-    })),
+  if (problem !== undefined) return [{ reason: 'NotExposed', message: problem }];
+  return service.ports.flatMap((port) =>
+    service.clusterIps.map((clusterIp) => {
+      const spec = specOf(zone ?? '', port, clusterIp);
+      const refused = problemOf(spec, options);
+      if (refused === undefined)
+        return { namespace, purpose, service, name: nameOf(service, port, clusterIp), spec };
+      const message = `port ${spec.src_dport} ${spec.proto}: ${refused}`;
+      return { reason: 'NotExposed', message };
+    }),
   );
-  return wanted.filter(({ spec }) => {
-    const problem = problemOf(spec, options);
-    if (problem === undefined) return true;
-    const message = `port ${spec['src_dport']} ${spec['proto']}: ${problem}`;
-    said.push({ reason: 'NotExposed', message });
-    return false;
-  });
 };
 
 const problemOf = (

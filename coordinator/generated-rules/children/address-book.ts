@@ -28,10 +28,7 @@ export type AddressBookOptions = {
   clock: Clock;
 };
 
-type Known = {
-  addresses: readonly string[] | undefined;
-  unknown: Family | undefined;
-  problem: string | undefined;
+type Known = Omit<Entry, 'againInMs'> & {
   expiresAt: number;
   backoff: Backoff;
   asking: Promise<void> | undefined;

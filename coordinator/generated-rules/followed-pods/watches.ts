@@ -2,16 +2,17 @@
  * Watches of pods that somebody follows, one per selection however many follow it, and none when nobody does. The API server does
  * the selecting; of each pod only its addresses stay in memory.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { KubeClient } from '#shared/kube/client.ts';
+import { Index } from '#shared/kube/key-index.ts';
 import { identityOf, objectSchema, type KubeObject } from '#shared/kube/objects.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { PodSelection } from '#shared/resources/kind.ts';
 import { aborted } from '#shared/runtime/aborted.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Logger } from '#shared/runtime/log.ts';
-import { isDeepStrictEqual } from 'node:util';
-import { addressedStatusSchema, addressesIn } from '../cnf/pod-addresses.ts';
-import { podResource } from '../cnf/workload.ts';
+import { addressedStatusSchema, addressesIn } from '../../cnf/pod-addresses.ts';
+import { podResource } from '../../cnf/workload.ts';
 
 export type PodWatchesOptions = {
   client: KubeClient;
@@ -22,29 +23,23 @@ export type PodWatchesOptions = {
 };
 
 type FollowedPod = KubeObject & { addresses: readonly string[] };
-type Watch = {
-  reflector: Reflector<FollowedPod>;
-  followers: Set<string>;
-  ended: Promise<void>;
-  end: () => void;
-};
-
-const podSchema = objectSchema.extend({
-  status: addressedStatusSchema.optional(),
-});
+type Watch = { reflector: Reflector<FollowedPod>; ended: Promise<void>; end: () => void };
 
 /** Of one tenant. Each is a watch on the API server, and has all pods in memory that it selects. */
 export const MAX_SELECTIONS = 32;
 
-/** What the followers of one tenant follow. */
-type Tenant = { followers: Map<string, Set<string>>; refused: Set<string> };
-
 export class PodWatches {
   readonly #options: PodWatchesOptions;
   readonly #stop = new AbortController();
+  /** By selection. */
   readonly #watches = new Map<string, Watch>();
   readonly #followed = new Map<string, { key: string; tenant: string }>();
-  readonly #tenants = new Map<string, Tenant>();
+  /** Followers, by their selection, and by their tenant with it. */
+  readonly #followers = new Index();
+  /** Selections of a tenant, with the tenant before them. */
+  readonly #selections = new Index();
+  /** Followers without a selection, by the tenant that has too many. */
+  readonly #refused = new Index();
 
   constructor(options: PodWatchesOptions) {
     this.#options = options;
@@ -58,34 +53,38 @@ export class PodWatches {
     const key = `${selection.namespace ?? ''}/${selection.labelSelector}`;
     if (this.#followed.get(follower)?.key === key) return true;
     this.unfollow(follower);
-    const { followers, refused } = this.#tenantOf(tenant);
-    if (!followers.has(key) && followers.size >= MAX_SELECTIONS) {
-      refused.add(follower);
+    const own = `${tenant} ${key}`;
+    const selections = this.#selections.ids(tenant);
+    if (!selections.has(own) && selections.size >= MAX_SELECTIONS) {
+      this.#refused.set(follower, [tenant]);
       return false;
     }
-    const alike = followers.get(key) ?? new Set();
-    followers.set(key, alike.add(follower));
+    this.#selections.set(own, [tenant]);
+    this.#followers.set(follower, [key, own]);
     this.#followed.set(follower, { key, tenant });
-    const watch = this.#watches.get(key) ?? this.#open(selection);
-    this.#watches.set(key, watch);
-    watch.followers.add(follower);
+    if (!this.#watches.has(key)) this.#watches.set(key, this.#open(key, selection));
     return true;
   }
 
   unfollow(follower: string): void {
-    for (const { refused } of this.#tenants.values()) refused.delete(follower);
-    const { key = '', tenant = '' } = this.#followed.get(follower) ?? {};
-    this.#makeRoom(follower, key, tenant);
-    const watch = this.#watches.get(key);
+    this.#refused.set(follower, []);
+    const followed = this.#followed.get(follower);
+    if (!followed) return;
+    const { key, tenant } = followed;
+    const own = `${tenant} ${key}`;
     this.#followed.delete(follower);
-    watch?.followers.delete(follower);
-    if (watch?.followers.size !== 0) return;
-    watch.end();
+    this.#followers.set(follower, []);
+    if (this.#followers.ids(own).size === 0) {
+      this.#selections.set(own, []);
+      this.#refused.ids(tenant).forEach(this.#options.onChange);
+    }
+    if (this.#followers.ids(key).size > 0) return;
+    this.#watches.get(key)?.end();
     this.#watches.delete(key);
   }
 
-  followers(): IterableIterator<string> {
-    return this.#followed.keys();
+  followers(): string[] {
+    return [...this.#followed.keys()];
   }
 
   /**
@@ -113,32 +112,15 @@ export class PodWatches {
     await Promise.all([...this.#watches.values()].map((watch) => watch.ended));
   }
 
-  #tenantOf(name: string): Tenant {
-    const tenant = this.#tenants.get(name) ?? { followers: new Map(), refused: new Set() };
-    this.#tenants.set(name, tenant);
-    return tenant;
-  }
-
-  #makeRoom(follower: string, key: string, name: string): void {
-    const tenant = this.#tenants.get(name);
-    const alike = tenant?.followers.get(key);
-    alike?.delete(follower);
-    if (tenant === undefined || alike?.size !== 0) return;
-    tenant.followers.delete(key);
-    tenant.refused.forEach(this.#options.onChange);
-    if (tenant.followers.size === 0 && tenant.refused.size === 0) this.#tenants.delete(name);
-  }
-
-  #open(selection: PodSelection): Watch {
+  #open(key: string, selection: PodSelection): Watch {
     const { client, clock, log, onChange } = this.#options;
-    const followers = new Set<string>();
-    const tell = (): void => followers.forEach(onChange);
+    const tell = (): void => this.#followers.ids(key).forEach(onChange);
     const ending = new AbortController();
     const reflector = new Reflector({
       client,
       clock,
       log,
-      resource: { ...podResource, schema: followedPodSchema },
+      resource: followedPods,
       selection,
       onState: ({ listed }) => {
         if (listed) tell();
@@ -148,12 +130,17 @@ export class PodWatches {
       },
     });
     const ended = reflector.run(AbortSignal.any([this.#stop.signal, ending.signal]));
-    return { reflector, followers, ended, end: () => ending.abort() };
+    return { reflector, ended, end: () => ending.abort() };
   }
 }
 
 /** A pod that waits or has ended has no address of its own, whatever its status still says. */
-const followedPodSchema = podSchema.transform(({ status, ...pod }): FollowedPod => {
-  const addresses = status?.phase === 'Running' ? addressesIn(status) : [];
-  return { ...identityOf(pod), addresses };
-});
+const followedPods = {
+  ...podResource,
+  schema: objectSchema
+    .extend({ status: addressedStatusSchema.optional() })
+    .transform(({ status, ...pod }): FollowedPod => {
+      const addresses = status?.phase === 'Running' ? addressesIn(status) : [];
+      return { ...identityOf(pod), addresses };
+    }),
+};
