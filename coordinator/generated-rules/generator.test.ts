@@ -112,8 +112,9 @@ describe('a generator of rules', () => {
       refused: { a: 403, b: 422 },
     });
     await vi.advanceTimersByTimeAsync(200);
-    expect(calls).toEqual(['create a', 'create b', 'create c']);
-    expect(told).toEqual(['write: is 403', 'write: is 422']);
+    // It may have been tried again already.
+    expect(calls.slice(0, 3)).toEqual(['create a', 'create b', 'create c']);
+    expect(told.slice(0, 2)).toEqual(['write: is 403', 'write: is 422']);
   });
 
   it.each<[string, number, GeneratorOptions<Asked>['whose'], string[]]>([

@@ -50,40 +50,46 @@ describe('the rules that a CR asks for', () => {
   });
 
   const answered = found('local', ['10.0.0.9', '2001:db8::1']);
-  it.each<[string, ReturnType<typeof found>, string | undefined, string[]]>([
+  it.each<[string, ReturnType<typeof found>, string | undefined, string[], number]>([
     [
       'stay when a name was never resolved',
       found('remote', undefined, { problem: 'remote cannot be resolved: ESERVFAIL' }),
       'spec.remoteservice: remote cannot be resolved: ESERVFAIL',
       [],
+      1,
     ],
     [
       'are those of the last addresses while the DNS does not answer',
       found('remote', ['192.0.2.1'], { problem: 'remote cannot be resolved: ESERVFAIL' }),
       'spec.remoteservice: remote cannot be resolved: ESERVFAIL; its last addresses stay in force',
       ['~ mailnat1'],
+      1,
     ],
     [
       'stay of a family for which there was never an answer',
       found('remote', ['192.0.2.1'], { unknown: 6 }),
       'spec.remoteservice: the DNS does not answer for IPv6 addresses of remote; the rules of its last addresses stay in force',
       ['+ mailnat0'],
+      2,
     ],
     [
       'do not wait for a family of which they have none',
       found('remote', ['2001:db8::9'], { unknown: 4 }),
       undefined,
       ['~ mailnat1'],
+      1,
     ],
     [
       'stay when none can be made',
       found('remote', []),
       'spec.localservice: local and remote have no address family in common',
       [],
+      1,
     ],
-  ])('%s', (_what, remote, problem, expected) => {
+  ])('%s', (_what, remote, problem, expected, total) => {
     const { changes, ...rest } = wantedOf([answered, remote], [six]);
     expect(rest.problem?.message).toBe(problem);
+    expect(rest.total).toBe(total);
     expect(
       changes.map(({ wanted, present }) => {
         const what = wanted && present ? '~' : '+';
