@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { PURPOSE_LABEL } from '#shared/names.ts';
-import { compilePolicy } from '#shared/policy/enforcement.ts';
-import { membersOf, type PolicyPod } from '#shared/policy/groups.ts';
+import { type PolicyPod } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema, type Policy } from '#shared/policy/network-policy.ts';
 import type { Scope } from '#shared/policy/networks.ts';
-import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import {
   policyEnforcementResource,
   type PolicyEnforcement,
 } from '#shared/resources/policy-enforcement.ts';
-import { shopPod } from '../policies/testing.ts';
+import { compiledOf, groupsWith, metadataAt, MOMENT, shopPod } from '../policies/testing.ts';
 import {
   policyExplanationOf,
   policyExplanationSchema,
@@ -19,7 +16,6 @@ import {
 } from './policy.ts';
 
 const NOW = Date.parse('2026-01-01T00:02:00Z');
-const MOMENT = '2026-01-01T00:00:00Z';
 const pod = (name: string, app: string, address: string): PolicyPod =>
   shopPod(name, address, {
     labels: { app },
@@ -50,29 +46,13 @@ const policy: Policy = {
 };
 /** Groups of a second network have other ids than those of the pods' own addresses. */
 const SCOPE: Scope = [{ name: 'net1', subnets: ['10.1.0.0/16'] }];
-const compiled = compilePolicy(policy, SCOPE);
-if (!('enforcement' in compiled)) throw new Error(JSON.stringify(compiled));
-const metadata = (name: string) => ({
-  name,
-  namespace: 'edge',
-  uid: name,
-  resourceVersion: '1',
-  creationTimestamp: MOMENT,
-  labels: { [PURPOSE_LABEL]: 'cnf-1' },
-});
-const groups = [...compiled.groups].map(([id, group]) =>
-  addressGroupResource.schema.parse({
-    apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-    kind: 'AddressGroup',
-    metadata: metadata(`g.${id}`),
-    spec: { group: id, slice: 0, members: [...membersOf(group, PODS, () => ({}))] },
-  }),
-);
+const compiled = compiledOf(policy, SCOPE);
+const groups = groupsWith(compiled.groups, PODS);
 const enforcement = (spec: object = {}, status: object = {}): PolicyEnforcement =>
   policyEnforcementResource.schema.parse({
     apiVersion: 'network.sdewan.akraino.org/v1alpha1',
     kind: 'PolicyEnforcement',
-    metadata: metadata('shop.db.1'),
+    metadata: metadataAt('shop.db.1'),
     spec: {
       policy: { namespace: 'shop', name: 'db', uid: 'u1', generation: 2 },
       place: 'net1',

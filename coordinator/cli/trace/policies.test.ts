@@ -1,38 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import { compilePolicy } from '#shared/policy/enforcement.ts';
-import { membersOf } from '#shared/policy/groups.ts';
 import { networkPolicySpecSchema } from '#shared/policy/network-policy.ts';
-import { PURPOSE_LABEL } from '#shared/names.ts';
-import { addressGroupResource } from '#shared/resources/address-group.ts';
 import { writtenOf } from '#shared/resources/enforcement-lines.ts';
 import { EXIT } from '../command.ts';
-import { shopPod } from '../policies/testing.ts';
+import { compiledOf, groupsWith, metadataAt, shopPod } from '../policies/testing.ts';
 import { runCli } from '../testing.ts';
 import { policyTraceText, policyTraceView, policyTraceViewSchema } from './policies.ts';
 
 const PODS = [shopPod('web', '10.1.1.1'), shopPod('db', '10.1.2.1'), shopPod('job', '10.1.9.1')];
-const metadata = (name: string) => ({
-  name,
-  namespace: 'edge',
-  uid: name,
-  resourceVersion: '1',
-  creationTimestamp: '2026-01-01T00:00:00Z',
-  labels: { [PURPOSE_LABEL]: 'cnf-1' },
-});
-
 /** Of cnf-1: the first two pods are neighbours there. */
 const NETWORKS = [{ name: 'net1', subnets: ['10.1.0.0/22', '10.1.8.0/22'] }];
 
 /** At cnf-1, as the coordinator writes it. */
 const factsOf = (policies: Record<string, object>, { inSync = true, place = 'cluster' } = {}) => {
-  const compiled = Object.entries(policies).map(([name, spec]) => {
-    const one = compilePolicy({ namespace: 'shop', spec: networkPolicySpecSchema.parse(spec) });
-    if (!('enforcement' in one)) throw new Error(JSON.stringify(one));
-    return { name, ...one };
-  });
+  const compiled = Object.entries(policies).map(([name, spec]) => ({
+    name,
+    ...compiledOf({ namespace: 'shop', spec: networkPolicySpecSchema.parse(spec) }),
+  }));
   return {
     enforcements: compiled.map(({ name, enforcement }) => ({
-      metadata: metadata(`shop.${name}`),
+      metadata: metadataAt(`shop.${name}`),
       spec: {
         policy: { namespace: 'shop', name, uid: name, generation: 1 },
         place,
@@ -41,16 +27,7 @@ const factsOf = (policies: Record<string, object>, { inSync = true, place = 'clu
       status: { inSync },
     })),
     networks: [{ namespace: 'edge', purpose: 'cnf-1', networks: NETWORKS }],
-    groups: compiled.flatMap(({ groups }) =>
-      [...groups].map(([id, group]) =>
-        addressGroupResource.schema.parse({
-          apiVersion: 'network.sdewan.akraino.org/v1alpha1',
-          kind: 'AddressGroup',
-          metadata: metadata(`g.${id}`),
-          spec: { group: id, slice: 0, members: [...membersOf(group, PODS, () => ({}))] },
-        }),
-      ),
-    ),
+    groups: compiled.flatMap(({ groups }) => groupsWith(groups, PODS)),
   };
 };
 const only = (app: string) => ({ podSelector: { matchLabels: { app } } });

@@ -1,9 +1,8 @@
 /**
- * What browsers look at: two namespaces of a real API server with a CNF each, a coordinator that serves the dashboard with no more rights than
+ * What browsers look at: a namespace of a real API server with a CNF, a coordinator that serves the dashboard with no more rights than
  * deploy/dashboard grants, and agents that report what a test gives them.
  */
 import { kindOf } from '#shared/resources/registry.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
 import type { RuleReport } from '#shared/protocol/report.ts';
 import { connectCluster, type Cluster } from 'kind-test-harness';
 import { createAgent, type SimulatedAgent } from '../../integration/coordinator/agent.ts';
@@ -17,20 +16,15 @@ const VIEWER_ROLE = 'sdewan-viewer';
 export const PURPOSE = 'cnf-1';
 /** Stands wherever somebody may write what he likes. */
 export const MARKUP = '<script>document.title = "taken over"</script><img src=x onerror=alert(1)>';
-/** Stands in everything of the namespace that not everybody may see. */
-export const SECRET = 'hush';
 
 export type Scene = {
   world: World;
   url: string;
-  /** Namespaces: that of the viewer, and the other one. */
+  /** Namespace. */
   home: string;
-  other: string;
-  /** Tokens: of who may see both, and of who may see `home` alone. */
+  /** Tokens: of who may see all, and of who may see `home` alone. */
   admin: string;
   viewer: string;
-  /** Of the pods in `home`. */
-  agents: readonly SimulatedAgent[];
   /** All rules of `home` are applied, but for those with words of the agent. */
   report: (words?: Readonly<Record<string, Partial<RuleReport>>>) => Promise<void>;
   close: () => Promise<void>;
@@ -58,15 +52,6 @@ const homeRules: readonly Rule[] = [
     target: 'DNAT',
   }),
 ];
-const otherRules: readonly Rule[] = [
-  zone(`${SECRET}-zone`, 'ovn-net1', `${SECRET}-cnf`),
-  rule(
-    'FirewallRule',
-    `${SECRET}-rule`,
-    { src: `${SECRET}-zone`, target: 'REJECT' },
-    `${SECRET}-cnf`,
-  ),
-];
 
 export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }): Promise<Scene> => {
   const cluster = await connectCluster();
@@ -77,18 +62,24 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
     env: { SDEWAN_WATCH_NAMESPACE: '', SDEWAN_DASHBOARD_URL: 'http://127.0.0.1:0' },
   });
   const home = world.namespace;
-  const other = await cluster.createNamespace(`${SECRET}-namespace`);
   const url = world.coordinator.dashboardUrl;
   if (url === undefined) throw new Error('the coordinator serves no dashboard');
 
   await apply(cluster, home, ...homeRules.map(noted));
-  await apply(cluster, other, ...otherRules);
-  const agents = await agentsIn(world, home, { names: ['cnf-1-a', 'cnf-1-b'], purpose: PURPOSE });
-  const hidden = `${SECRET}-cnf`;
-  const others = await agentsIn(world, other, { names: [`${SECRET}-pod`], purpose: hidden });
+  const agents: SimulatedAgent[] = [];
+  for (const name of ['cnf-1-a', 'cnf-1-b']) {
+    const pod = await createRunningPod(world, { name, namespace: home, purpose: PURPOSE });
+    agents.push(await createAgent(world, pod, { purpose: PURPOSE }));
+  }
 
   const report: Scene['report'] = async (words = {}) => {
-    const rules = await rulesIn(world, home, homeRules);
+    const rules = await Promise.all(
+      homeRules.map(async ({ kind, metadata: { name } }) => {
+        const definition = kindOf(kind);
+        if (!definition) throw new Error(`no kind ${kind}`);
+        return world.client.get(definition, { namespace: home, name });
+      }),
+    );
     for (const agent of agents)
       await agent.says(
         ...rules.map((each) => {
@@ -97,22 +88,15 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
         }),
       );
   };
-  const hiddenRules = await rulesIn(world, other, otherRules);
-  for (const agent of others)
-    await agent.says(
-      ...hiddenRules.map((each) => [each, 'Failed', { message: `${SECRET} message` }] as const),
-    );
   return {
     world,
     url,
     home,
-    other,
     admin: await account(cluster, home, { name: 'admin', everywhere: true }),
     viewer: await account(cluster, home, { name: 'viewer', everywhere: false }),
-    agents,
     report,
     close: async () => {
-      for (const agent of [...agents, ...others]) await agent.close();
+      for (const agent of agents) await agent.close();
       await world.close();
     },
   };
@@ -132,33 +116,6 @@ const noted = (each: Rule): Rule => ({
   ...each,
   metadata: { ...each.metadata, annotations: { 'example.org/note': MARKUP } },
 });
-
-const agentsIn = async (
-  world: World,
-  namespace: string,
-  { names, purpose }: { names: readonly string[]; purpose: string },
-): Promise<SimulatedAgent[]> => {
-  const agents: SimulatedAgent[] = [];
-  for (const name of names) {
-    const pod = await createRunningPod(world, { name, namespace, purpose });
-    agents.push(await createAgent(world, pod, { purpose }));
-  }
-  return agents;
-};
-
-/** As the API server has them. */
-const rulesIn = (
-  { client }: World,
-  namespace: string,
-  rules: readonly Rule[],
-): Promise<RuleObject[]> =>
-  Promise.all(
-    rules.map(async ({ kind, metadata: { name } }) => {
-      const definition = kindOf(kind);
-      if (!definition) throw new Error(`no kind ${kind}`);
-      return client.get(definition, { namespace, name });
-    }),
-  );
 
 /** A service account with the viewer's role, and its token. */
 export const account = async (
