@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
+import { atOnce } from '#shared/runtime/at-once.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 
 export type Found = { resource: ResourceType; object: KubeObject };
@@ -96,11 +97,7 @@ const removeEach = async (
   options: RemoveOptions,
 ): Promise<void> => {
   const waiting = found.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
-  const work = async (): Promise<void> => {
-    for (let next = waiting.pop(); next; next = waiting.pop())
-      await removeOne(client, next, options);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await atOnce(waiting, AT_ONCE, (one) => removeOne(client, one, options));
 };
 
 /** Only what was seen: another object of that name is found by the next look. Foreground: with its dependents, so that no pod outlives it. */

@@ -19,13 +19,6 @@ const asking = (status: object) => {
 const user = { username: 'ann', uid: 'u1', groups: ['viewers'], extra: { scopes: ['some'] } };
 
 describe('a token', () => {
-  it('of the API server is reviewed as such', async () => {
-    const { asked, reviews } = asking({ authenticated: true, audiences: ['https://api'], user });
-    const given = token({ aud: ['https://api'], exp: 100 });
-    expect(await reviews.identify(given)).toEqual({ user, endsAt: 100_000 });
-    expect(asked).toEqual([['tokenreviews', { token: given }]]);
-  });
-
   it('that was made for the dashboard is reviewed for that, and good for nothing else', async () => {
     const given = token({ aud: 'sdewan-dashboard' });
     const { asked, reviews } = asking({

@@ -3,6 +3,7 @@
  * right sees nothing more after that; how many are kept, and how many are asked for at once, is bounded.
  */
 import { createHash } from 'node:crypto';
+import { atOnce } from '#shared/runtime/at-once.ts';
 import type { Clock } from '#shared/runtime/clock.ts';
 import { Recent } from '#shared/runtime/recent.ts';
 import type { Access, Reviews, SignedIn } from './reviews.ts';
@@ -61,7 +62,7 @@ export const createRights = (reviews: Pick<Reviews, 'mayList'>, clock: Clock): R
       const who = createHash('sha256').update(JSON.stringify(user)).digest('base64');
       const everywhere = new Map<string, boolean>();
       const resources = new Map(asked.map(({ listed }) => [nameOf(listed), listed]));
-      await eachOf([...resources], async ([name, listed]) => {
+      await atOnce([...resources], AT_ONCE, async ([name, listed]) => {
         const allowed = await ask(user, who, { ...listed, namespace: undefined });
         everywhere.set(name, allowed);
       });
@@ -70,7 +71,7 @@ export const createRights = (reviews: Pick<Reviews, 'mayList'>, clock: Clock): R
         if (everywhere.get(nameOf(listed))) allowed.add(`${namespace}/${nameOf(listed)}`);
         return !everywhere.get(nameOf(listed));
       });
-      await eachOf(single.slice(0, MAX_ASKED), async ({ namespace, listed }) => {
+      await atOnce(single.slice(0, MAX_ASKED), AT_ONCE, async ({ namespace, listed }) => {
         if (await ask(user, who, { ...listed, namespace }))
           allowed.add(`${namespace}/${nameOf(listed)}`);
       });
@@ -83,12 +84,3 @@ export const createRights = (reviews: Pick<Reviews, 'mayList'>, clock: Clock): R
 };
 
 const nameOf = ({ group, resource }: Listed): string => `${resource}.${group}`;
-
-const eachOf = async <T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> => {
-  const left = items.values();
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const item of left) await work(item);
-    }),
-  );
-};
