@@ -10,7 +10,6 @@ import { addressOf, familyOf, numberOf } from '#shared/runtime/addresses.ts';
 import { Random } from './random.ts';
 
 export const DEVICES = ['d0', 'd1', 'd2', 'd3'] as const;
-export const MARK_BITS = [0x10, 0x20, 0x11] as const;
 
 /** As the tests write it down; `number` is its name in the kernel's trace. */
 export type SentPacket = {
@@ -434,16 +433,4 @@ export const packetOf = (one: SentPacket): Packet => ({
   mac: one.mac,
   mark: 0,
   dscp: one.dscp,
-});
-
-export const sentOf = (one: Packet): SentPacket => ({
-  ...(one.in !== undefined && { in: one.in }),
-  source: addressOf(one.source, one.family),
-  destination: addressOf(one.destination, one.family),
-  protocol: one.protocol,
-  ...(one.sourcePort !== undefined && { sourcePort: one.sourcePort }),
-  ...(one.destinationPort !== undefined && { destinationPort: one.destinationPort }),
-  ...(one.icmp && { icmp: one.icmp }),
-  ...(one.mac !== undefined && { mac: one.mac }),
-  dscp: one.dscp ?? 0,
 });

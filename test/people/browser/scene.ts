@@ -103,7 +103,7 @@ export const createScene = async ({ silentAfterMs }: { silentAfterMs: number }):
 };
 
 /** Those of the component, without its Deployment; and what is seen by whoever is bound to it. */
-export const dashboardGrants = async (cluster: Cluster): Promise<Manifest[]> => {
+const dashboardGrants = async (cluster: Cluster): Promise<Manifest[]> => {
   const component = (await renderWith(cluster, ['dashboard'])).filter(
     ({ kind, metadata }) =>
       ['ClusterRole', 'ClusterRoleBinding', 'ServiceAccount'].includes(kind) &&
