@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDeltaFile, formatPackage, UciFormatError } from './format.ts';
+import { formatDeltaFile, formatPackage, formatRenames, UciFormatError } from './format.ts';
 import type { UciSection } from './model.ts';
 import { anyPackage, anySection, anyText, storable } from './testing.ts';
 import { parsePackage } from './parse.ts';
@@ -46,6 +46,15 @@ describe('formatPackage', () => {
     expect(format).toThrow(UciFormatError);
     expect(format).toThrow('a value has a NUL or is no Unicode text');
   });
+});
+
+it('formatRenames gives each section its other name, in a line', () => {
+  const renames = ['a', 'b'].map((name) => ({
+    package: 'p',
+    section: section(name, {}),
+    name: `${name}2`,
+  }));
+  expect(formatRenames(renames)).toBe("@p.a='a2'\n@p.b='b2'\n");
 });
 
 describe('formatDeltaFile', () => {
