@@ -127,7 +127,6 @@ const main = async (signal: AbortSignal): Promise<void> => {
     resources,
     referenceMode: env.SDEWAN_REFERENCE_CHECKS,
     bucketTypes: env.SDEWAN_BUCKET_TYPES,
-    bucketGrants: env.SDEWAN_BUCKET_GRANTS,
     inject: injectOptionsOf(env, ownNamespace),
     sources: coordinator.sources,
     caBundle: tls.bundle,

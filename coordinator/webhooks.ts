@@ -13,7 +13,6 @@ import type { Logger } from '#shared/runtime/log.ts';
 import type { Registry } from '#shared/runtime/prometheus.ts';
 import { createAdmissionApp, type Webhook } from './admission/app.ts';
 import { createCachedWorld } from './admission/cached-world.ts';
-import type { BucketGrantMode } from './admission/checks/check.ts';
 import { bucketChecks, ruleChecks, type ListedCheck } from './admission/checks/list.ts';
 import { createCnfDeploymentWebhook } from './admission/cnf/cnf-deployments.ts';
 import { createGates } from './admission/cnf/gate.ts';
@@ -39,7 +38,6 @@ export type WebhooksOptions = {
   namespace: string | undefined;
   referenceMode: ReferenceMode;
   bucketTypes: readonly string[];
-  bucketGrants: BucketGrantMode;
   inject: InjectOptions;
   sources: Sources;
   /** PEM of the CAs that agents must trust; undefined when somebody else gives it to them. */
@@ -130,7 +128,6 @@ export const createWebhooks = (options: WebhooksOptions): Webhooks => {
       kinds: judged,
       checks,
       bucketTypes: options.bucketTypes,
-      bucketGrants: options.bucketGrants,
       referenceMode: options.referenceMode,
       cached: cache.world,
       live,

@@ -124,10 +124,6 @@ export default defineConfig({
       // Each follows a guide in a copy of the project, with a control plane of its own.
       project('guides', ['test/guides/*.test.ts'], 60_000),
       inOneRow(project('load', LOAD_TESTS, 120_000, { globalSetup: [PROGRAMS, ...globalSetup] })),
-      // Today's product and that of test/versions/baseline, on a control plane of their own.
-      inOneRow(
-        project('versions', ['test/versions/*.test.ts'], 240_000, { globalSetup: [PROGRAMS] }),
-      ),
       project('harness', HARNESS_TESTS, 60_000, { globalSetup }),
       project('node', NODE_TESTS, 90_000),
       // Namespaces of this machine, whose kernel judges packets.

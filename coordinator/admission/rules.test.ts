@@ -25,7 +25,6 @@ const setUp = (some: {
     kinds: some.kinds ?? kinds,
     checks: some.checks ?? ruleChecks,
     bucketTypes: ['basic'],
-    bucketGrants: 'rule',
     referenceMode: some.mode ?? 'deny',
     cached: (): World | undefined => cached,
     live,

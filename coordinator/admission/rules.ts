@@ -7,7 +7,7 @@ import { isRule, type KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, PURPOSE_LABEL, REFERENCES_ANNOTATION } from '#shared/names.ts';
 import { isDeepStrictEqual } from 'node:util';
-import type { BucketGrantMode, CheckContext, FactName, RuleChange } from './checks/check.ts';
+import type { CheckContext, FactName, RuleChange } from './checks/check.ts';
 import type { ListedCheck } from './checks/list.ts';
 import {
   findRefusals,
@@ -29,7 +29,6 @@ export type RuleWebhookDeps = {
   kinds: readonly KindDefinition[];
   checks: readonly ListedCheck[];
   bucketTypes: readonly string[];
-  bucketGrants: BucketGrantMode;
   referenceMode: ReferenceMode;
   /** Undefined until the caches are complete. */
   cached: () => World | undefined;
@@ -42,8 +41,7 @@ export type RuleWebhook = (
 ) => Promise<ReviewVerdict>;
 
 export const createRuleWebhook = (deps: RuleWebhookDeps): RuleWebhook => {
-  const { kinds, bucketTypes, bucketGrants } = deps;
-  const context: CheckContext = { kinds, bucketTypes, bucketGrants };
+  const context: CheckContext = { kinds: deps.kinds, bucketTypes: deps.bucketTypes };
 
   const find = async (
     checks: readonly ListedCheck[],

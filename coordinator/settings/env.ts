@@ -6,7 +6,6 @@ import { kubeEnv } from '#shared/kube/env.ts';
 import { COORDINATOR_CA_CONFIG_MAP } from '#shared/names.ts';
 import { envField } from '#shared/runtime/env.ts';
 import { hostIn, isLoopback } from '#shared/runtime/loopback.ts';
-import { bucketGrantModes } from '../admission/checks/check.ts';
 import { referenceModes } from '../admission/decide.ts';
 
 import { RESERVED_PORTS, type ExposeOptions } from '../generated-rules/services/claims.ts';
@@ -98,12 +97,6 @@ export const coordinatorEnvSchema = z.object({
     .list()
     .default(['basic', 'app-intent', 'k8s-service'])
     .describe('Values that the label `sdewan-bucket-type` may have, separated by commas.'),
-  SDEWAN_BUCKET_GRANTS: z
-    .enum(bucketGrantModes)
-    .default('warn')
-    .describe(
-      'What grants a bucket type: `rule`: the annotation of a role whose rules also grant verb `use` on `buckettypes.permissions.sdewan.akraino.org`; `warn`: the annotation, with a warning where that rule is missing; `annotation`: the annotation alone. With `warn` and `annotation` whoever may write Roles grants himself types. The manifests take it from ConfigMap `sdewan-buckets`, as the policy does.',
-    ),
   SDEWAN_AGENT_IMAGE: envField
     .text()
     .default('sdewan-agent:dev')

@@ -12,11 +12,8 @@ const LISTS = { 'sdewan-bucket-type-permission': '{"*": ["*"]}' };
 let world: World;
 let mallory: KubeClient;
 beforeAll(async () => {
-  world = await createWorld({ SDEWAN_BUCKET_GRANTS: 'rule' });
+  world = await createWorld();
   mallory = world.clientAs(MALLORY);
-  const grants = JSON.stringify({ data: { grants: 'rule' } });
-  const at = ['configmap', 'sdewan-buckets', '-n', world.systemNamespace];
-  await world.kubectl('patch', ...at, '--type=merge', '-p', grants);
   await world.client.create(rbacResources.clusterRoles, {
     ...object('ClusterRole', clusterRole('annotated'), undefined, { annotations: LISTS }),
     rules: [],

@@ -136,7 +136,6 @@ describe('the chart', async () => {
   it.each([
     ['dashboard', '--set=dashboard.enabled=true'],
     ['opt-in', '--set=optIn=true'],
-    ['warn-first', '--set=warnFirst=true'],
   ])('has the same of deploy/%s', async (component, value) => {
     const overlay = withoutCrds(compared(await renderWith(cluster, [component])));
     expect(overlay.delete(NAMESPACE)).toBe(true);

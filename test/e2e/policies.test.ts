@@ -54,13 +54,7 @@ describe('the installed policies', async () => {
     tenant: path.join(folder, 'tenant'),
   };
 
-  const grantBuckets = (grants: string): Promise<unknown> => {
-    const at = ['configmap', 'sdewan-buckets', '-n', SYSTEM, '--type=merge'];
-    return cluster.kubectl(['patch', ...at, '-p', JSON.stringify({ data: { grants } })]);
-  };
-
   beforeAll(async () => {
-    await grantBuckets('rule');
     await cluster.kubectl(['annotate', 'namespace', closed, `${READS_KEYS}=false`]);
     await cluster.kubectl(['annotate', 'namespace', open, `${READS_KEYS}=true`]);
     for (const name of ['operator', 'tenant'])
@@ -89,7 +83,6 @@ describe('the installed policies', async () => {
       await writeFile(tokens[name], await kubeconfigOf(cluster, closed, name));
   });
   afterAll(async () => {
-    await grantBuckets('warn');
     await cluster.kubectl(['delete', 'clusterrolebinding,clusterrole', OF_THE_TEST], {
       allowFailure: true,
     });

@@ -542,7 +542,6 @@ const programs = ({ closed }: Places): Case[] => {
   ];
 };
 
-/** With `grants: rule`. */
 const buckets = ({ closed }: Places): Case[] => {
   const inBucket = (name: string): object =>
     zone(closed, name, { labels: { sdewanPurpose: 'cnf-1', 'sdewan-bucket-type': 'basic' } });

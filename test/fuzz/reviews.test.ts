@@ -60,7 +60,13 @@ const labelled = rules.map((one) => ({
 const world = worldOf({
   rules: [...rules, ...targets, rule('FirewallZone', 'a-b', sampleOf(firewallZone))],
   networks: new Set(['ovn-net1']),
-  grants: [{ role: 'Role editor', annotation: '{"firewall*": ["basic"]}', rules: [] }],
+  grants: [
+    {
+      role: 'Role editor',
+      annotation: '{"firewall*": ["basic"]}',
+      rules: [{ verbs: ['use'], apiGroups: ['*'], resources: ['buckettypes'] }],
+    },
+  ],
 });
 const lookups: CnfLookups = {
   cnfs: async () => [{ kind: 'Deployment', name: 'cnf-1' }],
@@ -74,7 +80,6 @@ const rulesBy = (checks: readonly ListedCheck[]) =>
     kinds,
     checks: counted(checks),
     bucketTypes: ['basic', 'app-intent', 'k8s-service'],
-    bucketGrants: 'warn',
     referenceMode: 'deny',
     cached: () => world,
     live: world,

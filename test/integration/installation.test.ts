@@ -109,19 +109,3 @@ it('has a NetworkPolicy that an overlay can add, with the addresses of API serve
   });
   expect(await cluster.kubectl(dryRun, { stdin })).toMatchObject({ code: 0 });
 });
-
-it('has policies that only warn for the time of an upgrade, and no others that do', async () => {
-  const cluster = await connectCluster();
-  const before = await installedObjects(cluster);
-  const after = await renderWith(cluster, ['warn-first']);
-  const texts = new Set(before.map((object) => JSON.stringify(object)));
-  const changed = after.filter((object) => !texts.has(JSON.stringify(object)));
-  expect(changed).toMatchObject(
-    ['sdewan-programs', 'sdewan-size', 'sdewan-statuses'].map((name) => ({
-      kind: 'ValidatingAdmissionPolicyBinding',
-      metadata: { name },
-      spec: { policyName: name, validationActions: ['Warn', 'Audit'] },
-    })),
-  );
-  expect(after).toHaveLength(before.length);
-});

@@ -218,12 +218,8 @@ describe('the CLI', async () => {
       /^✓ coordinator: sdewan-coordinator is ready$/m,
       // Images of a clone are tagged dev, which tells no version.
       /^\? versions$/m,
-      /^✓ roles: /m,
     ])
       expect(out).toMatch(words);
-    expect((await sdewan(cluster, 'check', '--migrate')).out).toMatch(
-      /^. .*pod templates? of CNFs|^✗ label sdewanPurpose of the pod template/m,
-    );
     const before = await sdewan(cluster, 'check', '--pre');
     expect(before.out).toMatch(/^✓ rights: you may create all \d+ kinds/m);
     expect([before.code, before.out]).toEqual([3, expect.stringContaining('? already there: ')]);

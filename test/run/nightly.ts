@@ -33,7 +33,6 @@ export const PARTS: Readonly<Record<string, Part>> = {
   contract: one('contract', MANY),
   integration: one('integration'),
   guides: one('guides'),
-  versions: one('versions'),
   load: one('load', { SDEWAN_FLIP_RULES: '1000' }),
   harness: one('harness'),
   neutron: {

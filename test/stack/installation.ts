@@ -26,7 +26,7 @@ export const render = async (cluster: Kubectl, folder: string): Promise<Manifest
   return parseAllDocuments(stdout).map((document) => manifestSchema.parse(document.toJS()));
 };
 
-/** What an overlay installs that adds components of deploy/, such as `warn-first`, and has its own patches. */
+/** What an overlay installs that adds components of deploy/, such as `opt-in`, and has its own patches. */
 export const renderWith = async (
   cluster: Kubectl,
   components: readonly string[],

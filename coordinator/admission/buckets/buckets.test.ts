@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from '../checks/buckets.ts';
-import type { BucketGrantMode } from '../checks/check.ts';
+import { bucketIsPermitted, bucketTypeIsKnown } from '../checks/buckets.ts';
 import { change, context, facts, zone } from '../testing/changes.ts';
 import { grantsOf, type Binding, type RbacObjects, type Role } from './bindings.ts';
 import { grantsBucket } from './permission.ts';
@@ -204,24 +203,9 @@ describe('bucket permissions', () => {
     expect(refusal?.reason).toBe(permitted ? undefined : 'BucketForbidden');
   });
 
-  it.each<[BucketGrantMode, boolean, boolean]>([
-    ['rule', false, false],
-    ['warn', true, true],
-    ['annotation', true, false],
-  ])('by annotation alone, mode %s: %s, with a warning: %s', (bucketGrants, permitted, warned) => {
-    const asked = change({ after: labelled('basic') });
-    const mode = { ...context, bucketGrants };
-    expect(bucketIsPermitted(asked, bare, mode)?.reason).toBe(
-      permitted ? undefined : 'BucketForbidden',
-    );
-    const warning = bucketGrantHasRule(asked, bare, mode)?.message;
-    expect(warning?.includes('a later release will refuse this') ?? false).toBe(warned);
-    expect(bucketIsPermitted(asked, basic, mode)).toBeUndefined();
-    expect(bucketGrantHasRule(asked, basic, mode)).toBeUndefined();
-  });
-
   it('name the role that lacks the rule, and the rule', () => {
     const refusal = bucketIsPermitted(change({ after: labelled('basic') }), bare, context);
+    expect(refusal?.reason).toBe('BucketForbidden');
     for (const part of ['Role r lists', 'verb use', 'buckettypes/firewallzones', 'name basic'])
       expect(refusal?.message).toContain(part);
   });

@@ -20,11 +20,9 @@ export const bucketTypeIsKnown: Check = ({ before, after }, _facts, { bucketType
   };
 };
 
-export const bucketIsPermitted: Check = (change, { grants }, { bucketGrants }) => {
+export const bucketIsPermitted: Check = (change, { grants }) => {
   if (isMaster(change.user)) return undefined;
-  const missing = bucketTypesOf(change).find(
-    (type) => !isGranted(change, type, grants, bucketGrants === 'rule' ? 'with-rule' : 'anyhow'),
-  );
+  const missing = bucketTypesOf(change).find((type) => !isGranted(change, type, grants));
   if (missing === undefined) return undefined;
   const lacking = listing(change, missing, grants);
   const why =
@@ -40,28 +38,14 @@ export const bucketIsPermitted: Check = (change, { grants }, { bucketGrants }) =
   };
 };
 
-/** For the release in which roles get their rule. */
-export const bucketGrantHasRule: Check = (change, { grants }, { bucketGrants }) => {
-  if (bucketGrants !== 'warn' || isMaster(change.user)) return undefined;
-  const type = bucketTypesOf(change).find((one) => !isGranted(change, one, grants, 'with-rule'));
-  const lacking = type === undefined ? undefined : listing(change, type, grants);
-  if (type === undefined || lacking === undefined) return undefined;
-  return {
-    reason: 'BucketForbidden',
-    message: `bucket type ${quote(type)}: ${needsRule(lacking, change, type)}; a later release will refuse this`,
-  };
-};
-
 const isGranted = (
   { kind: { plural } }: RuleChange,
   type: string,
   grants: readonly BucketGrant[],
-  how: 'with-rule' | 'anyhow',
 ): boolean =>
   grants.some(
     ({ annotation, rules }) =>
-      grantsBucket(annotation, plural, type) &&
-      (how === 'anyhow' || grantsUse(rules, plural, type)),
+      grantsBucket(annotation, plural, type) && grantsUse(rules, plural, type),
   );
 
 /** The first role whose annotation lists the type. */

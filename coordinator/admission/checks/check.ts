@@ -24,13 +24,6 @@ export type RuleChange = {
 /** The annotation of a Role or ClusterRole that is bound to the user, with its rules, and its name for messages. */
 export type BucketGrant = { role: string; annotation: string; rules: readonly PolicyRule[] };
 
-/**
- * What it takes to be granted a bucket type: `rule`: an annotation, and verb `use` in the rules of the same role; `warn`: an annotation, and a
- * warning where that rule is missing; `annotation`: an annotation alone, which everybody can give himself who may write roles.
- */
-export const bucketGrantModes = ['rule', 'warn', 'annotation'] as const;
-export type BucketGrantMode = (typeof bucketGrantModes)[number];
-
 export type Facts = {
   /**
    * Rule CRs of the change's namespace and purpose, those being deleted included: at least all that it refers to, that refer to it, and
@@ -55,7 +48,6 @@ export const MAX_FILTERS = 1_000;
 export type CheckContext = {
   kinds: readonly KindDefinition[];
   bucketTypes: readonly string[];
-  bucketGrants: BucketGrantMode;
 };
 
 export type Check = (

@@ -1,6 +1,6 @@
 /** The checks in the order in which their refusals are reported; the first one gives the answer its code. */
 import type { Operation } from '../review.ts';
-import { bucketGrantHasRule, bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
+import { bucketIsPermitted, bucketTypeIsKnown } from './buckets.ts';
 import type { Check, FactName } from './check.ts';
 import { claimIsFree } from './claims.ts';
 import { isNotHidden } from './hidden.ts';
@@ -100,12 +100,5 @@ export const bucketChecks: readonly ListedCheck[] = [
     needs: ['grants'],
     severity: 'deny',
     check: bucketIsPermitted,
-  },
-  {
-    name: 'bucket-rule',
-    on: ['CREATE', 'UPDATE', 'DELETE'],
-    needs: ['grants'],
-    severity: 'caution',
-    check: bucketGrantHasRule,
   },
 ];

@@ -8,7 +8,6 @@ import type { World } from '../world.ts';
 export const context: CheckContext = {
   kinds,
   bucketTypes: ['basic', 'app-intent', 'k8s-service'],
-  bucketGrants: 'rule',
 };
 
 export const rule = (

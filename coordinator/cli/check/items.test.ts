@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { describe, expect, it } from 'vitest';
-import { ruleOf } from '#shared/compile/testing.ts';
-import { kindOf, kinds } from '#shared/resources/registry.ts';
+import { kinds } from '#shared/resources/registry.ts';
 import { cnf } from '../cluster/testing.ts';
 import type { CnfPod } from '../cluster/facts.ts';
 import {
@@ -11,14 +10,10 @@ import {
   freshItem,
   installRightsItem,
   kindsItem,
-  migrationItems,
-  roleItems,
   serverItem,
   silentItem,
-  storedItems,
   versionsItem,
   webhookItems,
-  type CnfWorkload,
 } from './items.ts';
 import { checkText, resultOf, type Item } from './view.ts';
 
@@ -54,25 +49,6 @@ const pod = (name: string, some: Partial<CnfPod> = {}): CnfPod => ({
   networks: undefined,
   ...some,
 });
-const deployment = (some: Partial<CnfWorkload> = {}): CnfWorkload => ({
-  kind: 'Deployment',
-  namespace: 'default',
-  name: 'cnf-1',
-  purpose: 'cnf-1',
-  templatePurpose: 'cnf-1',
-  serviceAccount: 'cnf',
-  ...some,
-});
-const zone = ruleOf('FirewallZone', 'lan', { network: ['n'] });
-const proposal = ruleOf('IpsecProposal', 'p', {});
-const migrating = (some: Partial<Parameters<typeof migrationItems>[0]>): Item[] =>
-  migrationItems({
-    rules: [zone],
-    workloads: [deployment()],
-    keyKinds: new Set(['IpsecProposal']),
-    defaultReadsKeys: new Set(),
-    ...some,
-  });
 const crdsOf = (served: string[]) =>
   kinds.map(({ plural, group }) => ({ name: `${plural}.${group}`, served }));
 const sides = (agent: string) => ({
@@ -96,10 +72,7 @@ describe('an item', () => {
     ['versions', () => [versionsItem(sides('a:1.1.0'))]],
     ['agents', () => [agentsItem([pod('a'), pod('b', { agentImage: undefined, optedOut: true })])]],
     ['reports', () => [silentItem([cnf('cnf-1')])]],
-    ['roles', () => roleItems([])],
-    ['rules', () => storedItems([zone], kindOf)],
     ['rights', () => [installRightsItem([], 7), freshItem([])]],
-    ['a migration', () => migrating({})],
   ])('is good, and asks for nothing: %s', async (_, items) => {
     for (const item of await items()) expect(item).toEqual({ state: 'Good', what: item.what });
   });
@@ -135,12 +108,6 @@ describe('an item', () => {
       'before the product was installed',
     ],
     ['a silent agent', () => [silentItem([silent])], 'gone'],
-    ['a role', () => roleItems([{ role: 'Role a/b', rules: ['- x'] }]), 'by its annotation only'],
-    [
-      'a stored rule',
-      () => storedItems([ruleOf('FirewallZone', 'z', { network: 1 })], kindOf),
-      'spec.network',
-    ],
     ['rights', () => [installRightsItem(['namespaces'], 7)], 'you may not create namespaces'],
   ])('is bad, with cause and cure: %s', async (_, items, cause) => {
     const [item] = await items();
@@ -148,47 +115,10 @@ describe('an item', () => {
     expect(item?.cure).toMatch(/\w/);
   });
 
-  it.each<[string, Parameters<typeof migrating>[0], number, string]>([
-    [
-      'a rule beside its CNF',
-      { workloads: [deployment({ namespace: 'b' })] },
-      0,
-      'FirewallZone default/lan',
-    ],
-    [
-      'a template without the label',
-      { workloads: [deployment({ templatePurpose: undefined })] },
-      1,
-      'Deployment default/cnf-1',
-    ],
-    [
-      'keys for service account default',
-      { rules: [proposal], workloads: [deployment({ serviceAccount: 'default' })] },
-      2,
-      'Deployment default/cnf-1',
-    ],
-  ])('of a migration is bad: %s', (_, seen, at, name) => {
-    const items = migrating(seen);
-    expect(items.map(({ state }) => state === 'Bad')).toEqual(
-      items.map((_item, index) => index === at),
-    );
-    expect(items[at]?.what).toContain(name);
-  });
-
-  it('of a migration is no trouble where the namespace lets default read keys', () => {
-    const workloads = [deployment({ serviceAccount: 'default' })];
-    const seen = { rules: [proposal], workloads, defaultReadsKeys: new Set(['default']) };
-    expect(resultOf(migrating(seen))).toBe('Good');
-  });
-
   it.each<[string, Item]>([
     ['versions that no tag tells', versionsItem(sides('a:dev'))],
     ['what is there already', freshItem(['firewallzones.batch.sdewan.akraino.org'])],
     ['a server of another kind', serverItem('main')],
-    [
-      'CNFServices',
-      migrating({ rules: [ruleOf('CNFService', 's', {})] })[3] ?? serverItem('v1.36'),
-    ],
   ])('cannot be told: %s', (_, item) => {
     expect(item.state).toBe('Unknown');
     expect(item.cause).toMatch(/\w/);

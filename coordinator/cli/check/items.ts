@@ -1,15 +1,10 @@
 /** What `sdewan check` says of a cluster, from what was seen of it. Pure. `undefined` is what the user may not see. */
 import { X509Certificate } from 'node:crypto';
-import { checkMetadata, checkSpec } from '#shared/compile/check.ts';
-import type { RuleObject } from '#shared/kube/objects.ts';
-import type { KindDefinition } from '#shared/resources/kind.ts';
 import type { Resource } from '#shared/resources/resource.ts';
-import { cnfService } from '#shared/resources/rules/cnf-service.ts';
 import { few } from '#shared/runtime/few.ts';
-import { purposeOf, type CnfObject, type CnfPod } from '../cluster/facts.ts';
+import type { CnfObject, CnfPod } from '../cluster/facts.ts';
 import { docsOf } from '../docs/topics.ts';
 import { versionViewOf, type Sides } from '../version/view.ts';
-import type { LackingRole } from './roles.ts';
 import type { RefusedService } from './services.ts';
 import { bad, good, unknown } from './states.ts';
 import type { Item } from './view.ts';
@@ -147,17 +142,6 @@ export const silentItem = (cnfs: readonly CnfObject[]): Item => {
   );
 };
 
-export const roleItems = (lacking: readonly LackingRole[]): Item[] =>
-  lacking.length === 0
-    ? [good('roles: each that grants bucket types has the rules for it')]
-    : lacking.map(({ role, rules }) =>
-        bad(
-          role,
-          'it grants bucket types by its annotation only, which a later release refuses',
-          `Add to its rules (${docsOf('admission#buckets')}): ${rules.join(' ')}`,
-        ),
-      );
-
 export const serviceItems = (refused: readonly RefusedService[]): Item[] =>
   refused.length === 0
     ? [good('services: each that asks for ports of a CNF gets them')]
@@ -184,119 +168,6 @@ export const freshItem = (present: readonly string[]): Item =>
     ? good('nothing of the product is there yet')
     : unknown(
         `already there: ${few(present)}`,
-        "these kinds are of an earlier version or of ICN's controller, and will get the schema of this one",
-        'sdewan check --migrate says what of it to look at first.',
+        "these kinds are of ICN's controller or of an earlier installation, and will get the schema of this one",
+        `What to look at first: ${docsOf('migration#before')}`,
       );
-
-/** What is stored, and would be refused if it were written now. */
-export const storedItems = (
-  rules: readonly RuleObject[],
-  kindOf: (name: string) => KindDefinition | undefined,
-): Item[] => {
-  const refused = rules.flatMap((rule) => {
-    const kind = kindOf(rule.kind);
-    if (!kind) return [];
-    const checked = checkSpec(kind, rule.spec);
-    const problem = 'problem' in checked ? checked.problem : checkMetadata(kind, rule);
-    if (!problem) return [];
-    const { namespace, name } = rule.metadata;
-    return [
-      bad(`${rule.kind} ${namespace}/${name}`, problem.message, 'Correct it, and apply it again.'),
-    ];
-  });
-  return refused.length === 0 ? [good(`${rules.length} stored rules, none is refused`)] : refused;
-};
-
-export type CnfWorkload = {
-  kind: string;
-  namespace: string;
-  name: string;
-  purpose: string | undefined;
-  templatePurpose: string | undefined;
-  serviceAccount: string;
-};
-
-export type Migrating = {
-  rules: readonly RuleObject[];
-  workloads: readonly CnfWorkload[];
-  /** Kinds that hold keys. */
-  keyKinds: ReadonlySet<string>;
-  /** Namespaces whose service account `default` may read them. */
-  defaultReadsKeys: ReadonlySet<string>;
-};
-
-const DEFAULT_ACCOUNT = 'default';
-
-/** The four points of docs/migration.md. */
-export const migrationItems = (seen: Migrating): Item[] => [
-  placesItem(seen),
-  templatesItem(seen),
-  accountsItem(seen),
-  portsItem(seen),
-];
-
-const placesItem = ({ rules, workloads }: Migrating): Item => {
-  const places = new Map<string, string[]>();
-  for (const { namespace, purpose, templatePurpose } of workloads)
-    for (const one of new Set([purpose, templatePurpose]))
-      if (one) places.set(one, [...(places.get(one) ?? []), namespace]);
-  const apart = rules.filter((rule) => {
-    const there = places.get(purposeOf(rule));
-    return there !== undefined && !there.includes(rule.metadata.namespace);
-  });
-  const [first] = apart;
-  if (!first) return good('rules are in the namespaces of their CNFs');
-  const names = apart.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
-  return bad(
-    `rules in another namespace than their CNF: ${few(names)}`,
-    `CNF ${purposeOf(first)} is in namespace ${few(places.get(purposeOf(first)) ?? [])}, and a rule belongs to the pods of its own`,
-    'Copy them into the namespace of the CNF, and delete the old ones when all is done.',
-  );
-};
-
-const templatesItem = ({ workloads }: Migrating): Item => {
-  const lacking = workloads.filter(
-    ({ purpose, templatePurpose }) => purpose && templatePurpose !== purpose,
-  );
-  return lacking.length === 0
-    ? good('pod templates of CNFs have the label sdewanPurpose')
-    : bad(
-        `label sdewanPurpose of the pod template: ${few(lacking.map(placeOf))}`,
-        'the pod template lacks the label of its workload, or has another value',
-        'Put the same label into the pod template.',
-      );
-};
-
-const accountsItem = ({ rules, workloads, keyKinds, defaultReadsKeys }: Migrating): Item => {
-  const withKeys = new Set(
-    rules
-      .filter(({ kind }) => keyKinds.has(kind))
-      .map((rule) => `${rule.metadata.namespace}/${purposeOf(rule)}`),
-  );
-  const shared = workloads.filter(
-    ({ namespace, purpose, templatePurpose, serviceAccount }) =>
-      serviceAccount === DEFAULT_ACCOUNT &&
-      !defaultReadsKeys.has(namespace) &&
-      withKeys.has(`${namespace}/${templatePurpose ?? purpose ?? ''}`),
-  );
-  return shared.length === 0
-    ? good('CNFs with IPsec rules have service accounts of their own')
-    : bad(
-        `service account default with IPsec rules: ${few(shared.map(placeOf))}`,
-        'such rules hold keys, which agents that run as default may not read',
-        'Set serviceAccountName in the pod template, or annotate the namespace: sdewan.akraino.org/default-service-account-reads-keys=true',
-      );
-};
-
-const portsItem = ({ rules }: Migrating): Item => {
-  const services = rules.filter(({ kind }) => kind === cnfService.kind);
-  return services.length === 0
-    ? good(`no ${cnfService.kind}`)
-    : unknown(
-        `${cnfService.kind}: ${few(services.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))}`,
-        "port and dport mean what ICN's README says, which is the reverse of what its controller did",
-        `Exchange the two in those that were written for ICN's controller (${docsOf('services#coming-from-icns-controller')}).`,
-      );
-};
-
-const placeOf = ({ kind, namespace, name }: CnfWorkload): string => `${kind} ${namespace}/${name}`;

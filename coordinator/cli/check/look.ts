@@ -4,13 +4,9 @@ import type { KubeClient } from '#shared/kube/client.ts';
 import { isForbidden } from '#shared/kube/errors.ts';
 import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { resourceName } from '#shared/kube/path.ts';
-import { ACCEPTS_ANNOTATION, DEFAULT_READS_KEYS_ANNOTATION, PURPOSE_LABEL } from '#shared/names.ts';
-import { kinds, kindOf } from '#shared/resources/registry.ts';
+import { PURPOSE_LABEL } from '#shared/names.ts';
 import { resources } from '#shared/resources/resources.ts';
-import { rbacResources, roleSchema } from '../../admission/buckets/bindings.ts';
-import { namespaces } from '../../admission/cnf/lookups.ts';
-import { podResource, workloadOf, workloadResources } from '../../cnf/workload.ts';
-import { acceptedIn } from '../../generated-rules/followed-pods/namespaces.ts';
+import { podResource } from '../../cnf/workload.ts';
 import { RESERVED_PORTS } from '../../generated-rules/services/claims.ts';
 import { serviceResource } from '../../generated-rules/services/service.ts';
 import { isAllowed } from '../cluster/access.ts';
@@ -24,19 +20,14 @@ import {
   freshItem,
   installRightsItem,
   kindsItem,
-  migrationItems,
-  roleItems,
   serverItem,
   serviceItems,
   silentItem,
-  storedItems,
   unseenItem,
   versionsItem,
   webhookItems,
 } from './items.ts';
 import { eventResource, neutronEvents, neutronItem, usesNeutron } from './neutron.ts';
-import { programsItem, secondCnfsItem, selectionsItem } from './refused.ts';
-import { lackingRoles } from './roles.ts';
 import { refusedServices } from './services.ts';
 import type { Item } from './view.ts';
 
@@ -186,22 +177,6 @@ const neutronItems = ({ client, signal }: Reader): Promise<Item[]> =>
     neutronItem(await neutronEvents(client, signal)),
   ]);
 
-export const bucketItems = (reader: Reader, bucketTypes: readonly string[]): Promise<Item[]> =>
-  orUnseen('roles', rbacResources.clusterRoles, async () => {
-    const { roles, clusterRoles } = rbacResources;
-    const lists = await Promise.all(
-      [roles, clusterRoles].map(async (resource) => {
-        const { items } = await reader.client.list(resource, { signal: reader.signal });
-        return z
-          .array(roleSchema)
-          .parse(items)
-          .map((role) => ({ kind: resource.kind, role }));
-      }),
-    );
-    const plurals = kinds.map(({ plural }) => plural);
-    return roleItems(lackingRoles(lists.flat(), { plurals, types: bucketTypes }));
-  });
-
 export const exposingItems = (reader: Reader): Promise<Item[]> =>
   orUnseen('services', serviceResource, async () => {
     const { client, signal } = reader;
@@ -243,68 +218,3 @@ const INSTALLED: readonly ResourceType<object>[] = [
   crds,
   deployments,
 ];
-
-/** `rules`: all that are stored and can be seen. */
-export const storedRuleItems = ({ rules }: ClusterFacts): Item[] => storedItems(rules, kindOf);
-
-/** What comes from ICN's controller, and what this version refuses. */
-export const migratingItems = async (reader: Reader, { rules }: ClusterFacts): Promise<Item[]> => {
-  const { client, signal } = reader;
-  const placed = orUnseen(
-    "the four points of migration from ICN's controller, and what is refused now",
-    deployments,
-    async () => {
-      const lists = await Promise.all(
-        workloadResources.map((resource) => client.list(resource, { pageSize: PAGE_SIZE, signal })),
-      );
-      const workloads = lists
-        .flatMap(({ items }) => items.map(workloadOf))
-        .filter(({ purpose, templatePurpose }) => purpose || templatePurpose);
-      const places = (await client.list(namespaces, { signal })).items.map(
-        ({ metadata: { name, annotations } }) => ({ name, annotations: annotations ?? {} }),
-      );
-      const defaultReadsKeys = places.filter(
-        ({ annotations }) => annotations[DEFAULT_READS_KEYS_ANNOTATION] === 'true',
-      );
-      return [
-        ...migrationItems({
-          rules,
-          workloads,
-          keyKinds: new Set(kinds.filter(({ holdsKeys }) => holdsKeys).map(({ kind }) => kind)),
-          defaultReadsKeys: new Set(defaultReadsKeys.map(({ name }) => name)),
-        }),
-        secondCnfsItem(workloads),
-        selectionsItem(
-          rules,
-          new Map(
-            places.map(({ name, annotations }) => [
-              name,
-              acceptedIn(annotations[ACCEPTS_ANNOTATION]),
-            ]),
-          ),
-        ),
-      ];
-    },
-  );
-  const programs = orUnseen('programs of IPsec connections', configMaps, async () => [
-    programsItem(rules, await listedPrograms(reader)),
-  ]);
-  return [...(await placed), ...(await programs)];
-};
-
-const configMaps = {
-  group: '',
-  version: 'v1',
-  plural: 'configmaps',
-  kind: 'ConfigMap',
-  schema: objectSchema.extend({ data: z.record(z.string(), z.string()).optional() }),
-} satisfies ResourceType;
-
-const PROGRAMS = 'sdewan-programs';
-
-/** Undefined where an older version is installed. */
-const listedPrograms = async ({ client, signal }: Reader): Promise<string[] | undefined> => {
-  const { items } = await client.list(configMaps, { labelSelector: PART_OF, signal });
-  const list = items.find(({ metadata }) => metadata.name === PROGRAMS);
-  return list?.data?.['updown']?.split('\n').map((line) => line.trim());
-};

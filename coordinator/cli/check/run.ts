@@ -1,27 +1,20 @@
 import * as z from 'zod';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
 import { gather } from '../cluster/facts.ts';
-import { EXIT, UsageError, type ExitCode, type Run } from '../command.ts';
+import { EXIT, type ExitCode, type Run } from '../command.ts';
 import { API_VERSION, formatSchema, print } from '../output/format.ts';
 import { hiddenItems } from './hidden.ts';
 import {
   beforeItems,
-  bucketItems,
   exposingItems,
   installationItems,
   kindItems,
-  migratingItems,
   runningItems,
   serverItems,
-  storedRuleItems,
 } from './look.ts';
 import { checkText, resultOf, type CheckView, type Item } from './view.ts';
 
-const optionsSchema = formatSchema.extend({
-  bucketTypes: z.string(),
-  pre: z.boolean().default(false),
-  migrate: z.boolean().default(false),
-});
+const optionsSchema = formatSchema.extend({ pre: z.boolean().default(false) });
 type Options = z.infer<typeof optionsSchema>;
 
 const CODES: Readonly<Record<CheckView['result'], ExitCode>> = {
@@ -32,10 +25,6 @@ const CODES: Readonly<Record<CheckView['result'], ExitCode>> = {
 
 export const runCheck: Run = async ({ options }, io, signal) => {
   const asked = optionsSchema.parse(options);
-  if (asked.pre && asked.migrate)
-    throw new UsageError(
-      '--pre and --migrate exclude each other: the one is for a cluster without the product',
-    );
   const items = await withCluster({ options, io }, (cluster) => itemsOf(cluster, asked, signal));
   const result = resultOf(items);
   const data: CheckView = { apiVersion: API_VERSION, kind: 'Check', result, items };
@@ -45,18 +34,16 @@ export const runCheck: Run = async ({ options }, io, signal) => {
 
 const itemsOf = async (
   { client }: Cluster,
-  { bucketTypes, pre, migrate }: Options,
+  { pre }: Options,
   signal: AbortSignal,
 ): Promise<Item[]> => {
   const look = { client, signal };
   // Whether it answers at all is told by this one, so that the others need not tell it once more each.
   const server = await serverItems(look);
   if (pre) return [...server, ...(await beforeItems(look))];
-  const types = bucketTypes.split(',').map((type) => type.trim());
-  const [kinds, installation, buckets, services, facts] = await Promise.all([
+  const [kinds, installation, services, facts] = await Promise.all([
     kindItems(look),
     installationItems(look, Date.now()),
-    bucketItems(look, types),
     exposingItems(look),
     gather(client, { namespace: undefined, withPods: true }, signal),
   ]);
@@ -65,9 +52,7 @@ const itemsOf = async (
     ...kinds,
     ...installation,
     ...(await runningItems(look, facts)),
-    ...buckets,
     ...services,
     ...hiddenItems(facts),
-    ...(migrate ? [...(await migratingItems(look, facts)), ...storedRuleItems(facts)] : []),
   ];
 };

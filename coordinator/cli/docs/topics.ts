@@ -2,9 +2,9 @@
 
 /** Page of `docs/`, and heading where it is not the whole page. */
 export const TOPICS = [
-  'admission#buckets',
   'commit-confirm',
   'drivers#keys-from-a-secret',
+  'migration#before',
   'migration#how-a-section-gets-its-name',
   'migration#what-adoption-does',
   'migration#when-icns-controller-still-writes',
@@ -12,7 +12,6 @@ export const TOPICS = [
   'policies#what-is-not-enforced',
   'security#rights',
   'services#a-service-of-kubernetes',
-  'services#coming-from-icns-controller',
   'status#a-rule-is-not-in-sync',
   'status#an-agent-does-not-report',
 ] as const;

@@ -47,7 +47,6 @@ export const chartOf = (): { values: Values; templates: Templates } => {
   const values = valuesOf({
     deployment,
     maxUnavailable: budget.spec.maxUnavailable,
-    bucketGrants: configMapSchema.parse(one('ConfigMap', 'sdewan-buckets')).data['grants'] ?? '',
     updownPrograms: linesOf(configMapSchema.parse(one('ConfigMap', 'sdewan-programs'))),
   });
   const crds = base.filter(({ kind }) => kind === 'CustomResourceDefinition');
@@ -119,15 +118,10 @@ const OPENED: Readonly<Record<string, Open>> = {
       spec: { ...spec, maxUnavailable: value('.Values.podDisruptionBudget.maxUnavailable') },
     };
   },
-  'ConfigMap sdewan-buckets': (manifest, { value }) => ({
-    ...manifest,
-    data: { grants: value('.Values.bucketGrants') },
-  }),
   'ConfigMap sdewan-programs': (manifest, { value }) => ({
     ...manifest,
     data: { updown: value(String.raw`printf "%s\n" (join "\n" .Values.updownPrograms)`) },
   }),
-  ValidatingAdmissionPolicyBinding: (manifest, template) => openBinding(manifest, template),
   MutatingWebhookConfiguration: (manifest, template) => openWebhooks(manifest, template),
   ValidatingWebhookConfiguration: (manifest, template) => openWebhooks(manifest, template),
 };
@@ -233,38 +227,6 @@ const patchedDeploymentSchema = z.looseObject({
     }),
   }),
 });
-
-const bindingSchema = z.looseObject({ spec: z.looseObject({ validationActions: z.unknown() }) });
-
-const openBinding = (manifest: Manifest, { line }: Template): object => {
-  const { spec, ...rest } = bindingSchema.parse(manifest);
-  const patched = component('warn-first').find(({ target }) =>
-    new RegExp(`^(${target?.name})$`).test(manifest.metadata.name),
-  );
-  if (!patched) return manifest;
-  const [operation] = operationsSchema.parse(parse(patched.patch));
-  return {
-    ...rest,
-    spec: {
-      ...spec,
-      validationActions: line(({ indent, key }) =>
-        either(
-          '.Values.warnFirst',
-          { [key]: operation.value },
-          { [key]: spec.validationActions },
-          indent,
-        ),
-      ),
-    },
-  };
-};
-const operationsSchema = z.tuple([
-  z.object({
-    op: z.literal('replace'),
-    path: z.literal('/spec/validationActions'),
-    value: z.array(z.string()),
-  }),
-]);
 
 const either = (condition: string, one: object, other: object, indent: string): string[] => [
   `{{- if ${condition} }}`,

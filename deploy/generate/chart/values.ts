@@ -1,6 +1,5 @@
 /** All values of the chart. Defaults are what the manifests of deploy/ say. */
 import * as z from 'zod';
-import { bucketGrantModes } from '../../../coordinator/admission/checks/check.ts';
 import type { Manifest } from '../../installation/kustomization.ts';
 import { settings } from './settings.ts';
 import {
@@ -75,7 +74,6 @@ export type Defaults = {
   deployment: Manifest;
   /** maxUnavailable of the budget. */
   maxUnavailable: unknown;
-  bucketGrants: string;
   updownPrograms: readonly string[];
 };
 
@@ -227,21 +225,6 @@ export const valuesOf = (defaults: Defaults): Values => {
         default: false,
         form: BOOLEAN,
         example: true,
-      },
-      {
-        path: 'warnFirst',
-        description:
-          'For the time of an upgrade: whether policies of this release that refuse what was accepted before only warn (docs/upgrading.md).',
-        default: false,
-        form: BOOLEAN,
-        example: true,
-      },
-      {
-        path: 'bucketGrants',
-        description: 'What grants a bucket type (`SDEWAN_BUCKET_GRANTS` in docs/configuration.md).',
-        default: defaults.bucketGrants,
-        form: { enum: bucketGrantModes },
-        example: 'rule',
       },
       {
         path: 'updownPrograms',

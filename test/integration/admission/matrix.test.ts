@@ -379,7 +379,11 @@ const role = (namespace: string) => ({
     namespace,
     annotations: { 'sdewan-bucket-type-permission': '{"*": ["basic"]}' },
   },
-  rules: [{ apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
+  rules: [
+    { apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] },
+    // Of all types, so that what the annotation does not list is the webhook's to refuse.
+    { apiGroups: ['permissions.sdewan.akraino.org'], resources: ['buckettypes'], verbs: ['use'] },
+  ],
 });
 
 const roleBinding = (namespace: string) => ({

@@ -5,7 +5,7 @@
  */
 import type { Cluster } from 'kind-test-harness';
 import * as z from 'zod';
-import { installedObjects, renderWith, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
+import { installedObjects, SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 
 /** The coordinator is a process of the test, and CRDs are the same for all. */
 const NOT_MOVED = new Set(['Namespace', 'CustomResourceDefinition', 'Service', 'Deployment']);
@@ -18,8 +18,6 @@ export type Installation = {
   url: string;
   /** Of webhooks that fail open; undefined: as in the manifests. */
   patienceSeconds?: number | undefined;
-  /** Of deploy/, by their folders. */
-  components?: readonly string[];
 };
 
 const selectorSchema = z.looseObject({ matchExpressions: z.array(z.unknown()).default([]) });
@@ -42,8 +40,7 @@ export const manifestsOf = async (
   cluster: Cluster,
   installation: Installation,
 ): Promise<object[]> => {
-  const { components } = installation;
-  const objects = await (components ? renderWith(cluster, components) : installedObjects(cluster));
+  const objects = await installedObjects(cluster);
   const text = JSON.stringify(objects.filter(({ kind }) => !NOT_MOVED.has(kind)));
   const moved: unknown = JSON.parse(
     text.replaceAll(SYSTEM_NAMESPACE, installation.systemNamespace),

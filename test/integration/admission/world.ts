@@ -73,7 +73,7 @@ const PATIENCE_SECONDS = 10;
 export const createWorld = async (
   env: Record<string, string> = {},
   group?: ControlGroup,
-  installation: Pick<Installation, 'patienceSeconds' | 'components'> = {
+  installation: Pick<Installation, 'patienceSeconds'> = {
     patienceSeconds: PATIENCE_SECONDS,
   },
 ): Promise<World> => {

@@ -380,10 +380,9 @@ export const CHAPTERS: readonly Chapter[] = [
       await kubectl('wait', '--for=delete', ...made);
     },
   },
-  { page: 'docs/upgrading.md', blocks: [1, 2] },
   {
     page: 'docs/migration.md',
-    blocks: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    blocks: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
     before: async (stage) => {
       await inSync(stage);
       await withIcn(stage);
@@ -423,7 +422,7 @@ export const CHAPTERS: readonly Chapter[] = [
   { page: 'docs/admission.md', blocks: [4] },
   {
     page: 'docs/migration.md',
-    blocks: [10, 11],
+    blocks: [11, 12],
     before: async ({ cluster }) => {
       await installProduct(cluster);
       await apply(cluster, NAMESPACE, lan);
