@@ -34,7 +34,6 @@ import { createPolicyKeeper } from './policy/keeper.ts';
 import { createPolicySource } from './policy/source.ts';
 import { createRefusals } from './reconcile/refusals.ts';
 import { leftOverLogger } from './report/left-overs.ts';
-import { openReported } from './report/reported.ts';
 import { createReportClient } from './report/client.ts';
 import { createBoot } from './report/boot.ts';
 import { createChangeLog } from './report/change-times.ts';
@@ -63,8 +62,6 @@ export type AgentOptions = {
 
 const LOCK_OUT_FILE = 'lock-out.json';
 const LAST_GOOD_FILE = 'last-good.json';
-/** Named by an earlier version. */
-const REPORTED_FILE = 'told.json';
 const DISTANCE_FILE = 'distance.json';
 
 /** In figures and reports of drift, beside the packages. */
@@ -79,7 +76,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const lastGood = await openLastGood(inStateDir(LAST_GOOD_FILE), log);
   const hasPast = lastGood.current().size > 0;
   const ledger = await openLedger(inStateDir(LEDGER_FILE), log, { hasPast });
-  const reported = await openReported(inStateDir(REPORTED_FILE), log);
   const distance = await openDistance({
     file: inStateDir(DISTANCE_FILE),
     isUsed: () =>
@@ -143,7 +139,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
     otherReports: (now) => policyKeeper.reports(now),
     otherUnwatchedKinds: policySource.unwatchedKinds,
     distance: distance.word,
-    commentsLost: () => reported.unreported(ledger.record().comments.lost),
+    commentsLost: ledger.untold,
     stateFolder: probeFiles.failing,
     onChange: () => onChange(),
     clock,
@@ -157,7 +153,6 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
   const boot = createBoot();
   const isOrder = createOrders(clock);
   let sequence = 0;
-  let reporting = Promise.resolve();
   const publisher = createCoordinators({
     urls: env.SDEWAN_COORDINATOR_URL,
     resolve: resolveHost,
@@ -182,8 +177,7 @@ export const runAgent = async (options: AgentOptions, signal: AbortSignal): Prom
         clock,
         isOrder,
         onOrder: distance.take,
-        onCommentsReported: (packages) =>
-          (reporting = reporting.catch(() => undefined).then(() => reported.add(packages))),
+        onCommentsReported: ledger.told,
         changes,
         onSent: (outcome) => {
           metrics.reports.inc({ outcome });

@@ -93,34 +93,6 @@ describe('a state file', () => {
     });
   });
 
-  it('of an older version is converted, version by version', async () => {
-    const path = join(folder, 'x.json');
-    writeFileSync(path, '{"version":1,"count":5}');
-    const current = z.object({ version: z.literal(3), counts: z.array(z.int()) });
-    const upgrades = [
-      (older: unknown) => ({ version: 2, total: schema.parse(older).count }),
-      (older: unknown) => ({
-        version: 3,
-        counts: [z.object({ total: z.int() }).parse(older).total],
-      }),
-    ];
-    const initial = { version: 3, counts: [] } as const;
-    const reopen = () =>
-      openStateFile({
-        path,
-        schema: current,
-        upgrades,
-        initial: { ...initial, counts: [] },
-        log: silentLogger,
-      });
-    const file = await reopen();
-    expect(file.value()).toEqual({ version: 3, counts: [5] });
-    await file.write({ version: 3, counts: [6] });
-    expect((await reopen()).value().counts).toEqual([6]);
-    writeFileSync(path, '{"version":1,"count":"no number"}');
-    expect((await reopen()).value().counts).toEqual([]);
-  });
-
   it('that cannot be read is not taken for an absent one', async () => {
     rmSync(folder, { recursive: true });
     writeFileSync(folder, '');

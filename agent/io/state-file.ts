@@ -1,6 +1,7 @@
 /**
  * A JSON file in the agent's emptyDir that survives restarts of the container. Replaced whole: after a crash at any point
- * it holds either the old or the new value. Each says its version; the one place where versions are converted, or refused, is here.
+ * it holds either the old or the new value. Each says its version, of which there is one yet; what a newer agent has
+ * written is refused here.
  */
 import { open, readFile, rename } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
@@ -20,11 +21,6 @@ export type StateFile<T> = {
 export type StateFileOptions<T> = {
   path: string;
   schema: z.ZodType<T>;
-  /**
-   * By version, each turns the contents of that version into those of the next; the last into what `schema` takes. Without one the
-   * version is 1.
-   */
-  upgrades?: readonly ((older: unknown) => unknown)[];
   /** For a file that does not exist, or whose contents are not usable: broken, or of a newer version. */
   initial: T;
   log: Logger;
@@ -40,6 +36,8 @@ export class StateFileError extends Error {
 }
 
 const OWNER_ONLY = 0o600;
+/** That of each file of this agent. */
+const VERSION = 1;
 const versionedSchema = z.looseObject({ version: z.int().min(1) });
 
 /** @throws StateFileError when the file exists and cannot be read */
@@ -77,7 +75,7 @@ const replaceWhole = async (path: string, text: string): Promise<void> => {
 };
 
 const load = async <T extends object>(options: StateFileOptions<T>): Promise<T | 'unusable'> => {
-  const { path, schema, upgrades = [], initial, log } = options;
+  const { path, schema, initial, log } = options;
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -85,39 +83,16 @@ const load = async <T extends object>(options: StateFileOptions<T>): Promise<T |
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return initial;
     throw new StateFileError(path, error, 'read');
   }
-  const known = upgrades.length + 1;
-  const found = versionedSchema.safeParse(parseJson(text)).data;
-  if (found !== undefined && found.version > known) {
-    const { version } = found;
-    log.error({ path, version, known }, 'a newer agent wrote this state file: starting without it');
+  const contents = parseJson(text);
+  const { version } = versionedSchema.safeParse(contents).data ?? {};
+  if (version !== undefined && version > VERSION) {
+    log.error({ path, version }, 'a newer agent wrote this state file: starting without it');
     return 'unusable';
   }
-  const parsed = schema.safeParse(found && upgraded(found, upgrades));
-  if (parsed.success) {
-    if (found !== undefined && found.version < known)
-      log.info(
-        { path, version: found.version, known },
-        'state file converted from an older version',
-      );
-    return parsed.data;
-  }
+  const parsed = schema.safeParse(contents);
+  if (parsed.success) return parsed.data;
   log.error({ path }, 'this state file is broken: starting without it');
   return 'unusable';
-};
-
-/** Undefined when it is not what its version says. */
-const upgraded = (
-  contents: z.infer<typeof versionedSchema>,
-  upgrades: readonly ((older: unknown) => unknown)[],
-): unknown => {
-  try {
-    return upgrades
-      .slice(contents.version - 1)
-      .reduce<unknown>((older, upgrade) => upgrade(older), contents);
-  } catch (error) {
-    if (error instanceof z.ZodError) return undefined;
-    throw error;
-  }
 };
 
 const parseJson = (text: string): unknown => {

@@ -37,7 +37,7 @@ const takenOverSchema = z.object({
 export type TakenOver = Readonly<z.infer<typeof takenOverSchema>>;
 
 const ledgerSchema = z.object({
-  version: z.literal(2),
+  version: z.literal(1),
   /** `package.section` -> kind of the rule that it is for. */
   owned: z.record(z.string(), z.string()),
   /** `package.section` -> what became of what ICN's controller made. */
@@ -47,10 +47,12 @@ const ledgerSchema = z.object({
   /** Package -> section -> what OpenWRT said of it at the last reload. */
   warnings: z.record(z.string(), z.record(z.string(), z.string())),
   comments: commentsSchema,
+  /** Of the lost ones, what a coordinator knows of. */
+  commentsTold: z.array(z.string()),
   /**
    * `found`: what an earlier ledger of this pod said cannot be read any more. `met`: so it was, and OpenWRT was read since.
    */
-  lost: z.enum(['no', 'found', 'met']).default('no'),
+  lost: z.enum(['no', 'found', 'met']),
 });
 type Contents = z.infer<typeof ledgerSchema>;
 
@@ -69,6 +71,10 @@ export type Ledger = {
   record: () => LedgerRecord;
   /** Resolves when it is on disk; writes only when something differs. */
   write: (record: LedgerRecord) => Promise<void>;
+  /** Packages of whose lost comments no coordinator knows yet. */
+  untold: () => readonly string[];
+  /** A coordinator knows of them, for the life of the pod. */
+  told: (packages: readonly string[]) => Promise<void>;
 };
 
 /** What is about to be written. */
@@ -112,33 +118,14 @@ export const settled = (
 });
 
 const EMPTY: Contents = {
-  version: 2,
+  version: 1,
   owned: {},
   takenOver: {},
   unsettled: [],
   warnings: {},
   comments: { atStake: [], lost: [] },
+  commentsTold: [],
   lost: 'no',
-};
-
-/**
- * Version 1 left ICN's sections anonymous, and called them by our names in memory only: they are to be named now. It knew for which
- * rules none was to be taken again, and not which sections those had.
- */
-const version1 = z.object({
-  owned: z.record(z.string(), z.string()),
-  adopted: z.array(z.string()).default([]),
-  released: z.array(z.string()).default([]),
-  unsettled: z.array(z.string()),
-  warnings: z.record(z.string(), z.record(z.string(), z.string())),
-  comments: commentsSchema.default({ atStake: [], lost: [] }),
-});
-
-const fromVersion1 = (older: unknown): Contents => {
-  const { adopted, released, ...kept } = version1.parse(older);
-  const begun = adopted.map((key) => [key, { uid: '', stage: 'begun' }] as const);
-  const removed = released.map((uid) => [`.${uid}`, { uid, stage: 'removed' }] as const);
-  return { ...kept, version: 2, lost: 'no', takenOver: Object.fromEntries([...begun, ...removed]) };
 };
 
 /**
@@ -158,22 +145,37 @@ export const openLedger = async (
   log: Logger,
   { hasPast = false }: { hasPast?: boolean } = {},
 ): Promise<Ledger> => {
-  const upgrades = [fromVersion1];
   const initial = { ...EMPTY, lost: hasPast ? ('found' as const) : EMPTY.lost };
-  const file = await openStateFile({ path, schema: ledgerSchema, upgrades, initial, log });
+  const file = await openStateFile({ path, schema: ledgerSchema, initial, log });
   const found = recordOf(file.value());
   let current: LedgerRecord = file.isLost ? { ...found, lost: 'found' } : found;
+  let { commentsTold } = file.value();
+  let saving = Promise.resolve();
+  /** One after the other: passes write the record, reports what is told. */
+  const save = (recordNow: () => LedgerRecord): Promise<void> => {
+    saving = saving
+      .catch(() => undefined)
+      .then(async () => {
+        const record = recordNow();
+        await file.write({ ...contentsOf(record), commentsTold });
+        current = record;
+      });
+    return saving;
+  };
   return {
     record: () => current,
     write: async (record) => {
-      if (isDeepStrictEqual(record, current)) return;
-      await file.write(contentsOf(record));
-      current = record;
+      if (!isDeepStrictEqual(record, current)) await save(() => record);
+    },
+    untold: () => current.comments.lost.filter((name) => !commentsTold.includes(name)),
+    told: (packages) => {
+      commentsTold = [...new Set([...commentsTold, ...packages])];
+      return save(() => current);
     },
   };
 };
 
-const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord => ({
+const recordOf = (contents: Contents): LedgerRecord => ({
   owned: new Map(Object.entries(contents.owned)),
   takenOver: new Map(Object.entries(contents.takenOver)),
   unsettled: new Set(contents.unsettled),
@@ -187,8 +189,8 @@ const recordOf = ({ version: _version, ...contents }: Contents): LedgerRecord =>
   lost: contents.lost,
 });
 
-const contentsOf = (record: LedgerRecord): Contents => ({
-  version: 2,
+const contentsOf = (record: LedgerRecord): Omit<Contents, 'commentsTold'> => ({
+  version: 1,
   owned: Object.fromEntries(record.owned),
   takenOver: Object.fromEntries(record.takenOver),
   unsettled: [...record.unsettled],

@@ -11,7 +11,7 @@ import type { Ledger, LedgerRecord } from './ledger.ts';
 import type { PassState } from './pass-state.ts';
 import { recorded, renamesOf } from './takeover.ts';
 
-type NamingDeps = { driver: Driver; ledger: Ledger };
+type NamingDeps = { driver: Driver; ledger: Pick<Ledger, 'record' | 'write'> };
 type Renamed = Extract<RenameResult, { outcome: 'done' }>;
 
 /** Two controllers that overwrite each other would reload the firewall without end. */

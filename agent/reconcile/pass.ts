@@ -41,7 +41,7 @@ import { isInForce, type Standing } from './standing.ts';
 
 export type PassDeps = {
   kinds: readonly KindDefinition[];
-  ledger: Ledger;
+  ledger: Pick<Ledger, 'record' | 'write'>;
   lastGood: LastGoodStore;
   refusals: Refusals;
   kernelDrift: KernelDrift;

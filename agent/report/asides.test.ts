@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { createManualClock } from '#shared/runtime/manual-clock.ts';
 import { createOrders } from './asides.ts';
 
@@ -6,7 +7,11 @@ it('instructions come from the latest term that was seen, whichever coordinator 
   const clock = createManualClock();
   const isOrder = createOrders(clock);
   const of = (leaseTransitions?: number): boolean =>
-    isOrder({ epoch: 'e', ...(leaseTransitions !== undefined && { leaseTransitions }) });
+    isOrder({
+      epoch: 'e',
+      version: REPORT_VERSION,
+      ...(leaseTransitions !== undefined && { leaseTransitions }),
+    });
   expect([of(), of(3), of(2), of(3), of(4), of(3), of()]).toEqual([
     true,
     true,

@@ -4,13 +4,13 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Report } from '#shared/protocol/report.ts';
+import { REPORT_VERSION, type Report } from '#shared/protocol/report.ts';
 import { createManualClock, type ManualClock } from '#shared/runtime/manual-clock.ts';
 import { createReportClient, type ReportClient } from './client.ts';
 
 const MOST = 65_536;
 const report: Report = {
-  version: 2,
+  version: REPORT_VERSION,
   bootId: 'boot-0001',
   sequence: 1,
   page: 0,
@@ -18,6 +18,9 @@ const report: Report = {
   purpose: 'cnf-1',
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],
+  clock: { startedAt: 1, sentAt: 2 },
+  doubt: '',
+  fleet: {},
   rules: [],
 };
 
@@ -60,13 +63,19 @@ afterEach(() => {
 });
 
 const post = () => client.post(report, new AbortController().signal);
-const answerOf = (bytes: number): string => JSON.stringify({ epoch: 'e' }).padEnd(bytes);
+const answerOf = (bytes: number): string =>
+  JSON.stringify({ epoch: 'e', version: REPORT_VERSION }).padEnd(bytes);
 
 it('an answer has 64 KiB at most', async () => {
   answer = answerOf(MOST);
   await expect(post()).resolves.toMatchObject({ epoch: 'e' });
   answer = answerOf(MOST + 1);
   await expect(post()).rejects.toThrow('65536');
+});
+
+it('an answer of another version of the protocol is named', async () => {
+  answer = JSON.stringify({ epoch: 'e', version: REPORT_VERSION + 1 });
+  await expect(post()).rejects.toThrow('the coordinator speaks version 2 of the protocol');
 });
 
 it.each([true, false])(
@@ -87,7 +96,7 @@ it('an answer of another form does not say that the API server is away', async (
 });
 
 it('reports on one connection until it is closed, and asks about the API server on others', async () => {
-  answer = answerOf(20);
+  answer = answerOf(0);
   await post();
   await post();
   expect(connections).toBe(1);
@@ -95,7 +104,7 @@ it('reports on one connection until it is closed, and asks about the API server 
   await client.wasApiServerAway(new AbortController().signal);
   expect(connections).toBe(2);
   client.close();
-  answer = answerOf(20);
+  answer = answerOf(0);
   await post();
   expect(connections).toBe(3);
 });
@@ -107,7 +116,7 @@ it.each([
 ])(
   'after %s the next report has a connection of its own, if need be',
   async (_what, code, ms, count) => {
-    answer = answerOf(20);
+    answer = answerOf(0);
     [status, takes] = [code, ms];
     await post().catch(() => undefined);
     [status, takes] = [200, 0];

@@ -16,6 +16,7 @@ import { createBoot } from './boot.ts';
 import { ReportRefused } from './client.ts';
 import { createPublisher, type Publisher } from './publish.ts';
 
+const ANSWER = { epoch: 'one', version: REPORT_VERSION } as const;
 const STARTED_AT = 1_000;
 const VERIFIED = { since: 1_500, last: 2_000 };
 
@@ -52,7 +53,7 @@ const start = (given: Partial<World> = {}, heartbeatMs = 100_000) => {
   const commentsReported: string[] = [];
   const orders: FleetOrder[] = [];
   const wanted: true[] = [];
-  const world: World = { rules: [rule('a')], answer: () => ({ epoch: 'one' }), ...given };
+  const world: World = { rules: [rule('a')], answer: () => ANSWER, ...given };
   const publisher: Publisher = createPublisher({
     snapshot: () => ({
       openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
@@ -109,24 +110,31 @@ describe('publisher', () => {
     expect(sent[1]).toMatchObject({ repeats: 1, rules: [], sequence: 2 });
   });
 
-  it('sends information about OpenWRT once, to a coordinator that accepts it, and again after its restart', async () => {
+  it('sends information about OpenWRT once, and again when it changes or the coordinator has restarted', async () => {
     const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
     const told = () => sent.map((report) => report.information?.leftOut);
-    const { sent, outcomes, world, publisher } = start({ information });
-    await expect.poll(() => outcomes).toEqual(['full']);
-    expect(told()).toEqual([undefined]);
-    world.answer = () => ({ epoch: 'one', takesInformation: true });
+    const { sent, world, publisher } = start({ information });
+    await expect.poll(told).toEqual([0]);
     publisher.mark();
-    await expect.poll(told).toEqual([undefined, undefined, 0]);
+    await expect.poll(told).toEqual([0, undefined]);
     world.information = { ...information, leftOut: 1 };
     publisher.mark();
-    await expect.poll(told).toEqual([undefined, undefined, 0, 1]);
+    await expect.poll(told).toEqual([0, undefined, 1]);
+    world.answer = () => ({ ...ANSWER, epoch: 'two' });
     publisher.mark();
-    await expect.poll(() => sent.length).toBe(5);
-    world.answer = () => ({ epoch: 'two', takesInformation: true });
+    await expect.poll(told).toEqual([0, undefined, 1, undefined, 1]);
+  });
+
+  it('sends it again where the coordinator has not taken it', async () => {
+    const information = { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0 };
+    const { sent, world, publisher } = start();
+    await expect.poll(() => sent.length).toBe(1);
+    world.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
+    world.information = information;
     publisher.mark();
-    await expect.poll(() => told().at(-1)).toBe(1);
-    expect(told().slice(4, 5)).toEqual([undefined]);
+    await expect
+      .poll(() => sent.map((report) => report.information?.leftOut))
+      .toEqual([undefined, 0, 0]);
   });
 
   it('reports when changes have come to OpenWRT once, to a coordinator that wants it, as many at a time as a report may have', async () => {
@@ -142,11 +150,11 @@ describe('publisher', () => {
     const { sent, wanted, world, publisher } = start({ changed: many });
     await expect.poll(() => sent.length).toBe(1);
     expect(wanted).toEqual([]);
-    world.answer = () => ({ epoch: 'one', wantsTimes: true, leaseTransitions: 4 });
+    world.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 4 });
     publisher.mark();
     await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1]);
     expect(wanted.length).toBeGreaterThan(1);
-    world.answer = () => ({ epoch: 'one', wantsTimes: true, leaseTransitions: 3 });
+    world.answer = () => ({ ...ANSWER, wantsTimes: true, leaseTransitions: 3 });
     world.changed = many.slice(0, 1);
     publisher.mark();
     await expect.poll(told).toEqual([0, 0, MAX_CHANGES_TIMED, 1, 1]);
@@ -155,29 +163,17 @@ describe('publisher', () => {
     expect(world.changed).toHaveLength(1);
   });
 
-  it('speaks version 1 until the coordinator announces a later one, and from then on the lower one of both', async () => {
-    const { sent, outcomes } = start({ answer: () => ({ epoch: 'one', version: 9 }) });
-    await expect.poll(() => outcomes).toEqual(['full', 'heartbeat']);
-    expect(sent.map(({ version }) => version)).toEqual([1, REPORT_VERSION]);
-    expect(sent[0]).not.toHaveProperty('clock');
-    const { clock } = sent[1] ?? {};
-    expect(clock).toMatchObject({ startedAt: STARTED_AT, verified: VERIFIED });
-    expect(sent.map(({ doubt }) => doubt)).toEqual([undefined, 'no answer']);
-    expect(Math.abs((clock?.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
-  });
-
   it('takes an order of the one that leads, reports as often as that asks for, and says what is in force', async () => {
     const order: FleetOrder = { distance: 0, nextReportMs: 100, peers: [] };
     const { sent, orders, world } = start({
-      answer: () => ({ epoch: 'one', version: 2, leaseTransitions: 4, fleet: order }),
+      answer: () => ({ ...ANSWER, leaseTransitions: 4, fleet: order }),
     });
     await expect.poll(() => sent.length).toBeGreaterThan(4);
     expect(orders[0]).toEqual(order);
-    expect(sent.map(({ fleet }) => fleet).slice(0, 2)).toEqual([undefined, { distance: 1 }]);
+    expect(sent[0]?.fleet).toEqual({ distance: 1 });
     const known = orders.length;
     world.answer = () => ({
-      epoch: 'one',
-      version: 2,
+      ...ANSWER,
       leaseTransitions: 3,
       fleet: { ...order, distance: 7 },
     });
@@ -187,92 +183,66 @@ describe('publisher', () => {
   });
 
   it('takes no order for none: where no CNFDeployment asks for anything any more, the last one stays', async () => {
-    const leads = { epoch: 'one', version: 2, leaseTransitions: 4 };
+    const leads = { ...ANSWER, leaseTransitions: 4 };
     const order: FleetOrder = { distance: 0, nextReportMs: 100_000, peers: [] };
     const { sent, orders, world, publisher } = start({
       answer: () => ({ ...leads, fleet: order }),
     });
-    await expect.poll(() => sent.length).toBe(2);
-    const before = orders.length;
-    expect(orders.at(-1)).toEqual(order);
+    await expect.poll(() => orders).toEqual([order]);
     world.answer = () => leads;
-    for (const more of [3, 4]) {
+    for (const more of [2, 3]) {
       publisher.mark();
       await expect.poll(() => sent.length).toBe(more);
     }
-    expect(orders).toHaveLength(before);
+    expect(orders).toHaveLength(1);
   });
 
-  it('says no distance to a coordinator that does not take it', async () => {
-    const { sent } = start({ answer: () => ({ epoch: 'one' }) }, 20);
-    await expect.poll(() => sent.length).toBeGreaterThan(2);
-    expect(sent.every(({ fleet }) => fleet === undefined)).toBe(true);
-  });
-
-  it('tells which generation is in force once the coordinator takes it, and never before', async () => {
-    const rules: RuleReport[] = [
-      { ...rule('a'), state: 'Failed', reason: 'InvalidSpec', message: 'no', generationInForce: 1 },
-    ];
-    const { sent, outcomes } = start({ rules, answer: () => ({ epoch: 'one', version: 2 }) });
-    await expect.poll(() => outcomes).toEqual(['full', 'full']);
-    expect(sent.map((report) => report.rules[0]?.generationInForce)).toEqual([undefined, 1]);
-  });
-
-  it('speaks version 1 again after the coordinator was replaced by one that knows no other', async () => {
-    const { sent, outcomes } = start({
-      answer: ({ version, sequence }) => {
-        if (version > 1) throw new Error('422');
-        return { epoch: String(sequence === 1), ...(sequence === 1 && { version: 2 }) };
-      },
-    });
-    await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
-    expect(sent.map(({ version }) => version)).toEqual([1, 2, 1, 1]);
-  });
-
-  it('reports once which comments were lost, with the first report to a coordinator that accepts it', async () => {
-    const { sent, commentsReported } = start({
+  it('reports which comments were lost until the one that leads has received it', async () => {
+    const { sent, commentsReported, world, publisher } = start({
       commentsLost: ['firewall', 'mwan3'],
-      answer: () => ({ epoch: 'one', takesCommentsLost: true }),
     });
+    await expect.poll(() => sent.length).toBe(1);
+    expect(commentsReported).toEqual([]);
+    world.answer = () => ({ ...ANSWER, leaseTransitions: 4 });
+    publisher.mark();
     await expect.poll(() => commentsReported).toEqual(['firewall', 'mwan3']);
-    expect(sent.map(({ commentsLost }) => commentsLost)).toEqual([
-      undefined,
-      ['firewall', 'mwan3'],
-    ]);
+    publisher.mark();
+    await expect.poll(() => sent.length).toBe(3);
+    const both = ['firewall', 'mwan3'];
+    expect(sent.map(({ commentsLost }) => commentsLost)).toEqual([both, both, undefined]);
   });
 
-  it('never sends it to an older coordinator, which would refuse the report', async () => {
-    const { sent, outcomes, commentsReported } = start({ commentsLost: ['firewall'] }, 20);
-    await expect.poll(() => outcomes.length).toBeGreaterThan(3);
-    expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toEqual([]);
-    expect(commentsReported).toEqual([]);
-  });
-
-  it('stops sending it after one refused report when the coordinator was replaced by an older one', async () => {
-    const { sent, outcomes, commentsReported } = start({
-      commentsLost: ['firewall'],
-      answer: ({ commentsLost, sequence }) => {
-        if (commentsLost !== undefined) throw new Error('422');
-        return { epoch: String(sequence === 1), takesCommentsLost: sequence === 1 };
-      },
+  it.each<[string, Partial<ReportAnswer>]>([
+    ['has led before', { leaseTransitions: 3 }],
+    ['wants all of the report first', { leaseTransitions: 4, wantsFull: true }],
+  ])('takes it for received by none that %s', async (_, answer) => {
+    const { sent, commentsReported, world, publisher } = start({
+      answer: () => ({ ...ANSWER, leaseTransitions: 4 }),
     });
-    await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
-    expect(sent.filter(({ commentsLost }) => commentsLost !== undefined)).toHaveLength(1);
+    await expect.poll(() => sent.length).toBe(1);
+    world.answer = () => ({ ...ANSWER, ...answer });
+    world.commentsLost = ['firewall'];
+    publisher.mark();
+    await expect.poll(() => sent.at(-1)?.commentsLost).toEqual(['firewall']);
     expect(commentsReported).toEqual([]);
   });
 
-  it('says why the state folder cannot be written, to a coordinator of version 2 only', async () => {
-    const stateFolder = 'ledger.json: EROFS';
-    const older = start({ stateFolder }, 20);
-    await expect.poll(() => older.outcomes.length).toBeGreaterThan(3);
-    expect(older.sent.filter((each) => 'stateFolder' in each)).toEqual([]);
-    const { sent } = start({ stateFolder, answer: () => ({ epoch: 'one', version: 2 }) }, 20);
-    await expect.poll(() => sent.at(-1)?.stateFolder).toBe(stateFolder);
+  it('says in each report what holds of the agent itself', async () => {
+    const { sent } = start({ stateFolder: 'ledger.json: EROFS' });
+    await expect.poll(() => sent.length).toBe(1);
+    expect(sent[0]).toMatchObject({
+      version: REPORT_VERSION,
+      clock: { startedAt: STARTED_AT, verified: VERIFIED },
+      doubt: 'no answer',
+      fleet: { distance: 1 },
+      stateFolder: 'ledger.json: EROFS',
+    });
+    expect(Math.abs((sent[0]?.clock.sentAt ?? 0) - Date.now())).toBeLessThan(5_000);
   });
 
   it('sends it once in a report of several pages', async () => {
     const { sent, outcomes, commentsReported, world, publisher } = start({
-      answer: () => ({ epoch: 'one', takesCommentsLost: true }),
+      answer: () => ({ ...ANSWER, leaseTransitions: 4 }),
     });
     await expect.poll(() => outcomes).toEqual(['full']);
     world.rules = Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`));
@@ -297,7 +267,7 @@ describe('publisher', () => {
   it('reports in full at once when the coordinator has restarted', async () => {
     const { outcomes, world, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
-    world.answer = () => ({ epoch: 'two' });
+    world.answer = () => ({ ...ANSWER, epoch: 'two' });
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'full']);
     publisher.mark();
@@ -307,7 +277,7 @@ describe('publisher', () => {
   it('reports in full at once when the coordinator does not have the report that is repeated', async () => {
     const { sent, outcomes, world, publisher } = start();
     await expect.poll(() => outcomes).toEqual(['full']);
-    world.answer = ({ repeats }) => ({ epoch: 'one', wantsFull: repeats !== undefined });
+    world.answer = ({ repeats }) => ({ ...ANSWER, wantsFull: repeats !== undefined });
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'full']);
     expect(sent.at(-1)?.rules).toHaveLength(1);
@@ -316,7 +286,10 @@ describe('publisher', () => {
   it('starts again when the coordinator restarts between two pages', async () => {
     const { sent, outcomes } = start({
       rules: Array.from({ length: 1_500 }, (_, at) => rule(`r${at}`)),
-      answer: ({ sequence, page }) => ({ epoch: sequence === 1 && page === 0 ? 'old' : 'new' }),
+      answer: ({ sequence, page }) => ({
+        ...ANSWER,
+        epoch: sequence === 1 && page === 0 ? 'old' : 'new',
+      }),
     });
     await expect.poll(() => outcomes).toEqual(['failed', 'full']);
     expect(sent.map(({ sequence, page }) => [sequence, page])).toEqual([
@@ -334,7 +307,7 @@ describe('publisher', () => {
     world.answer = ({ bootId }) => {
       if (bootId === first?.bootId)
         throw new ReportRefused(409, '{"error":{"code":"old-boot","message":"later"}}');
-      return { epoch: 'one' };
+      return ANSWER;
     };
     publisher.mark();
     await expect.poll(() => outcomes).toEqual(['full', 'failed', 'full']);
@@ -349,7 +322,7 @@ describe('publisher', () => {
       let refused = false;
       const { sent, outcomes } = start({
         answer: () => {
-          if (refused) return { epoch: 'one' };
+          if (refused) return ANSWER;
           refused = true;
           throw new ReportRefused(409, text);
         },
@@ -365,7 +338,7 @@ describe('publisher', () => {
       answer: () => {
         failures -= 1;
         if (failures >= 0) throw new Error('connection refused');
-        return { epoch: 'one' };
+        return ANSWER;
       },
     });
     await expect.poll(() => outcomes).toEqual(['failed', 'failed', 'full']);

@@ -3,6 +3,7 @@
  * may be down for as long as it likes: nothing waits for it.
  */
 import {
+  REPORT_VERSION,
   REPORTED_AFTER,
   type FleetOrder,
   type Report,
@@ -18,7 +19,6 @@ import {
   createInformationAside,
   createOrderAside,
   createTimesAside,
-  createVersionAside,
   type Apart,
 } from './asides.ts';
 import type { Boot } from './boot.ts';
@@ -66,10 +66,8 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   const { snapshot, client, boot, purpose, heartbeatMs, clock, onSent, log } = deps;
   /** What the coordinator has received: the last full report of this boot, the answer to it, and its rules. */
   let received: { bootId: string; sequence: number; epoch: string; rules: string } | undefined;
-  const version = createVersionAside(clock, deps.startedAt);
   const order = createOrderAside(deps.onOrder, deps.isOrder);
   const asides = [
-    version,
     order,
     createInformationAside(),
     createCommentsAside(deps.onCommentsReported, deps.isOrder),
@@ -96,22 +94,27 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
   };
 
   const send = async (signal: AbortSignal): Promise<'full' | 'heartbeat'> => {
-    const { rules: known, openwrt, unwatchedKinds, ...apart } = snapshot();
-    const rules = version.rulesFor(known);
+    const { rules, drifts, stateFolder, verified, information, commentsLost, ...known } =
+      snapshot();
+    const apart = { information, ...(commentsLost && { commentsLost }) };
     const text = JSON.stringify(rules);
     const bootId = boot.id();
     const sequence = deps.nextSequence();
-    const head = { version: 1, bootId, sequence, purpose, openwrt, unwatchedKinds } as const;
+    const pageOf = (part: Pick<Report, 'page' | 'pages' | 'rules' | 'repeats'>): Report => ({
+      version: REPORT_VERSION,
+      bootId,
+      sequence,
+      purpose,
+      ...known,
+      clock: { startedAt: deps.startedAt, sentAt: clock.now(), ...(verified && { verified }) },
+      ...(stateFolder && { stateFolder }),
+      ...(part.page === 0 && drifts.length > 0 && { drifts: [...drifts] }),
+      ...part,
+    });
     const post = (report: Report): Promise<ReportAnswer> => postWith(report, apart, signal);
     if (received?.bootId === bootId && received.rules === text) {
-      const heartbeat: Report = {
-        ...head,
-        page: 0,
-        pages: 1,
-        repeats: received.sequence,
-        rules: [],
-      };
-      const { epoch, wantsFull } = await post(heartbeat);
+      const heartbeat = { page: 0, pages: 1, rules: [], repeats: received.sequence };
+      const { epoch, wantsFull } = await post(pageOf(heartbeat));
       if (epoch === received.epoch && wantsFull !== true) return 'heartbeat';
       received = undefined;
       return send(signal);
@@ -119,14 +122,14 @@ export const createPublisher = (deps: PublisherDeps): Publisher => {
     const pages = pagesOf(rules);
     const epochs = new Set<string>();
     for (const [page, part] of pages.entries()) {
-      const report: Report = { ...head, page, pages: pages.length, rules: part };
+      const report = pageOf({ page, pages: pages.length, rules: part });
       epochs.add((await post(report)).epoch);
     }
     const [epoch, ...others] = epochs;
     // It restarted between two pages, or there are several behind one address: each has only some of them.
     if (epoch === undefined || others.length > 0)
       throw new Error('the pages of a report came to several coordinators');
-    received = { bootId, sequence: head.sequence, epoch, rules: text };
+    received = { bootId, sequence, epoch, rules: text };
     return 'full';
   };
 

@@ -74,7 +74,7 @@ const curesOfKinds: Readonly<Record<string, Partial<Record<Cured, string>>>> = {
   },
   PolicyEnforcement: {
     UnsupportedByDriver:
-      'Use an image with nft that answers over ubus, and re-create pods with an older login: [what is not enforced](policies.md#what-is-not-enforced).',
+      'Use an image with nft that answers over ubus and lets the agent load a table: [what is not enforced](policies.md#what-is-not-enforced).',
   },
 };
 

@@ -100,10 +100,7 @@ export const isFinished = (pod: FleetPodObject): boolean =>
 /** `known`: what its agent has reported, its kubelet, and what is known of its node. */
 export const fleetPodOf = (
   pod: FleetPodObject,
-  known: Pick<
-    FleetPod,
-    'actual' | 'leaving' | 'link' | 'missing' | 'notReady' | 'takesOrders' | 'unheard'
-  >,
+  known: Pick<FleetPod, 'actual' | 'leaving' | 'link' | 'missing' | 'notReady' | 'unheard'>,
 ): FleetPod => ({
   name: pod.metadata.name,
   set: setOf(pod),

@@ -128,17 +128,14 @@ describe('the distances of pods', () => {
 it('a pod confirms its distance by what its agent has in force, and an agent that knows of none is not asked', () => {
   const distances = at({ 'old-1': 0 });
   const confirmed = (changes: Partial<FleetPod>): boolean =>
-    isConfirmed(fleetPod('old-1', { takesOrders: true, ...changes }), distances);
+    isConfirmed(fleetPod('old-1', { actual: undefined, ...changes }), distances);
   expect(confirmed({ actual: 0 })).toBe(true);
   expect(confirmed({ actual: 1 })).toBe(false);
   expect(confirmed({ actual: undefined })).toBe(false);
-  expect(confirmed({ takesOrders: undefined })).toBe(false);
-  expect(confirmed({ takesOrders: false })).toBe(true);
 });
 
 it('a pod that was told none confirms the one that agents begin with', () => {
-  const confirmed = (actual: number): boolean =>
-    isConfirmed(fleetPod('new-1', { takesOrders: true, actual }), NONE);
+  const confirmed = (actual: number): boolean => isConfirmed(fleetPod('new-1', { actual }), NONE);
   expect([confirmed(3), confirmed(4)]).toEqual([true, false]);
 });
 

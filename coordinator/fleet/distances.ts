@@ -82,9 +82,9 @@ export const isFit = (pod: FleetPod): boolean => healthOf(pod) === 2;
 const runs = ({ gate, opening, ready, containersReady }: FleetPod): boolean =>
   gate === 'closed' || opening ? containersReady : ready;
 
-/** Its agent reports that it is in force; those that know of no distances are not asked. */
-export const isConfirmed = ({ name, actual, takesOrders }: FleetPod, of: Distances): boolean =>
-  takesOrders === false || (actual !== undefined && actual === toldOf(of, name));
+/** Its agent reports that it is in force. */
+export const isConfirmed = ({ name, actual }: FleetPod, of: Distances): boolean =>
+  actual !== undefined && actual === toldOf(of, name);
 
 const toldOf = (of: Distances, name: string): number => of.get(name)?.distance ?? STAGED;
 

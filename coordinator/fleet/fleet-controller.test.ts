@@ -21,7 +21,6 @@ const IN_SYNC: Standing = {
   link: 'Connected',
   missing: new Map(),
   actual: undefined,
-  takesOrders: true,
   unheard: false,
 };
 const GATE = 'fleet.sdewan.akraino.org/handed-over';

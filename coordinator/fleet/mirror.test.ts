@@ -191,7 +191,6 @@ describe('a CNF', () => {
   it.each<[string, Partial<CnfFacts>, string]>([
     ['has confirmed it', { actual: 1 }, 'Distance True Confirmed'],
     ['has another one in force', { actual: 0 }, 'Distance False NotConfirmed'],
-    ['takes no orders', { takesOrders: false, actual: 1 }, 'Distance Unknown NotSupported'],
     ['is silent', { link: 'Silent', actual: 1 }, 'Distance Unknown NotConnected'],
   ])('has its distance, and says when its agent %s', (_, changes, expected) => {
     const { spec, status } = wantedOf(changes).fields;

@@ -235,18 +235,8 @@ const inSyncOf = ({ link, missing }: CnfFacts): Said => {
     : { status: 'False', reason: first.reason, message: few(rules, MAX_NAMED) };
 };
 
-/** An agent that takes no orders has confirmed nothing. */
-const distanceSaid = (
-  { actual, link, takesOrders }: CnfFacts,
-  distance: number | undefined,
-): Said => {
+const distanceSaid = ({ actual, link }: CnfFacts, distance: number | undefined): Said => {
   if (link !== 'Connected') return { status: 'Unknown', reason: 'NotConnected', message: '' };
-  if (takesOrders === false)
-    return {
-      status: 'Unknown',
-      reason: 'NotSupported',
-      message: 'its agent is of a version without distances',
-    };
   return actual === distance
     ? { status: 'True', reason: 'Confirmed', message: '' }
     : {

@@ -66,19 +66,6 @@ it('pods that are gone are told nothing', () => {
   expect(orders.answerTo('uid-b', UPTIME)).toBeUndefined();
 });
 
-it('an agent takes orders when it says so, and takes none when it has said what came before', () => {
-  const { orders, reports } = world({ a: 100 });
-  const takes = (changes: Partial<PodReport>) => {
-    reports.set('uid-a', report([], changes));
-    const { actual, takesOrders } = orders.hearing(target('a'), UPTIME);
-    return { actual, takesOrders };
-  };
-  expect(takes({ fleet: { distance: 1 } })).toEqual({ actual: 1, takesOrders: true });
-  expect(takes({ fleet: {} })).toEqual({ actual: undefined, takesOrders: true });
-  expect(takes({})).toEqual({ actual: undefined, takesOrders: false });
-  expect(takes({ clock: undefined })).toEqual({ actual: undefined, takesOrders: undefined });
-});
-
 it('agents at rest are asked to report at the same times, whenever they have reported, and none is asked later than it would be', () => {
   const { orders } = world({ a: 100 });
   const reportsAt = (at: number): number => {

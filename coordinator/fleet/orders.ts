@@ -15,7 +15,7 @@ const DEAF_MS = 3_000;
 /** By which agents at rest report at the same time. */
 const TICK_MS = 250;
 
-export type Hearing = Pick<FleetPod, 'actual' | 'takesOrders' | 'unheard'>;
+export type Hearing = Pick<FleetPod, 'actual' | 'unheard'>;
 
 /** Agents that have started in all live pods of CNFs, and those of them that report to this replica. */
 export type AgentsHeard = { heard: number; known: number };
@@ -70,8 +70,7 @@ export class FleetOrders {
     const report = this.#deps.reportOf(target.uid);
     const isMissed = report !== undefined && !this.#isHeard(target, monotonic);
     return {
-      actual: report?.fleet?.distance,
-      takesOrders: takesOrdersBy(report),
+      actual: report?.fleet.distance,
       unheard: isMissed && hearsEnough(this.agentsHeard(monotonic)),
     };
   }
@@ -135,9 +134,3 @@ export const hearsEnough = ({ heard, known }: AgentsHeard): boolean => 2 * heard
 export const SLOWEST_MS = 2_000;
 /** While a roll-out waits for them. */
 export const FASTEST_MS = 250;
-
-/** An agent of version 1, or one whose first report this is, has no clock. */
-const takesOrdersBy = (report: PodReport | undefined): boolean | undefined => {
-  if (report?.fleet !== undefined) return true;
-  return report?.clock === undefined ? undefined : false;
-};

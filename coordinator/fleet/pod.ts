@@ -23,8 +23,6 @@ export type FleetPod = {
   unheard: boolean;
   /** The distance that its agent has in force; undefined: none since it started. */
   actual: number | undefined;
-  /** Undefined: it has not said enough to know. */
-  takesOrders: boolean | undefined;
   /** Of the annotation, which may be of any sign; 0 where it is no integer. */
   weight: number;
   /** Wall-clock milliseconds. */

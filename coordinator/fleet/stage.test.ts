@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { UNORDERED_DISTANCE } from '#shared/protocol/report.ts';
 import {
   steer,
   TAKEN_MS,
@@ -9,7 +10,7 @@ import {
 } from './stage.ts';
 import type { FleetPod } from './pod.ts';
 import { RESTART_MS } from './judge.ts';
-import { samePlaces } from './distances.ts';
+import { isConfirmed, samePlaces } from './distances.ts';
 import { facts, fleetPod, missing } from './testing/facts.ts';
 
 const OLD: Memory = { current: 'old' };
@@ -24,12 +25,17 @@ const old = fleetPod('old-1');
 const next = fleetPod('new-1');
 const serving = fleetPod('new-1', { ready: true, gate: 'open', active: true });
 
-/** One look: what is done comes when new distances are written, which is a look of its own. */
+/** One look: what is done comes when new distances are written and agents that were in step have them, which is a look of its own. */
 const look = (pods: readonly FleetPod[], memory: Memory, changes: Partial<RollOutFacts> = {}) => {
   const known = facts(pods, changes);
   const first = steer(known, memory);
   if (samePlaces(first.distances, known.distances)) return first;
-  return steer({ ...known, distances: first.distances }, first.memory);
+  const { distances } = first;
+  const told = ({ name }: FleetPod): number => distances.get(name)?.distance ?? UNORDERED_DISTANCE;
+  const following = pods.map((pod) =>
+    isConfirmed(pod, known.distances) ? { ...pod, actual: told(pod) } : pod,
+  );
+  return steer({ ...known, distances, pods: following }, first.memory);
 };
 const words = (actions: readonly Action[]): string[] =>
   actions.map((one) => `${one.do} ${one.pod}`);
@@ -169,8 +175,8 @@ describe('a set that is told to have the traffic', () => {
     ['old-1', far],
   ]);
   const pods = (newHas: number | undefined, oldHas: number | undefined): FleetPod[] => [
-    fleetPod('old-1', { takesOrders: true, actual: oldHas }),
-    fleetPod('new-1', { takesOrders: true, actual: newHas }),
+    fleetPod('old-1', { actual: oldHas }),
+    fleetPod('new-1', { actual: newHas }),
   ];
 
   it('swaps distances when it has every rule, and before anything else is done', () => {
@@ -216,7 +222,7 @@ describe('a set that is told to have the traffic', () => {
 
   it('does not wait for an old pod that is lost', () => {
     const [, next = old] = pods(0, 0);
-    const lost = fleetPod('old-1', { takesOrders: true, unheard: true, link: 'Silent' });
+    const lost = fleetPod('old-1', { actual: undefined, unheard: true, link: 'Silent' });
     expect(look([lost, next], swapped(1_000), { now: 2_000, distances }).stage).toBe('HandedOver');
   });
 
@@ -226,8 +232,8 @@ describe('a set that is told to have the traffic', () => {
   });
 
   it('goes back when it lacks a rule for longer than its agents take to change a distance', () => {
-    const lacks = { ...fleetPod('new-1', { takesOrders: true, actual: 0 }), missing: missing('x') };
-    const some = [fleetPod('old-1', { takesOrders: true, actual: 3 }), lacks];
+    const lacks = { ...fleetPod('new-1', { actual: 0 }), missing: missing('x') };
+    const some = [fleetPod('old-1', { actual: 3 }), lacks];
     const first = look(some, swapped(1_000), { now: 2_000, distances });
     expect(first).toMatchObject({ stage: 'Swapping', actions: [] });
     const then = steer(facts(some, { now: 2_000 + TROUBLE_MS, distances }), first.memory);
@@ -247,8 +253,8 @@ describe('the label of the nearest', () => {
     wanted: 'old',
   };
   const two = (one: Partial<FleetPod>, other: Partial<FleetPod>): FleetPod[] => [
-    fleetPod('old-1', { takesOrders: true, deletionCost: -1, ...one }),
-    fleetPod('old-2', { takesOrders: true, active: false, ...other }),
+    fleetPod('old-1', { actual: undefined, deletionCost: -1, ...one }),
+    fleetPod('old-2', { actual: undefined, active: false, ...other }),
   ];
   const done = (pods: readonly FleetPod[], now: number): string[] =>
     words(look(pods, OLD, { ...placed, now }).actions);
@@ -516,7 +522,7 @@ describe('pod by pod', () => {
 
   it.each<[string, Partial<FleetPod>, Partial<RollOutFacts>]>([
     ['lacks a rule', { missing: missing('FirewallRule a') }, {}],
-    ['has not confirmed its distance', { takesOrders: true }, {}],
+    ['has not confirmed its distance', { actual: undefined }, {}],
     ['is of a paused roll-out', {}, { paused: true }],
   ])('one that %s waits', (_, changes, more) => {
     const pods = [...two, joined, fleetPod('new-2', changes)];
@@ -532,7 +538,7 @@ describe('pod by pod', () => {
 
   it('serves while no old pod can', () => {
     const lost = fleetPod('old-1', { ready: false, containersReady: false });
-    const { actions } = look([lost, fleetPod('new-1', { takesOrders: true })], STAGED, byOne);
+    const { actions } = look([lost, fleetPod('new-1', { actual: undefined })], STAGED, byOne);
     expect(words(actions)).toEqual(['activate new-1', 'open new-1']);
   });
 

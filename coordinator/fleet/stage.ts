@@ -249,12 +249,9 @@ const swapTimes = ({
 const lateToConfirm = ({ facts, next, old }: RollOut, dueAt: number): readonly FleetPod[] => {
   const { now, distances } = facts;
   const isLate = (pod: FleetPod): boolean => !isConfirmed(pod, distances);
-  if (now < dueAt) {
-    const late = next.filter(isLate);
-    return late.length > 0 ? late : old.filter((pod) => isFit(pod) && isLate(pod));
-  }
-  // An agent of which it is not known by then knows of no distances.
-  return next.filter((pod) => pod.takesOrders === true && isLate(pod));
+  const late = next.filter(isLate);
+  if (late.length > 0 || now >= dueAt) return late;
+  return old.filter((pod) => isFit(pod) && isLate(pod));
 };
 
 const unconfirmed = (pods: readonly FleetPod[]): string =>

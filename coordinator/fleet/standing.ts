@@ -7,7 +7,7 @@ import type { Rule } from '../verdict/rule.ts';
 import { isOfRule } from '../verdict/wording.ts';
 import type { FleetPod } from './pod.ts';
 
-export type Standing = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'takesOrders' | 'unheard'>;
+export type Standing = Pick<FleetPod, 'actual' | 'link' | 'missing' | 'unheard'>;
 
 /** `rules`: those of the pod's purpose. Whether its containers are ready is the roll-out's own question: behind its gate no pod is. */
 export const standingOf = (

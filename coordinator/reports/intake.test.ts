@@ -1,5 +1,5 @@
 import { Socket } from 'node:net';
-import { OTHERS_HEADER } from '#shared/protocol/report.ts';
+import { OTHERS_HEADER, REPORT_VERSION } from '#shared/protocol/report.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KubeError } from '#shared/kube/errors.ts';
 import { systemClock } from '#shared/runtime/clock.ts';
@@ -109,10 +109,8 @@ it('accepts a report, passes it on, and answers with its epoch', async () => {
     200,
     {
       epoch: 'epoch-1',
-      version: 2,
-      takesInformation: true,
+      version: REPORT_VERSION,
       leaseTransitions: 3,
-      takesCommentsLost: true,
       fleet: ORDER,
     },
   ]);
@@ -121,24 +119,28 @@ it('accepts a report, passes it on, and answers with its epoch', async () => {
   expect(looks).toBe(0);
 });
 
-it('accepts the report of a newer agent, without the fields that it does not know', async () => {
-  const later = {
+it('leaves out the fields that it does not know', async () => {
+  const more = {
     ...report({ rules: [{ ...word(), extra: 1 } as RuleReport] }),
-    version: 9,
-    extra: { of: 'a later version' },
     openwrt: { ...report().openwrt, extra: true },
-    information: { interfaces: [], routes: [], tunnels: [], wans: [], leftOut: 0, extra: [] },
   };
-  const answer = await app()(JSON.stringify(later));
-  expect([answer.status, await answer.json()]).toMatchObject([200, { version: 2 }]);
-  expect([told, informed]).toEqual([['news'], ['cnf-1-a']]);
+  expect((await app()(JSON.stringify(more))).status).toBe(200);
+});
+
+it('refuses the report of an agent of another version, whatever its form, and names both', async () => {
+  const answer = await app()(JSON.stringify({ version: 9, of: 'a later one' }));
+  expect([answer.status, await answer.json()]).toMatchObject([
+    422,
+    { error: { code: 'other-version', details: ['version: 9; this coordinator speaks 1'] } },
+  ]);
+  expect(told).toEqual([]);
 });
 
 it('gives no instructions, and does not accept what is reported only once, while another replica leads', async () => {
   term = undefined;
   const reportsToBoth = { authorization: `Bearer ${GOOD}`, [OTHERS_HEADER]: '1' };
   const answer = await app()(JSON.stringify(report()), reportsToBoth);
-  expect(await answer.json()).toEqual({ epoch: 'epoch-1', version: 2, takesInformation: true });
+  expect(await answer.json()).toEqual({ epoch: 'epoch-1', version: REPORT_VERSION });
 });
 
 it.each([undefined, '0', 'x'])(
@@ -187,7 +189,7 @@ it('keeps the information about OpenWRT, but not from a report that it refuses',
   expect(informed).toEqual(['cnf-1-a']);
 });
 
-it('passes on which comments were lost, but not from a report that it refuses', async () => {
+it('passes on which comments were lost while it leads, but not from a report that it refuses', async () => {
   const send = app();
   const of = (...names: string[]) => ({ commentsLost: names });
   await send(JSON.stringify(report({ ...of('firewall'), repeats: 0, sequence: 2 })));
@@ -196,6 +198,10 @@ it('passes on which comments were lost, but not from a report that it refuses', 
   expect(commentsLost).toEqual(['cnf-1-a: firewall, mwan3']);
   const answer = await send(JSON.stringify(report({ ...of('no name of a package'), sequence: 4 })));
   expect(answer.status).toBe(422);
+  term = undefined;
+  const reportsToBoth = { authorization: `Bearer ${GOOD}`, [OTHERS_HEADER]: '1' };
+  await send(JSON.stringify(report({ ...of('ipsec'), sequence: 5 })), reportsToBoth);
+  expect(commentsLost).toEqual(['cnf-1-a: firewall, mwan3']);
 });
 
 it('keeps one connection of a pod for its next report, and none of who shows no token', async () => {

@@ -5,6 +5,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import type { Socket } from 'node:net';
+import * as z from 'zod';
 import { API_SERVER_PATH, type ApiServerAnswer } from '#shared/protocol/api-server.ts';
 import {
   OTHERS_HEADER,
@@ -117,12 +118,11 @@ export const createIntake = (deps: IntakeDeps): Hono<Env> => {
         deps.onInformation(target);
       }
       if (deps.term() === undefined) sendOn(context.req.header(OTHERS_HEADER), acceptance);
-      if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
+      else if (report.commentsLost && !wantsFull) deps.onCommentsLost(target, report.commentsLost);
       tellAsides(deps, target, { report, acceptance });
       const answer: ReportAnswer = {
         epoch,
         version: REPORT_VERSION,
-        takesInformation: true,
         ...leadersPart(deps, target),
         ...(wantsFull && { wantsFull }),
       };
@@ -190,7 +190,6 @@ const leadersPart = (
   const fleet = orderFor(uid);
   return {
     leaseTransitions,
-    takesCommentsLost: true,
     ...(onTimes && { wantsTimes: true }),
     ...(fleet && { fleet }),
   };
@@ -206,6 +205,8 @@ const tellAsides = (
   if (report.times) onTimes?.(target, report);
 };
 
+const versionedSchema = z.looseObject({ version: z.int() });
+
 const parse = (text: string): Report => {
   let body: unknown;
   try {
@@ -213,6 +214,11 @@ const parse = (text: string): Report => {
   } catch (cause) {
     throw new Refusal('not-json', { cause });
   }
+  const { version } = versionedSchema.safeParse(body).data ?? {};
+  if (version !== undefined && version !== REPORT_VERSION)
+    throw new Refusal('other-version', {
+      details: [`version: ${version}; this coordinator speaks ${REPORT_VERSION}`],
+    });
   const result = reportSchema.safeParse(body);
   if (!result.success)
     throw new Refusal('bad-report', {

@@ -16,6 +16,7 @@ export const refusals = {
   'too-much': [413, 'reports of this pod or its namespace are larger than the coordinator keeps'],
   'too-often': [429, 'this pod reports too often'],
   'not-json': [400, 'the body is not JSON'],
+  'other-version': [422, 'the agent speaks another version of the protocol than this coordinator'],
   'bad-report': [422, 'the report does not have the form that this coordinator understands'],
   'not-leading': [503, 'another coordinator leads, and this agent reports to one only'],
   unavailable: [503, 'the coordinator cannot check reports now'],

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Report, RuleReport } from '#shared/protocol/report.ts';
-import { NOW, SILENT_AFTER } from '../testing/facts.ts';
+import { NOW, SILENT_AFTER, sentReport } from '../testing/facts.ts';
 import { Reports, type Acceptance } from './reports.ts';
 
 const pod = 'pod-1';
@@ -18,18 +18,8 @@ const said = (uid: string, changes: Partial<RuleReport> = {}): RuleReport => ({
   ...changes,
 });
 
-const page = (sequence: number, changes: Partial<Report> = {}): Report => ({
-  version: 1,
-  bootId: BOOT,
-  sequence,
-  page: 0,
-  pages: 1,
-  purpose: 'cnf-1',
-  openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-  unwatchedKinds: [],
-  rules: [said('a'), said('b')],
-  ...changes,
-});
+const page = (sequence: number, changes: Partial<Report> = {}): Report =>
+  sentReport({ bootId: BOOT, sequence, rules: [said('a'), said('b')], ...changes });
 
 const at = (ms: number) => ({ monotonic: ms, wall: NOW + ms });
 
@@ -56,7 +46,7 @@ it('names the rules whose state is new in a report', () => {
 it('names what was put back since the report before, in a heartbeat as well', () => {
   const drift = (at: number, uid = 'a') => ({ package: 'firewall', section: 's', uid, at });
   const beat = (sequence: number, ...drifts: ReturnType<typeof drift>[]) =>
-    accept(page(sequence, { repeats: 1, rules: [], version: 2, drifts }));
+    accept(page(sequence, { repeats: 1, rules: [], drifts }));
   expect(beat(2, drift(5))).toMatchObject({ rules: new Set(['a']), drifts: [drift(5)] });
   expect(beat(3, drift(5))).toEqual({ outcome: 'heartbeat' });
   expect(accept(page(4, { repeats: 1, rules: [] }))).toEqual({ outcome: 'heartbeat' });
@@ -131,19 +121,6 @@ describe('order', () => {
     expect(accept(page(0, { bootId: 'boot-0002' }), 2_000)).toMatchObject({ whole: true });
     expect(accept(page(99, { rules: [] }))).toEqual({ outcome: 'old-boot' });
     expect(reports.of('pod-1')?.bootId).toBe('boot-0002');
-  });
-
-  it('a boot keeps the clock that it reported last, and another boot does not have it', () => {
-    const clock = { startedAt: NOW, sentAt: NOW + 2_000 };
-    accept(page(2, { clock }));
-    expect(reports.of('pod-1')?.clock).toEqual(clock);
-    accept(page(3));
-    expect(reports.of('pod-1')?.clock).toEqual(clock);
-    const later = { ...clock, sentAt: NOW + 4_000 };
-    accept(page(4, { repeats: 3, rules: [], clock: later }));
-    expect(reports.of('pod-1')?.clock).toEqual(later);
-    accept(page(0, { bootId: 'boot-0002' }), 5_000);
-    expect(reports.of('pod-1')?.clock).toBeUndefined();
   });
 });
 

@@ -161,35 +161,33 @@ export class Reports {
     const standing = ({
       openwrt,
       unwatchedKinds,
-      doubt = '',
+      doubt,
       fleet,
-    }: Pick<PodReport, 'openwrt' | 'unwatchedKinds'> &
-      Partial<Pick<Report, 'doubt' | 'fleet'>>) => [
+    }: Pick<Report, 'openwrt' | 'doubt' | 'fleet'> & Pick<PodReport, 'unwatchedKinds'>) => [
       openwrt.reachable,
       openwrt.reachable ? '' : openwrt.message,
       unwatchedKinds.toSorted(),
       doubt,
-      fleet?.distance,
+      fleet.distance,
     ];
-    const now = { ...page, fleet: page.fleet ?? before.fleet };
     return (
-      this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(now))
+      this.#isSilent(before, at.monotonic) || !isDeepStrictEqual(standing(before), standing(page))
     );
   }
 }
 
-/** `before`: of the same boot; an agent is careful after a report without an answer, and leaves out what older coordinators refuse. */
+/** `before`: of the same boot; drifts are on the first page alone. */
 const wordsOf = (
-  { sequence, openwrt, unwatchedKinds, clock, doubt = '', drifts, fleet }: Report,
+  { sequence, openwrt, unwatchedKinds, clock, doubt, drifts, fleet }: Report,
   before: PodReport | undefined,
 ) => ({
   sequence,
   openwrt,
   unwatchedKinds,
-  clock: clock ?? before?.clock,
+  clock,
   doubt,
   drifts: drifts ?? before?.drifts ?? [],
-  fleet: fleet ?? before?.fleet,
+  fleet,
 });
 
 /** `before`: of the same boot, all pages of which have the same. */

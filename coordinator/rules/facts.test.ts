@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { systemClock } from '#shared/runtime/clock.ts';
 import type { RuleState } from '#shared/protocol/report.ts';
 import { Reports } from '../reports/reports.ts';
-import { rule, target } from '../testing/facts.ts';
+import { sentReport, rule, target } from '../testing/facts.ts';
 import { Awaited } from './awaited.ts';
 import { RuleFacts } from './facts.ts';
 
@@ -18,15 +18,8 @@ const namesFor = (changes: Parameters<typeof rule>[0]): string[] =>
 const says = (state: RuleState): void => {
   reports.accept(
     foreign.uid,
-    {
-      version: 1,
-      bootId: 'boot-0001',
-      sequence: 1,
-      page: 0,
-      pages: 1,
+    sentReport({
       purpose: 'cnf-2',
-      openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
-      unwatchedKinds: [],
       rules: [
         {
           kind: 'FirewallRule',
@@ -39,7 +32,7 @@ const says = (state: RuleState): void => {
           message: '',
         },
       ],
-    },
+    }),
     { monotonic: 0, wall: 0 },
   );
 };

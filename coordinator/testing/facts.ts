@@ -1,6 +1,6 @@
 /** Rules, pods and reports for unit tests, and arbitrary ones for properties. */
 import * as fc from 'fast-check';
-import type { Report, ReportClock } from '#shared/protocol/report.ts';
+import { REPORT_VERSION, type Report, type ReportClock } from '#shared/protocol/report.ts';
 import type { PodReport, RuleWord } from '../verdict/pod-report.ts';
 import type { Rule } from '../verdict/rule.ts';
 import type { Target } from '../cnf/target.ts';
@@ -78,7 +78,7 @@ export const report = (
   bootId: 'boot-0001',
   clock: clockOfRun(0),
   doubt: '',
-  fleet: undefined,
+  fleet: {},
   drifts: [],
   receivedAt: { monotonic: UPTIME - 1_000, wall: NOW - 1_000 },
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
@@ -89,7 +89,7 @@ export const report = (
 
 /** As an agent sends it. */
 export const sentReport = (changes: Partial<Report> = {}): Report => ({
-  version: 1,
+  version: REPORT_VERSION,
   bootId: 'boot-0001',
   sequence: 1,
   page: 0,
@@ -97,6 +97,9 @@ export const sentReport = (changes: Partial<Report> = {}): Report => ({
   purpose: 'cnf-1',
   openwrt: { reachable: true, driver: 'ubus', message: '', driftRepairs: 0 },
   unwatchedKinds: [],
+  clock: clockOfRun(0),
+  doubt: '',
+  fleet: {},
   rules: [],
   ...changes,
 });

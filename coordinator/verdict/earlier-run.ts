@@ -10,14 +10,11 @@ import type { AgentContainer } from '../cnf/target.ts';
 import type { PodReport } from './pod-report.ts';
 
 const SECOND_MS = 1_000;
-/** An agent gives up a report after that time. One without a clock may have been under way for so long. */
-const UNDER_WAY_MS = 10_000;
 
 export const isOfEarlierRun = (
-  { clock, receivedAt }: Pick<PodReport, 'clock' | 'receivedAt'>,
+  { clock }: Pick<PodReport, 'clock'>,
   agent: AgentContainer,
 ): boolean => {
   if (agent.state !== 'started' || agent.startedAt === undefined) return false;
-  if (clock && clock.startedAt >= agent.startedAt) return false;
-  return (clock?.sentAt ?? receivedAt.wall - UNDER_WAY_MS) < agent.startedAt + SECOND_MS;
+  return clock.startedAt < agent.startedAt && clock.sentAt < agent.startedAt + SECOND_MS;
 };

@@ -24,7 +24,7 @@ export const forceOf = (
   const word = report.rules.get(rule.uid);
   const generation = generationIn(rule, word);
   const known = generation === undefined ? {} : { generationInForce: generation };
-  if (isUnsaid(word, report) || !isOfNow(report, target, context))
+  if (isUnsaid(word) || !isOfNow(report, target, context))
     return { inForce: 'Unconfirmed', ...known };
   if (generation === undefined) return { inForce: 'NotInForce' };
   return { inForce: generation === rule.generation ? 'InForce' : 'EarlierInForce', ...known };
@@ -47,11 +47,9 @@ const generationIn = (rule: Rule, word: RuleWord | undefined): number | undefine
   return word.revision === rule.revision ? rule.generation : word.generation;
 };
 
-/** Agents of version 1 do not say what is in force beside what is applied; and what is being removed is there until it is gone. */
-const isUnsaid = (word: RuleWord | undefined, { clock }: PodReport): boolean => {
-  if (word === undefined || word.state === 'Applied' || word.state === 'Removed') return false;
-  return clock === undefined || word.reason === ('Removing' satisfies Reason);
-};
+/** What is being removed is there until it is gone. */
+const isUnsaid = (word: RuleWord | undefined): boolean =>
+  word?.reason === ('Removing' satisfies Reason);
 
 /** `… on 1 of 2 pods` can stand behind it. */
 export const wordsOfForce = ({ inForce, generationInForce }: Force, generation: number): string => {

@@ -14,8 +14,7 @@ export type RuleWord = RuleReport & {
 
 export type PodReport = {
   bootId: string;
-  /** Undefined: the agent, or the coordinator that it reported to before, knows no version but 1. */
-  clock: ReportClock | undefined;
+  clock: ReportClock;
   /** Why what is reported of OpenWRT may not hold any more; '' when it does. */
   doubt: string;
   /** When the last report came, heartbeats included. `monotonic` for durations, `wall` for people. */
@@ -24,8 +23,7 @@ export type PodReport = {
   unwatchedKinds: readonly string[];
   /** What the agent has put back lately. */
   drifts: readonly Drift[];
-  /** Undefined: the agent knows of no distances, or has not said so yet. */
-  fleet: DistanceWord | undefined;
+  fleet: DistanceWord;
   /** By the CR's uid. */
   rules: ReadonlyMap<string, RuleWord>;
 };

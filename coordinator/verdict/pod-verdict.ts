@@ -105,7 +105,7 @@ const because = (
   message: string = sentenceOf(reason),
 ): Problem => ({ reason, message, failed: false });
 
-/** Agents before this version leave the message empty where there is nothing special to say. */
+/** Whatever is reported, the message of a problem is not empty. */
 export const said = ({ reason, message }: RuleWord): Omit<Problem, 'failed'> => ({
   reason,
   message: message || sentenceOf(reason),

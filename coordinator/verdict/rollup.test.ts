@@ -249,16 +249,6 @@ describe('a live pod that', () => {
       reason: 'Applying',
       says: `${sentenceOf('Applying')} (not in force on 1 of 2 pods: b)`,
     },
-    'has an agent that does not tell what else is in force': {
-      pod: {
-        target: b,
-        report: report([word({ state: 'Pending', reason: 'Applying', message: 'busy' })], {
-          clock: undefined,
-        }),
-      },
-      reason: 'Applying',
-      says: 'busy (may be in force on 1 of 2 pods: b)',
-    },
     'is not ready, and reported before its agent restarted': {
       pod: {
         target: target('b', {

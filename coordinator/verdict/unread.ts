@@ -13,7 +13,7 @@ export const unreadSince = (
   { clock }: Pick<PodReport, 'clock'>,
   { othersStartedAt }: Pick<Target, 'othersStartedAt'>,
 ): string | undefined => {
-  const verified = clock?.verified;
+  const { verified } = clock;
   if (!verified || othersStartedAt === undefined) return undefined;
   return verified.last >= othersStartedAt + SECOND_MS
     ? undefined

@@ -1,6 +1,6 @@
 /**
  * What a coordinator answers to `GET /v1/api-server`: whether the API server was away for it, too. An agent asks that has not reached the API server
- * for five seconds, before it undoes what it has changed. Coordinators of earlier versions answer 404.
+ * for five seconds, before it undoes what it has changed.
  */
 import * as z from 'zod';
 

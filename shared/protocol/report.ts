@@ -4,20 +4,17 @@
  * A report that repeats the last one is a heartbeat; with `repeats` it costs both sides next to nothing.
  * A report never holds a secret: messages name fields, not values of secret fields.
  *
- * Versions: each side announces its own, and the agent speaks the lower one of both. An agent begins with 1 towards each coordinator, whose
- * answers announce what it may send. A coordinator takes any number, and leaves out the fields that it does not know; only those of version 1
- * refuse them.
+ * Report and answer bear the version of the protocol, and neither side takes one of another: there is only this one yet (docs/upgrading.md).
  */
 import * as z from 'zod';
 import { informationSchema } from './information.ts';
 
 /**
- * Header of a report: to how many other coordinators the agent reports. Where there are none, or it is an older agent that knows of one only,
- * what it says would be lost on a coordinator that does not lead.
+ * Header of a report: to how many other coordinators the agent reports. Where there are none, what it says would be lost on a coordinator
+ * that does not lead.
  */
 export const OTHERS_HEADER = 'sdewan-other-coordinators';
-/** 2: fields that are unknown are left out; `clock`, `doubt`, `drifts` and `generationInForce`. */
-export const REPORT_VERSION = 2;
+export const REPORT_VERSION = 1;
 /** Rules in one page: at ~400 bytes each a page stays far below the coordinator's 1 MiB body limit. */
 export const MAX_RULES_PER_PAGE = 1_000;
 export const MAX_MESSAGE_LENGTH = 1_024;
@@ -37,7 +34,7 @@ export const ruleReportSchema = z.object({
   reason: z.string().min(1).max(64),
   message: z.string().max(MAX_MESSAGE_LENGTH),
   /**
-   * Since version 2. Of one that is not `Applied`: the generation that OpenWRT has in force, read back. The rule's own one where only an
+   * Of one that is not `Applied`: the generation that OpenWRT has in force, read back. The rule's own one where only an
    * annotation has changed since. Absent: none of it.
    */
   generationInForce: z.int().min(1).optional(),
@@ -54,7 +51,7 @@ export const openwrtStateSchema = z.object({
 export type OpenwrtState = z.infer<typeof openwrtStateSchema>;
 
 /**
- * Since version 2. Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they show which run of a
+ * Milliseconds by the clock of the pod's node, which the kubelet's times are of as well: they show which run of a
  * container a report is about.
  */
 export const reportClockSchema = z.object({
@@ -75,7 +72,7 @@ export const driftSchema = z.object({
   section: z.string().max(128),
   /** Of the rule that it was made for; absent: nobody knows. */
   uid: z.string().max(64).optional(),
-  /** OpenWRT has come back without any of the package's sections that were ours. `section` is `*`, for a coordinator that does not know this. */
+  /** OpenWRT has come back without any of the package's sections that were ours; `section` is `*`. */
   whole: z.literal(true).optional(),
   /** By the clock of the pod's node, milliseconds. */
   at: z.number(),
@@ -106,15 +103,14 @@ export const MAX_DISTANCE = 8;
 /** Of a pod to which no coordinator has given one. */
 export const UNORDERED_DISTANCE = 3;
 
-/** Since version 2. Without a distance: none is in force since this agent started. */
+/** Without a distance: none is in force since this agent started. */
 export const distanceWordSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE).optional(),
 });
 export type DistanceWord = z.infer<typeof distanceWordSchema>;
 
 export const reportSchema = z.object({
-  /** What the agent speaks; a later one than ours only adds what we leave out. */
-  version: z.int().min(1),
+  version: z.literal(REPORT_VERSION),
   /** New at every start of the agent process. */
   bootId: z.string().min(8).max(64),
   /** Grows by one with each report of a boot; all pages of a report have the same. */
@@ -130,25 +126,25 @@ export const reportSchema = z.object({
   openwrt: openwrtStateSchema,
   /** Kinds whose watch is not in sync (403, 404, silence): their rules are kept, and nothing is known of changes. */
   unwatchedKinds: z.array(z.string().max(63)).max(64),
-  /** On any report, when it has changed and the coordinator has said that it takes it; what was reported before holds otherwise. */
+  /** On any report, when the coordinator does not have it yet; what was reported before holds otherwise. */
   information: informationSchema.optional(),
   /**
-   * UCI packages whose files have lost their comments by the first write of this pod's agents. Reported until a coordinator has received it, and
-   * only to one that has announced that it accepts it.
+   * UCI packages whose files have lost their comments by the first write of this pod's agents. Reported to the coordinator that leads, until it
+   * has received it.
    */
   commentsLost: z
     .array(z.string().regex(/^[\w-]{1,64}$/))
     .max(32)
     .optional(),
-  clock: reportClockSchema.optional(),
-  /** Since version 2: why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
-  doubt: z.string().max(MAX_MESSAGE_LENGTH).optional(),
-  /** Since version 2. */
+  clock: reportClockSchema,
+  /** Why what is reported of OpenWRT may not hold any more, so that nothing may become true by it; '' when it does. */
+  doubt: z.string().max(MAX_MESSAGE_LENGTH),
+  /** On the first page. */
   drifts: z.array(driftSchema).max(MAX_DRIFTS).optional(),
-  /** Since version 2, on any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
+  /** On any report: why the agent cannot write its state folder, so that it changes nothing on OpenWRT. Absent: it can. */
   stateFolder: z.string().max(MAX_MESSAGE_LENGTH).optional(),
-  /** Since version 2, on any report. An agent that knows of no distances leaves it out. */
-  fleet: distanceWordSchema.optional(),
+  /** On any report. */
+  fleet: distanceWordSchema,
   /** Only to a coordinator that wants them. */
   times: z.array(changeTimesSchema).max(MAX_CHANGES_TIMED).optional(),
   rules: z.array(ruleReportSchema).max(MAX_RULES_PER_PAGE),
@@ -159,14 +155,14 @@ const deviceAddresses = z
   .array(z.object({ device: z.string().max(64), addresses: z.array(z.string().max(64)).max(16) }))
   .max(64);
 
-/** What a pod of a CNFDeployment is told; agents of earlier versions do not look at it. */
+/** What a pod of a CNFDeployment is told. */
 export const fleetOrderSchema = z.object({
   distance: z.int().min(0).max(MAX_DISTANCE),
   /** After how long the next report is due. */
   nextReportMs: z.int().min(100).max(60_000),
   /** Addresses that the other pods of the CNF have on their devices of these names. */
   peers: deviceAddresses,
-  /** Those of the pod itself. Absent: from a coordinator of an earlier version. */
+  /** Those of the pod itself. Absent: none is known. */
   own: deviceAddresses.optional(),
 });
 export type FleetOrder = z.infer<typeof fleetOrderSchema>;
@@ -178,12 +174,10 @@ export const reportAnswerSchema = z.object({
   epoch: z.string(),
   /** The coordinator does not have the report that `repeats` names: report in full at once. */
   wantsFull: z.boolean().optional(),
-  /** The highest that the coordinator knows; absent: 1. */
-  version: z.int().optional(),
-  /** Apart from the version, which agents of version 1 do not look at. */
-  takesInformation: z.boolean().optional(),
-  /** The same. */
-  takesCommentsLost: z.boolean().optional(),
+  version: z.literal(REPORT_VERSION, {
+    error: ({ input }) =>
+      `the coordinator speaks version ${String(input)} of the protocol, this agent ${REPORT_VERSION}`,
+  }),
   /** Of the coordinator that leads, where it makes traces: report when changes have come to OpenWRT. */
   wantsTimes: z.boolean().optional(),
   /** Of the coordinator that leads: the number of its term. Only the instructions of the highest one seen count. */

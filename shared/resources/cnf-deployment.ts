@@ -170,9 +170,7 @@ const statusSchema = z.object({
         pod: text(253),
         distance: z.int().min(0).max(MAX_DISTANCE),
         since: moment(),
-        confirmed: z
-          .boolean()
-          .describe('Its agent has it in force. False for agents that know of no distances.'),
+        confirmed: z.boolean().describe('Its agent has it in force..'),
       }),
     )
     .max(MAX_PODS)

@@ -74,10 +74,8 @@ const runClient = async (folder: string): Promise<void> => {
   let sequence = 0;
   const next = (): Report =>
     sentReport({
-      version: 2,
       sequence,
       clock: { startedAt: 1, sentAt: Date.now() },
-      doubt: '',
       fleet: { distance: 1 },
       ...(sequence > 1 && { repeats: 1 }),
     });

@@ -101,15 +101,19 @@ describe('a file whose content changes', () => {
   });
 });
 
-it('a file that an older agent wrote is removed, by its ledger', async () => {
-  for (const path of [PATH, OTHER]) writeFileSync(onDevice(path), 'of an older agent');
+it('a file that the agent before has written is removed, by its ledger', async () => {
+  for (const path of [PATH, OTHER]) writeFileSync(onDevice(path), 'of the agent before');
   writeFileSync(
     join(openwrt.folder, 'ledger.json'),
     JSON.stringify({
       version: 1,
       owned: { [`ipsec-files.${PATH}`]: 'IpsecSite', [`ipsec-files.${OTHER}`]: 'IpsecSite' },
+      takenOver: {},
       unsettled: ['ipsec-files'],
       warnings: {},
+      comments: { atStake: [], lost: [] },
+      commentsTold: [],
+      lost: 'no',
     }),
   );
   const agent = await openPass(openwrt, { driver });

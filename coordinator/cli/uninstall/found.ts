@@ -96,7 +96,7 @@ const specOf = ({ object }: Found) => crdSchema.parse(object).spec;
 
 const ownGroups = new Set(resources.map(({ group }) => group));
 
-/** By their groups: an older version may have had kinds that this one does not know. */
+/** By their groups: ICN's controller may have had kinds that are not ours. */
 export const ownCrds = async ({ client, signal }: Finder): Promise<Found[]> =>
   (await findAll(client, definitionKinds, { signal })).filter((crd) =>
     ownGroups.has(specOf(crd).group),

@@ -1,4 +1,5 @@
 /** Pods of a CNFDeployment for unit tests. */
+import { UNORDERED_DISTANCE } from '#shared/protocol/report.ts';
 import type { CnfFacts } from '../cnf-facts.ts';
 import type { RollOutFacts } from '../stage.ts';
 import type { FleetPod } from '../pod.ts';
@@ -21,8 +22,7 @@ export const fleetPod = (name: string, changes: Partial<FleetPod> = {}): FleetPo
     link: 'Connected',
     missing: new Map(),
     unheard: false,
-    actual: undefined,
-    takesOrders: false,
+    actual: UNORDERED_DISTANCE,
     weight: 0,
     createdAt: 0,
     deletionCost: 0,
@@ -60,7 +60,7 @@ export const facts = (
 /** Of the year 1970, and on no cordoned node. */
 export const cnfFacts = (name: string, changes: Partial<CnfFacts> = {}): CnfFacts => ({
   ...fleetPod(name),
-  takesOrders: true,
+  actual: undefined,
   uid: `uid-${name}`,
   node: 'node-1',
   images: ['openwrt:1'],

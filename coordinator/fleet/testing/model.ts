@@ -362,8 +362,6 @@ export class RollOutModel {
     return {
       actual,
       createdAt,
-      // Agents of some sets are too old to know of distances.
-      takesOrders: numberOf(set) % 4 !== 1,
       unheard: this.#isUnheard(pod),
       weight: 0,
       deletionCost: 0,

@@ -4,7 +4,7 @@
  */
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RuleReport } from '#shared/protocol/report.ts';
+import { REPORT_VERSION, type RuleReport } from '#shared/protocol/report.ts';
 import { createPod, createRunningPod, tokenFor } from '../../integration/coordinator/pods.ts';
 import { post } from '../../integration/coordinator/agent.ts';
 import { createWorld, type World } from '../../integration/coordinator/world.ts';
@@ -44,7 +44,10 @@ const wordsOf = (pod: string, page: number, count: number): RuleReport[] =>
 
 const reportOf = (rules: readonly RuleReport[], changes: object = {}): string =>
   JSON.stringify({
-    version: 2,
+    version: REPORT_VERSION,
+    clock: { startedAt: Date.now(), sentAt: Date.now() },
+    doubt: '',
+    fleet: {},
     bootId: 'boot-of-an-attacker',
     sequence: 1,
     page: 0,

@@ -1,5 +1,5 @@
 /**
- * An agent whose ledger is lost where sections bear no stamp: on ICN's REST, and where an older agent wrote them. It cannot know whose they
+ * An agent whose ledger is lost where sections bear no stamp: on ICN's REST, and where somebody has taken it away. It cannot know whose they
  * are, so it takes none, and confirms no deletion while one with the rule's name is there.
  */
 import { rmSync, writeFileSync } from 'node:fs';

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
 import * as z from 'zod';
 import { objectSchema } from '#shared/kube/objects.ts';
+import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
 import { createReportClient } from '../../../agent/report/client.ts';
 import { splitBundle } from '../../../coordinator/certificates/x509.ts';
@@ -154,7 +155,10 @@ it(
       return () =>
         client.post(
           {
-            version: 1,
+            version: REPORT_VERSION,
+            clock: { startedAt: 1, sentAt: Date.now() },
+            doubt: '',
+            fleet: {},
             bootId,
             sequence: (sequence += 1),
             page: 0,

@@ -8,6 +8,7 @@ import type { Information } from '#shared/protocol/information.ts';
 import {
   MAX_RULES_PER_PAGE,
   OTHERS_HEADER,
+  REPORT_VERSION,
   type Drift,
   type ChangeTimes,
   type Report,
@@ -115,7 +116,9 @@ export const createAgent = async (
   let full = 0;
   const send = (changes: Partial<Report>): Promise<Answer> => {
     const report: Report = {
-      version: 2,
+      version: REPORT_VERSION,
+      doubt: '',
+      fleet: {},
       clock: { startedAt, sentAt: Date.now() },
       bootId,
       sequence,

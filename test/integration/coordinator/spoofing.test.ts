@@ -1,6 +1,7 @@
 import { request, type Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject, RuleObject } from '#shared/kube/objects.ts';
+import { REPORT_VERSION } from '#shared/protocol/report.ts';
 import { connect, createAgent, post, ruleReport, type PostOptions } from './agent.ts';
 import { createPod, createRunningPod, expiredTokenFor, removePod, tokenFor } from './pods.ts';
 import { createRule, deleteRule, readRule, statusOf } from './rules.ts';
@@ -35,7 +36,10 @@ afterAll(async () => {
 /** A report that would take the rule out of sync if it counted, and confirm its removal if it were being deleted. */
 const falseReport = (purpose = 'cnf-1', changes: object = {}): string =>
   JSON.stringify({
-    version: 1,
+    version: REPORT_VERSION,
+    clock: { startedAt: Date.now(), sentAt: Date.now() },
+    doubt: '',
+    fleet: {},
     bootId: 'boot-of-an-attacker',
     sequence: 1,
     page: 0,

@@ -37,8 +37,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
       return context.json({
         epoch: String(epoch),
         version: REPORT_VERSION,
-        takesInformation: true,
-        takesCommentsLost: true,
+        leaseTransitions: 1,
         wantsTimes: true,
         ...(wantsFull && { wantsFull }),
       });
@@ -50,8 +49,7 @@ export const startCoordinator = async (): Promise<ListeningCoordinator> => {
     return context.json({
       epoch: String(epoch),
       version: REPORT_VERSION,
-      takesInformation: true,
-      takesCommentsLost: true,
+      leaseTransitions: 1,
       wantsTimes: true,
     });
   });
