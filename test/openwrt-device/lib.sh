@@ -17,53 +17,75 @@ is_up() { # is_up DIR: sets PID, of the unshare that holds the device
   local started; PID=
   [ -s "$1/process" ] && read -r PID started <"$1/process" && [ -n "$started" ] && [ "$(start_time "$PID")" = "$started" ]
 }
-first_process() { tr -d ' ' <"/proc/$1/task/$1/children" 2>/dev/null; } # of the device, as seen from here
+first_child() { local c; read -r c _ <"/proc/$1/task/$1/children" || true; echo "$c"; } # of the one that holds the device: its init; of init: the other end of the wires
 
-# of what is built from these files, and from the sources that they name
-tool_stamp() { (cd "$HERE" && find build.sh patch.sh sources.txt listen-outside.c rootfs rootfs-icn -type f -exec sha256sum {} + | LC_ALL=C sort | sha256sum); }
-
-USAGE_OPTIONS='[--icn] [--netifd] [--mwan3] [--autoreload] [--config FOLDER]'
-parse_option() { # parse_option ARG [NEXT]: 0 when taken; TAKEN says how many arguments
-  TAKEN=1
-  case $1 in
-    --icn) export DEVICE_ICN=1 ;;
-    --netifd) export DEVICE_NETIFD=1 ;;
-    --mwan3) export DEVICE_MWAN3=1 DEVICE_NETIFD=1 ;; # mwan3 needs real addresses and routes
-    --autoreload) export DEVICE_AUTORELOAD=1 ;;
-    --config) [ -d "${2:-}" ] || die "--config needs a folder"; CONFIG=$(cd "$2" && pwd); TAKEN=2 ;;
-    *) return 1 ;;
-  esac
+# root_file_system [FILE|FOLDER]: prints the folder, and says what it lacks. A tar is unpacked once.
+root_file_system() {
+  local from=${1:-${SDEWAN_OPENWRT_ROOTFS:-}} to lacks
+  [ -n "$from" ] || die "no root file system: give --rootfs FILE or FOLDER, or SDEWAN_OPENWRT_ROOTFS ($HERE/README.md)"
+  if [ -f "$from" ]; then
+    to=$R/rootfs/$(sha256sum "$from" | cut -c1-16)
+    if [ ! -d "$to" ]; then
+      rm -rf "$to".new.*; mkdir -p "$to.new.$$"
+      tar xf "$from" -C "$to.new.$$" || die "could not unpack $from"
+      mv -T "$to.new.$$" "$to" 2>/dev/null || [ -d "$to" ] || die "could not keep $to"
+    fi
+    from=$to
+  fi
+  [ -d "$from" ] || die "no such root file system: $from"
+  from=$(cd "$from" && pwd)
+  case $from in *[[:space:],:\\]*) die "its path may not have spaces, commas, colons or backslashes: $from" ;; esac
+  lacks=$(chroot "$from" /bin/sh -c 'PATH=/usr/sbin:/usr/bin:/sbin:/bin
+    for one in rpcd mwan3 swanctl keepalived; do command -v $one >/dev/null || echo $one; done
+    [ -x /sbin/init ] || echo init
+    [ -e /usr/lib/uhttpd_ubus.so ] || echo uhttpd-mod-ubus
+    command -v fw4 >/dev/null || command -v fw3 >/dev/null || echo firewall4') || die "$from has no /bin/sh that runs on this machine"
+  [ -z "$lacks" ] || echo "$(basename "$0"): $from lacks" $lacks >&2
+  case " "$lacks" " in *init*) die "without init no device starts" ;; *rpcd* | *uhttpd*) is_icn "$from" || die "without rpcd and uhttpd-mod-ubus no agent reaches it" ;; esac
+  echo "$from"
 }
+is_icn() { [ -e "$1/usr/lib/lua/luci/controller/rest_v1" ]; } # the CNF of ICN, by its REST
 
-prepare_device() { # prepare_device DIR: its folders, fresh
-  umask 022
-  [ -e "$R/dest/built" ] || die "not built: run $HERE/build.sh SOURCES first (or set OPENWRT_DEVICE_DIR)"
-  [ "$(cat "$R/dest/tool" 2>/dev/null)" = "$(tool_stamp)" ] || [ -n "${HEADS:-}" ] || die "what is built in $R is not of these files: run $HERE/build.sh"
-  rm -rf "$1"; mkdir -p "$1"/{etc.up/config,etc.work,usr.up,usr.work,run/openwrt-device,run/ubus,run/rpcd,run/lock,tmp,var/{log,swanctl,ipsec,state,lib,cache}}
-  chmod 1777 "$1/tmp"; ln -s /run "$1/var/run"; ln -s /run/lock "$1/var/lock"; ln -s /tmp "$1/var/tmp"
-  chmod 755 "$1/etc.up" "$1/usr.up"
-  echo "DISTRIB_DESCRIPTION='$(awk '$1 ~ /^(uci|rpcd|uhttpd|netifd|firewall[34]|packages|luci|icn)$/ { printf "%s%s %s", n++ ? ", " : "test/openwrt-device: ", $2, substr($3, 1, 7) }' "$HERE/sources.txt")'" >"$1/etc.up/openwrt_release"
-  give_rights "$1/usr.up/share/rpcd/acl.d"
-  [ -z "${CONFIG:-}" ] || cp -r "$CONFIG/." "$1/etc.up/config/"
+prepare_device() { # prepare_device DIR ROOTFS [CONFIG]: its folders, fresh, with what lies over the root file system
+  local up=$1/upper part hash
+  umask 022; rm -rf "$1"; mkdir -p "$1"/{upper/etc/config,upper/usr/share/rpcd/acl.d,work,root,log}
+  printf '%s\n' "$2" >"$1/rootfs"
+  for part in network mwan3 keepalived; do [ ! -e "$2/etc/init.d/$part" ] || cp "$HERE/config/$part" "$up/etc/config/"; done
+  [ ! -e "$2/etc/config/firewall" ] || { cat "$2/etc/config/firewall"
+    printf "\nconfig rule 'admin_ssh'\n\toption name 'Admin SSH'\n\toption src 'lan'\n\toption proto 'tcp'\n\toption dest_port '22'\n\toption target 'ACCEPT'\n"; } >"$up/etc/config/firewall"
+  printf 'touch /tmp/booted\n' >"$up/etc/rc.local"
+  hash=$(openssl passwd -5 sdewan)
+  { echo "root:$hash:19000:0:99999:7:::"; grep -v '^root:' "$2/etc/shadow" || true; } >"$up/etc/shadow"; chmod 600 "$up/etc/shadow"
+  login() { printf "\nconfig login\n\toption username '%s'\n\toption password '%s'\n" "$1" "$2"; shift 2; for x; do printf "\tlist %s '%s'\n" "${x%%=*}" "${x#*=}"; done; }
+  { printf "config rpcd\n\toption socket /var/run/ubus/ubus.sock\n\toption timeout 30\n"
+    login root '$p$root' 'read=luci-*' read=unauthenticated 'write=luci-*' # what a stock LuCI gives; '*' would take our files too
+    login sdewan "$hash" read=sdewan-agent read=device-view write=sdewan-agent
+    login staged "$hash" read=sdewan-staged read=device-view write=sdewan-staged
+    login full "$hash" read=device-full write=device-full; } >"$up/etc/config/rpcd"
+  give_rights "$up/usr/share/rpcd/acl.d"
+  [ -z "${3:-}" ] || cp -r "$3/." "$up/etc/config/"
 }
-give_rights() { # give_rights DIR: those of the logins `sdewan` and `staged`, as the project's documentation has them today
-  mkdir -p "$1"; chmod 755 "$1" "$(dirname "$1")" "$(dirname "$(dirname "$1")")"
+give_rights() { # give_rights DIR: those of the logins, of `sdewan` and `staged` as the project's documentation has them today
   python3 - "$HERE/../../docs/drivers.md" "$1" <<'PY' || die "no rights found in docs/drivers.md"
 import json, re, sys
 fast, staged = [json.loads(x) for x in re.findall(r"```json\n(.*?)```", open(sys.argv[1]).read(), re.S)][:2]
-json.dump(fast, open(sys.argv[2] + "/sdewan-fast.json", "w"))
-json.dump({"sdewan-staged": staged["sdewan-agent"]}, open(sys.argv[2] + "/sdewan-staged.json", "w"))
+every = {"ubus": {"*": ["*"]}, "uci": ["*"], "file": {"/*": ["*"]}}
+for name, rights in {
+    "sdewan-fast": fast,
+    "sdewan-staged": {"sdewan-staged": staged["sdewan-agent"]},
+    "device-full": {"device-full": {"description": "everything", "read": every, "write": every}},
+    "device-view": {"device-view": {"description": "for tests: see what was written", "read": {"ubus": {"uci": ["get"]}, "uci": ["*"]}}},
+}.items():
+    json.dump(rights, open(f"{sys.argv[2]}/{name}.json", "w"))
 PY
 }
 launch() { # launch DIR NAME ADDRESS:PORT [setsid]: does not return; this process becomes the one that holds the device
-  exec 9</proc/self/ns/net
-  exec ${4:-} unshare --mount --net --uts --pid --fork --kill-child=KILL --propagation private --mount-proc \
-    "$HERE/inner.sh" "$R" "$1" "$2" "$3"
+  exec ${4:-} unshare --mount --pid --fork --kill-child=KILL --propagation private --mount-proc "$HERE/init.sh" "$1" "$2" "$3"
 }
 end_device() { # end_device DIR: kills the one recorded process; the kernel ends all in its namespaces
   local init n
   if is_up "$1"; then
-    init=$(first_process "$PID"); kill -KILL "$PID" 2>/dev/null || true
+    init=$(first_child "$PID"); kill -KILL "$PID" 2>/dev/null || true
     for n in $(seq 100); do [ -n "$init" ] && [ -d "/proc/$init" ] && ! grep -q '^State:.Z' "/proc/$init/status" 2>/dev/null || break; sleep 0.05; done
   fi
   for n in $(seq 20); do rm -rf "$1" 2>/dev/null && break; sleep 0.1; done

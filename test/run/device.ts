@@ -5,18 +5,18 @@
  *   --inside 'CMD'     starts a program in it: test/openwrt-device/in.sh NAME, ssh root@router; absent: nobody looks into the kernel
  *   --peer 'CMD'       the same, as root, at the other end of its interfaces; absent: no packets
  *   --other-url, --other-inside   of a second device, which test/openwrt-device/link.sh has linked to it: IPsec between the two, and with --peer what cuts the agent off; nothing else
- *   --product          the whole product on the process kubelet, with devices as the CNF's image; needs no --url
+ *   --product          the whole product on the process kubelet, with devices of SDEWAN_OPENWRT_ROOTFS as the CNF's image; needs no --url
  *   --walk N           N random changes, and nothing else
  *   --icn              by ICN's REST, as root
  *   --user, --password-file   one login; absent: those of test/openwrt-device, with a second device or --walk the agent's own
  *   --update           what is found becomes the recording, and docs/compatibility.md
  */
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeCompatibilityPage } from '../contract/conformance/compatibility.ts';
+import { whyNoRootFileSystem } from '../openwrt-device/root-file-system.ts';
 import { runStages, type Project } from './stages.ts';
 
 const { values } = parseArgs({
@@ -106,17 +106,12 @@ const stagesOn = (url: string): Project[] =>
     },
   }));
 
-/** What is built already stays, what is older than the tool's files is built anew. */
-const isBuilt = (): boolean => {
-  const build = path.resolve(import.meta.dirname, '../openwrt-device/build.sh');
-  return spawnSync(build, { stdio: 'inherit' }).status === 0;
-};
-
 if (values.product) {
-  const env = { CNF_IS_DEVICE: '1' };
-  const stage = isBuilt()
-    ? { projects: [{ name: 'e2e-device', env }] }
-    : { cannotRun: 'the whole product on devices', because: 'test/openwrt-device is not built' };
+  const because = whyNoRootFileSystem();
+  const stage =
+    because === undefined
+      ? { projects: [{ name: 'e2e-device', env: { CNF_IS_DEVICE: '1' } }] }
+      : { cannotRun: 'the whole product on devices', because };
   process.exitCode = await runStages([stage]);
 } else if (url === undefined) {
   console.log('No device is given (--url): what was recorded on one is judged instead.');

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import type { ImageProcess } from 'kind-test-harness';
 import { INSPECT_PORT } from '#shared/protocol/inspection.ts';
+import { rootFileSystem } from '../openwrt-device/root-file-system.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { programFile, type Program } from './programs.ts';
 
@@ -30,18 +31,18 @@ const simulator = (): ImageProcess => ({
   directories: ['/etc', '/usr/share/rpcd', '/simulator'],
 });
 
-/** Where test/openwrt-device is built. */
-const deviceFolder = (): string =>
-  process.env['OPENWRT_DEVICE_DIR'] || path.join(homedir(), '.cache/openwrt-device');
-
-/** A real OpenWRT userland in the simulator's place, as `npm run suite -- device --product` has it; root on Linux. */
-const DEVICE: ImageProcess = {
+/** A real OpenWRT in the simulator's place, as `npm run suite -- device --product` has it; root on Linux. */
+const device = (): ImageProcess => ({
   command: [path.resolve(import.meta.dirname, '../openwrt-device/cnf.sh')],
   ports: { 80: 10_080, 443: 10_443 },
-  // A container has another home.
-  env: { DEVICE_OPTIONS: '--mwan3', OPENWRT_DEVICE_DIR: deviceFolder() },
+  env: {
+    SDEWAN_OPENWRT_ROOTFS: rootFileSystem(),
+    // A container has another home.
+    OPENWRT_DEVICE_DIR:
+      process.env['OPENWRT_DEVICE_DIR'] || path.join(homedir(), '.cache/openwrt-device'),
+  },
   directories: ['/etc', '/usr/share/rpcd'],
-};
+});
 
 export type ImagesOptions = {
   /** The agent and the coordinator start anew, in their pods, whenever one of their files is saved. */
@@ -70,6 +71,6 @@ export const images = ({ watch = false, agentFlags = [] }: ImagesOptions = {}): 
       ...program('coordinator'),
       programs: { '/usr/local/bin/node /app/sdewan.mjs': [process.execPath, CLI] },
     },
-    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? DEVICE : simulator(),
+    [CNF_IMAGE]: process.env['CNF_IS_DEVICE'] === '1' ? device() : simulator(),
   };
 };

@@ -1,6 +1,7 @@
 /**
  * Changes that come into force without a reload, on a real fw4 and nft: after each, the table is that of `fw4 print` loaded in a network
- * namespace of its own, compared as `nft -j -s` without handles. Needs a device with `unshare` that can be looked into.
+ * namespace of its own, compared as `nft -j -s` without handles. Needs a device with `unshare` that can be looked into. Its procd forgets the
+ * firewall meanwhile: a second after each `uci apply` it would reload it as well, and what is amended then is another table.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,6 +27,8 @@ const given = namedDevice();
 const devices = given?.inside && recordedPath(given) === 'ubus-fast' ? [given] : [];
 
 const LIST = 'nft -j -s -t list table inet fw4';
+const WITHOUT_PROCD = `ubus call service delete '{"name":"firewall"}'\n`;
+const WITH_PROCD = '/etc/init.d/firewall restart >/dev/null 2>&1\n';
 const LOADED_ANEW = `unshare -n sh -c 'fw4 -q print | nft -f - && ${LIST}'\n`;
 
 const ruleSchema = z.object({
@@ -82,6 +85,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
 
   beforeAll(() => {
     run(PUT_HELPER);
+    run(WITHOUT_PROCD);
     writeFileSync(usernameFile, user);
     driver = ubusDriver({ url, usernameFile, passwordFile }, systemClock);
   });
@@ -89,6 +93,7 @@ describe.each(devices)('on the firewall of $url', ({ url, user, passwordFile, in
     await bring();
     await driver.close();
     run(REMOVE_HELPER);
+    run(WITH_PROCD);
     rmSync(folder, { recursive: true });
   });
 

@@ -9,16 +9,14 @@ import socket
 s = socket.create_server(("0.0.0.0", ${API_SERVER.port}), backlog=16)
 while True: s.accept()[0].close()
 `;
-const CONNECT = `timeout 1 bash -c 'exec 3<>/dev/tcp/${API_SERVER.host}/${API_SERVER.port}'`;
+const CONNECT = `timeout 1 nc ${API_SERVER.host} ${API_SERVER.port} </dev/null`;
 
 /** Beside everything else. `inside`: starts a program on the device, given as its arguments. */
 export const isReached = (inside: string, signal?: AbortSignal): Promise<boolean> =>
   new Promise((resolve) => {
     const [program = '', ...args] = inside.split(' ');
     const options = { timeout: 5_000, ...(signal && { signal }) };
-    execFile(program, [...args, 'bash', '-c', CONNECT], options, (error) =>
-      resolve(error === null),
-    );
+    execFile(program, [...args, 'sh', '-c', CONNECT], options, (error) => resolve(error === null));
   });
 
 export const targetAt = (inside: string): Target => ({

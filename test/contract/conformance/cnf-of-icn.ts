@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '#shared/runtime/clock.ts';
 import { createIcnDriver } from '../../../agent/device/icn/driver.ts';
 import { aclFor } from '../../../agent/device/ubus/login/acl.ts';
@@ -105,7 +106,7 @@ const LOGIN: Readonly<Record<Way, string>> = {
 
 /** As few processes as can be, to look as often as can be. */
 const SHOW = [
-  ...FILES.map((name) => `printf '=== file ${name}\\n%s\\n' "$(</etc/config/${name})"`),
+  ...FILES.map((name) => `printf '=== file ${name}\\n%s\\n' "$(cat /etc/config/${name})"`),
   "printf '=== iptables\\n'; iptables-save",
   "printf '=== rule\\n'; ip -4 rule show",
   "printf '=== end\\n'",
@@ -120,7 +121,7 @@ ${SHOW}
 done >${LOOKS}/seen
 touch ${LOOKS}/ended
 ON
-setsid bash ${LOOKS}/on >/dev/null 2>&1 </dev/null &
+sh ${LOOKS}/on >/dev/null 2>&1 </dev/null &
 until [ -s ${LOOKS}/seen ]; do sleep 0.02; done
 `;
 const LOOK_NO_MORE = `
@@ -145,10 +146,14 @@ const lookIn = (output: string): Look => {
   return { files: Object.fromEntries(files), kernel: kernelLines(rest.join('')) };
 };
 
-/** What ICN's init scripts and mwan3's trackers still do after a reload is over by then. */
-const REST_MS = 3_000;
+/** Where nothing has changed for so long, what ICN's init scripts, mwan3's hotplug scripts and its trackers do after a reload is over. */
+const REST_MS = 5_000;
+const BETWEEN_LOOKS_MS = 300;
 
-const SERVICE_ACTION = /^\S+ (\S+ (?:start|restart|reload))$/;
+const SERVICE_ACTION = /^(\S+ (?:start|restart|reload))$/;
+/** What init scripts are asked for: rc.common notes it while one looks. */
+const ACTIONS = '/tmp/sdewan-actions';
+const NOTE = `echo "\${1##*/} $2" >>${ACTIONS}`;
 
 /** @throws Error for a device that cannot be looked into */
 export const cnfDevice = async (way: Way, device: NamedDevice): Promise<CnfOfIcn> => {
@@ -157,6 +162,7 @@ export const cnfDevice = async (way: Way, device: NamedDevice): Promise<CnfOfIcn
   inside(
     [
       'rm -rf /tmp/sdewan-before; cp -r /etc/config /tmp/sdewan-before',
+      `: >${ACTIONS}; cp -p /etc/rc.common /tmp/sdewan-rc.common; sed -i '1a ${NOTE}' /etc/rc.common`,
       `cp ${RIGHTS} /tmp/sdewan-rights`,
       `cat >${RIGHTS} <<'RIGHTS'\n${JSON.stringify(aclFor(PACKAGES))}\nRIGHTS`,
       `cat >${ROOT_RIGHTS} <<'RIGHTS'\n${JSON.stringify(ROOT_ACL)}\nRIGHTS\n`,
@@ -193,8 +199,14 @@ export const cnfDevice = async (way: Way, device: NamedDevice): Promise<CnfOfIcn
       return { status: answer.status, json: text.startsWith('{') ? JSON.parse(text) : undefined };
     },
     look: async () => {
-      await sleep(REST_MS);
-      return lookIn(inside(`${SHOW}\n`));
+      let [last, since] = [lookIn(inside(`${SHOW}\n`)), Date.now()];
+      while (Date.now() - since < REST_MS) {
+        await sleep(BETWEEN_LOOKS_MS);
+        const now = lookIn(inside(`${SHOW}\n`));
+        if (!isDeepStrictEqual(now, last)) since = Date.now();
+        last = now;
+      }
+      return last;
     },
     during: async (work) => {
       inside(LOOK_ON);
@@ -203,7 +215,7 @@ export const cnfDevice = async (way: Way, device: NamedDevice): Promise<CnfOfIcn
       return looksIn(inside(LOOK_NO_MORE));
     },
     actions: async () =>
-      inside('cat /var/log/initd.log\n')
+      inside(`cat ${ACTIONS}\n`)
         .split('\n')
         .flatMap((line) => SERVICE_ACTION.exec(line)?.[1] ?? []),
     leave: async () => {
@@ -211,6 +223,7 @@ export const cnfDevice = async (way: Way, device: NamedDevice): Promise<CnfOfIcn
       inside(
         [
           `touch ${LOOKS}/over; cp /tmp/sdewan-before/* /etc/config; mv /tmp/sdewan-rights ${RIGHTS}; rm -f ${ROOT_RIGHTS}`,
+          'cp -p /tmp/sdewan-rc.common /etc/rc.common',
           'for one in firewall mwan3 ipsec; do /etc/init.d/$one restart; done >/dev/null 2>&1',
           '',
         ].join('\n'),

@@ -1,6 +1,6 @@
 /**
  * The kernel as judge: firewall4's own templates render a scene, nft loads it in a network namespace, each packet is really sent over veth,
- * and `nft monitor trace` says who decided. Needs root on Linux, nft, a C compiler, and ucode with firewall4 from test/openwrt-device.
+ * and `nft monitor trace` says who decided. Needs root on Linux, nft, a C compiler, and an OpenWRT with firewall4 (SDEWAN_OPENWRT_ROOTFS).
  */
 import {
   execFileSync,
@@ -8,19 +8,17 @@ import {
   spawnSync,
   type ChildProcessWithoutNullStreams,
 } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rootFileSystem, whyNoRootFileSystem } from '../../openwrt-device/root-file-system.ts';
 import { leftText, type Judgement } from '../judgement.ts';
 import { ADDRESSES, DEVICES, ROUTES, type Scene, type SentPacket } from '../scenes.ts';
 import { frameOf, packetBytes, received, type Received } from './frames.ts';
 import { Monitor, toldBy, type Step, type Told } from './monitor.ts';
 
-const device = process.env.OPENWRT_DEVICE_DIR ?? join(homedir(), '.cache/openwrt-device');
-const root = join(device, 'dest/usr');
-const UCODE = join(root, 'bin/ucode');
 const HERE = import.meta.dirname;
 
 const has = (program: string): boolean => {
@@ -37,9 +35,7 @@ export const missing = (): string | undefined => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it needs root on Linux';
   const lacking = ['nft', 'ip', 'unshare', 'nsenter', 'cc'].filter((one) => !has(one));
   if (lacking.length > 0) return `it needs ${lacking.join(', ')}`;
-  return existsSync(UCODE)
-    ? undefined
-    : 'it needs the device that test/openwrt-device/build.sh builds';
+  return whyNoRootFileSystem();
 };
 
 const MAC = (at: number): string => `02:00:00:00:01:0${at}`;
@@ -59,11 +55,22 @@ export type Judged = {
   listing: string;
 };
 
+/** firewall4 with its own ucode and libc; what stands for the bus and for uci comes before its own. */
+const IN_ROOT = [
+  '--mount',
+  'sh',
+  '-ec',
+  `mount --bind "$0" "$1/mnt"; exec chroot "$1" /usr/bin/ucode \\
+  -L '/mnt/modules/*.uc' -L '/usr/lib/ucode/*.so' -L '/usr/share/ucode/*.uc' -S -T /usr/share/firewall4/main.uc`,
+];
+
 export class Kernel {
   readonly #folder = mkdtempSync(join(tmpdir(), 'sdewan-trace-'));
+  readonly #root = rootFileSystem();
 
   constructor() {
     execFileSync('cc', ['-O1', '-o', join(this.#folder, 'packets'), join(HERE, 'packets.c')]);
+    cpSync(join(HERE, 'modules'), join(this.#folder, 'modules'), { recursive: true });
   }
 
   close(): void {
@@ -102,19 +109,12 @@ export class Kernel {
       })),
     };
     writeFileSync(file, JSON.stringify(scene));
-    const search = [`${HERE}/modules/*.uc`, `${root}/lib/ucode/*.so`, `${root}/share/ucode/*.uc`];
     const { status, stdout, stderr } = spawnSync(
-      UCODE,
-      [...search.flatMap((one) => ['-L', one]), '-S', '-T', join(root, 'share/firewall4/main.uc')],
+      'unshare',
+      [...IN_ROOT, this.#folder, this.#root],
       {
         encoding: 'utf8',
-        env: {
-          ...process.env,
-          LD_LIBRARY_PATH: `${root}/lib`,
-          SCENE: file,
-          ACTION: 'print',
-          ...env,
-        },
+        env: { ...process.env, SCENE: '/mnt/scene.json', ACTION: 'print', ...env },
       },
     );
     if (status !== 0) throw new Error(`firewall4 ends with ${status}: ${stderr}`);
