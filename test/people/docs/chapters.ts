@@ -74,12 +74,8 @@ const listed = (rules: readonly Rule[]): string =>
 const aPod: Chapter['words'] = async (stage) => ({ '<pod>': await stage.aPod() });
 const inSync = (stage: Stage): Promise<void> => stage.onlyRules(first);
 
-/** Null: without it. Waits until all pods are new. */
-const annotateCnf = async (
-  { kubectl }: Stage,
-  name: string,
-  value: string | null,
-): Promise<void> => {
+/** Waits until all pods are new. */
+const annotateCnf = async ({ kubectl }: Stage, name: string, value: string): Promise<void> => {
   const template = { metadata: { annotations: { [name]: value } } };
   const patch = JSON.stringify({ spec: { template } });
   const deployment = ['-n', NAMESPACE, `deployment/${PURPOSE}`];
