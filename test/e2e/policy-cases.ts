@@ -9,6 +9,7 @@ import {
   apply,
   barePod,
   binding,
+  bound,
   CA,
   configMap,
   COORDINATOR,
@@ -737,7 +738,18 @@ const pods = ({ closed }: Places): Case[] => {
       ...common,
       message:
         'metadata.labels: sdewanPurpose cannot be given to a pod that is there, except that of its agent: it belongs into the pod template',
-      denied: { 'give a pod another purpose': change({ labels: { sdewanPurpose: 'cnf-1' } }) },
+      denied: {
+        'give a pod another purpose': change({ labels: { sdewanPurpose: 'cnf-1' } }),
+        'give it one with its status': patch(
+          ['pod', SILENT, '-n', closed, '--subresource=status'],
+          {
+            metadata: { labels: { sdewanPurpose: 'cnf-1' } },
+          },
+        ),
+        'give it one with its binding to a node': bound(closed, {
+          labels: { sdewanPurpose: 'cnf-1' },
+        }),
+      },
       allowed: { 'take the purpose from a pod': change({ labels: { sdewanPurpose: null } }) },
     },
   ];
@@ -1002,6 +1014,16 @@ const statuses = ({ closed }: Places): Case[] => {
       denied: {
         'call a rule in force': ofStatus(zoneOf, { inSync: true }),
         'call a roll-out done': ofStatus(rolled, { readyReplicas: 3 }),
+        'have pods that start leave a rule out': ofStatus(zoneOf, {
+          lostConnectivity: { purpose: 'cnf-1', revision: 'x', message: 'x' },
+        }),
+        'call a CNF well': ofStatus(['cnfstatus', 'well', '-n', closed], {
+          pods: { up: 9, total: 9, summary: '9/9' },
+        }),
+        'let a deleted rule go under the name of its status': patch(
+          ['firewallzone', 'held', '-n', closed, '--subresource=status'],
+          { metadata: { finalizers: null } },
+        ),
       },
       allowed: {
         'change the spec of the rule': patch(zoneOf, { spec: { input: 'ACCEPT' } }),
@@ -1019,14 +1041,19 @@ const policyNetworks = ({ closed }: Places): Case[] => {
   const labels = { sdewanPurpose: 'asks' };
   const template = (asking: object) => ({
     metadata: { labels, annotations: asking },
-    spec: { containers: [{ name: 'openwrt', image: 'none' }] },
+    spec: { serviceAccountName: 'cnf', containers: [{ name: 'openwrt', image: 'none' }] },
   });
-  const workload = (kind: string, asking: object): Attempt =>
+  const workload = (kind: string, asking: object, metadata: object = {}): Attempt =>
     create({
       apiVersion: 'apps/v1',
       kind,
-      metadata: { name: 'asks', namespace: closed, labels },
-      spec: { replicas: 0, selector: { matchLabels: labels }, template: template(asking) },
+      metadata: { name: 'asks', namespace: closed, labels, ...metadata },
+      spec: {
+        ...(kind !== 'DaemonSet' && { replicas: 0 }),
+        ...(kind === 'StatefulSet' && { serviceName: 'asks' }),
+        selector: { matchLabels: labels },
+        template: template(asking),
+      },
     });
   const { spec } = template(annotations);
   const jobTemplate = {
@@ -1044,6 +1071,25 @@ const policyNetworks = ({ closed }: Places): Case[] => {
       denied: {
         'create a Deployment that enforces policies': workload('Deployment', annotations),
         'create a ReplicaSet that does': workload('ReplicaSet', annotations),
+        'create a ReplicaSet with the owner of another that does': workload(
+          'ReplicaSet',
+          annotations,
+          { ownerReferences: [{ ...REPLICA_SET, kind: 'Deployment', controller: true }] },
+        ),
+        'create a StatefulSet that does': workload('StatefulSet', annotations),
+        'create a DaemonSet that does': workload('DaemonSet', annotations),
+        'create a Job that does': create({
+          apiVersion: 'batch/v1',
+          kind: 'Job',
+          metadata: { name: 'asks', namespace: closed },
+          spec: jobTemplate.spec,
+        }),
+        'create a ReplicationController that does': create({
+          apiVersion: 'v1',
+          kind: 'ReplicationController',
+          metadata: { name: 'asks', namespace: closed },
+          spec: { replicas: 0, selector: labels, template: template(annotations) },
+        }),
         'create a CronJob that does': create({
           apiVersion: 'batch/v1',
           kind: 'CronJob',
@@ -1056,6 +1102,11 @@ const policyNetworks = ({ closed }: Places): Case[] => {
         'have a pod that is there do so': patch(['pod', SILENT, '-n', closed], {
           metadata: { annotations },
         }),
+        'have it do so with its status': patch(
+          ['pod', SILENT, '-n', closed, '--subresource=status'],
+          { metadata: { annotations } },
+        ),
+        'have it do so with its binding to a node': bound(closed, { annotations }),
       },
       allowed: {
         'create a Deployment that does not': workload('Deployment', {}),

@@ -109,7 +109,7 @@ const cnf = (namespace: string): object => ({
   },
 });
 
-/** Of service account `tenant`: all that one can do with rules, CNFDeployments and pods, and some workloads. */
+/** Of service account `tenant`: all that one can do with rules, CNFDeployments, pods and workloads. */
 export const tenantsRights = (namespace: string): object[] => [
   {
     ...role('Role', 'tenant', namespace),
@@ -120,11 +120,21 @@ export const tenantsRights = (namespace: string): object[] => [
         verbs: ['*'],
       },
       {
-        apiGroups: ['apps', 'batch'],
-        resources: ['deployments', 'replicasets', 'cronjobs'],
+        apiGroups: ['', 'apps', 'batch'],
+        resources: [
+          'pods',
+          'pods/status',
+          'pods/binding',
+          'replicationcontrollers',
+          'deployments',
+          'replicasets',
+          'statefulsets',
+          'daemonsets',
+          'jobs',
+          'cronjobs',
+        ],
         verbs: ['*'],
       },
-      { apiGroups: [''], resources: ['pods'], verbs: ['*'] },
     ],
   },
   binding(namespace, 'tenant', [account(namespace, 'tenant')], { kind: 'Role' }),
@@ -193,6 +203,19 @@ export const barePod = (
   metadata: { name, namespace, labels: { sdewanPurpose: name }, ...metadata },
   spec: { schedulerName: 'nobody', containers: [{ name: 'openwrt', image: 'none' }], ...spec },
 });
+/** Its binding to a node, which is not stored. kubectl has no dry run for it. */
+export const bound = (namespace: string, metadata: object): Attempt => {
+  const path = `/api/v1/namespaces/${namespace}/pods/${SILENT}/binding?dryRun=All`;
+  return {
+    args: ['create', '--raw', path, '-f', '-'],
+    object: {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: SILENT, namespace, ...metadata },
+      target: { kind: 'Node', name: 'none' },
+    },
+  };
+};
 /** As a kubelet would write it. */
 export const SILENT_STATUS = {
   phase: 'Running',
@@ -236,5 +259,6 @@ export const given = ({ closed }: Places): object[] => [
   barePod(closed, SILENT),
   barePod(closed, STRANGER, { labels: {} }),
   rolled(closed),
+  withMetadata(rule('CNFStatus', 'well', {}), { namespace: closed, labels: {} }),
   zone(closed, 'held', { labels: { sdewanPurpose: SILENT } }),
 ];

@@ -106,15 +106,3 @@ export const cnfHangs = async (
   await cluster.killContainer(target, 'SIGSTOP');
   return () => cluster.killContainer(target, 'SIGCONT');
 };
-
-/** No agent may read rules: the role that all of them are bound to allows nothing. */
-export const withoutRights = async (cluster: Cluster): Promise<Restore> => {
-  const role = 'clusterrole/sdewan-agent';
-  const { stdout } = await cluster.kubectl(['get', role, '-o', 'jsonpath={.rules}']);
-  const patch = (rules: string) =>
-    cluster.kubectl(['patch', role, '--type=merge', '-p', `{"rules": ${rules}}`]);
-  await patch('[]');
-  return async () => {
-    await patch(stdout);
-  };
-};

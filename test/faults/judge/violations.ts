@@ -4,7 +4,7 @@ import type { Device, Devices } from './devices.ts';
 import type { RuleSighting, SeenPod, SeenRule, Watch } from './watch.ts';
 import type { Word } from '../vocabulary.ts';
 
-/** What time the product has from a change of a device to what it says, as in test/e2e/outages/returns-empty.test.ts. */
+/** What time the product has from a change of a device to what it says. */
 const GRACE = {
   /** Five seconds without an answer, or a second with other content, and the way. */
   staysMs: 7_000,

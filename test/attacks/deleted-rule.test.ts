@@ -1,0 +1,72 @@
+/**
+ * Who may write the rules of a namespace, with all verbs and subresources, takes the finalizer from a rule before its deletion, so that it would go before
+ * agents have confirmed. What is tried on a rule that is being deleted: `test/e2e/policy-cases.ts`.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { AGENTS_FINALIZER } from '#shared/names.ts';
+import { firewallZone } from '#shared/resources/rules/firewall-zone.ts';
+import { rbacResources } from '../../coordinator/admission/buckets/bindings.ts';
+import { createWorld, eventually, type World } from '../integration/admission/world.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+const TENANT = 'tenant';
+const LET_GO = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
+const name = 'held';
+
+let world: World;
+let namespace: string;
+beforeAll(async () => {
+  world = await createWorld();
+  namespace = await world.createNamespace();
+  const metadata = { name: TENANT, namespace };
+  await world.client.create(rbacResources.roles, {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'Role',
+    metadata,
+    rules: [{ apiGroups: ['batch.sdewan.akraino.org'], resources: ['*'], verbs: ['*'] }],
+  });
+  await world.client.create(rbacResources.roleBindings, {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'RoleBinding',
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: TENANT },
+    subjects: [{ apiGroup: RBAC, kind: 'User', name: TENANT }],
+  });
+  await world.client.create(firewallZone, {
+    apiVersion: 'batch.sdewan.akraino.org/v1alpha1',
+    kind: 'FirewallZone',
+    metadata: { name, namespace, labels: { sdewanPurpose: 'cnf-1' } },
+    spec: { network: ['ovn-net1'], input: 'DROP' },
+  });
+});
+afterAll(async () => {
+  await world.client.patch(firewallZone, { namespace, name }, { patch: LET_GO });
+  await world.close();
+});
+
+const finalizers = async (): Promise<readonly string[] | undefined> =>
+  (await world.client.get(firewallZone, { namespace, name })).metadata.finalizers;
+
+it('with a coordinator, a change that would lose the finalizer keeps it, such as kubectl replace', async () => {
+  const tenant = world.clientAs(TENANT);
+  const replaced = async (): Promise<string> => {
+    const { metadata, ...rest } = await world.client.get(firewallZone, { namespace, name });
+    const { finalizers: _lost, ...kept } = metadata;
+    const changed = { ...rest, metadata: kept, spec: { network: ['ovn-net1'], input: 'ACCEPT' } };
+    // The coordinator may have written a status meanwhile.
+    return tenant.replace(firewallZone, changed).then(() => 'replaced', String);
+  };
+  await eventually(replaced).toBe('replaced');
+  expect(await finalizers()).toContain(AGENTS_FINALIZER);
+});
+
+it.each([
+  ['the rule', undefined, 'who removes it before needs the right to verb release'],
+  ['its status', 'status', 'status: the coordinator alone writes it'],
+])('without a coordinator, it is not taken by a patch of %s', async (_, subresource, words) => {
+  await world.stopCoordinator();
+  const tenant = world.clientAs(TENANT);
+  const patched = tenant.patch(firewallZone, { namespace, name }, { patch: LET_GO, subresource });
+  await expect(patched).rejects.toThrow(words);
+  expect(await finalizers()).toContain(AGENTS_FINALIZER);
+});
