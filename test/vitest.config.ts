@@ -195,7 +195,7 @@ export default defineConfig({
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
         }),
       ),
-      // More than an hour with a hundred histories: `npm run suite nightly fleet`.
+      // Each stage, killed and frozen: `npm run suite nightly fleet`.
       inOneRow(
         project('fleet-night', ['test/fleet/night/*.test.ts'], 1_200_000, {
           globalSetup: [PROGRAMS, 'test/fleet/global-setup.ts'],
