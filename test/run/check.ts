@@ -1,10 +1,19 @@
 /**
- * `npm run check`, for the time between two edits: what can be said without a control plane, with a tenth of the random cases. `npm test` tries
- * all of them, and walks.
+ * `npm run check`, for the time between two edits: what can be said in three quarters of a minute, with a tenth of the random cases.
+ * `npm test` runs all.
  */
 import { STATIC_CHECKS } from './all.ts';
-import { runStages } from './stages.ts';
+import { runStages, type Project } from './stages.ts';
 
-const unit = { name: 'unit', env: { SDEWAN_TIMES: '0.1' } };
+/** They replay thousands of recordings, or start programs. */
+const LONG = [
+  'test/trace/corpus.test.ts',
+  'test/walks/*.test.ts',
+  'test/run/{ci,stages}.test.ts',
+  'coordinator/cli/process.test.ts',
+  'deploy/images/bundle.test.ts',
+];
+
+const unit: Project = { name: 'unit', exclude: LONG, env: { SDEWAN_TIMES: '0.1' } };
 
 process.exitCode = await runStages([{ beside: [STATIC_CHECKS, [{ projects: [unit] }]] }]);

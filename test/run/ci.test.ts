@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const ciRun = path.resolve(import.meta.dirname, '../../.ci/run');
 const DEMO = 'run demo -- --once';
+const HOUSE = 'run --silent suite -- --house';
 const SUITES = 'run suite -- --due';
 
 /** What each command prints, and how it exits. */
@@ -14,6 +15,7 @@ type Commands = Record<string, { prints?: string; code?: number }>;
 const GREEN: Commands = {
   [DEMO]: { prints: 'all steps passed' },
   test: { prints: '━━ unit: 20 passed, 0 failed, 5.0 s\ntook 5 s\n20 passed, 0 failed' },
+  [HOUSE]: { prints: 'lines of product 5' },
   [SUITES]: { prints: '12 passed, 0 failed' },
 };
 
@@ -50,16 +52,16 @@ it('runs each command once, says how long what took, what there is to carry, and
   const { status, last, calls, stdout } = run({});
   expect(status).toBe(0);
   expect(last).toEqual(['33 passed, 0 failed']);
-  expect(calls).toEqual([DEMO, 'test', SUITES].map((command) => `true ${command}`));
+  expect(calls).toEqual([DEMO, 'test', SUITES, HOUSE].map((command) => `true ${command}`));
   expect(stdout).toMatch(/^\d+ s {2}npm test\n {4}5\.0 s {2}unit: 20 passed, 0 failed$/m);
-  expect(stdout).toMatch(/^lines of product +\d/m);
+  expect(stdout).toMatch(/^lines of product 5$/m);
 });
 
 it('runs all suites where that is asked', () => {
   const all = 'run suite -- --all';
   expect(run({ [all]: { prints: '14 passed, 0 failed' } }, '--all')).toMatchObject({
     last: ['35 passed, 0 failed'],
-    calls: [DEMO, 'test', all].map((command) => `true ${command}`),
+    calls: [DEMO, 'test', all, HOUSE].map((command) => `true ${command}`),
   });
 });
 
@@ -73,7 +75,7 @@ it('is red with a command that is red, whatever the ones after it are, and says 
     'failed: npm test (exit code 1)',
     '32 passed, 1 failed',
   ]);
-  expect(calls).toHaveLength(3);
+  expect(calls).toHaveLength(4);
 });
 
 it.each<[string, Commands, string[]]>([

@@ -1,6 +1,6 @@
 /**
  * The numbers of the house, at the end of `.ci/run`: what there is to carry, beside what there was.
- * Of what git lists, so that they are the same in every clone. `node test/run/house.ts [CLONE]`
+ * Of what git lists, so that they are the same in every clone.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -57,7 +57,6 @@ export const houseOf = (root: string): House => {
   };
 };
 
-/** A line each: what, then, now, the difference. */
 export const houseLines = (now: House, before: House = BEFORE): string[] => {
   const line = (what: string, ...cells: readonly (number | string)[]): string =>
     what.padEnd(26) + cells.map((cell) => cell.toLocaleString('en').padStart(10)).join('');
@@ -74,8 +73,3 @@ export const houseLines = (now: House, before: House = BEFORE): string[] => {
     }),
   ];
 };
-
-if (import.meta.main) {
-  const [root = path.resolve(import.meta.dirname, '../..')] = process.argv.slice(2);
-  houseLines(houseOf(root)).forEach((line) => console.log(line));
-}

@@ -5,11 +5,13 @@
  *   npm run suite NAME…           these; what passes is recorded in tested.json: commit that
  *   npm run suite -- --due        what has changed, and what is drawn for this commit; so does `.ci/run`
  *   npm run suite -- --all        all
+ *   npm run suite -- --house      the numbers of the house
  *   npm run suite PROGRAM         with its own words and options behind `--`
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { dueSuites, type Due } from './due.ts';
+import { dueSuites, LANES, type Due } from './due.ts';
+import { houseLines, houseOf } from './house.ts';
 import { say, tallyOfStages, type Stage } from './stages.ts';
 import { inputsOf, PROGRAMS, SUITES, type Suite } from './suites.ts';
 import { seconds, summaryOf } from './summary.ts';
@@ -18,8 +20,6 @@ import { isTested, runAndRecord } from './tested.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
-/** Suites wait more than they compute. */
-const LANES = 2;
 
 type Run = Due & { suite: Suite; stages: readonly Stage[] };
 type Outcome = Due & { tally: Tally; tookMs: number; hasPassed: boolean };
@@ -115,7 +115,8 @@ if (first === undefined) table();
 else if (program) {
   const file = path.join(import.meta.dirname, program.file);
   process.exitCode = spawnSync(process.execPath, [file, ...rest], { stdio: 'inherit' }).status ?? 1;
-} else if (first === '--due')
+} else if (first === '--house') houseLines(houseOf(root)).forEach(say);
+else if (first === '--due')
   process.exitCode = await runDue(dueSuites(names, { isTested: isNowTested, commits: commits() }));
 else {
   const asked = first === '--all' ? names : [first, ...rest];

@@ -6,8 +6,8 @@ import * as z from 'zod';
 import config from '../vitest.config.ts';
 import { PROJECTS } from './all.ts';
 import { PARTS } from './nightly.ts';
-import { dueSuites, ROUND } from './due.ts';
-import { ROOT } from './product-files.ts';
+import { dueSuites, expectedSeconds, ROUND } from './due.ts';
+import { productFiles, ROOT } from './product-files.ts';
 import type { Project } from './stages.ts';
 import { inputsOf, isOneOf, SUITES } from './suites.ts';
 import { filesOf } from './tested.ts';
@@ -87,11 +87,14 @@ const loadedBy = (own: readonly Project[]): Set<string> => {
   return loaded;
 };
 
+/** A folder that is empty: only what all suites have. */
+const NONE = ['test/none'];
+
 describe.each(Object.entries(SUITES))('%s', (_, suite) => {
   const { paths: inputs } = inputsOf(suite);
 
   it.each(inputs.filter((each) => !each.startsWith(':!')))('has the input %s', (input) => {
-    expect(filesOf(ROOT, [input]).some((file) => file.startsWith(input))).toBe(true);
+    expect(filesOf(ROOT, [input]).length).toBeGreaterThan(filesOf(ROOT, NONE).length);
   });
 
   it('leaves out only what is there', () => {
@@ -99,9 +102,10 @@ describe.each(Object.entries(SUITES))('%s', (_, suite) => {
     expect(left.filter((each) => !existsSync(path.join(ROOT, each)))).toEqual([]);
   });
 
-  it('has as inputs what its tests load', () => {
+  it('has as inputs what of test/ its tests load', () => {
     const files = new Set(filesOf(ROOT, inputs));
-    expect([...loadedBy(suite.projects)].filter((file) => !files.has(file)).sort()).toEqual([]);
+    const helping = [...loadedBy(suite.projects)].filter((file) => file.startsWith('test/'));
+    expect(helping.filter((file) => !files.has(file)).sort()).toEqual([]);
   });
 });
 
@@ -128,6 +132,31 @@ describe('what is due', () => {
         .map(({ name }) => name)
         .sort(),
     ).toEqual(names.toSorted());
+  });
+});
+
+/** Of the demo and `npm test`, before the suites. */
+const BEFORE_SECONDS = 480;
+const AT_MOST_SECONDS = 24 * 60;
+
+describe('a change of one folder of the product', () => {
+  const inputs = Object.values(SUITES).map((suite) => ({
+    suite,
+    files: filesOf(ROOT, inputsOf(suite).paths),
+  }));
+  /** To their second level. */
+  const folderOf = (file: string): string => path.dirname(file).split('/').slice(0, 2).join('/');
+  const folders = new Set(productFiles().map(folderOf));
+
+  it.each([...folders])('of %s is proven in 24 minutes', (folder) => {
+    const due = inputs.filter(({ files }) => files.some((file) => folderOf(file) === folder));
+    expect(BEFORE_SECONDS + expectedSeconds(due.map(({ suite }) => suite))).toBeLessThanOrEqual(
+      AT_MOST_SECONDS,
+    );
+  });
+
+  it('of everything in 40', () => {
+    expect(BEFORE_SECONDS + expectedSeconds(Object.values(SUITES))).toBeLessThanOrEqual(40 * 60);
   });
 });
 

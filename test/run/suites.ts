@@ -1,7 +1,8 @@
 /**
  * What is tested beside `npm test`, by suites: `npm run suite NAME`. `.ci/run` runs those whose inputs have changed since they
- * passed, and one of the others (due.ts). A suite starts programs, so its inputs are folders: those of the product but what its
- * programs never get to, its own, and those that help it.
+ * passed, and one of the others (due.ts). A suite starts programs, so its inputs are folders, not what it imports: of the product those
+ * that it is about, whose faults it would be the first to show; its own, and those that help it. Whatever else of the product its
+ * programs run is proven by `npm test` on each commit, and by the draw.
  */
 import { installCommand, installPackages, mayInstall } from 'kind-test-harness';
 import * as z from 'zod';
@@ -30,16 +31,14 @@ export type Suite = {
   needsRoot?: true;
 };
 
-/** Pathspecs of git, from the root. */
-const PRODUCT = 'agent coordinator shared deploy';
-/** What generators make is an input itself, and is compared by `npm test`. */
-const RUNNING = `
-  ${PRODUCT} :!deploy/generate :!deploy/krew :!coordinator/provider :!coordinator/security-groups
-`;
+/** Pathspecs of git: what puts the programs together. */
+const MAINS = ':(glob)agent/*.ts :(glob)coordinator/*.ts';
+/** What an installation is; the generators are not, since `npm test` compares what they make. */
+const INSTALLED = 'deploy :!deploy/chart :!deploy/generate :!deploy/krew';
 /** What starts the product on a test cluster, and looks at it. */
 const STACK = `
-  test/stack test/openwrt-simulator test/judge test/manifests test/images test/run/product-files.ts
-  test/e2e/cluster.ts test/e2e/global-setup.ts
+  test/stack test/openwrt-simulator test/openwrt-device test/judge test/manifests test/images
+  test/run/product-files.ts test/e2e/cluster.ts test/e2e/global-setup.ts
 `;
 const RANDOM = 'test/run/random.ts test/run/replay.ts';
 
@@ -49,8 +48,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'what Prometheus says of metrics and alarms',
     projects: [{ name: 'prometheus' }],
     inputs: `
-      agent coordinator shared deploy test/prometheus test/judge
-      :!deploy/chart :!coordinator/dashboard :!coordinator/cli :!agent/inspect :!shared/trace
+      agent/metrics.ts coordinator/metrics.ts coordinator/exposed.ts deploy/generate
+      deploy/alerts.yaml deploy/monitors.yaml test/prometheus test/judge
     `,
     seconds: 60,
   },
@@ -59,7 +58,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'trace' }],
     stages: () => traced(500),
     inputs: `
-      shared agent/device test/trace test/judge test/samples test/stack ${RANDOM}
+      shared/trace shared/compile shared/resources shared/uci
+      test/trace test/openwrt-device test/judge test/samples test/stack ${RANDOM}
     `,
     seconds: 60,
     needsRoot: true,
@@ -69,18 +69,21 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'e2e-outages' }],
     stages: () => [{ projects: inParts({ name: 'e2e-outages' }, 2) }],
     inputs: `
-      ${RUNNING} ${STACK} test/e2e test/faults test/integration test/contract test/policy
-      :!deploy/chart :!coordinator/dashboard
+      ${MAINS} ${INSTALLED} agent coordinator shared
+      :!agent/fleet :!coordinator/cli :!coordinator/dashboard :!coordinator/fleet :!coordinator/generated-rules
+      :!coordinator/provider :!coordinator/security-groups :!coordinator/tracing :!shared/trace
+      ${STACK} test/e2e test/faults test/integration test/contract test/policy
     `,
-    seconds: 600,
+    seconds: 480,
   },
   node: {
     what: 'what only a real node can show',
     projects: Object.values(NODE_ALONE),
     stages: () => onRealNode('the tests of a real node', Object.values(NODE_ALONE)),
     inputs: `
-      ${RUNNING} ${STACK} test/e2e-node test/integration test/fleet test/policy test/vrrp
-      :!deploy/chart :!coordinator/dashboard :!agent/device/icn :!agent/inspect :!shared/trace
+      agent :!agent/device/icn :!agent/inspect coordinator/admission coordinator/bindings
+      coordinator/certificates coordinator/fleet coordinator/policy shared/inject shared/policy ${INSTALLED}
+      ${STACK} test/e2e-node test/integration test/fleet test/policy test/vrrp
     `,
     seconds: 480,
     needsRoot: true,
@@ -89,8 +92,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'roll-outs of CNFDeployments under traffic',
     projects: [{ name: 'fleet' }],
     inputs: `
-      ${RUNNING} ${STACK} test/fleet :!deploy/chart :!coordinator/dashboard :!agent/device/icn
-      :!agent/policy :!coordinator/policy :!shared/policy :!agent/inspect :!shared/trace
+      agent/fleet agent/health coordinator/fleet coordinator/cnf coordinator/cnf-status
+      coordinator/cli/rollout shared/protocol ${STACK} test/fleet
     `,
     seconds: 480,
   },
@@ -98,8 +101,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'what kubectl and `sdewan` print',
     projects: [{ name: 'people' }, { name: 'dashboard' }],
     inputs: `
-      ${RUNNING} ${STACK} test/people test/golden/broken test/prometheus :!deploy/chart
-      :!agent/device/icn :!test/people/browser :!test/people/docs
+      ${MAINS} ${INSTALLED} agent coordinator shared
+      :!agent/device/icn :!coordinator/provider :!coordinator/security-groups
+      ${STACK} test/people test/golden/broken test/prometheus :!test/people/browser :!test/people/docs
     `,
     seconds: 300,
   },
@@ -107,7 +111,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'the commands of README and docs/, and what they print',
     projects: [{ name: 'docs' }],
     inputs: `
-      ${RUNNING} ${STACK} test/people/docs docs README.md :!deploy/chart :!agent/device/icn
+      coordinator/cli coordinator/dashboard coordinator/fleet coordinator/generated-rules
+      shared/resources shared/trace deploy/examples deploy/opt-in ${STACK} test/people/docs docs README.md
     `,
     seconds: 240,
   },
@@ -120,11 +125,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
         ? [{ projects: [{ name: 'browser' }] }]
         : [{ cannotRun: 'the tests in a browser', because }];
     },
-    // Its agents are simulated.
     inputs: `
-      coordinator shared deploy test/people test/integration test/attacks test/stack test/judge
-      :!deploy/generate :!deploy/krew :!deploy/chart :!coordinator/cli :!coordinator/provider
-      :!coordinator/security-groups :!test/people/docs :!test/people/dashboard
+      coordinator/dashboard shared/trace deploy/dashboard
+      test/people test/integration test/attacks test/stack test/judge
+      :!test/people/docs :!test/people/dashboard
     `,
     seconds: 120,
   },
@@ -132,9 +136,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'the chart with the real Helm',
     projects: [{ name: 'chart' }],
     inputs: `
-      ${PRODUCT} ${STACK} test/chart test/helm test/people/docs docs/chart.md
-      :!coordinator/dashboard :!agent/device/icn :!agent/inspect :!agent/policy
-      :!coordinator/policy
+      deploy :!deploy/krew :!deploy/images coordinator/admission coordinator/settings
+      ${STACK} test/chart test/helm test/people/docs docs/chart.md
     `,
     seconds: 240,
   },
@@ -143,9 +146,10 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'faults' }],
     stages: () => [{ projects: [shareOfFaults()] }],
     inputs: `
-      ${RUNNING} ${STACK} test/faults test/walks ${RANDOM} :!deploy/chart
-      :!coordinator/dashboard :!agent/device/icn :!agent/policy :!coordinator/policy
-      :!shared/policy :!agent/inspect :!shared/trace :!coordinator/cli
+      agent :!agent/fleet :!agent/health :!agent/inspect coordinator/cnf coordinator/memory
+      coordinator/nudge coordinator/reports coordinator/rules coordinator/verdict
+      shared/compile shared/kube shared/protocol shared/resources shared/runtime shared/uci
+      ${STACK} test/faults test/walks ${RANDOM}
     `,
     seconds: 240,
     isAlone: true,
@@ -154,10 +158,9 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'attacks by sheer size: one of two parts, drawn by the commit',
     projects: [{ name: 'load' }],
     stages: () => [{ projects: [shareOfLoad()] }],
-    // Of the agent nothing runs.
     inputs: `
-      coordinator shared deploy test/attacks test/integration test/stack :!deploy/generate
-      :!deploy/krew :!deploy/chart :!coordinator/dashboard :!coordinator/cli
+      coordinator/admission coordinator/memory coordinator/policy coordinator/reports
+      coordinator/rules shared/kube shared/runtime test/attacks test/integration test/stack
     `,
     seconds: 120,
     isAlone: true,
@@ -167,9 +170,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     projects: [{ name: 'neutron' }],
     stages: shareOfNeutron,
     inputs: `
-      coordinator/provider coordinator/security-groups coordinator/policy coordinator/cnf shared
-      test/policy test/neutron test/neutron-harness :!agent/inspect :!shared/trace
-      :!shared/inject
+      coordinator/policy coordinator/provider coordinator/security-groups shared/policy
+      test/policy test/neutron test/neutron-harness
     `,
     seconds: 90,
   },
@@ -177,8 +179,8 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     what: 'the guide "Adding a kind", followed in a copy of the project',
     projects: [{ name: 'guides' }],
     inputs: `
-      shared/resources shared/compile deploy coordinator/admission test/guides
-      test/mutants/tree.ts test/run/product-files.ts test/samples test/golden
+      shared/resources shared/compile deploy/generate deploy/crds
+      test/guides test/mutants/tree.ts test/run/product-files.ts test/samples test/golden
       test/contract/conformance test/openwrt-simulator
     `,
     seconds: 120,
