@@ -11,11 +11,17 @@ import type { UciDelta, UciPackage, UciSection } from '#shared/uci/model.ts';
 /** Differs from an earlier one when OpenWRT restarted or any watched package changed, by whomever. */
 export type Fingerprint = string;
 
-/** Package -> section -> what it asks for and the kernel does not have, as a noun for a sentence. */
-export type Lacking = ReadonlyMap<string, ReadonlyMap<string, string>>;
+/** Package -> section -> words. */
+export type BySection = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** `unread`: why the kernel was not read; nothing counts as lacking then. */
-export type KernelLook = { lacking: Lacking; unread?: string | undefined };
+export type KernelLook = {
+  /** What a section asks for and the kernel does not have, as a noun for a sentence. */
+  lacking: BySection;
+  /** Why it cannot be told whether the kernel has what a section asks for. No repair would change that. */
+  incomparable: BySection;
+  /** Why the kernel was not read; nothing counts as lacking then. */
+  unread?: string | undefined;
+};
 
 export type ReadResult = {
   /** By name: whole packages, and what parts beside them hold. One that OpenWRT does not have, or that cannot be written, is in neither map. */

@@ -33,7 +33,7 @@ const stateOf = (...lacking: string[]): PassState => {
         paused: false,
       },
       doubtful: new Set(['mwan3']),
-      kernel: { lacking: byPackage(lacking), unread: undefined },
+      kernel: { lacking: byPackage(lacking), incomparable: new Map(), unread: undefined },
     };
   // What the other fields are makes no difference here.
   return state as PassState;

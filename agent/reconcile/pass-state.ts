@@ -11,7 +11,13 @@ import type { CnfPlace, KindDefinition } from '#shared/resources/kind.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { isEmptyDelta } from '#shared/uci/delta.ts';
 import type { UciPackage } from '#shared/uci/model.ts';
-import type { ApplyResult, Fingerprint, KernelLook, ReadResult } from '../device/driver.ts';
+import type {
+  ApplyResult,
+  BySection,
+  Fingerprint,
+  KernelLook,
+  ReadResult,
+} from '../device/driver.ts';
 import type { Authors } from './authors.ts';
 import { afterReading, afterWrite, beforeWrite } from './comments.ts';
 import { afterLoss, begun, settled, type LedgerRecord, type Settlement } from './ledger.ts';
@@ -183,6 +189,7 @@ export const standingIn = (
     isLedgerLost: state.ledger.lost !== 'no',
     untaken: new Set(state.takeovers.map((takeover) => takeover.package)),
     lacking: lackingIn(state),
+    incomparable: oursIn(state, state.kernel?.incomparable),
     authors,
     kernelUnread: state.kernel === undefined ? NO_LOOK : state.kernel.unread,
     warningOf: (name, section) => state.ledger.warnings.get(name)?.get(section),
@@ -191,10 +198,13 @@ export const standingIn = (
 const NO_LOOK = 'the API of this OpenWRT does not show it';
 
 /** `package.section` of ours -> what of it the kernel lacks. */
-export const lackingIn = (state: PassState): ReadonlyMap<string, string> => {
+export const lackingIn = (state: PassState): ReadonlyMap<string, string> =>
+  oursIn(state, state.kernel?.lacking);
+
+const oursIn = (state: PassState, found: BySection = new Map()): ReadonlyMap<string, string> => {
   const ownership = ownershipIn(state);
   return new Map(
-    [...(state.kernel?.lacking ?? [])].flatMap(([name, sections]) => {
+    [...found].flatMap(([name, sections]) => {
       const isOurs = isOursIn(name, ownership);
       const ours = (state.packages.get(name)?.sections ?? []).filter(isOurs);
       return ours.flatMap((section): [string, string][] => {

@@ -168,7 +168,10 @@ describe('a pass', () => {
 describe('a pass of a pod that is paused', () => {
   const paused = { paused: true };
   const stopped = {
-    kernel: { lacking: new Map([['firewall', new Map([['sdewan_rule_a', 'its table']])]]) },
+    kernel: {
+      lacking: new Map([['firewall', new Map([['sdewan_rule_a', 'its table']])]]),
+      incomparable: new Map(),
+    },
   };
 
   it('writes nothing, whatever has changed, and reports what is there', async () => {
@@ -188,7 +191,7 @@ describe('a pass of a pod that is paused', () => {
     await agent.run([drop('a')]);
     openwrt.reading = stopped;
     await agent.run([drop('a'), drop('c')], paused);
-    openwrt.done = { kernel: { lacking: new Map() } };
+    openwrt.done = { kernel: { lacking: new Map(), incomparable: new Map() } };
     await agent.run([drop('a')]);
     expect(openwrt.transactions).toHaveLength(2);
     expect(agent.drifts).toEqual([['firewall']]);

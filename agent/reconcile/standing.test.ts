@@ -26,6 +26,7 @@ const look = (change: Partial<StandingInput> = {}, desired = new Map([['firewall
     isLedgerLost: false,
     untaken: new Set(),
     lacking: new Map(),
+    incomparable: new Map(),
     authors: { of: () => undefined, leaving: () => [], wasRemoved: () => false },
     warningOf: () => undefined,
     ...change,
@@ -210,5 +211,6 @@ describe('a rule', () => {
     const other = { ...ours, options: { ...ours.options, target: 'OTHER' } };
     expect(known({ observed: new Map([packageOf('firewall', other)]) })).toBeUndefined();
     expect(known({ lacking: new Map([[`firewall.${ours.name}`, 'a table']]) })).toBeUndefined();
+    expect(known({ incomparable: new Map([[`firewall.${ours.name}`, 'why']]) })).toBeUndefined();
   });
 });

@@ -19,6 +19,8 @@ export type Standing = {
   earlier: ReadonlyMap<string, number>;
   /** `package.section` -> what of it the kernel lacks. */
   lacking: ReadonlyMap<string, string>;
+  /** `package.section` -> why it cannot be compared with the kernel. */
+  incomparable: ReadonlyMap<string, string>;
   /** Nothing is written to OpenWRT, whatever it lacks. */
   paused: boolean;
   /** Why nobody has looked into the kernel; undefined when somebody has. */
@@ -44,6 +46,7 @@ export const NOTHING_KNOWN: Standing = {
   inForce: new Set(),
   earlier: new Map(),
   lacking: new Map(),
+  incomparable: new Map(),
   paused: false,
   removed: new Set(),
   isLedgerLost: false,
@@ -66,6 +69,7 @@ export type StandingInput = {
   /** Packages that hold what is to be adopted and does not count as ours yet. */
   untaken: ReadonlySet<string>;
   lacking: ReadonlyMap<string, string>;
+  incomparable: ReadonlyMap<string, string>;
   kernelUnread?: string | undefined;
   authors: Pick<Authors, 'of' | 'leaving' | 'wasRemoved'>;
   warningOf: (uciPackage: string, section: string) => string | undefined;
@@ -82,7 +86,7 @@ export const standingOf = (input: StandingInput): Standing => {
       const found = there.get(section.name);
       if (unsettled.has(name) || found === undefined || !sectionsEqual(found, section)) continue;
       const key = ledgerKey(name, section.name);
-      if (!lacking.has(key)) inForce.add(key);
+      if (!lacking.has(key) && !input.incomparable.has(key)) inForce.add(key);
       const warning = warningOf(name, section.name);
       if (warning !== undefined) warnings.set(key, warning);
     }
@@ -99,12 +103,13 @@ export const standingOf = (input: StandingInput): Standing => {
   const doubted = doubtedIn(input);
   const removed = removedIn([...plan.verdicts, ...leaving], input, { packages, doubted });
   const isThere = ({ rule }: Verdict): boolean => !removed.has(rule.metadata.uid);
-  const { kernelUnread, paused, isLedgerLost } = input;
+  const { kernelUnread, paused, isLedgerLost, incomparable } = input;
   return {
     verdicts: [...plan.verdicts, ...leaving.filter(isThere)],
     inForce,
     earlier: earlierIn(input),
     lacking,
+    incomparable,
     paused,
     kernelUnread,
     removed,
@@ -117,7 +122,8 @@ export const standingOf = (input: StandingInput): Standing => {
   };
 };
 
-const earlierIn = ({ plan, observed, unsettled, lacking }: StandingInput): Standing['earlier'] => {
+const earlierIn = (input: StandingInput): Standing['earlier'] => {
+  const { plan, observed, unsettled, lacking, incomparable } = input;
   const replaced = plan.verdicts.filter(({ earlier }) => earlier !== undefined);
   if (replaced.length === 0) return new Map();
   const there = new Map(
@@ -131,7 +137,8 @@ const earlierIn = ({ plan, observed, unsettled, lacking }: StandingInput): Stand
       const stands = (section: UciSection): boolean => {
         const key = ledgerKey(earlier.package, section.name);
         const found = there.get(key);
-        return found !== undefined && sectionsEqual(found, section) && !lacking.has(key);
+        const isInKernel = !lacking.has(key) && !incomparable.has(key);
+        return found !== undefined && sectionsEqual(found, section) && isInKernel;
       };
       return earlier.sections.every(stands) ? [[rule.metadata.uid, earlier.generation]] : [];
     }),
@@ -212,9 +219,16 @@ export const isInForce = ({ inForce, warnings }: Standing, { sections }: Verdict
 export const warningFor = ({ warnings }: Standing, verdict: Verdict): string | undefined =>
   firstOf(warnings, verdict);
 
-/** What the kernel lacks of the rule's sections, if anything. */
-export const lackFor = ({ lacking }: Standing, verdict: Verdict): string | undefined =>
-  firstOf(lacking, verdict);
+/** What the kernel lacks of the rule's sections, or why that cannot be told, as a sentence. */
+export const lackFor = (
+  { lacking, incomparable }: Standing,
+  verdict: Verdict,
+): string | undefined => {
+  const lack = firstOf(lacking, verdict);
+  if (lack !== undefined) return `the kernel of OpenWRT lacks ${lack}`;
+  const why = firstOf(incomparable, verdict);
+  return why && `the agent cannot compare the rule with the kernel of OpenWRT: ${why}`;
+};
 
 const firstOf = (words: ReadonlyMap<string, string>, { sections }: Verdict): string | undefined =>
   sections

@@ -82,6 +82,19 @@ describe('the report of a rule', () => {
       },
       expected: ['Pending', 'NotInForce', "the kernel of OpenWRT lacks nft's table inet fw4"],
     },
+    'Pending when a part of it cannot be compared with the kernel, with the cause': {
+      input: {
+        standing: standing({
+          inForce: new Set(),
+          incomparable: new Map([['firewall.sdewan_rule_a', 'its target is no address']]),
+        }),
+      },
+      expected: [
+        'Pending',
+        'NotInForce',
+        'the agent cannot compare the rule with the kernel of OpenWRT: its target is no address',
+      ],
+    },
     'Applied and Paused when OpenWRT has it, and nothing is written': {
       input: { standing: standing({ paused: true }) },
       expected: ['Applied', 'Paused', ''],

@@ -64,8 +64,7 @@ const appliedOrNot = (verdict: Verdict, { standing, problem }: BuildInput): Outc
     const message = `OpenWRT ignores it or a part of it: ${warning}`;
     return { state: 'Failed', reason: 'RefusedByOpenwrt', message };
   }
-  const lack = lackFor(standing, verdict);
-  const lacking = lack === undefined ? undefined : `the kernel of OpenWRT lacks ${lack}`;
+  const lacking = lackFor(standing, verdict);
   if (paused) return pausedWith(lacking ?? 'OpenWRT does not have the rule as it is written');
   if (lacking !== undefined) return { state: 'Pending', reason: 'NotInForce', message: lacking };
   return { state: 'Pending', reason: 'Applying', message: problem };

@@ -1,5 +1,7 @@
 /** IP addresses and blocks of both families, in one spelling each: two texts of one address are one member of a set, not two. */
-import { familyOf as familyWithZone } from '../runtime/addresses.ts';
+import { familyOf } from '../runtime/addresses.ts';
+
+export { familyOf };
 
 export const FAMILIES = [4, 6] as const;
 export type Family = (typeof FAMILIES)[number];
@@ -9,10 +11,6 @@ export type Address = { family: Family; bits: bigint };
 export type Block = Address & { length: number };
 
 export const WIDTH: Readonly<Record<Family, number>> = { 4: 32, 6: 128 };
-
-/** Undefined when it is no address; one with a zone is none. */
-export const familyOf = (text: string): Family | undefined =>
-  text.includes('%') ? undefined : familyWithZone(text);
 
 /** Undefined when it is no address. */
 export const parseAddress = (text: string): Address | undefined => {

@@ -37,7 +37,8 @@ export const reasons = {
   RefusedByOpenwrt: 'OpenWRT refuses or ignores what the rule asks for',
   LostConnectivity:
     'the agent does not reach the API server with the rule, so it is left out until it changes; pods keep in force what they had before',
-  NotInForce: 'OpenWRT has the rule in its configuration, and its kernel lacks a part of it',
+  NotInForce:
+    'OpenWRT has the rule in its configuration, and its kernel lacks a part of it, or the agent cannot tell whether it does',
   TooLarge: 'the policy is larger than is carried; what was in force of it before stays',
   SubnetUnknown:
     'no subnet of a network of the CNF is known, so no address of pods in it counts; what was in force of the policy before stays',

@@ -17,8 +17,9 @@ export const addressOf = (number: bigint, family: 4 | 6): string => {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 };
 
-export const familyOf = (address: string): 4 | 6 | undefined =>
-  isIPv4(address) ? 4 : isIPv6(address) ? 6 : undefined;
+/** Undefined when it is no address; one with a zone is none. */
+export const familyOf = (text: string): 4 | 6 | undefined =>
+  isIPv4(text) ? 4 : isIPv6(text) && !text.includes('%') ? 6 : undefined;
 
 const joined = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((sum, part) => (sum << bits) + BigInt(part), 0n);

@@ -3,6 +3,7 @@
  * had right after a reload of ours that OpenWRT did not refuse. Rules that have come since, whoever made them, are not looked at. Pure.
  */
 import type { UciSection } from '#shared/uci/model.ts';
+import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
 
 /** `chain` and rule, as nft prints them -> how often: several sections may make the same. */
 export type NftRules = ReadonlyMap<string, number>;
@@ -28,21 +29,22 @@ export const nftRulesIn = (text: string): NftRules => {
 export const goneRules = (before: NftRules, now: NftRules): readonly [string, number][] =>
   [...before].filter(([rule, count]) => (now.get(rule) ?? 0) < count);
 
-/** Section -> the first of its rules that is gone. A rule that cannot be traced to a section counts for none. */
+/** Of a section the first of its rules that is gone. A rule that cannot be traced to a section counts for none. */
 export const lackingRules = (
   sections: readonly UciSection[],
   before: NftRules | undefined = new Map(),
   now: NftRules,
-): ReadonlyMap<string, string> => {
+): Compared => {
   const gone = goneRules(before, now);
-  if (gone.length === 0) return new Map();
-  const owners = ownersIn(sections);
-  const lacking = new Map<string, string>();
-  for (const [rule] of gone) {
-    const owner = owners(rule);
-    if (owner !== undefined && !lacking.has(owner)) lacking.set(owner, `the nft rule ${rule}`);
-  }
-  return lacking;
+  if (gone.length === 0) return NOTHING_LACKS;
+  return compareSections(sections, () => {
+    const owners = ownersIn(sections);
+    const lost = new Map(gone.map(([rule]) => [owners(rule), rule] as const).toReversed());
+    return ({ name }) => {
+      const rule = lost.get(name);
+      return rule === undefined ? undefined : `the nft rule ${rule}`;
+    };
+  });
 };
 
 const COMMENT = /comment "!fw4: (.*?)(?: \(reflection\))?"$/;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '#shared/runtime/clock.ts';
 import type { Capabilities } from '#shared/resources/capabilities.ts';
 import type { UciSection } from '#shared/uci/model.ts';
-import type { KernelLook, Lacking } from '../driver.ts';
+import type { BySection, KernelLook } from '../driver.ts';
 import { ACCESS_DENIED, UbusError } from '../ubus/client/rpc.ts';
 import type { UbusSession } from '../ubus/client/session.ts';
 import { found, runVerb } from './calls.ts';
@@ -14,6 +14,7 @@ import { lackingRules, nftRulesIn, type NftRules } from './firewall.ts';
 import type { Space } from '../ubus/write/space.ts';
 import { withoutHandles } from './listing.ts';
 import { lackingRouting } from './routing.ts';
+import { compareSections, NOTHING_LACKS, type Compared } from './sections.ts';
 
 /** What is gone is to be back after 5 s. */
 const LOOK_MS = 3_000;
@@ -67,10 +68,11 @@ export type Kernel = {
 const FW4 = 'table inet fw4';
 /** One for each family of addresses, where iptables makes rules of nft. */
 const MWAN3 = 'chain mwan3_hook';
-const NONE: ReadonlyMap<string, string> = new Map();
 const HASH = /^[0-9a-f]{32}/m;
 /** A line of `df -Pk`: file system, size, used, available, in kilobytes. */
 const FREE = /^\S.* +\d+ +\d+ +(\d+) +\d+% /;
+
+const NOTHING_FOUND: KernelLook = { lacking: new Map(), incomparable: new Map() };
 
 type Seen = {
   hash: string;
@@ -92,7 +94,7 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   let thorough = { at: -Infinity, hash: '', text: '', rules: new Map() as NftRules };
   /** As they were after the firewall's last reload by us, or first seen. */
   let expected: NftRules | undefined;
-  let lacking: Lacking = new Map();
+  let last: KernelLook = NOTHING_FOUND;
   const inRouting = sameAgain(lackingRouting);
   const inRules = sameAgain(lackingRules);
 
@@ -142,16 +144,22 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
     const [firewall, mwan3] = [contents('firewall'), contents('mwan3')];
     const hasTable = capabilities.firewall !== 'fw4' || seen.hasFw4;
     const hasHooks = seen.hooks >= (expectedHooks ?? 0);
-    const found: [string, ReadonlyMap<string, string>][] = [
+    const found: [string, Compared][] = [
       ['network', inRouting(contents('network'), seen.routing)],
       [
         'firewall',
         hasTable ? inRules(firewall, expected, thorough.rules) : allOf(firewall, `nft's ${FW4}`),
       ],
-      ['mwan3', hasHooks ? NONE : allOf(mwan3, "mwan3's rules in nft's table mangle")],
+      ['mwan3', hasHooks ? NOTHING_LACKS : allOf(mwan3, "mwan3's rules in nft's table mangle")],
     ];
-    lacking = new Map(found.filter(([, sections]) => sections.size > 0));
-    return { lacking, unread };
+    const part = (key: keyof Compared): BySection =>
+      new Map(
+        found.flatMap(([name, { [key]: sections }]) =>
+          sections.size > 0 ? [[name, sections]] : [],
+        ),
+      );
+    last = { lacking: part('lacking'), incomparable: part('incomparable'), unread };
+    return last;
   };
 
   const see = async (at: Look): Promise<void> => {
@@ -161,8 +169,8 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
   };
   const compared = (at: Look): KernelLook => {
     if (unread === undefined) return compare(at);
-    lacking = new Map();
-    return { lacking, unread };
+    last = { ...NOTHING_FOUND, unread };
+    return last;
   };
   const look = async (at: Look): Promise<KernelLook> => {
     await see(at);
@@ -200,7 +208,12 @@ export const createKernel = (clock: Pick<Clock, 'monotonic'>): Kernel => {
       return unread === undefined && expected ? { text, rules, expected } : undefined;
     },
     space: () => (unread === undefined ? seen.space : undefined),
-    version: () => JSON.stringify([...lacking].map(([name, sections]) => [name, ...sections])),
+    version: () =>
+      JSON.stringify(
+        [last.lacking, last.incomparable].map((some) =>
+          [...some].map(([name, sections]) => [name, ...sections]),
+        ),
+      ),
   };
 };
 
@@ -225,8 +238,8 @@ const firstAnswer = async (session: UbusSession, signal: AbortSignal): Promise<A
   }
 };
 
-const allOf = (sections: readonly UciSection[], what: string): ReadonlyMap<string, string> =>
-  new Map(sections.map(({ name }) => [name, what]));
+const allOf = (sections: readonly UciSection[], what: string): Compared =>
+  compareSections(sections, () => () => what);
 
 /** The last result, for as long as its inputs are the same. */
 const sameAgain = <Given extends readonly unknown[], Result>(

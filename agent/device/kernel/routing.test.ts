@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { namedSection } from '#shared/compile/testing.ts';
 import { lackingRouting } from './routing.ts';
+import type { Compared } from './sections.ts';
 
 const BY_IPROUTE2 = `default via 172.16.30.1 dev net1 table 1 metric 10 
 10.9.0.0/16 via 172.16.20.1 dev net0 table 40 
@@ -45,8 +46,10 @@ describe.each([
   ['iproute2', BY_IPROUTE2],
   ['BusyBox', BY_BUSYBOX],
 ])('in the words of %s', (_program, text) => {
+  const compared = (type: string, options: Record<string, string>): Compared =>
+    lackingRouting([...network, namedSection(type, 'one', options)], text);
   const lacks = (type: string, options: Record<string, string>): string | undefined =>
-    lackingRouting([...network, namedSection(type, 'one', options)], text).get('one');
+    compared(type, options).lacking.get('one');
 
   it.each<[string, string, Record<string, string>]>([
     ['a route with a gateway in a table', 'route', route],
@@ -65,6 +68,15 @@ describe.each([
     ['a rule with all that it can have', 'rule', rule],
     ['a rule by its mark', 'rule', { mark: '7', lookup: '40', priority: '32000' }],
     ['a rule of IPv6', 'rule6', { dest: '2001:db8::/32', lookup: 'local', priority: '2500' }],
+    ['a route with an IPv4 mask', 'route', { ...route, target: '10.9.0.0/255.255.0.0' }],
+    ['a route with a mask of two parts', 'route', { ...route, target: '10.9.0.0/255.16711680' }],
+    ['a route with a mask in hex', 'route', { ...route, target: '10.9.0.0/0x10' }],
+    ['a route with an octal mask', 'route', { ...route, target: '10.9.0.0/020' }],
+    ['a route in a table in hex', 'route', { ...route, table: '0x28' }],
+    ['a rule with an octal priority', 'rule', { ...rule, priority: '02734' }],
+    ['a rule with an octal mark', 'rule', { ...rule, mark: '020/0xff' }],
+    ['a rule with a mask', 'rule', { ...rule, src: '10.1.2.0/255.255.255.0' }],
+    ['an inverted rule in words', 'rule', { ...rule, invert: 'true' }],
   ])('%s is there', (_what, type, options) => {
     expect(lacks(type, options)).toBeUndefined();
   });
@@ -107,7 +119,34 @@ describe.each([
       { ...rule, invert: '0' },
       'the ip rule from 10.1.2.0/24 to 10.3.0.0/16 with mark 16/255 to table main at priority 1500',
     ],
+    [
+      'that only a blackhole matches',
+      'rule',
+      { mark: '0x3d00/0x3f00', priority: '2061' },
+      'the ip rule with mark 0x3d00/0x3f00 at priority 2061',
+    ],
   ])('one %s is lacking', (_what, type, options, words) => {
     expect(lacks(type, options)).toBe(words);
   });
+
+  it.each<[string, string, Record<string, string>, string]>([
+    ['target', 'route', route, '10.9.0.0/33'],
+    ['target', 'route', route, '10.9.0.0/255.255.256.0'],
+    ['target', 'route', route, '10.9.0.0/08'],
+    ['target', 'route', route, '10.9.0.0/16/16'],
+    ['target', 'route', route, '10.009.0.0/16'],
+    ['target', 'route6', route, 'fe80::1%eth0'],
+    ['gateway', 'route', route, 'nexthop'],
+    ['priority', 'rule', rule, '0800'],
+    ['priority', 'rule', rule, 'high'],
+    ['mark', 'rule', rule, '16/'],
+    ['src', 'rule', rule, 'all'],
+  ])(
+    'option %s of a %s that netifd does not take makes it incomparable: %#',
+    (key, type, as, value) => {
+      const { lacking, incomparable } = compared(type, { ...as, [key]: value });
+      expect([...lacking.keys()]).toEqual([]);
+      expect(incomparable.get('one')).toBe(`netifd does not understand option ${key} '${value}'`);
+    },
+  );
 });

@@ -3,46 +3,66 @@
  * refuses, such as one through a gateway that no interface reaches, and says nothing. Pure.
  */
 import type { UciSection } from '#shared/uci/model.ts';
-import { networkOf } from './networks.ts';
+import { cNumber, networkOf } from './networks.ts';
+import { compareSections, type Compared } from './sections.ts';
 import { own } from '#shared/runtime/own.ts';
 
-/** Section -> what it asks for that the kernel lacks. `text`: what verb `state` of the helper has left. */
-export const lackingRouting = (
-  network: readonly UciSection[],
-  text: string,
-): ReadonlyMap<string, string> => {
-  const { routes, rules } = parse(text);
-  const devices = new Map(network.map(({ name, options }) => [name, options['device']]));
-  return new Map(
-    network.flatMap(({ name, type, options }): [string, string][] => {
+/** `text`: what verb `state` of the helper has left. */
+export const lackingRouting = (network: readonly UciSection[], text: string): Compared =>
+  compareSections(network, () => {
+    const { routes, rules } = parse(text);
+    const devices = new Map(network.map(({ name, options }) => [name, options['device']]));
+    return ({ type, options }) => {
       const option = (key: string): string | undefined =>
         typeof options[key] === 'string' ? options[key] : undefined;
       const v6 = type.endsWith('6');
       if (type === 'route' || type === 'route6') {
         const wanted = wantedRoute(option, devices.get(option('interface') ?? ''));
-        return routes.some((route) => isThere(wanted, route)) ? [] : [[name, routeText(option)]];
+        return routes.some((route) => isThere(wanted, route)) ? undefined : routeText(option);
       }
-      if (type !== 'rule' && type !== 'rule6') return [];
+      if (type !== 'rule' && type !== 'rule6') return undefined;
       const wanted = wantedRule(option, v6);
-      return rules.has(wanted) ? [] : [[name, `the ip rule ${ruleText(option)}`]];
-    }),
-  );
-};
+      return rules.has(wanted) ? undefined : `the ip rule ${ruleText(option)}`;
+    };
+  });
 
 type Option = (key: string) => string | undefined;
-type Route = { target: string; table: string; gateway?: string | undefined; device?: unknown };
+type Network = string | undefined;
+type Route = { target: Network; table: number | string; gateway?: Network; device?: unknown };
+type Rule = {
+  v6: boolean;
+  priority: number | undefined;
+  not: boolean;
+  from: Network;
+  to: Network;
+  mark: readonly number[];
+  table: number | string;
+};
 
-const MAIN = '254';
-const TABLES: Readonly<Record<string, string>> = { main: MAIN, default: '253', local: '255' };
-const tableOf = (name: string = MAIN): string => own(TABLES, name) ?? name;
+const TABLES: Readonly<Record<string, number>> = { main: 254, default: 253, local: 255 };
+/** The name of any other is the same in the configuration as in what `ip` prints. */
+const tableOf = (name = 'main'): number | string => cNumber(name) ?? own(TABLES, name) ?? name;
 const EVERYTHING = { inet: '0.0.0.0/0', inet6: '::/0' } as const;
 /** `ip` begins the line of a route that is not an ordinary one with its type. */
 const TYPED = /^(?:local|broadcast|multicast|anycast|unreachable|blackhole|prohibit|throw|nat) /;
 
+/** What netifd makes of the option. @throws Error where that is nothing */
+const asNetifd = <Value>(
+  option: Option,
+  key: string,
+  read: (text: string) => Value | undefined,
+): Value | undefined => {
+  const text = option(key);
+  const value = text === undefined ? undefined : read(text);
+  if (text !== undefined && value === undefined)
+    throw new Error(`netifd does not understand option ${key} '${text}'`);
+  return value;
+};
+
 const wantedRoute = (option: Option, device: unknown): Route => ({
-  target: networkOf(option('target') ?? '') ?? '',
+  target: asNetifd(option, 'target', networkOf),
   table: tableOf(option('table')),
-  gateway: canonical(option('gateway')),
+  gateway: asNetifd(option, 'gateway', networkOf),
   device,
 });
 
@@ -53,9 +73,7 @@ const isThere = (wanted: Route, { target, table, gateway, device }: Route): bool
   wanted.gateway === gateway &&
   (gateway !== undefined || wanted.device === undefined || wanted.device === device);
 
-const canonical = (address: string | undefined): string | undefined =>
-  address === undefined ? undefined : networkOf(address);
-
+/** What stands there in another form is none that a section asks for. */
 const parse = (text: string): { routes: readonly Route[]; rules: ReadonlySet<string> } => {
   const routes: Route[] = [];
   const rules = new Set<string>();
@@ -74,62 +92,51 @@ const routeIn = (line: string): Route => {
   const isV6 = line.includes(' pref ') || via?.includes(':') === true;
   const target = destination === 'default' ? EVERYTHING[isV6 ? 'inet6' : 'inet'] : destination;
   return {
-    target: networkOf(target) ?? '',
+    target: networkOf(target) ?? target,
     table: tableOf(after(words, 'table')),
-    gateway: canonical(via),
+    gateway: via === undefined ? undefined : (networkOf(via) ?? via),
     device: after(words, 'dev'),
   };
 };
 
-/** One form for both sides. */
 const ruleIn = (line: string, family: keyof typeof EVERYTHING): string => {
   const [place = '', ...words] = line.trim().split(/\s+/);
+  const table = after(words, 'lookup');
+  if (table === undefined) return line;
   return ruleKey({
     v6: family === 'inet6',
-    priority: place.replace(':', ''),
+    priority: cNumber(place.replace(':', '')),
     not: words.includes('not'),
-    from: after(words, 'from'),
-    to: after(words, 'to'),
-    mark: after(words, 'fwmark'),
-    table: after(words, 'lookup'),
+    from: networkOf(after(words, 'from') ?? ''),
+    to: networkOf(after(words, 'to') ?? ''),
+    mark: markOf(after(words, 'fwmark') ?? '') ?? [],
+    table: tableOf(table),
   });
 };
 
 const wantedRule = (option: Option, v6: boolean): string =>
   ruleKey({
     v6,
-    priority: option('priority'),
-    not: option('invert') === '1',
-    from: option('src'),
-    to: option('dest'),
-    mark: option('mark'),
-    table: option('lookup'),
+    priority: asNetifd(option, 'priority', cNumber),
+    not: ['1', 'true'].includes(option('invert') ?? ''),
+    from: asNetifd(option, 'src', networkOf),
+    to: asNetifd(option, 'dest', networkOf),
+    mark: asNetifd(option, 'mark', markOf) ?? [],
+    table: tableOf(option('lookup')),
   });
 
-type Rule = {
-  v6: boolean;
-  priority: string | undefined;
-  not: boolean;
-  from: string | undefined;
-  to: string | undefined;
-  mark: string | undefined;
-  table: string | undefined;
-};
-
+/** One form for both sides: `ip` prints `all`, or nothing, for every address. */
 const ruleKey = ({ v6, priority, not, from, to, mark, table }: Rule): string => {
-  const everything = EVERYTHING[v6 ? 'inet6' : 'inet'];
-  const [from_, to_] = [from, to].map((network = 'all') =>
-    networkOf(network === 'all' ? everything : network),
-  );
-  return JSON.stringify([v6, Number(priority), not, from_, to_, markOf(mark), tableOf(table)]);
+  const everything = networkOf(EVERYTHING[v6 ? 'inet6' : 'inet']);
+  return JSON.stringify([v6, priority, not, from ?? everything, to ?? everything, mark, table]);
 };
 
 const ALL_BITS = 0xff_ff_ff_ff;
 
-const markOf = (mark: string | undefined): readonly number[] => {
-  if (mark === undefined) return [];
-  const [value = '', mask] = mark.split('/');
-  return [Number(value), mask === undefined ? ALL_BITS : Number(mask)];
+const markOf = (text: string): readonly number[] | undefined => {
+  const [mark, mask = String(ALL_BITS), ...rest] = text.split('/');
+  const both = [mark, mask].flatMap((half = '') => cNumber(half) ?? []);
+  return rest.length === 0 && both.length === 2 ? both : undefined;
 };
 
 const after = (words: readonly string[], word: string): string | undefined => {
