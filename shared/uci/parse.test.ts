@@ -89,6 +89,10 @@ const accepted: Record<string, { text: string; sections: unknown[] }> = {
     text: 'package A-z_0\n',
     sections: [],
   },
+  'a bare argument that ends in a semicolon, which drops the rest of the line': {
+    text: 'config rule r; option a 1\noption b 1;option b 2\noption c 3; # why\n',
+    sections: [{ name: 'r', anonymous: false, type: 'rule', options: { b: '1', c: '3' } }],
+  },
   'nothing at all': { text: '', sections: [] },
 };
 
@@ -119,6 +123,11 @@ const refused: Record<string, { text: string; line: number; says: string }> = {
     text: 'config rule r\noption a "b\n',
     line: 2,
     says: 'unterminated "',
+  },
+  'a quoted argument with a semicolon at the end of its line': {
+    text: "config rule r\noption a '1';\n",
+    line: 2,
+    says: 'invalid command',
   },
   'too many arguments': { text: 'config rule r x\n', line: 1, says: 'too many arguments' },
   'too few arguments': { text: 'config\n', line: 1, says: 'insufficient arguments' },

@@ -148,11 +148,12 @@ class Scanner {
     return new UciSyntaxError(this.#commandLine, message);
   }
 
-  /** The next command's word, on this line or a later one; undefined at the end. */
+  /** The next command's word, on this line or a later one; undefined at the end. Behind another command only blanks are skipped. */
   command(): string | undefined {
     while (this.#at < this.#text.length) {
+      const skipped = this.#ended ? SPACE : ' \t';
       this.#ended = false;
-      while (this.#is(SPACE)) this.#advance();
+      while (this.#is(skipped)) this.#advance();
       if (this.#is('#')) this.#skipLine();
       else if (this.#at < this.#text.length) return this.#word();
     }
@@ -177,7 +178,10 @@ class Scanner {
     return found;
   }
 
-  /** Bare, quoted and escaped parts that touch are one argument. A `;` by itself is an empty one. */
+  /**
+   * Bare, quoted and escaped parts that touch are one argument. A `;` by itself is an empty one; where it ends an argument that is all
+   * bare, libuci writes the end of the argument over it, and so drops the rest of the line.
+   */
   #argument(): string {
     while (!this.#ended && this.#is(SPACE)) this.#ended = this.#advance() === '\n';
     if (this.#ended) return '';
@@ -186,15 +190,21 @@ class Scanner {
       return '';
     }
     let value = '';
+    const start = this.#at;
     while (this.#at < this.#text.length && !this.#is(`;#${SPACE}`)) {
       if (this.#is("'")) value += this.#literal();
       else if (this.#is('"')) value += this.#quoted();
       else if (this.#is('\\')) value += this.#escaped();
       else value += this.#advance();
     }
+    this.#endArgument(this.#at - start === value.length);
+    return value;
+  }
+
+  #endArgument(isBare: boolean): void {
     if (this.#is('#')) this.#skipLine();
     else if (this.#is(SPACE)) this.#ended = this.#advance() === '\n';
-    return value;
+    else if (isBare) this.#skipRest();
   }
 
   #is(characters: string): boolean {
@@ -245,6 +255,10 @@ class Scanner {
 
   #skipLine(): void {
     this.#hasComments = true;
+    this.#skipRest();
+  }
+
+  #skipRest(): void {
     const end = this.#text.indexOf('\n', this.#at);
     this.#at = end < 0 ? this.#text.length : end + 1;
     this.#line += 1;

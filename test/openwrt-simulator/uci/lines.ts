@@ -33,9 +33,13 @@ export class LineReader {
     return match;
   }
 
-  /** The first word of a command: up to a blank or tab, quotes not looked at. Undefined at the end of the line. */
+  /**
+   * The first word of a command: up to a blank or tab, quotes not looked at. Undefined at the end of the line. Behind another command
+   * of the line libuci skips blanks and tabs alone.
+   */
   commandWord(): string | undefined {
-    this.#skipWhitespace();
+    if (this.#position === 0) this.#skipWhitespace();
+    else while (this.#current === ' ' || this.#current === '\t') this.#position += 1;
     const start = this.#position;
     if (start >= this.#buffer.length) return undefined;
     let end = start;
@@ -84,11 +88,16 @@ export class LineReader {
   }
 
   #word(): string {
+    const begin = this.#position;
     let word = '';
     for (;;) {
       const character = this.#current;
       if (character === '' || isSpace(character)) break;
-      if (character === ';') return word;
+      if (character === ';') {
+        // libuci ends a word in its buffer: in the place of the `;`, unless quotes have made the word shorter than its text.
+        if (this.#position - begin === word.length) this.#position = this.#buffer.length;
+        return word;
+      }
       if (character === '#') {
         this.#position = this.#buffer.length;
         return word;
