@@ -116,7 +116,7 @@ describe('kubectl explain', () => {
     const rule = resources.find(({ kind }) => kind === 'FirewallRule');
     const spec = rule && rootOf(rule).properties?.['spec'];
     expect(spec?.properties?.['dest_port']?.description).toBe(
-      'Destination ports; tcp and udp only. Text or a number. It must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it. For example 443, "80 8000-8100", "!22".',
+      'Destination ports; tcp and udp only. Text or a number. It must be ports from 1 to 65535 or ranges such as 8000-8100, without leading zeros, separated by blanks, each with "!" in front to negate it. For example 443, "80 8000-8100", "!22".',
     );
   });
 

@@ -123,7 +123,7 @@ describe('compile', () => {
         verdict: 'failed',
         reason: 'InvalidSpec',
         message:
-          'spec.src_port: must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it; spec.icmp_type[0]: must be the name of an ICMP type such as echo-request, or its number as in 8 or 3/4; spec: unknown to this version: targt',
+          'spec.src_port: must be ports from 1 to 65535 or ranges such as 8000-8100, without leading zeros, separated by blanks, each with "!" in front to negate it; spec.icmp_type[0]: must be the name of an ICMP type such as echo-request, or its number as in 8 or 3/4, without leading zeros; spec: unknown to this version: targt',
       },
     },
     {

@@ -21,8 +21,16 @@ const every =
   (value: string): boolean =>
     parts(value).every((item) => holds(item.replace(/^!/, '')));
 
+/**
+ * Digits without leading zeros: of 010 netifd makes 8, firewall4 and strongSwan 10, so each such text would mean something else to
+ * somebody.
+ */
+export const digits = (most: number): string => `(0|[1-9][0-9]{0,${most - 1}})`;
+export const NO_ZEROS = 'without leading zeros';
+
 const ADDRESS = '[0-9a-fA-F:.]+';
-const NETWORK = `${ADDRESS}(/[0-9.]{1,15})?`;
+const PREFIX = digits(3);
+const NETWORK = `${ADDRESS}(/(${PREFIX}|[0-9.]{7,15}))?`;
 
 const isNetwork = (value: string): boolean => {
   const [address = '', mask] = value.split('/');
@@ -64,7 +72,7 @@ export const plainNetwork = () =>
   optionalText({
     must: 'must be an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32',
     maxLength: 80,
-    pattern: `${ADDRESS}(/[0-9]{1,3})?`,
+    pattern: `${ADDRESS}(/${PREFIX})?`,
     holds: isNetwork,
   });
 
@@ -115,7 +123,7 @@ export const interfaceAddress = () =>
   text({
     must: 'must be an IPv4 or IPv6 address that an interface can have, alone or with its prefix length, such as 192.168.1.1/24',
     maxLength: 49,
-    pattern: `${ADDRESS}(/[0-9]{1,3})?`,
+    pattern: `${ADDRESS}(/${PREFIX})?`,
     holds: (value) => {
       const [address = '', prefix] = value.split('/');
       const family = isIPv4(address) ? 'ipv4' : 'ipv6';
@@ -123,17 +131,34 @@ export const interfaceAddress = () =>
     },
   });
 
+/** Of a mask with a gap netifd takes the ones before it. */
+const isRouted = (value: string): boolean =>
+  isNetwork(value) && !/0[^/]*1/.test(bitsOf(value.split('/')[1]));
+const bitsOf = (mask = ''): string =>
+  mask.includes('.')
+    ? mask.replaceAll(/\d+\.?/g, (part) => Number.parseInt(part, 10).toString(2).padStart(8, '0'))
+    : '';
+
+/** As `network`, for routes and their rules. */
+export const routedNetwork = () =>
+  optionalText({
+    must: 'must be an IPv4 or IPv6 address, or a network such as 192.168.1.0/24 or 2001:db8::/32; a mask has no gaps',
+    maxLength: 80,
+    pattern: NETWORK,
+    holds: isRouted,
+  });
+
 /** Where a route leads. */
 export const destination = () =>
   text({
-    must: 'must be default, an IPv4 or IPv6 address, or a network such as 192.168.1.0/24',
+    must: 'must be default, an IPv4 or IPv6 address, or a network such as 192.168.1.0/24; a mask has no gaps',
     maxLength: 80,
     pattern: `default|${NETWORK}`,
-    holds: (value) => value === 'default' || isNetwork(value),
+    holds: (value) => value === 'default' || isRouted(value),
   });
 
 export const MAX_PORT = 65_535;
-const PORT = '[0-9]{1,5}([-:][0-9]{1,5})?';
+const PORT = `${digits(5)}([-:]${digits(5)})?`;
 
 const isPort = (value: string): boolean => {
   const [low = 0, high = low] = value.split(/[-:]/).map(Number);
@@ -143,7 +168,7 @@ const isPort = (value: string): boolean => {
 /** One port or range. */
 export const port = () =>
   optionalTextOrNumber({
-    must: 'must be a port from 1 to 65535 or a range such as 8000-8100',
+    must: `must be a port from 1 to 65535 or a range such as 8000-8100, ${NO_ZEROS}`,
     maxLength: 12,
     pattern: PORT,
     holds: isPort,
@@ -155,9 +180,9 @@ export const port = () =>
 /** One port, which has to be there: no blank, no range. */
 export const onePort = () =>
   textOrNumber({
-    must: `must be a port from 1 to ${MAX_PORT}`,
+    must: `must be a port from 1 to ${MAX_PORT}, ${NO_ZEROS}`,
     maxLength: 5,
-    pattern: '[0-9]{1,5}',
+    pattern: digits(5),
     holds: isPort,
     min: 1,
     max: MAX_PORT,
@@ -167,7 +192,7 @@ export const onePort = () =>
 /** As `port`, and may be negated. */
 export const negatablePort = () =>
   optionalTextOrNumber({
-    must: 'must be a port from 1 to 65535 or a range such as 8000-8100, with "!" in front to negate it',
+    must: `must be a port from 1 to 65535 or a range such as 8000-8100, ${NO_ZEROS}, with "!" in front to negate it`,
     maxLength: 12,
     pattern: `!?${PORT}`,
     holds: every(isPort),
@@ -178,7 +203,7 @@ export const negatablePort = () =>
 
 export const ports = () =>
   optionalTextOrNumber({
-    must: 'must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks, each with "!" in front to negate it',
+    must: `must be ports from 1 to 65535 or ranges such as 8000-8100, ${NO_ZEROS}, separated by blanks, each with "!" in front to negate it`,
     maxLength: MAX_LIST_TEXT,
     pattern: severalOf(`!?${PORT}`),
     holds: every(isPort),
@@ -187,13 +212,18 @@ export const ports = () =>
     examples: [443, '80 8000-8100', '!22'],
   });
 
-/** As `ports`, without negation. */
-export const plainPorts = () =>
+/** iptables' multiport takes 15 ports, and refuses the whole table with more (measured); a range counts as two. */
+const MULTIPORT = 15;
+const isMultiport = (value: string): boolean =>
+  parts(value).flatMap((item) => item.split(/[-:]/)).length <= MULTIPORT;
+
+/** As `ports`, without negation, as iptables' multiport takes them. */
+export const multiports = () =>
   optionalTextOrNumber({
-    must: 'must be ports from 1 to 65535 or ranges such as 8000-8100, separated by blanks or commas',
+    must: `must be ports from 1 to 65535 or ranges such as 8000-8100, ${NO_ZEROS}, separated by blanks or commas: at most ${MULTIPORT}, where a range counts as two`,
     maxLength: MAX_LIST_TEXT,
     pattern: severalOf(PORT),
-    holds: every(isPort),
+    holds: (value) => every(isPort)(value) && isMultiport(value),
     min: 1,
     max: MAX_PORT,
     examples: [443, '80 8000-8100'],
@@ -211,16 +241,17 @@ const PROTOCOL_NAMES = 'tcp|udp|tcpudp|udplite|icmp|icmpv6|ipv6-icmp|esp|ah|sctp
 /** Several protocols, as OpenWRT's firewall takes them. */
 export const protocols = () =>
   optionalTextOrNumber({
-    must: `must be protocols (${PROTOCOL_NAMES.replaceAll('|', ', ')}) or their numbers, separated by blanks, each with "!" in front to negate it`,
+    must: `must be protocols (${PROTOCOL_NAMES.replaceAll('|', ', ')}) or their numbers ${NO_ZEROS}, separated by blanks, each with "!" in front to negate it`,
     maxLength: 128,
-    pattern: severalOf(`!?(${PROTOCOL_NAMES}|[0-9]{1,3})`),
+    pattern: severalOf(`!?(${PROTOCOL_NAMES}|${digits(3)})`),
     holds: every((item) => !/^\d+$/.test(item) || Number(item) <= 255),
     min: 0,
     max: 255,
     examples: ['tcp udp', 47],
   });
 
-const MARK = '(0x[0-9a-fA-F]{1,8}|[0-9]{1,10})(/(0x[0-9a-fA-F]{1,8}|[0-9]{1,10}))?';
+const MARK_HALF = `(0x[0-9a-fA-F]{1,8}|${digits(10)})`;
+const MARK = `${MARK_HALF}(/${MARK_HALF})?`;
 const MAX_MARK = 0xffff_ffff;
 
 const isMark = (value: string): boolean =>
@@ -229,7 +260,7 @@ const isMark = (value: string): boolean =>
 /** A packet mark to match. */
 export const markMatch = () =>
   optionalTextOrNumber({
-    must: 'must be a mark such as 0x10 or 16, with a mask as in 0x10/0xff, and "!" in front to negate it',
+    must: `must be a mark such as 0x10 or 16, ${NO_ZEROS}, with a mask as in 0x10/0xff, and "!" in front to negate it`,
     maxLength: 24,
     pattern: `!?${MARK}`,
     holds: every(isMark),
@@ -241,7 +272,7 @@ export const markMatch = () =>
 /** A packet mark to set. */
 export const mark = () =>
   optionalTextOrNumber({
-    must: 'must be a mark such as 0x10 or 16, with a mask as in 0x10/0xff',
+    must: `must be a mark such as 0x10 or 16, ${NO_ZEROS}, with a mask as in 0x10/0xff`,
     maxLength: 24,
     pattern: MARK,
     holds: isMark,
@@ -264,9 +295,9 @@ export const flag = () =>
 /** A whole number as digits, or as a number. */
 export const count = (min: number, max: number) =>
   optionalTextOrNumber({
-    must: `must be a whole number from ${min} to ${max}`,
+    must: `must be a whole number from ${min} to ${max}, ${NO_ZEROS}`,
     maxLength: 10,
-    pattern: '[0-9]{1,10}',
+    pattern: digits(10),
     holds: (value) => Number(value) >= min && Number(value) <= max,
     min,
     max,

@@ -2,7 +2,7 @@
 import { all, any, given, sameFamily, specRule, when } from '../conditions.ts';
 import { isIPv6 } from 'node:net';
 import * as z from 'zod';
-import { count, mark, network } from '../fields.ts';
+import { count, digits, mark, NO_ZEROS, routedNetwork } from '../fields.ts';
 import { icnResource, oneNetwork, inOwnPackage } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import { mwan3Removes } from '../network.ts';
@@ -16,17 +16,17 @@ const BEHIND_ALL = '32000';
 const MAX_U32 = 4_294_967_295;
 
 const spec = z.strictObject({
-  src: network().describe('Source addresses.'),
-  dst: network().describe('Destination addresses.'),
+  src: routedNetwork().describe('Source addresses.'),
+  dst: routedNetwork().describe('Destination addresses.'),
   not: z.boolean().optional().describe('True: select the packets that do not match.'),
   prio: count(1, MAX_U32).describe(
     'Priority: lower values come first. Default: after all rules with a priority.',
   ),
   fwmark: mark().describe('Mark of the packet.'),
   table: optionalTextOrNumber({
-    must: `must be main, local, default or a table's number from 1 to ${MAX_U32}`,
+    must: `must be main, local, default or a table's number from 1 to ${MAX_U32}, ${NO_ZEROS}`,
     maxLength: 10,
-    pattern: 'main|local|default|[0-9]{1,10}',
+    pattern: `main|local|default|${digits(10)}`,
     holds: (value) => !/^\d/.test(value) || (Number(value) >= 1 && Number(value) <= MAX_U32),
     min: 1,
     max: MAX_U32,

@@ -1,4 +1,5 @@
 /** The names of ICMP types that OpenWRT's firewall knows (firewall4's tables, which hold all of ICN's); it skips a rule with another one. */
+import { digits, NO_ZEROS } from '../fields.ts';
 import { text } from '../schema.ts';
 
 const namesIn = (text: string): readonly string[] => text.split(/\s+/);
@@ -41,9 +42,9 @@ export const hasTypeIn = (version: 4 | 6, type: string): boolean =>
 /** An item of a list of ICMP types. */
 export const icmpTypeItem = () =>
   text({
-    must: 'must be the name of an ICMP type such as echo-request, or its number as in 8 or 3/4',
+    must: `must be the name of an ICMP type such as echo-request, or its number as in 8 or 3/4, ${NO_ZEROS}`,
     maxLength: 64,
-    pattern: '[A-Za-z][A-Za-z0-9-]*|[0-9]{1,3}(/[0-9]{1,3})?',
+    pattern: `[A-Za-z][A-Za-z0-9-]*|${digits(3)}(/${digits(3)})?`,
     holds: (value) =>
       NAMES[4].has(value) ||
       NAMES[6].has(value) ||

@@ -11,8 +11,15 @@ import { listOf, ruleResource, section } from '../render.ts';
 
 /** More would not fit mwan3's marks, which number interfaces (60 at its default mask). */
 const MAX_MEMBERS = 60;
-/** The range that mwan3 documents for both. */
-const rank = () => z.int({ error: 'must be a whole number from 1 to 1000' }).min(1).max(1_000);
+/** mwan3 leaves out a member with a higher metric (`DEFAULT_LOWEST_METRIC`). */
+const MAX_METRIC = 256;
+/** What mwan3 documents. */
+const MAX_WEIGHT = 1_000;
+const rank = (max: number) =>
+  z
+    .int({ error: `must be a whole number from 1 to ${max}` })
+    .min(1)
+    .max(max);
 
 const spec = z.strictObject({
   members: z
@@ -21,8 +28,8 @@ const spec = z.strictObject({
         network: networkName().describe(
           'A network of the pod annotation k8s.plugin.opnfv.org/nfn-network; mwan3 must know its interface.',
         ),
-        metric: rank().describe('Members with the lowest metric that are up are used.'),
-        weight: rank().describe('Share of the traffic among members of equal metric.'),
+        metric: rank(MAX_METRIC).describe('Members with the lowest metric that are up are used.'),
+        weight: rank(MAX_WEIGHT).describe('Share of the traffic among members of equal metric.'),
       }),
     )
     .min(1)

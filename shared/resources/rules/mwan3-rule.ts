@@ -1,7 +1,7 @@
 /** Mwan3Rule: which traffic uses which policy. Its name is the name in mwan3, so a ledger tells whose it is. */
 import * as z from 'zod';
 import { absent, all, any, is, specRule } from '../conditions.ts';
-import { count, flag, network, parts, plainPorts, reference } from '../fields.ts';
+import { count, flag, multiports, network, parts, reference } from '../fields.ts';
 import { icnResource, inNameSpace, oneNetwork, onePort } from '../icn.ts';
 import { defineKind } from '../kind.ts';
 import { BUILT_IN_POLICIES, mwan3NameLimit } from './mwan3.ts';
@@ -13,9 +13,9 @@ const spec = z.strictObject({
     `The Mwan3Policy to use, or one that mwan3 has built in: ${BUILT_IN_POLICIES.join(', ')}.`,
   ),
   src_ip: network().describe('Source addresses.'),
-  src_port: plainPorts().describe('Source ports; tcp and udp only.'),
+  src_port: multiports().describe('Source ports; tcp and udp only.'),
   dest_ip: network().describe('Destination addresses.'),
-  dest_port: plainPorts().describe('Destination ports; tcp and udp only.'),
+  dest_port: multiports().describe('Destination ports; tcp and udp only.'),
   proto: oneOf(['tcp', 'udp', 'icmp', 'esp', 'ah', 'gre', 'sctp', 'udplite', 'all']).describe(
     'Protocol. Default: all.',
   ),

@@ -51,6 +51,22 @@ export const samples: Samples = {
       spec: { table: 40, prio: 100 },
       server: 'src, dst or fwmark is required',
     },
+    'a table with a leading zero, which netifd reads as octal': {
+      spec: { src: '10.9.9.0/24', table: '0100' },
+      server: 'without leading zeros',
+    },
+    'a priority with a leading zero': {
+      spec: { src: '10.9.9.0/24', prio: '0500' },
+      server: 'without leading zeros',
+    },
+    'a mark with a leading zero': {
+      spec: { fwmark: '010/0xff' },
+      server: 'without leading zeros',
+    },
+    'a mask with a gap': {
+      spec: { src: '10.9.9.0/255.0.255.0' },
+      agent: 'spec.src: must be an IPv4 or IPv6 address',
+    },
   },
   fields: {
     section: (name) => `sdewan_rule_${uci.mapped(name)}`,

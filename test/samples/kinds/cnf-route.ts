@@ -34,6 +34,14 @@ export const samples: Samples = {
       spec: { dst: 'default', dev: 'a-device-name-of-17' },
       server: 'must be a network device such as eth0',
     },
+    'a prefix length with a leading zero, which netifd reads as octal': {
+      spec: { dst: '10.0.0.0/010', dev: 'eth0' },
+      server: 'must be default, an IPv4 or IPv6 address',
+    },
+    'an IPv4 mask with a gap, of which netifd takes a part': {
+      spec: { dst: '10.0.0.0/255.0.255.0', dev: 'eth0' },
+      agent: 'spec.dst: must be default, an IPv4 or IPv6 address',
+    },
   },
   fields: {
     section: (name) => `sdewan_route_${uci.mapped(name)}`,

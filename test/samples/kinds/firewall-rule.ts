@@ -106,6 +106,18 @@ export const samples: Samples = {
       spec: { src_port: '90-80', proto: 'tcp' },
       agent: 'spec.src_port: must be ports',
     },
+    'a port with a leading zero': {
+      spec: { src: 'lan', proto: 'tcp', dest_port: '0080' },
+      server: 'without leading zeros',
+    },
+    'a protocol with a leading zero': {
+      spec: { src: 'lan', proto: '006' },
+      server: 'without leading zeros',
+    },
+    'an ICMP type with a leading zero': {
+      spec: { src: 'lan', proto: 'icmp', icmp_type: ['010'] },
+      server: 'without leading zeros',
+    },
     'an address with a leading zero': {
       spec: { src_ip: '010.0.0.1' },
       agent: 'spec.src_ip: must be IPv4 or IPv6 addresses',

@@ -56,6 +56,10 @@ export const samples: Samples = {
       spec: { members: [{ network: 'n', metric: 0, weight: 2 }] },
       server: 'should be greater than or equal to 1',
     },
+    'a metric with which mwan3 leaves a member out': {
+      spec: { members: [{ network: 'n', metric: 257, weight: 2 }] },
+      server: 'should be less than or equal to 256',
+    },
   },
   fields: {
     section: uci.mapped,

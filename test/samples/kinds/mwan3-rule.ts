@@ -85,6 +85,10 @@ export const samples: Samples = {
       spec: { policy: 'p', dest_port: '80' },
       server: 'ports need tcp or udp',
     },
+    'more ports than multiport takes, where a range counts as two': {
+      spec: { policy: 'p', proto: 'tcp', dest_port: '1 2 3 4 5 6 7 8 9 10 11 12 13 14 15-16' },
+      agent: 'spec.dest_port: must be ports',
+    },
   },
   fields: {
     section: uci.mapped,
