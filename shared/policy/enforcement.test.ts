@@ -17,6 +17,13 @@ const directions = (spec: object): string[] => {
 describe('which directions a policy isolates', () => {
   test.each([
     ['nothing said', {}, ['ingress', 'pods']],
+    ['no types', { policyTypes: [] }, ['ingress', 'pods']],
+    [
+      'no types and an egress rule',
+      { policyTypes: [], egress: [{}] },
+      ['egress', 'ingress', 'pods'],
+    ],
+    ['null fields', { podSelector: null, policyTypes: null, egress: null }, ['ingress', 'pods']],
     ['no egress rules', { egress: [] }, ['ingress', 'pods']],
     ['an egress rule', { egress: [{}] }, ['egress', 'ingress', 'pods']],
     ['ingress alone', { policyTypes: ['Ingress'], egress: [{}] }, ['ingress', 'pods']],

@@ -41,7 +41,8 @@ export const compilePolicy = (policy: CompiledFrom, scope: Scope = CLUSTER_SCOPE
     return id;
   };
   const own: PodSelector = { pods: spec.podSelector, namespaces: { name: namespace } };
-  const types = spec.policyTypes ?? impliedTypes(policy);
+  const { policyTypes = [] } = spec;
+  const types = policyTypes.length > 0 ? policyTypes : impliedTypes(policy);
   try {
     const enforcement: Enforcement = {
       pods: use(own),

@@ -1,5 +1,6 @@
 /** NetworkPolicies as the API server has them, and MultiNetworkPolicies, which say the same of second networks. What an empty list or a missing field means is said in `enforcement.ts`. */
 import * as z from 'zod';
+import { withoutNulls } from '../runtime/nulls.ts';
 import { labelSelectorSchema } from '../kube/selector.ts';
 
 export const PROTOCOLS = ['TCP', 'UDP', 'SCTP'] as const;
@@ -29,12 +30,17 @@ export type PolicyPeer = z.infer<typeof peerSchema>;
 const ports = z.array(portSchema).optional();
 const peers = z.array(peerSchema).optional();
 
-export const networkPolicySpecSchema = z.object({
-  podSelector: labelSelectorSchema.default({}),
-  policyTypes: z.array(z.enum(['Ingress', 'Egress'])).optional(),
-  ingress: z.array(z.object({ from: peers, ports })).optional(),
-  egress: z.array(z.object({ to: peers, ports })).optional(),
-});
+/** The API server takes out nulls, and fills in types, of NetworkPolicies alone. */
+export const networkPolicySpecSchema = z.preprocess(
+  withoutNulls,
+  z.object({
+    podSelector: labelSelectorSchema.default({}),
+    /** None is as if they were absent. */
+    policyTypes: z.array(z.enum(['Ingress', 'Egress'])).optional(),
+    ingress: z.array(z.object({ from: peers, ports })).optional(),
+    egress: z.array(z.object({ to: peers, ports })).optional(),
+  }),
+);
 export type NetworkPolicySpec = z.infer<typeof networkPolicySpecSchema>;
 
 export const POLICY_KINDS = ['NetworkPolicy', 'MultiNetworkPolicy'] as const;
