@@ -73,10 +73,10 @@ describe('transformManifest', () => {
     const seen: unknown[] = [];
     const changed = transformManifest(text, (value) => {
       seen.push(value);
-      return { ...(value as object), y: 1 };
+      return { ...(value as object), z: 1 };
     });
     expect(seen).toEqual([{ base: { x: 1 }, user: { x: 1 } }]);
-    expect(changed).toBe(`${text}y: 1\n`);
+    expect(changed).toBe(`${text}z: 1\n`);
   });
 
   it('refuses to change what an anchor shares', () => {

@@ -17,6 +17,7 @@ import {
   type YAMLError,
 } from 'yaml';
 import { edited } from './edit.ts';
+import { AS_KUBECTL } from './scalars.ts';
 
 /** What is wrong with the text itself, and where. */
 export class ManifestError extends Error {
@@ -43,8 +44,6 @@ export type Transform = (value: unknown, index: number) => unknown;
 
 type YamlOptions = ParseOptions & DocumentOptions & SchemaOptions;
 
-const MEANING: YamlOptions = { merge: true };
-
 /** An absent value stays absent: without this tag it would be an empty text. */
 const nothing: ScalarTag = {
   tag: 'tag:yaml.org,2002:null',
@@ -62,7 +61,7 @@ const AS_WRITTEN: YamlOptions = {
 /** The text with every document transformed. @throws ManifestError, and whatever `transform` throws */
 export const transformManifest = (text: string, transform: Transform): string => {
   if (isJson(text)) return transformJson(text, transform);
-  const meanings = parse(text, MEANING);
+  const meanings = parse(text, AS_KUBECTL);
   const written = parse(text, AS_WRITTEN);
   if (written.length === 0) return text;
   return written
@@ -74,7 +73,7 @@ export const transformManifest = (text: string, transform: Transform): string =>
       if (after === undefined) return '';
       document.contents = edited(document.contents, before, after, AS_WRITTEN);
       const changed = document.toString(styleOf(source));
-      if (!isDeepStrictEqual(parse(changed, MEANING)[0]?.toJS(), after))
+      if (!isDeepStrictEqual(parse(changed, AS_KUBECTL)[0]?.toJS(), after))
         throw new ManifestError(
           `document ${index + 1} uses YAML anchors in a part that must change; replace them by what they stand for`,
         );
@@ -85,7 +84,7 @@ export const transformManifest = (text: string, transform: Transform): string =>
 
 /** @throws NoDocumentsError when the text has nothing but blanks and comments, ManifestError when it is no manifest */
 export const requireDocuments = (text: string): void => {
-  if (parse(text, MEANING).every((document) => document.toJS() === null))
+  if (parse(text, AS_KUBECTL).every((document) => document.toJS() === null))
     throw new NoDocumentsError('no documents');
 };
 
@@ -105,7 +104,7 @@ const transformJson = (text: string, transform: Transform): string => {
     before = JSON.parse(text);
   } catch (cause) {
     // JSON is YAML, and its reader says where.
-    parse(text, MEANING);
+    parse(text, AS_KUBECTL);
     throw new ManifestError(`not JSON: ${String(cause)}`, { cause });
   }
   const after = transform(before, 0);

@@ -1,6 +1,8 @@
 /** The objects of a manifest, and where in the text each of their fields stands. */
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseAllDocuments, type Node } from 'yaml';
+import { withoutNulls } from '#shared/runtime/nulls.ts';
 import { documentError, NoDocumentsError } from './documents.ts';
+import { AS_KUBECTL } from './scalars.ts';
 
 /** Both from 1. */
 export type Position = { line: number; column: number };
@@ -15,11 +17,11 @@ export type Located = {
 /** Documents without content are left out, and Lists are what is in them. @throws ManifestError */
 export const locatedObjects = (text: string): Located[] => {
   const lineCounter = new LineCounter();
-  const documents = [...parseAllDocuments(text, { merge: true, lineCounter })];
+  const documents = [...parseAllDocuments(text, { ...AS_KUBECTL, lineCounter })];
   const [error] = documents.flatMap(({ errors }) => errors);
   if (error) throw documentError(error);
   const located = documents.flatMap((document) => {
-    const value: unknown = document.toJS();
+    const value = withoutNulls(document.toJS());
     if (value === null) return [];
     const at = (path: Path): Position => {
       const { line, col } = lineCounter.linePos(offsetOf(document.contents, path));
