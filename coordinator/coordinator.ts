@@ -352,6 +352,7 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     },
     record,
     notReady: () => [
+      ...unansweredIn(options.client.unansweredForMs()),
       ...(pods.state.listed ? [] : [`pods: ${pods.state.message}`]),
       ...[...rules.unknown].map(([kind, { message }]) => `${kind}: ${message}`),
     ],
@@ -368,6 +369,14 @@ export const createCoordinator = (options: CoordinatorOptions): Coordinator => {
     },
   };
 };
+
+/** Longer than an API server takes to start anew. */
+const UNANSWERED_MS = 30_000;
+
+const unansweredIn = (forMs = 0): string[] =>
+  forMs < UNANSWERED_MS
+    ? []
+    : [`the API server has answered no call for ${Math.round(forMs / 1_000)} s`];
 
 const devicesIn = (information: Information | undefined): ReadonlyMap<string, readonly string[]> =>
   new Map(

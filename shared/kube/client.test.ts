@@ -272,13 +272,13 @@ describe('failures', () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it('do not cut a request with a body that was given up', async () => {
+  it('cut the connection of a request that is given up, with a body as well', async () => {
     answers = [{ hang: true }, { hang: true }];
     const body = { metadata: { name: 'p' } };
     const error = await failureOf(client.replace(pods, body, { timeoutMs: 50 }));
     expect(error).toMatchObject({ status: 0, reason: 'Timeout' });
     await failureOf(client.get(pods, { name: 'p' }, { timeoutMs: 50 }));
-    await expect.poll(() => cut).toEqual(['GET']);
+    await expect.poll(() => cut).toEqual(['PUT', 'GET']);
   });
 
   it('read credentials again once after a 401', async () => {

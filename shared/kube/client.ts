@@ -109,6 +109,8 @@ export type KubeClient = {
   onWatchState?: (watch: object, resource: string, phase: WatchPhase | undefined) => void;
   /** Of the server, such as `v1.36.0`. */
   serverVersion: (options?: CallOptions) => Promise<string>;
+  /** Since when no request has been answered, in milliseconds; undefined: the last one was. */
+  unansweredForMs: () => number | undefined;
   /** TCP connections that are open now. */
   connections: () => number;
   /** Cuts everything that is open. */
@@ -225,6 +227,10 @@ export const createKubeClient = (options: KubeClientOptions): KubeClient => {
     serverVersion: async (call) => {
       const exchange = { attempted: 'get the version', method: 'GET', path: '/version' } as const;
       return (await json(call, z.object({ gitVersion: z.string() }), exchange)).gitVersion;
+    },
+    unansweredForMs: () => {
+      const since = transport.unansweredSince();
+      return since && performance.now() - since;
     },
     connections: transport.connections,
     close: transport.close,

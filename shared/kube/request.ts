@@ -3,7 +3,6 @@ import type { Dispatcher } from 'undici';
 import * as z from 'zod';
 import { messageOf } from '../runtime/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { abandonable } from './abandon.ts';
 import type { KubeConfig } from './config.ts';
 import { isUnauthorized, KubeError } from './errors.ts';
 import { readStatus } from './status.ts';
@@ -40,9 +39,7 @@ export const requestJson = async <T>(
     return parseAnswer(exchange.attempted, text, schema);
   };
   try {
-    return await withDeadline(exchange, (signal) =>
-      exchange.body === undefined ? whole(signal) : abandonable(signal, whole),
-    );
+    return await withDeadline(exchange, whole);
   } catch (error) {
     throw error instanceof KubeError ? error : failure(exchange, error);
   }
@@ -112,7 +109,7 @@ const sendOnce = async (
   let response: Dispatcher.ResponseData;
   let text: string;
   try {
-    response = await transport.pool.request({
+    response = await transport.request({
       method,
       path: transport.basePath + path,
       headers: {

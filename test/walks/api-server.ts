@@ -207,6 +207,7 @@ export class ApiServer {
       // No pod of a walk prints anything.
       logs: () => Promise.reject(refusal('get', 404, 'NotFound')),
       serverVersion: async () => 'v0.0.0',
+      unansweredForMs: () => undefined,
       connections: () => 1,
       close: async () => undefined,
     };
