@@ -544,6 +544,18 @@ it('knows which set of an adopted Deployment serves before it writes the Deploym
   expect(api.get('deployments', 'cnf-1')?.metadata.uid).toBe(deployment?.metadata.uid);
 });
 
+it('sends no template that is too large, and says how large it may be', async () => {
+  cnf('cnf-1', 'a'.repeat(65_536));
+  start();
+  await pass(60);
+  expect(conditionOf('Degraded')).toMatchObject({
+    status: 'True',
+    reason: 'TooLarge',
+    message: expect.stringContaining('at most 65536'),
+  });
+  expect(api.writes).toEqual(['status cnfdeployments/cnf-1']);
+});
+
 it('says which right is missing, and goes on when it is there', async () => {
   api.refusals.set('create deployments/cnf-1', { status: 403, reason: 'Forbidden' });
   cnf('cnf-1', 'openwrt:1');

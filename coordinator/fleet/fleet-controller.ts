@@ -26,6 +26,7 @@ import { FLEET_ROLE, KEPT_SELECTOR, PURPOSE_LABEL, WEIGHT_ANNOTATION } from '#sh
 import { few } from '#shared/runtime/few.ts';
 import {
   cnfDeploymentResource,
+  tooLarge,
   type CnfDeployment,
   type CnfDeploymentStatus,
 } from '#shared/resources/cnf-deployment.ts';
@@ -188,6 +189,8 @@ export const createFleetController = (deps: FleetDeps): FleetController => {
     const deployment = written.get(key);
     const cnf = deployment ? { ...found, status: { ...found.status, deployment } } : found;
     try {
+      const size = tooLarge(cnf.spec.template);
+      if (size !== undefined) throw new TooLargeError(size);
       return await roll(cnf, standing, signal);
     } catch (error) {
       const broken = brokenBy(error, place.namespace);
@@ -535,6 +538,9 @@ class NameTakenError extends Error {
   }
 }
 
+/** Of a template that was stored before it had a bound, or while no webhook was asked. */
+class TooLargeError extends Error {}
+
 /** What nobody has made cannot have changed: this conflict is one with something else. */
 class DeniedError extends Error {}
 
@@ -543,6 +549,7 @@ const brokenBy = (
   namespace: string,
 ): { reason: string; message: string } | undefined => {
   if (error instanceof NameTakenError) return { reason: 'NameTaken', message: error.message };
+  if (error instanceof TooLargeError) return { reason: 'TooLarge', message: error.message };
   if (error instanceof DeniedError) return { reason: 'Refused', message: error.message };
   if (!(error instanceof KubeError)) return undefined;
   const { status, message } = error;

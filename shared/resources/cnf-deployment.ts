@@ -52,6 +52,17 @@ const templateSchema = z
   .meta(KEPT);
 export type FleetTemplate = z.infer<typeof templateSchema>;
 
+/** Each write of the Deployment carries all of it, and the API server takes twenty times as much. */
+const MAX_TEMPLATE_BYTES = 65_536;
+
+/** What is wrong with a template that is too large to be rolled out; undefined: nothing. */
+export const tooLarge = (template: unknown): string | undefined => {
+  const bytes = Buffer.byteLength(JSON.stringify(template) ?? '');
+  return bytes <= MAX_TEMPLATE_BYTES
+    ? undefined
+    : `spec.template has ${bytes} bytes as JSON, and at most ${MAX_TEMPLATE_BYTES} are rolled out: take annotations and long values out of it`;
+};
+
 const DURATION = /^([0-9]{1,3}h)?([0-9]{1,4}m)?([0-9]{1,5}s)?$/;
 
 const duration = (preset: string, what: string) =>

@@ -1,6 +1,7 @@
-/** The check of CNFDeployments that needs other objects: a purpose that another CNF serves. Their CRD says the rest. */
+/** The checks of CNFDeployments that CEL cannot make: how large a template is, and a purpose that another CNF serves. Their CRD says the rest. */
+import { isDeepStrictEqual } from 'node:util';
 import { PURPOSE_LABEL } from '#shared/names.ts';
-import { cnfDeploymentResource } from '#shared/resources/cnf-deployment.ts';
+import { cnfDeploymentResource, tooLarge } from '#shared/resources/cnf-deployment.ts';
 import { deployments } from '../../cnf/workload.ts';
 import { denied } from '../decide.ts';
 import { allowed, type AdmissionRequest, type ReviewVerdict } from '../review.ts';
@@ -14,6 +15,8 @@ export const createCnfDeploymentWebhook =
   async (request: AdmissionRequest, signal: AbortSignal): Promise<ReviewVerdict> => {
     const { namespace, object, oldObject, operation } = request;
     if (operation === 'DELETE' || !object || !isCnfDeployment(request)) return allowed;
+    const size = isSameTemplate(object, oldObject) ? undefined : tooLarge(templateOf(object));
+    if (size !== undefined) return denied({ reason: 'InvalidSpec' }, size);
     const purpose = purposeIn(object);
     if (purpose === undefined || purpose === purposeIn(oldObject)) return allowed;
     const { name, uid } = object.metadata;
@@ -28,6 +31,19 @@ export const createCnfDeploymentWebhook =
 const isCnfDeployment = ({ resource }: AdmissionRequest): boolean =>
   resource.group === cnfDeploymentResource.group &&
   resource.resource === cnfDeploymentResource.plural;
+
+const templateOf = (object: AdmissionRequest['object']): unknown => {
+  const spec = object?.['spec'];
+  return typeof spec === 'object' && spec !== null && 'template' in spec
+    ? spec.template
+    : undefined;
+};
+
+/** Of one that was stored before it had a bound all else may be changed. */
+const isSameTemplate = (
+  object: AdmissionRequest['object'],
+  oldObject: AdmissionRequest['object'],
+): boolean => isDeepStrictEqual(templateOf(object), templateOf(oldObject));
 
 /** What has no good template is refused by the API server itself. */
 const purposeIn = (object: AdmissionRequest['object']): string | undefined => {

@@ -375,6 +375,21 @@ describe('the webhook for CNFDeployments', () => {
   };
   const other = owner('StatefulSet', 'cnf-1');
 
+  it('refuses a template that is too large to be rolled out, but not other changes of one that is there', async () => {
+    const large = cnfDeployment('cnf-1') as { spec: { template: { metadata: object } } };
+    Object.assign(large.spec.template.metadata, { annotations: { a: 'a'.repeat(65_536) } });
+    const object = large as unknown as AdmissionRequest['object'];
+    expect(await answer({}, { object })).toMatchObject({
+      allowed: false,
+      code: 422,
+      message: expect.stringMatching(
+        /^spec\.template has 65\d{3} bytes as JSON, and at most 65536/,
+      ),
+    });
+    const update = { operation: 'UPDATE' as const, object, oldObject: object };
+    expect(await answer({}, update)).toMatchObject({ allowed: true });
+  });
+
   it('refuses a purpose that another CNF serves, and says where', async () => {
     expect(await answer({ cnfs: [other] })).toMatchObject({
       allowed: false,
