@@ -151,15 +151,14 @@ export const openLedger = async (
   let current: LedgerRecord = file.isLost ? { ...found, lost: 'found' } : found;
   let { commentsTold } = file.value();
   let saving = Promise.resolve();
+  const replace = async (recordNow: () => LedgerRecord): Promise<void> => {
+    const record = recordNow();
+    await file.write({ ...contentsOf(record), commentsTold });
+    current = record;
+  };
   /** One after the other: passes write the record, reports what is told. */
   const save = (recordNow: () => LedgerRecord): Promise<void> => {
-    saving = saving
-      .catch(() => undefined)
-      .then(async () => {
-        const record = recordNow();
-        await file.write({ ...contentsOf(record), commentsTold });
-        current = record;
-      });
+    saving = saving.catch(() => undefined).then(() => replace(recordNow));
     return saving;
   };
   return {
