@@ -20,7 +20,7 @@ One installation per cluster: a second release is refused, since objects of the 
 
 \`helm upgrade sdewan deploy/chart -n sdewan-system\` also upgrades the CRDs, which are templates here: Helm never changes what lies in a chart's folder \`crds/\`. They have
 \`helm.sh/resource-policy: keep\`, so that neither an upgrade nor a rollback to a chart without one of them deletes it, and with it all its objects. \`helm rollback\` puts CRDs back, too; a field that the
-older one does not know is dropped from objects when they are written next. [Upgrading](upgrading.md) says what changes between versions; agents change when the pods of CNFs are created anew.
+older one does not know is dropped from objects when they are written next. [Upgrading](upgrading.md) says what comes first; agents change when the pods of CNFs are created anew.
 
 ## Uninstalling
 
