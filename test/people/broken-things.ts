@@ -8,6 +8,7 @@ import { agentsDown, cnfHangs } from '../stack/faults.ts';
 import { observePods } from '../stack/observe.ts';
 import { apply, remove, waitInSync } from '../stack/operator.ts';
 import { rule, zone, type Rule } from '../stack/rules.ts';
+import { mayReadSecrets } from '../stack/secret-rights.ts';
 
 /** A namespace with CNF `cnf-1` of one pod, and zone `lan1` in sync. */
 export type Scene = { cluster: Cluster; namespace: string };
@@ -93,30 +94,6 @@ const site = (name: string, key: string, secret: string, proposals = ['proposal1
       },
     ],
   });
-
-/** The agent of service account `cnf` may read these Secrets. */
-const mayRead = (namespace: string): object[] => [
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'Role',
-    metadata: { name: 'keys' },
-    rules: [
-      {
-        apiGroups: [''],
-        resources: ['secrets'],
-        resourceNames: ['vpn', 'no-such-secret'],
-        verbs: ['get', 'list', 'watch'],
-      },
-    ],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'keys' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'keys' },
-    subjects: [{ kind: 'ServiceAccount', name: 'cnf', namespace }],
-  },
-];
 
 const labelled = (kind: string, name: string, purpose: string): object => ({
   apiVersion: 'v1',
@@ -298,7 +275,7 @@ export const brokenThings: readonly Broken[] = [
   stated(site('nosecret', 'psk', 'no-such-secret'), {
     name: 'missing-secret',
     reason: 'WaitingForSecret',
-    before: (namespace) => [...mayRead(namespace), proposal],
+    before: (namespace) => [...mayReadSecrets(namespace, 'vpn', 'no-such-secret'), proposal],
     names: 'no-such-secret',
     cause: 'spec.pre_shared_key_from',
     cure: /Create the Secret/,
@@ -307,7 +284,7 @@ export const brokenThings: readonly Broken[] = [
     name: 'missing-key-of-a-secret',
     reason: 'WaitingForSecret',
     before: (namespace) => [
-      ...mayRead(namespace),
+      ...mayReadSecrets(namespace, 'vpn', 'no-such-secret'),
       proposal,
       { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'vpn' }, stringData: { psk: 'x' } },
     ],

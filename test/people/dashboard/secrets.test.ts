@@ -12,6 +12,7 @@ import { SYSTEM_NAMESPACE } from '../../stack/installation.ts';
 import { observePods, until } from '../../stack/observe.ts';
 import { apply, waitInSync } from '../../stack/operator.ts';
 import { rule, zone } from '../../stack/rules.ts';
+import { mayReadSecrets } from '../../stack/secret-rights.ts';
 import { beginSdewan, sdewan } from '../../stack/sdewan.ts';
 import { kubeconfigOf } from '../../stack/service-account.ts';
 import { e2eCluster } from '../../e2e/cluster.ts';
@@ -99,30 +100,6 @@ const annotated = {
   },
 };
 
-/** As docs/drivers.md has who operates the CNF grant it. */
-const mayRead = (secret: string, namespace: string): object[] => [
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'Role',
-    metadata: { name: 'reads-key' },
-    rules: [
-      {
-        apiGroups: [''],
-        resources: ['secrets'],
-        resourceNames: [secret],
-        verbs: ['get', 'list', 'watch'],
-      },
-    ],
-  },
-  {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'RoleBinding',
-    metadata: { name: 'reads-key' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reads-key' },
-    subjects: [{ kind: 'ServiceAccount', name: 'cnf', namespace }],
-  },
-];
-
 describe('no secret', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
@@ -143,7 +120,7 @@ describe('no secret', async () => {
         psk: PLANTED['Secret: pre-shared key of a rule'],
       },
     });
-    await apply(cluster, namespace, ...mayRead('login', namespace));
+    await apply(cluster, namespace, ...mayReadSecrets(namespace, 'login'));
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: 1 });
     const environment = [
       `DB_PASSWORD=${PLANTED['environment: password']}`,
@@ -252,7 +229,7 @@ describe('no secret', async () => {
       ]);
     for (const [at, text] of texts.entries())
       expect([files[at], found(text)]).toEqual([files[at], []]);
-    for (const name of ['rules/firewallrules.yaml', 'events.yaml', 'contents.txt', 'version.txt'])
+    for (const name of ['rules/firewallzones.yaml', 'events.yaml', 'contents.txt', 'version.txt'])
       expect(files).toContain(join(target, name));
     expect(await bundle()).toMatchObject({
       code: 2,
