@@ -10,6 +10,7 @@ import { podResource } from '../../cnf/workload.ts';
 import { RESERVED_PORTS } from '../../generated-rules/services/claims.ts';
 import { serviceResource } from '../../generated-rules/services/service.ts';
 import { isAllowed } from '../cluster/access.ts';
+import { deployments } from '../cluster/deployments.ts';
 import type { ClusterFacts } from '../cluster/facts.ts';
 import { rightsOf } from '../cluster/rights.ts';
 import { VERSION } from '#shared/own-version.ts';
@@ -44,29 +45,6 @@ const crds = {
     spec: z.looseObject({
       versions: z.array(z.looseObject({ name: z.string(), served: z.boolean() })),
     }),
-  }),
-} satisfies ResourceType;
-
-const deployments = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-  schema: objectSchema.extend({
-    spec: z.looseObject({
-      replicas: z.int().default(1),
-      template: z.looseObject({
-        spec: z.looseObject({
-          containers: z.array(
-            z.looseObject({
-              image: z.string(),
-              env: z.array(z.looseObject({ name: z.string() })).default([]),
-            }),
-          ),
-        }),
-      }),
-    }),
-    status: z.looseObject({ readyReplicas: z.int().default(0) }).optional(),
   }),
 } satisfies ResourceType;
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { objectSchema, type ResourceType } from '#shared/kube/objects.ts';
 import { withCluster, type Cluster } from '../cluster/connect.ts';
+import { deployments } from '../cluster/deployments.ts';
 import { gather } from '../cluster/facts.ts';
 import { createLook } from '../cluster/lists.ts';
 import { rightsOf } from '../cluster/rights.ts';
@@ -13,20 +13,6 @@ import { PART_OF } from '../uninstall/found.ts';
 import { versionText, versionViewOf, type Sides } from './view.ts';
 
 const optionsSchema = formatSchema.extend({ client: z.boolean().default(false) });
-
-const deployments = {
-  group: 'apps',
-  version: 'v1',
-  plural: 'deployments',
-  kind: 'Deployment',
-  schema: objectSchema.extend({
-    spec: z.looseObject({
-      template: z.looseObject({
-        spec: z.looseObject({ containers: z.array(z.looseObject({ image: z.string() })) }),
-      }),
-    }),
-  }),
-} satisfies ResourceType;
 
 export const runVersion: Run = async ({ options }, io, signal) => {
   const { client, output } = optionsSchema.parse(options);
