@@ -126,8 +126,8 @@ describe('compile', () => {
   });
 });
 
-it('compiles 5,000 rules in a fraction of a second', () => {
-  const rules = Array.from({ length: 5_000 }, (_, index) =>
+it('compiles ten times the rules in a time that grows with them', () => {
+  const many = Array.from({ length: 5_000 }, (_, index) =>
     ruleOf('FirewallRule', `rule-${index}`, {
       src: 'wan',
       src_ip: `10.${index >> 8}.${index & 255}.1`,
@@ -136,10 +136,12 @@ it('compiles 5,000 rules in a fraction of a second', () => {
       target: 'DROP',
     }),
   );
-  const before = process.cpuUsage();
-  const { desired } = compile(inputOf(rules));
-  const { user } = process.cpuUsage(before);
-  expect(desired.get('firewall')).toHaveLength(5_000);
-  // 60 to 150 ms on two cores; processor time, since test machines are busy. The bound only catches what grows faster than the rules.
-  expect(user / 1_000).toBeLessThan(1_500);
+  const cost = (rules: readonly RuleObject[]): number => {
+    const before = process.cpuUsage();
+    const { desired } = compile(inputOf(rules));
+    expect(desired.get('firewall')).toHaveLength(rules.length);
+    return process.cpuUsage(before).user;
+  };
+  // The first are compiled with code that is not warm, and a millisecond cannot be measured well.
+  expect(cost(many)).toBeLessThan(40 * Math.max(cost(many.slice(0, 500)), 1_000));
 });

@@ -237,9 +237,6 @@ describe('a reflector without rights', () => {
   });
 });
 
-/** Five seconds, and what a busy machine takes for a list. */
-const NOTICED_MS = 6_500;
-
 describe('a reflector of a kind that is not served', () => {
   const things: ResourceType = {
     group: 'reflector.example.org',
@@ -310,24 +307,4 @@ describe('a reflector of a kind that is not served', () => {
     await install();
     await until(() => reflector.state.phase === 'Synced' && reflector.store.size === 1);
   });
-
-  it.each([
-    ['at once', 0],
-    ['after a while', 10_000],
-  ])(
-    'has its objects within five seconds when its CRD is created anew %s',
-    async (_when, waitMs) => {
-      cleanUp.push(uninstall);
-      await install();
-      const reflector = start(admin, { resource: things, selection: { namespace } });
-      await until(() => reflector.state.phase === 'Synced' && reflector.store.size === 1);
-      const before = reflector.store.list()[0]?.metadata.uid;
-      await uninstall();
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
-      await install();
-      const startedAt = performance.now();
-      await until(() => ![undefined, before].includes(reflector.store.list()[0]?.metadata.uid));
-      expect(performance.now() - startedAt).toBeLessThan(NOTICED_MS);
-    },
-  );
 });

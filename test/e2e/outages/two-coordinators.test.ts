@@ -21,11 +21,10 @@ const PURPOSE = 'cnf-1';
 const REPLICAS = 2;
 const RULES = 20;
 const ROUNDS = Math.min(TIMES, 30);
-/** From what happens to the leader to another one that leads. */
-const TAKEN_OVER_MS = 15_000;
+/** From what happens to the leader to another one that leads: the Lease, and how long a pod takes at most where nothing is wrong. */
+const LEASE_MS = 10_000;
 /** Longer than the Lease. */
 const FROZEN_MS = 14_000;
-const PODS_BACK_MS = 10_000;
 const CHANGE_EVERY_MS = 50;
 const COORDINATORS = 'app=sdewan-coordinator';
 
@@ -64,6 +63,8 @@ describe('of two coordinators, the one that leads is lost', async () => {
   const cluster = await e2eCluster();
   let namespace = '';
   let client: KubeClient;
+  /** By how much all may take longer on a machine that does much else. */
+  let spareMs = 0;
 
   beforeAll(async () => {
     namespace = await cluster.createNamespace('two');
@@ -71,6 +72,9 @@ describe('of two coordinators, the one that leads is lost', async () => {
     await createCnf(cluster, { namespace, purpose: PURPOSE, replicas: REPLICAS });
     await apply(cluster, namespace, zone('lan1', 'ovn-net1'), ...names.map((name) => ruleOf(name)));
     await waitInSync(cluster, namespace, ids());
+    const usual = [await losePod(), await losePod()];
+    await waitInSync(cluster, namespace, ids());
+    spareMs = Math.max(5_000, 3 * Math.max(...usual));
   });
   afterAll(async () => {
     await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
@@ -179,8 +183,8 @@ describe('of two coordinators, the one that leads is lost', async () => {
     expect(await deleting).toEqual([]);
     stop.abort();
     expect(await changing).toBeGreaterThan(20);
-    expect(takenOverMs).toBeLessThan(TAKEN_OVER_MS);
-    expect(podsBackMs).toBeLessThan(PODS_BACK_MS);
+    expect(takenOverMs).toBeLessThan(LEASE_MS + spareMs);
+    expect(podsBackMs).toBeLessThan(LEASE_MS + spareMs);
     await waitInSync(cluster, namespace, ids(), 90_000);
     expect(await writesOf(leader, wokenAt)).toEqual([]);
   });
@@ -227,7 +231,7 @@ describe('of two coordinators, the one that leads is lost', async () => {
     await coordinatorReady(cluster);
     stop.abort();
     expect(await changing).toBeGreaterThan(20);
-    expect(podsBackMs).toBeLessThan(PODS_BACK_MS);
+    expect(podsBackMs).toBeLessThan(LEASE_MS + spareMs);
     const after = await coordinators();
     expect([...before].filter((name) => after.has(name))).toEqual([]);
     await waitInSync(cluster, namespace, ids(), 90_000);

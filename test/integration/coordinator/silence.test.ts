@@ -62,10 +62,10 @@ it('after a start of the coordinator an agent that does not report is noticed wh
   const { fallSilent } = await reporting('away');
   await world.killCoordinator();
   await fallSilent();
+  const startedAt = performance.now();
   await world.startCoordinator();
-  const startedAt = Date.now();
   await eventually(() => statusOf(world, 'away')).toMatchObject({ inSync: false });
-  expect(Date.now() - startedAt).toBeGreaterThan(SILENT_AFTER_MS - 1_500);
+  expect(performance.now() - startedAt).toBeGreaterThan(SILENT_AFTER_MS);
   expect(await statusOf(world, 'away')).toMatchObject({
     outOfSync: [{ pod: 'away', reason: 'AgentStarting' }],
   });
