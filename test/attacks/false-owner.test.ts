@@ -156,7 +156,6 @@ const change = (name: string, metadata: object): Promise<unknown> => {
 };
 
 const BY_OWNER = /only its controller may make an object the owner of a CNF's pod/;
-const BY_AGENT = /sdewanPurpose must be the purpose that the agent in the pod serves/;
 const BY_LABEL = /sdewanPurpose cannot be given to a pod that is there/;
 /** The webhook refuses, or nobody answers in its place. */
 const BY_WEBHOOK = /pods\.sdewan\.akraino\.org/;
@@ -169,7 +168,6 @@ const ownedBy = (owner: () => object, as?: () => KubeClient): Way => ({
 });
 const ofTheCnf = () => ({ name: replicaSet.metadata.name, uid: replicaSet.metadata.uid });
 const ways: Record<string, Way> = {
-  'a ReplicaSet that does not exist as the owner': ownedBy(() => ({})),
   "the CNF's own ReplicaSet as the owner": ownedBy(ofTheCnf),
   'a kind as the owner that nobody serves': ownedBy(() => CNF_SET),
   "the CNF's own ReplicaSet as the owner, by who may do all with workloads of the namespace":
@@ -188,21 +186,6 @@ const ways: Record<string, Way> = {
     },
     by: BY_OWNER,
   },
-  'an owner and an agent of his own': {
-    attempt: (name) =>
-      create(pod(name, { annotations: WITHOUT_WEBHOOK, owner: {}, agents: [AGENT] })),
-    by: BY_OWNER,
-  },
-  'an owner that comes later': {
-    attempt: async (name) => {
-      await create(pod(name, { labels: {} }));
-      await change(name, {
-        labels: { sdewanPurpose: PURPOSE },
-        ownerReferences: [controlledBy({})],
-      });
-    },
-    by: BY_OWNER,
-  },
   'no agent and no owner': {
     attempt: (name) => create(pod(name, { annotations: OPTED_OUT })),
     by: BY_WEBHOOK,
@@ -210,46 +193,6 @@ const ways: Record<string, Way> = {
   'an agent of his own and no owner': {
     attempt: (name) => create(pod(name, { annotations: WITHOUT_WEBHOOK, agents: [AGENT] })),
     by: BY_WEBHOOK,
-  },
-  'an agent of his own and no label': {
-    attempt: (name) => create(pod(name, { labels: {}, agents: [AGENT] })),
-    by: BY_AGENT,
-  },
-  // The webhook is asked before the policies: while it is away nobody comes to them.
-  'an agent of his own and the label of another CNF': {
-    attempt: (name) => create(pod(name, { labels: { sdewanPurpose: 'cnf-2' }, agents: [AGENT] })),
-    by: new RegExp(`${BY_AGENT.source}|${BY_WEBHOOK.source}`),
-  },
-  'a label that comes later': {
-    attempt: async (name) => {
-      await create(pod(name, { labels: {} }));
-      await change(name, { labels: { sdewanPurpose: PURPOSE } });
-    },
-    by: BY_LABEL,
-  },
-  'a label that comes with its status': {
-    attempt: async (name) => {
-      await create(pod(name, { labels: {} }));
-      const body = { metadata: { labels: { sdewanPurpose: PURPOSE } } };
-      const patch = { type: 'merge', body } as const;
-      await wildcard.patch(podResource, { namespace, name }, { patch, subresource: 'status' });
-    },
-    by: BY_LABEL,
-  },
-  'a label that comes with its binding to a node': {
-    attempt: async (name) => {
-      await create(pod(name, { labels: {} }));
-      await wildcard.create(
-        { ...podResource, plural: 'bindings' },
-        {
-          apiVersion: 'v1',
-          kind: 'Binding',
-          metadata: { name, namespace, labels: { sdewanPurpose: PURPOSE } },
-          target: { kind: 'Node', name: 'none' },
-        },
-      );
-    },
-    by: BY_LABEL,
   },
 };
 

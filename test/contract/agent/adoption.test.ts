@@ -99,30 +99,6 @@ describe("what ICN's controller made", () => {
     expect(agent.leftOvers()).toEqual([]);
   });
 
-  it('goes when its CR is deleted, also after a restart and when the CR is gone already', async () => {
-    const rules = await configureAll(openwrt);
-    await agent.run(rules);
-    const restarted = await openPass(openwrt);
-    const left = rules.filter(({ metadata }) => metadata.name !== 'out');
-    await restarted.run(
-      left.map((rule) =>
-        rule.metadata.name === 'reject-80' ? ruleCr({}, { ...ofIcn, ...DELETED }) : rule,
-      ),
-    );
-    expect(restarted.states()['reject-80']).toBe('Removed');
-    expect(called(firewall(), 'reject-80')).toEqual([]);
-    expect(called(firewall(), 'out')).toEqual([]);
-    await restarted.run([]);
-    await restarted.driver.close();
-    expect(firewall().filter(({ name }) => name === undefined)).toHaveLength(6);
-    const names = ['mwan3', 'ipsec'].flatMap((name) =>
-      openwrt.sections(name).map((one) => one.name),
-    );
-    for (const gone of ['balance', 'balance_net1', 'https', 'prop1', 'site1', 'conn1'])
-      expect(names).not.toContain(gone);
-    expect(names).toContain('admin_only');
-  });
-
   it('that is there twice is one section afterwards', async () => {
     await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
     await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
@@ -137,44 +113,6 @@ describe("what ICN's controller made", () => {
     expect(writesSince(openwrt, mark)).toHaveLength(2);
     expect(await agent.converge([zoneCr(), ruleCr()])).toMatchObject({ tries: 1 });
     expect(writesSince(openwrt, mark)).toHaveLength(2);
-  });
-
-  it('stays as it is while its CR cannot be applied, and when we refuse the CR', async () => {
-    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
-    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
-    const [before, mark] = [firewall(), lastEntry(openwrt)];
-    await agent.run([zoneCr({ network: ['nowhere'] }), ruleCr({ target: 'MARK' })]);
-    expect(agent.states()).toEqual({
-      lan1: 'Failed: UnknownNetwork',
-      'reject-80': 'Failed: InvalidSpec',
-    });
-    expect(writesSince(openwrt, mark)).toHaveLength(1);
-    expect(openwrt.simulator.reloads()).toEqual({});
-    expect(firewall()).toEqual(named(before));
-    await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
-    expect(called(firewall(), 'reject-80')).toEqual([]);
-  });
-
-  it('takes the place that an order annotation asks for', async () => {
-    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
-    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
-    const first = cr(
-      'FirewallRule',
-      'first',
-      { src: 'lan1', target: 'DROP' },
-      { annotations: { 'sdewan.akraino.org/order': '-1' } },
-    );
-    const mark = lastEntry(openwrt);
-    await agent.run([zoneCr(), ruleCr(), first]);
-    expect(
-      firewall()
-        .map(({ name }) => name)
-        .slice(-2),
-    ).toEqual(['sdewan_rule_first', 'sdewan_rule_reject_80']);
-    expect(called(firewall(), 'reject-80')).toHaveLength(1);
-    expect(writesSince(openwrt, mark)).toHaveLength(2);
-    expect(await agent.converge([zoneCr(), ruleCr(), first])).toMatchObject({ tries: 1 });
-    expect(agent.transactions()).toEqual(['done']);
   });
 });
 
@@ -277,31 +215,5 @@ describe('what ICN did not make', () => {
     expect(firewall().slice(0, -1)).toEqual(before);
     await agent.run([]);
     expect(firewall()).toEqual(before);
-  });
-
-  it('cannot be taken by a CR of another type, nor by its name alone', async () => {
-    const before = everything();
-    const net1 = cr('Mwan3Rule', 'net1', { policy: 'admin_only' }, ofIcn);
-    const named = cr('FirewallRule', 'admin-ssh', { src: 'lan', target: 'DROP' }, ofIcn);
-    await agent.run([net1]);
-    expect(agent.states()).toEqual({ net1: 'Failed: NameTaken' });
-    expect(everything()).toEqual(before);
-    await agent.run([named]);
-    expect(called(firewall(), 'admin_ssh')).toHaveLength(1);
-    expect(firewall().at(-1)?.name).toBe('sdewan_rule_admin_ssh');
-  });
-
-  it('is left alone when it is added beside an adopted section later', async () => {
-    await icnPost(openwrt, 'firewall/v1/zones', zoneBody);
-    await icnPost(openwrt, 'firewall/v1/rules', ruleBody);
-    await agent.run([zoneCr(), ruleCr()]);
-    openwrt.write(
-      'firewall',
-      `${openwrt.text('firewall')}\nconfig rule\n\toption name 'reject-80'\n\toption src 'wan'\n`,
-    );
-    await agent.run([zoneCr(), ruleCr()]);
-    expect(called(firewall(), 'reject-80')).toHaveLength(2);
-    await agent.run([zoneCr(), ruleCr({}, { ...ofIcn, ...DELETED })]);
-    expect(called(firewall(), 'reject-80')).toMatchObject([{ options: { src: 'wan' } }]);
   });
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { silentLogger } from '#shared/runtime/log.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import type { UciSection } from '#shared/uci/model.ts';
 import { writeFileSync } from 'node:fs';
 import {
@@ -75,14 +74,6 @@ describe('a change', () => {
     expect(openwrt.writes('uci apply')).toBe(1);
   });
 
-  it('that changes nothing only reloads', async () => {
-    const before = openwrt.text('firewall');
-    await driver.read(signal);
-    expect((await driver.apply([append()], signal)).outcome).toBe('done');
-    expect(openwrt.text('firewall')).toBe(before);
-    expect(openwrt.simulator.reloads()).toEqual({ firewall: 1 });
-  });
-
   it('of a value that UCI cannot hold is rejected by its section, before anything is sent', async () => {
     await driver.read(signal);
     const result = await driver.apply([append(rule('a'), rule('b', { name: 'x\u0001' }))], signal);
@@ -95,20 +86,6 @@ describe('a change', () => {
     openwrt.write('firewall', `${openwrt.text('firewall')}\nconfig rule 'x'\n`);
     await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
     expect(openwrt.text('firewall')).not.toContain('sdewan_rule_a');
-  });
-
-  it('waits for the pending apply of somebody else, and is made when that is confirmed', async () => {
-    const root = await loginAsRoot();
-    await root('uci', 'set', { config: 'mwan3', section: 'globals', values: { logging: '0' } });
-    await root('uci', 'apply', { rollback: true, timeout: 30 });
-    await driver.read(signal);
-    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
-    await driver.read(signal);
-    await expect(driver.apply([append(rule('a'))], signal)).rejects.toThrow(OpenwrtBlockedError);
-    await root('uci', 'confirm', {});
-    await driver.read(signal);
-    expect((await driver.apply([append(rule('a'))], signal)).outcome).toBe('done');
-    expect(openwrt.text('mwan3')).toContain("option logging '0'");
   });
 
   it('is rolled back with everything else when its section is not stored as it was sent', async () => {
@@ -210,29 +187,6 @@ describe('https', () => {
     await secure.stop();
   });
 });
-
-const answerSchema = z.object({
-  result: z.tuple([z.int(), z.object({ ubus_rpc_session: z.string().optional() }).optional()]),
-});
-
-/** An administrator at the same rpcd. */
-const loginAsRoot = async () => {
-  const post = async (session: string, object: string, method: string, args: object) => {
-    const params = [session, object, method, args];
-    const response = await openwrt.clock.until(
-      fetch(`${openwrt.simulator.url}/ubus`, {
-        method: 'POST',
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'call', params }),
-      }),
-    );
-    const { result } = answerSchema.parse(await response.json());
-    expect(result[0]).toBe(0);
-    return result[1]?.ubus_rpc_session ?? '';
-  };
-  const login = { username: 'root', password: '' };
-  const id = await post('0'.repeat(32), 'session', 'login', login);
-  return (object: string, method: string, args: object) => post(id, object, method, args);
-};
 
 const createTls = async () => {
   const validity = { issuedAt: Date.now(), lifetimeMs: 3_600_000 };

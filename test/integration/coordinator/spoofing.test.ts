@@ -15,7 +15,6 @@ let victim: KubeObject;
 let attacker: KubeObject;
 /** In sync by a true report, so that any effect of a false one shows. */
 let rule: RuleObject;
-let victimToken: string;
 
 beforeAll(async () => {
   world = await createWorld();
@@ -26,7 +25,6 @@ beforeAll(async () => {
   const agent = await createAgent(world, victim);
   await agent.says([rule, 'Applied']);
   await agent.close();
-  victimToken = await tokenFor(world, victim);
 });
 afterAll(async () => {
   await dispatcher.destroy();
@@ -155,34 +153,6 @@ const attacks: Record<string, { attack: Attack } & Expected> = {
     },
     status: 403,
     code: 'pod-gone',
-  },
-  'with a body beyond the limit': {
-    attack: async () => ({ token: victimToken, body: Buffer.alloc(1_048_577, ' ') }),
-    status: 413,
-    code: 'too-large',
-  },
-  'with a body that is not JSON': {
-    attack: async () => ({ token: victimToken, body: '{"version": 1,' }),
-    status: 400,
-    code: 'not-json',
-  },
-  'with JSON that is no report': {
-    attack: async () => ({ token: victimToken, body: '{"version": 1}' }),
-    status: 422,
-    code: 'bad-report',
-  },
-  'with a field of another type': {
-    attack: async () => ({
-      token: victimToken,
-      body: falseReport('cnf-1', { unwatchedKinds: 'none' }),
-    }),
-    status: 422,
-    code: 'bad-report',
-  },
-  'with more pages than anybody needs': {
-    attack: async () => ({ token: victimToken, body: falseReport('cnf-1', { pages: 1_000_000 }) }),
-    status: 422,
-    code: 'bad-report',
   },
 };
 

@@ -2,8 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { injectManifest } from '../../../coordinator/cli/inject.ts';
-import { coordinatorEnvSchema, injectOptionsOf } from '../../../coordinator/settings/env.ts';
 import { createWorld, eventually, type World } from './world.ts';
 
 let world: World;
@@ -19,26 +17,6 @@ const rule = (kind: string, name: string, spec: object, metadata: object = {}): 
   kind,
   metadata: { name, namespace, labels: { sdewanPurpose: 'cnf-1' }, ...metadata },
   spec,
-});
-
-it('answers through the real API server: denied, allowed, with the finalizer, in use', async () => {
-  const reject = rule('FirewallRule', 'reject-80', { src: 'lan1', target: 'REJECT' });
-  const denied = await world.apply([reject]);
-  expect(denied.stderr).toContain('spec.src: FirewallZone lan1 does not exist for purpose cnf-1');
-  const both = await world.apply([rule('FirewallZone', 'lan1', { network: ['a'] }), reject]);
-  expect(both).toMatchObject({ code: 0 });
-  const held = await world.kubectl(
-    'get',
-    'firewallrule',
-    'reject-80',
-    '-n',
-    namespace,
-    '-o',
-    'json',
-  );
-  expect(held.stdout).toContain('sdewan.akraino.org/agents');
-  const used = await world.kubectl('delete', 'firewallzone', 'lan1', '-n', namespace);
-  expect(used.stderr).toContain('used by FirewallRule reject-80');
 });
 
 it('accepts a folder in any order: in two applies, or in one where references only warn', async () => {
@@ -88,22 +66,6 @@ it('warns of a rule to which no packet comes, by rules that it keeps and that ar
   expect((await open('c', { proto: 'tcp', dest_port: 80 })).stderr).not.toContain('no packet');
 });
 
-it('injects a pod and serves its namespace', async () => {
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'cnf', namespace, labels: { sdewanPurpose: 'cnf-1' } },
-    spec: { containers: [{ name: 'openwrt', image: 'none' }] },
-  };
-  const made = await world.apply([pod]);
-  expect(made).toMatchObject({ code: 0 });
-  const seen = await world.kubectl('get', 'pod', 'cnf', '-n', namespace, '-o', 'json');
-  expect(seen.stdout).toContain('sdewan-agent');
-  await eventually(
-    async () => (await world.kubectl('get', 'rolebinding,configmap', '-n', namespace)).stdout,
-  ).toMatch(/rolebinding.*sdewan-agent[\s\S]*sdewan-coordinator-ca/);
-});
-
 const cnf = (name: string, purpose: string, templateLabels: object, annotations = {}): object => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -132,70 +94,4 @@ it('labels the pod template of a CNF, says so, and takes no second one', async (
   const wrong = { 'sdewan.akraino.org/agent-driver': 'telnet' };
   const told = await world.apply([cnf('three', 'cnf-3', { sdewanPurpose: 'cnf-3' }, wrong)]);
   expect(told.stderr).toContain('will deny the pods: annotation sdewan.akraino.org/agent-driver');
-});
-
-it('denies a pod whose driver icn has no login, and takes it with one', async () => {
-  const pod = (annotations: object): object => ({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'rest', namespace, labels: { sdewanPurpose: 'cnf-5' }, annotations },
-    spec: { containers: [{ name: 'openwrt', image: 'none' }] },
-  });
-  const agent = 'sdewan.akraino.org/agent';
-  const icn = { [`${agent}-driver`]: 'icn' };
-  const denied = await world.apply([pod(icn)]);
-  expect([denied.code, denied.stderr]).toEqual([
-    1,
-    expect.stringContaining(
-      `annotation ${agent}-driver: icn needs root's login: name its Secret in annotation ${agent}-login-secret`,
-    ),
-  ]);
-  expect(await world.apply([pod({ ...icn, [`${agent}-login-secret`]: 'root' })])).toMatchObject({
-    code: 0,
-  });
-});
-
-it('reports and counts pods of a purpose that have no agent', async () => {
-  const metadata = {
-    name: 'bare',
-    namespace,
-    labels: { sdewanPurpose: 'cnf-4' },
-    annotations: { 'sdewan.akraino.org/inject': 'false' },
-  };
-  const spec = { containers: [{ name: 'openwrt', image: 'none' }] };
-  expect(await world.apply([{ apiVersion: 'v1', kind: 'Pod', metadata, spec }])).toMatchObject({
-    code: 0,
-  });
-  await eventually(
-    async () => (await world.kubectl('get', 'events', '-n', namespace)).stdout,
-  ).toMatch(/AgentMissing.*pod\/bare/);
-  const metrics = await (await fetch(`${world.httpUrl()}/metrics`)).text();
-  expect(metrics).toMatch(/sdewan_coordinator_pods\{[^}]*state="without_agent"\} [1-9]/);
-});
-
-it('accepts the output of sdewan inject, and leaves it as it is', async () => {
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'by-hand', namespace, labels: { sdewanPurpose: 'cnf-5' } },
-    spec: { serviceAccountName: 'default', containers: [{ name: 'openwrt', image: 'none' }] },
-  };
-  const defaults = injectOptionsOf(
-    coordinatorEnvSchema.parse({ SDEWAN_AGENT_IMAGE: 'by-hand:1' }),
-    'sdewan-system',
-  );
-  const made = injectManifest(JSON.stringify(pod), { defaults, keyKinds: ['IpsecSite'] });
-  const injected: unknown = 'text' in made ? JSON.parse(made.text) : {};
-  expect(await world.apply([Object(injected)])).toMatchObject({ code: 0, stderr: '' });
-  const image = '{.spec.initContainers[*].image}';
-  const seen = await world.kubectl(
-    'get',
-    'pod',
-    'by-hand',
-    '-n',
-    namespace,
-    '-o',
-    `jsonpath=${image}`,
-  );
-  expect(seen.stdout).toBe('by-hand:1');
 });
