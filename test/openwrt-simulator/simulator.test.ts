@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -98,53 +90,6 @@ describe('the journal', () => {
   });
 });
 
-describe('rights', () => {
-  test("of the agent's own login are what it needs and no more", async () => {
-    const agent = await start();
-    expect(await agent.call('uci', 'get', { config: 'network', section: 'net1' })).toMatchObject([
-      0,
-      {},
-    ]);
-    expect(await agent.call('file', 'md5', { path: '/etc/config/ipsec' })).toMatchObject([0, {}]);
-    expect(
-      await agent.call('file', 'exec', { command: '/etc/init.d/mwan3', params: ['reload'] }),
-    ).toEqual([0, { code: 0 }]);
-    expect(await agent.call('uci', 'commit', { config: 'firewall' })).toBe(-32002);
-    expect(await agent.call('uci', 'get', { config: 'rpcd' })).toEqual([6]);
-    expect(await agent.call('file', 'read', { path: '/etc/shadow' })).toEqual([6]);
-    expect(await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['stop'] })).toEqual([
-      6,
-    ]);
-    expect(await agent.call('file', 'write', { path: '/etc/config/firewall', data: '' })).toEqual([
-      6,
-    ]);
-  });
-
-  test('a stock image has no login for an agent, and root no exec', async () => {
-    simulator = await startSimulator({ factory: { rootPassword: 'root-pw' } });
-    expect((await logIn(simulator.url, AGENT.username, AGENT.password)).session).toBe('');
-    expect((await logIn(simulator.url, 'root', 'wrong')).session).toBe('');
-    const root = await logIn(simulator.url, 'root', 'root-pw');
-    expect(await root.call('uci', 'add', RULE)).toMatchObject([0, {}]);
-    expect(await root.call('file', 'list', { path: '/etc/config' })).toMatchObject([0, {}]);
-    expect(await root.call('uci', 'commit', { config: 'firewall' })).toBe(-32002);
-    expect(await root.call('file', 'md5', { path: '/etc/config/firewall' })).toBe(-32002);
-    expect(await root.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] })).toBe(
-      -32002,
-    );
-    expect(await root.call('uci', 'apply', {})).toEqual([0]);
-    expect(firewall()).toContain('sdewan_r');
-  });
-
-  test('are read at each login', async () => {
-    await start();
-    const file = `${simulator.rootDirectory}/usr/share/rpcd/acl.d/more.json`;
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"get",', ''));
-    const agent = await logIn(simulator.url, AGENT.username, AGENT.password);
-    expect(await agent.call('uci', 'get', { config: 'firewall' })).toBe(-32002);
-  });
-});
-
 test('the factory files have comments, and the first commit of a package loses its own', async () => {
   const agent = await start();
   const text = (name: string): string =>
@@ -159,28 +104,6 @@ test('the factory files have comments, and the first commit of a package loses i
 });
 
 describe('time', () => {
-  test('a session ends after 300 idle seconds, with what it has staged', async () => {
-    const clock = createManualClock();
-    const agent = await start({ clock });
-    await agent.call('uci', 'add', RULE);
-    const staged = `${simulator.rootDirectory}/var/run/rpcd/uci-${agent.session}`;
-    clock.advance(299_000);
-    expect(await agent.call('system', 'info', {})).toMatchObject([0, {}]);
-    expect(existsSync(staged)).toBe(true);
-    clock.advance(301_000);
-    expect(await agent.call('system', 'info', {})).toBe(-32002);
-    expect(existsSync(staged)).toBe(false);
-  });
-
-  test('a program is cut after 30 seconds', async () => {
-    const clock = createManualClock();
-    const programs = { '/sbin/fw4': () => new Promise<never>(() => {}) };
-    const agent = await start({ clock, programs });
-    const exec = agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
-    expect(await takenBy(clock, exec, 1_000)).toBeGreaterThanOrEqual(30_000);
-    expect(await exec).toEqual([7]);
-  });
-
   test('a reload takes 0.6 ms per rule when asked to, and other calls pass meanwhile', async () => {
     const clock = createManualClock();
     const agent = await start({ clock, reloadMsPerRule: 0.6 });
@@ -222,19 +145,6 @@ describe('time', () => {
     expect(await takenBy(clock, add, 0.5)).toBeGreaterThanOrEqual(firewall().length / 1024);
     expect(await add).toMatchObject([0, { section: 'sdewan_r' }]);
   });
-
-  test('a dead rpcd comes back after 5 seconds, without sessions and without rollback', async () => {
-    const clock = createManualClock();
-    const agent = await start({ clock });
-    await agent.call('uci', 'add', RULE);
-    await agent.call('uci', 'apply', { rollback: true, timeout: 4 });
-    simulator.killRpcd();
-    expect(await agent.call('system', 'info', {})).toBe(-32002);
-    expect(await agent.call('uci', 'confirm', {})).toBe(-32000);
-    clock.advance(5_000);
-    expect(await agent.call('uci', 'confirm', {})).toBe(-32002);
-    expect(firewall()).toContain('sdewan_r');
-  });
 });
 
 describe('services', () => {
@@ -246,29 +156,6 @@ describe('services', () => {
     await agent.call('uci', 'rollback', {});
     expect(simulator.reloads()).toEqual({ firewall: 2 });
     expect(simulator.firewall().sections).not.toContain('sdewan_r');
-  });
-
-  test('a package that cannot be read drops everything, with code 0', async () => {
-    const agent = await start();
-    writeFileSync(`${simulator.configDirectory}/firewall`, "config rule 'open\n");
-    expect(await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] })).toEqual([
-      0,
-      { code: 0 },
-    ]);
-    expect(simulator.firewall()).toEqual({
-      policies: { input: 'drop', output: 'drop', forward: 'drop' },
-      sections: [],
-    });
-  });
-
-  test('a set that nft refuses leaves the old one in force, with code 0', async () => {
-    const agent = await start();
-    const before = simulator.firewall();
-    await agent.call('uci', 'add', { ...RULE, values: { src: 'lan', proto: 'nosuch' } });
-    await agent.call('uci', 'apply', { rollback: true, timeout: 5 });
-    const reload = await agent.call('file', 'exec', { command: '/sbin/fw4', params: ['reload'] });
-    expect(reload).toMatchObject([0, { code: 0, stderr: expect.stringContaining('Error:') }]);
-    expect(simulator.firewall()).toEqual(before);
   });
 });
 
@@ -374,11 +261,6 @@ test('the factory has what an administrator made, and mwan3 interfaces net1 and 
     output: 'accept',
     forward: 'reject',
   });
-});
-
-test('the front page answers, where readiness probes look', async () => {
-  await start();
-  expect((await fetch(simulator.url)).status).toBe(200);
 });
 
 test('files that a volume holds are not written by the factory, in no restart', async () => {
