@@ -14,8 +14,8 @@ const reportsWith = (...all: Drift[][]) => all.map((drifts) => report([], { drif
 
 it('counts what was put back on all pods, and names the last of it', () => {
   const reports = reportsWith(
-    [drift(NOW), drift(NOW - 1_000, { uid: 'rule-2' })],
     [drift(NOW + 5, { section: 'other' })],
+    [drift(NOW), drift(NOW - 1_000, { uid: 'rule-2' })],
   );
   const first = driftOf(rule(), reports);
   expect(first.drift).toEqual({

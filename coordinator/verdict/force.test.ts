@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RuleWord } from './pod-report.ts';
+import type { PodReport, RuleWord } from './pod-report.ts';
 import {
   NOW,
   SILENT_AFTER,
@@ -15,7 +15,13 @@ import { forceOf, wordsOfForce } from './force.ts';
 const pending = { state: 'Pending', reason: 'Applying', message: 'busy' } as const;
 const agoMs = (age: number) => ({ monotonic: UPTIME - age, wall: NOW - age });
 
-const cases: Record<string, { says: Partial<RuleWord>; ageMs?: number; expected: string[] }> = {
+type Case = {
+  says: Partial<RuleWord>;
+  ageMs?: number;
+  more?: Partial<PodReport>;
+  expected: string[];
+};
+const cases: Record<string, Case> = {
   'this generation': { says: {}, expected: ['InForce', 'in force'] },
   'the same under an earlier number': {
     says: { generation: 1 },
@@ -44,21 +50,31 @@ const cases: Record<string, { says: Partial<RuleWord>; ageMs?: number; expected:
     ageMs: SILENT_AFTER + 1,
     expected: ['Unconfirmed', 'generation 1 in force when last read, unconfirmed'],
   },
+  'what its agent doubts': {
+    says: {},
+    more: { doubt: 'changed' },
+    expected: ['Unconfirmed', 'in force when last read, unconfirmed'],
+  },
   'what is left of a rule that is being removed': {
     says: { ...pending, reason: 'Removing' },
     expected: ['Unconfirmed', 'may be in force'],
   },
 };
-it.each(Object.entries(cases))('a pod has in force: %s', (_what, { says, ageMs = 0, expected }) => {
-  const said = report([word(says)], { receivedAt: agoMs(ageMs) });
-  const force = forceOf(rule(), target('a'), said, context());
-  expect([force.inForce, wordsOfForce(force, 2)]).toEqual(expected);
-});
+it.each(Object.entries(cases))(
+  'a pod has in force: %s',
+  (_what, { says, ageMs = 0, more, expected }) => {
+    const said = report([word(says)], { receivedAt: agoMs(ageMs), ...more });
+    const force = forceOf(rule(), target('a'), said, context());
+    expect([force.inForce, wordsOfForce(force, 2)]).toEqual(expected);
+    expect(Object.values(force)).not.toContain(undefined);
+  },
+);
 
 it('a pod whose agent never ran has nothing in force, and without a report nobody knows', () => {
-  const of = (agent: ReturnType<typeof target>['agent']) =>
-    forceOf(rule(), target('a', { agent }), undefined, context()).inForce;
+  const of = (agent: ReturnType<typeof target>['agent'], said?: PodReport) =>
+    forceOf(rule(), target('a', { agent }), said, context()).inForce;
   expect(of({ state: 'missing' })).toBe('NotInForce');
+  expect(of({ state: 'missing' }, report([word()]))).toBe('NotInForce');
   expect(of({ state: 'never-started', scheduled: true })).toBe('NotInForce');
   expect(of({ state: 'started', startedAt: undefined })).toBe('Unconfirmed');
 });

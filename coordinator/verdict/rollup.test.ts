@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { sentenceOf } from '#shared/protocol/reasons.ts';
 import { ruleStatusSchema, type RuleStatus } from '#shared/protocol/status.ts';
 import { caseCount } from '#shared/runtime/testing.ts';
+import type { RuleWord } from './pod-report.ts';
 import type { Rule } from './rule.ts';
 import {
   NOW,
@@ -291,6 +292,18 @@ describe('a live pod that', () => {
       expect(isStalled).toBe(problem.stalled === true);
     },
   );
+
+  it('has another generation in force is listed with it', () => {
+    const busy = { state: 'Pending', reason: 'Applying', message: 'busy' } as const;
+    const listed = (words: Partial<RuleWord>) =>
+      roll([{ report: report([word({ ...busy, ...words })]) }]).outOfSync;
+    const { reason, message } = busy;
+    const inForce = { inForce: 'EarlierInForce', generationInForce: 1 };
+    expect(listed({ generationInForce: 1 })).toStrictEqual([
+      { pod: 'a', reason, message, ...inForce },
+    ]);
+    expect(listed({})).toStrictEqual([{ pod: 'a', reason, message, inForce: 'NotInForce' }]);
+  });
 
   it('has a problem that somebody can fix gives the reason', () => {
     const unready = { target: target('a', { ready: false, notReady: 'starts' }), report: applied };
@@ -687,5 +700,12 @@ describe('a rule that has cut a pod off', () => {
   it('has no such entry for a removal', () => {
     const removal = roll([{ report: lost }], { deletedAt: NOW });
     expect(removal).not.toHaveProperty('lostConnectivity');
+  });
+
+  it.each<Partial<RuleWord>>([
+    { state: 'Failed', reason: 'NameTaken' },
+    { state: 'Pending', reason: 'LostConnectivity' },
+  ])('is not one of which a pod says %j', (says) => {
+    expect(roll([{ report: report([word(says)]) }])).not.toHaveProperty('lostConnectivity');
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describePods, rankOf, truncated } from './wording.ts';
+import { describePods, isOfRule, rankOf, truncated } from './wording.ts';
 
 it('reasons are ordered: what an agent refuses, then what somebody can fix, then what passes by itself', () => {
   const inOrder = [
@@ -16,6 +16,17 @@ it('reasons are ordered: what an agent refuses, then what somebody can fix, then
   ];
   const byRank = inOrder.toReversed().sort((one, other) => rankOf(one) - rankOf(other));
   expect(byRank).toEqual(inOrder);
+});
+
+it.each([
+  ['NameTaken', true],
+  ['Applying', false],
+  ['AgentMissing', false],
+  ['AgentSilent', false],
+  ['OpenwrtUnreachable', false],
+  ['Paused', false],
+])('%s is a problem of the rule itself: %s', (reason, is) => {
+  expect(isOfRule(reason)).toBe(is);
 });
 
 it.each([
