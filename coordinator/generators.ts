@@ -3,19 +3,16 @@
  * FirewallDNATs of Services, Deployments of CNFDeployments, what CNFs enforce of NetworkPolicies. Assembled here, notified by the sources.
  */
 import { Resolver } from 'node:dns/promises';
-import type { KindDefinition } from '#shared/resources/kind.ts';
-import type { KubeClient } from '#shared/kube/client.ts';
-import type { ControllerDeps } from '#shared/kube/controller.ts';
-import type { RecordedEvent } from '#shared/kube/events.ts';
 import type { Sources } from './coordinator.ts';
 import type { PodChange } from './cnf/pods.ts';
 import { createFleetController } from './fleet/fleet-controller.ts';
 import type { RollOutMetrics } from './fleet/metrics.ts';
 import type { Target } from './cnf/target.ts';
-import { AddressBook } from './generated-rules/children/address-book.ts';
+import { AddressBook, type AddressBookOptions } from './generated-rules/children/address-book.ts';
 import { createChildren } from './generated-rules/children/children.ts';
 import { createLookup, readResolvConf } from './generated-rules/children/lookup.ts';
 import { createFollowedPods } from './generated-rules/followed-pods/followed-pods.ts';
+import type { GeneratorDeps } from './generated-rules/generator.ts';
 import type { ExposeOptions } from './generated-rules/services/claims.ts';
 import { createServices } from './generated-rules/services/services.ts';
 import type { PolicyMetrics } from './policy/metrics.ts';
@@ -26,20 +23,11 @@ import {
   type SecurityGroupsDeps,
 } from './security-groups/security-groups-controller.ts';
 
-export type GeneratorsOptions = ControllerDeps & {
-  client: KubeClient;
-  kinds: readonly KindDefinition[];
-  /** The only one to look after; undefined: all. */
-  namespace: string | undefined;
+export type GeneratorsOptions = Omit<GeneratorDeps, 'rules'> & {
   /** Undefined: Services are ignored. */
   expose: ExposeOptions | undefined;
-  dns: {
-    /** Instead of those of /etc/resolv.conf, if any are given. */
-    servers: readonly string[];
-    /** Bounds of how long an answer is taken to hold, whatever its TTL is. */
-    minTtlMs: number;
-    maxTtlMs: number;
-  };
+  /** `servers`: instead of those of /etc/resolv.conf, if any are given. */
+  dns: { servers: readonly string[] } & Pick<AddressBookOptions, 'minTtlMs' | 'maxTtlMs'>;
   /** Whether SdewanApplications select pods of namespaces that do not accept it. */
   selectsWithoutConsent: boolean;
   sources: Sources;
@@ -47,7 +35,6 @@ export type GeneratorsOptions = ControllerDeps & {
   /** Undefined: policies are not enforced there. */
   neutron: Pick<SecurityGroupsDeps, 'neutron' | 'resyncMs' | 'exposeFailing'> | undefined;
   policyMetrics: PolicyMetrics;
-  record: (event: RecordedEvent) => void;
 };
 
 export type Generators = {

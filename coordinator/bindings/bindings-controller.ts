@@ -81,13 +81,11 @@ export const createBindingsController = (deps: BindingsDeps): BindingsController
       ...(caBundle
         ? [keepAt(owned, caConfigMap, inUse ? { data: { 'ca.crt': caBundle() } } : undefined)]
         : []),
-      ...desiredBindings({ accounts, defaultReadsKeys }).map((binding) =>
+      ...desiredBindings(accounts, defaultReadsKeys).map(([role, of]) =>
         keepAt(
           owned,
-          { resource: roleBindings, name: binding.name },
-          binding.accounts.length > 0
-            ? bindingFields(binding.name, name, binding.accounts)
-            : undefined,
+          { resource: roleBindings, name: role },
+          of.length > 0 ? bindingFields(role, name, of) : undefined,
         ),
       ),
     ]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { desiredBindings } from './desired.ts';
 
 const accountsOf = (accounts: string[], defaultReadsKeys: boolean) =>
-  desiredBindings({ accounts, defaultReadsKeys }).map((binding) => binding.accounts);
+  desiredBindings(accounts, defaultReadsKeys).map(([, of]) => of);
 
 it('every service account of a CNF reads rules, once and in order', () => {
   expect(accountsOf(['b', 'a', 'b'], false)).toEqual([

@@ -2,32 +2,19 @@
 import { AGENT_KEYS_ROLE, AGENT_ROLE } from '#shared/names.ts';
 import { DEFAULT_SERVICE_ACCOUNT } from '../cnf/workload.ts';
 
-/** What is known of a namespace. */
-export type NamespaceFacts = {
-  /** Service accounts of CNF pods and workloads; each may come more than once. */
-  accounts: readonly string[];
-  /** The namespace lets service account `default` read the kinds that hold keys. */
-  defaultReadsKeys: boolean;
-};
-
-export type DesiredBinding = {
-  /** Of the RoleBinding and of the ClusterRole that it binds. */
-  name: string;
-  /** Service accounts of the namespace, sorted; empty: no binding. */
-  accounts: readonly string[];
-};
-
-export const desiredBindings = ({
-  accounts,
-  defaultReadsKeys,
-}: NamespaceFacts): DesiredBinding[] => {
+/**
+ * Service accounts by the name of the RoleBinding, which is that of the ClusterRole that it binds; none: no binding. `defaultReadsKeys`: the namespace lets service
+ * account `default` read the kinds that hold keys.
+ */
+export const desiredBindings = (
+  accounts: readonly string[],
+  defaultReadsKeys: boolean,
+): (readonly [name: string, accounts: readonly string[]])[] => {
   const all = [...new Set(accounts)].sort();
+  const readers = all.filter((name) => defaultReadsKeys || name !== DEFAULT_SERVICE_ACCOUNT);
   return [
-    { name: AGENT_ROLE, accounts: all },
-    {
-      name: AGENT_KEYS_ROLE,
-      accounts: all.filter((name) => defaultReadsKeys || name !== DEFAULT_SERVICE_ACCOUNT),
-    },
+    [AGENT_ROLE, all],
+    [AGENT_KEYS_ROLE, readers],
   ];
 };
 

@@ -88,8 +88,12 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     const place = placeOf(cnf);
     const present = await find(client, cnfStatusResource, place, { signal });
     if (pods.length === 0 && cnf) return remove(present, signal);
-    const object = present ?? (pods.length > 0 ? await create(place, cnf, signal) : undefined);
-    if (!object) return pods.length > 0 ? OVERTAKEN : 'done';
+    if (!present && pods.length === 0) return 'done';
+    const labels = { ...MANAGED_BY, ...(cnf && { [PURPOSE_LABEL]: cnf.purpose }) };
+    const desired = { metadata: { ...place, labels }, fields: { spec: {} } };
+    const object = present ?? (await keep({ ...owned, signal }, desired, undefined)).object;
+    // Somebody else has created it meanwhile.
+    if (!object) return OVERTAKEN;
     const isNews = await say(object, cnf ? statusOf(pods) : classicStatusOf(pods), signal);
     if (isNews) written.set(key, { at: clock.monotonic(), problems });
     return 'done';
@@ -107,17 +111,6 @@ export const createCnfStatusController = (deps: CnfStatusDeps): CnfStatusControl
     const stamped = { ...status, appliedTime, ...(appliedGeneration && { appliedGeneration }) };
     await replaceStatus({ client, resource: cnfStatusResource, object }, stamped, { signal });
     return true;
-  };
-
-  /** Undefined when somebody else has created it meanwhile. */
-  const create = async (
-    place: { namespace: string; name: string },
-    cnf: Cnf | undefined,
-    signal: AbortSignal,
-  ): Promise<CnfStatusObject | undefined> => {
-    const labels = { ...MANAGED_BY, ...(cnf && { [PURPOSE_LABEL]: cnf.purpose }) };
-    const desired = { metadata: { ...place, labels }, fields: { spec: {} } };
-    return (await keep({ ...owned, signal }, desired, undefined)).object;
   };
 
   /** Somebody else's stays. */

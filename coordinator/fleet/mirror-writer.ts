@@ -3,7 +3,7 @@
  * a roll-out that cannot write them goes on.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { isOutdated } from '#shared/kube/errors.ts';
 import { keep } from '#shared/kube/owned.ts';
 import { Reflector } from '#shared/kube/reflector.ts';
 import type { CnfDeployment } from '#shared/resources/cnf-deployment.ts';
@@ -92,7 +92,7 @@ export const createMirror = ({ client, clock, log, namespace, mark }: MirrorDeps
       return undefined;
     } catch (err) {
       if (err instanceof TooSoonError) return err.waitMs;
-      if (signal.aborted || isConflict(err) || isNotFound(err)) return PACE_MS;
+      if (signal.aborted || isOutdated(err)) return PACE_MS;
       log.warn({ err, cnfDeployment: key }, 'failed to write CNFSets and CNFs, retrying');
       return FAILED_MS;
     }

@@ -24,15 +24,6 @@ const created = (name: string): RuleChange => ({
   wanted: wantedOf(name),
   present: undefined,
 });
-const changed = (name: string): RuleChange => ({ ...created(name), present: rule(name) });
-const removed = (name: string): RuleChange => ({
-  resource,
-  wanted: undefined,
-  present: rule(name),
-});
-
-const refusal = (status: number) => new KubeError('write', `is ${status}`, { status, reason: '' });
-
 /** `there`: rules that have the name of one that is created. `known`: by uid, as the watch has them. */
 const start = ({
   changes = [],
@@ -54,7 +45,7 @@ const start = ({
       there.some(({ metadata }) => metadata.name === name) && verb === 'create'
         ? 409
         : refused[name];
-    if (status !== undefined) throw refusal(status);
+    if (status !== undefined) throw new KubeError('write', `is ${status}`, { status, reason: '' });
     return rule(name);
   };
   const client = {
@@ -101,7 +92,13 @@ const start = ({
 
 describe('a generator of rules', () => {
   it('removes first, then changes, and creates last', async () => {
-    const { calls } = start({ changes: [created('a'), changed('b'), removed('c')] });
+    const { calls } = start({
+      changes: [
+        created('a'),
+        { ...created('b'), present: rule('b') },
+        { resource, wanted: undefined, present: rule('c') },
+      ],
+    });
     await vi.advanceTimersByTimeAsync(200);
     expect(calls).toEqual(['delete c', 'patch b', 'create a']);
   });

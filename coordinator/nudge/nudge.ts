@@ -5,7 +5,7 @@
  */
 import * as z from 'zod';
 import { PAGE_SIZE, type KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isForbidden, isInvalid, isNotFound } from '#shared/kube/errors.ts';
+import { isForbidden, isInvalid, isOutdated } from '#shared/kube/errors.ts';
 import type { Leadership } from '#shared/kube/leadership.ts';
 import {
   identityOf,
@@ -81,7 +81,7 @@ export const createNudge = (deps: NudgeDeps): { run: (signal: AbortSignal) => Pr
         'asked the controller of a CNF for its missing pods',
       );
     } catch (error) {
-      if (isConflict(error) || isNotFound(error)) return;
+      if (isOutdated(error)) return;
       // One that the API server refuses, whatever its author did to it, keeps no other waiting.
       if (!isForbidden(error) && !isInvalid(error)) throw error;
       log.warn({ err: error }, 'failed to ask the controller of a CNF for its missing pods');

@@ -11,7 +11,7 @@ import {
   type ControllerDeps,
   type Outcome,
 } from '#shared/kube/controller.ts';
-import { isConflict, isForbidden, isNotFound } from '#shared/kube/errors.ts';
+import { isForbidden, isOutdated } from '#shared/kube/errors.ts';
 import type { RecordedEvent } from '#shared/kube/events.ts';
 import {
   identityOf,
@@ -245,7 +245,7 @@ export const createSecurityGroupsController = (
       } catch (error) {
         if (isForbidden(error)) unwritten.push(one);
         // Another pod of that name, or none.
-        else if (!isConflict(error) && !isNotFound(error)) throw error;
+        else if (!isOutdated(error)) throw error;
       }
     }
     return unwritten;

@@ -17,17 +17,24 @@ beforeAll(async () => {
   shop = await world.cluster.createNamespace('shop');
   await createPod(shop, 'web', '10.244.7.1');
   await createPod(world.namespace, 'own', '10.244.7.2');
+  await createPod(world.namespace, 'ended', '10.244.7.4', { phase: 'Succeeded' });
 });
 afterAll(() => world.close());
 
-const createPod = async (namespace: string, name: string, podIP: string): Promise<void> => {
+const createPod = async (
+  namespace: string,
+  name: string,
+  podIP: string,
+  { phase = 'Running', second = [] }: { phase?: string; second?: string[] } = {},
+): Promise<void> => {
   await world.client.create(podResource, {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, labels: { app: 'web' } },
     spec: { schedulerName: 'nobody', containers: [{ name: 'c', image: 'none' }] },
   });
-  const body = { status: { phase: 'Running', podIP, podIPs: [{ ip: podIP }] } };
+  const podIPs = [podIP, ...second].map((ip) => ({ ip }));
+  const body = { status: { phase, podIP, podIPs } };
   await world.client.patch(
     podResource,
     { namespace, name },
@@ -72,6 +79,20 @@ it('gets them with the consent of that namespace, and loses them with it', async
   await eventually(() => addressesOf('spy')).toBe('10.244.7.1');
   await consent('');
   await eventually(() => addressesOf('spy')).toBe('');
+});
+
+it('gets those of its own pods that run, sorted, as they come and go', async () => {
+  const more = { second: ['fd00:244::a'] };
+  await createPod(world.namespace, 'more', '10.244.7.10', more);
+  await eventually(() => addressesOf('home')).toBe('10.244.7.10,10.244.7.2,fd00:244::a');
+  const at = { namespace: world.namespace, name: 'more' };
+  await world.client.delete(podResource, at, { gracePeriodSeconds: 0 });
+  await eventually(() => addressesOf('home')).toBe('10.244.7.2');
+  const spec = { podSelector: { matchLabels: { app: 'none' } } };
+  const patch = { type: 'merge', body: { spec } } as const;
+  const home = { ...at, name: 'home' };
+  await world.client.patch(sdewanApplication, home, { patch });
+  await eventually(() => addressesOf('home')).toBe('');
 });
 
 /** From the API server: watches of all pods of the cluster by a label of the attack. */

@@ -1,7 +1,7 @@
 /** Deletes Kubernetes objects until there are none, even if somebody creates new ones meanwhile. Generic: nothing in it is about this product. */
 import * as z from 'zod';
 import type { KubeClient, Selection } from '#shared/kube/client.ts';
-import { isConflict, isNotFound, KubeError } from '#shared/kube/errors.ts';
+import { isNotFound, isOutdated, KubeError } from '#shared/kube/errors.ts';
 import type { KubeObject, ResourceType } from '#shared/kube/objects.ts';
 import { atOnce } from '#shared/runtime/at-once.ts';
 import { systemClock, type Clock } from '#shared/runtime/clock.ts';
@@ -110,7 +110,7 @@ const removeOne = async (
   await client
     .delete(resource, { namespace, name }, { ...options, preconditions: { uid } })
     .catch((error: unknown) => {
-      if (!isNotFound(error) && !isConflict(error)) throw error;
+      if (!isOutdated(error)) throw error;
     });
 };
 

@@ -4,7 +4,7 @@
  * it creates again what is removed next; then what it left in namespaces, the CRDs, and the rest.
  */
 import type { KubeClient } from '#shared/kube/client.ts';
-import { isConflict, isNotFound } from '#shared/kube/errors.ts';
+import { isOutdated } from '#shared/kube/errors.ts';
 import { removeFinalizers } from '#shared/kube/fenced.ts';
 import type { RuleObject } from '#shared/kube/objects.ts';
 import { AGENTS_FINALIZER, ICN_FINALIZERS, KEPT_SELECTOR } from '#shared/names.ts';
@@ -260,7 +260,7 @@ const withoutFinalizers =
 
 /** The next look tells what became of it. */
 const unlessOvertaken = (error: unknown): void => {
-  if (!isNotFound(error) && !isConflict(error)) throw error;
+  if (!isOutdated(error)) throw error;
 };
 
 const messageOf = ({ object }: Found): string => {

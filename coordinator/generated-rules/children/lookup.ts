@@ -18,10 +18,6 @@ export type Family = 4 | 6;
 
 export type Lookup = (name: string, signal: AbortSignal) => Promise<Answer>;
 
-export class LookupError extends Error {
-  override name = 'LookupError';
-}
-
 export type LookupOptions = ResolvConf & {
   resolver: Pick<Resolver, 'resolve4' | 'resolve6'>;
 };
@@ -37,7 +33,7 @@ export type ResolvConf = {
 /** Positive answers that there is no such name or record; all else is no answer. */
 const NONE = new Set(['ENOTFOUND', 'ENODATA', 'NOTFOUND', 'NODATA']);
 
-/** An address is its own, for ever. @throws LookupError when there is no address, or no answer */
+/** An address is its own, for ever. @throws Error when there is no address, or no answer */
 export const createLookup =
   ({ resolver, search, ndots }: LookupOptions): Lookup =>
   async (name, signal) => {
@@ -47,7 +43,7 @@ export const createLookup =
       const answer = await ask(resolver, candidate, name);
       if (answer) return answer;
     }
-    throw new LookupError(`${name} has no address in the DNS`);
+    throw new Error(`${name} has no address in the DNS`);
   };
 
 const candidatesOf = (name: string, search: readonly string[], ndots: number): string[] => {
@@ -56,42 +52,35 @@ const candidatesOf = (name: string, search: readonly string[], ndots: number): s
   return name.split('.').length - 1 >= ndots ? [name, ...searched] : [...searched, name];
 };
 
-type Found = readonly { address: string; ttl: number }[];
-
 /** Undefined when the name does not exist or has no address. One family that fails does not harm the other. */
 const ask = async (
   resolver: LookupOptions['resolver'],
   candidate: string,
   name: string,
 ): Promise<Answer | undefined> => {
-  const [v4, v6] = await Promise.allSettled([
+  const results = await Promise.allSettled([
     resolver.resolve4(candidate, { ttl: true }),
     resolver.resolve6(candidate, { ttl: true }),
   ]);
-  const found: Found = [v4, v6].flatMap((result) =>
-    result.status === 'fulfilled' ? result.value : [],
+  const found = results.map((result) => (result.status === 'fulfilled' ? result.value : []));
+  const [failed] = results.flatMap((result, at) =>
+    result.status === 'fulfilled' || NONE.has(codeOf(result.reason))
+      ? []
+      : [{ cause: result.reason, family: FAMILIES[at] }],
   );
-  if (found.length > 0)
+  if (found.flat().length > 0)
     return {
-      addresses: [...addressesOf(v4), ...addressesOf(v6)],
-      ttlSeconds: Math.min(...found.map(({ ttl }) => ttl)),
-      ...(failureOf(v4) ? { unanswered: 4 as const } : {}),
-      ...(failureOf(v6) ? { unanswered: 6 as const } : {}),
+      // The order of answers means nothing: servers rotate them.
+      addresses: found.flatMap((of) => [...new Set(of.map(({ address }) => address))].sort()),
+      ttlSeconds: Math.min(...found.flat().map(({ ttl }) => ttl)),
+      ...(failed && { unanswered: failed.family }),
     };
-  const cause = failureOf(v4) ?? failureOf(v6);
-  if (cause) throw new LookupError(`${name} cannot be resolved: ${codeOf(cause)}`, { cause });
-  return undefined;
+  if (!failed) return undefined;
+  const { cause } = failed;
+  throw new Error(`${name} cannot be resolved: ${codeOf(cause)}`, { cause });
 };
 
-/** What kept the server from answering. */
-const failureOf = (result: PromiseSettledResult<Found>): unknown =>
-  result.status === 'fulfilled' || NONE.has(codeOf(result.reason)) ? undefined : result.reason;
-
-/** The order of answers means nothing: servers rotate them. */
-const addressesOf = (result: PromiseSettledResult<Found>): string[] =>
-  result.status === 'fulfilled'
-    ? [...new Set(result.value.map(({ address }) => address))].sort()
-    : [];
+const FAMILIES = [4, 6] as const;
 
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string'

@@ -20,11 +20,9 @@ const [A, AAAA, SERVFAIL, NXDOMAIN, HEADER_BYTES] = [1, 28, 2, 3, 12];
 export const startDnsServer = async (): Promise<DnsServer> => {
   let zone: Zone = {};
   let failing: 4 | 6 | undefined;
-  let turn = 0;
   const socket = createSocket('udp4');
   socket.on('message', (query, { address, port }) => {
-    turn += 1;
-    socket.send(answerTo(query, { zone, failing, turn }), port, address);
+    socket.send(answerTo(query, { zone, failing }), port, address);
   });
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   const { port } = z.object({ port: z.number() }).parse(socket.address());
@@ -40,7 +38,7 @@ export const startDnsServer = async (): Promise<DnsServer> => {
 
 const answerTo = (
   query: Buffer,
-  { zone, failing, turn }: { zone: Zone; failing: 4 | 6 | undefined; turn: number },
+  { zone, failing }: { zone: Zone; failing: 4 | 6 | undefined },
 ): Buffer => {
   const labels: string[] = [];
   let at = HEADER_BYTES;
@@ -53,8 +51,7 @@ const answerTo = (
   const isFailing = zone === 'SERVFAIL' || type === { 4: A, 6: AAAA, none: 0 }[failing ?? 'none'];
   const known = zone === 'SERVFAIL' ? [] : zone[labels.join('.').toLowerCase()];
   const wanted = (known ?? []).filter((one) => !isFailing && (isIPv6(one) ? AAAA : A) === type);
-  // Rotated, as servers do.
-  const records = wanted.map((_, index) => record(wanted[(index + turn) % wanted.length] ?? ''));
+  const records = wanted.map(record);
   const code = isFailing ? SERVFAIL : known === undefined ? NXDOMAIN : 0;
   const header = Buffer.alloc(HEADER_BYTES);
   query.copy(header, 0, 0, 2);

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, vi } from 'vitest';
 import { createWorld, type World } from '../coordinator/world.ts';
 import { childrenSuite } from './children.ts';
 import { startDnsServer, type DnsServer } from './dns-server.ts';
-import { podsSuite } from './pods.ts';
 import { servicesSuite } from './services.ts';
 
 /** Starts of coordinators and the garbage collector are part of some, on a machine that does much else. */
@@ -34,7 +33,6 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-podsSuite(() => world);
 // The garbage collector learns of new kinds every 30 s only: what needs it comes last.
 servicesSuite(() => world);
 childrenSuite(
