@@ -57,16 +57,16 @@ describe('the CLI', async () => {
 
   it('says by its exit code whether all rules are in sync', async () => {
     // The status of the CNF follows those of its rules.
-    const ends = (code: number, counted: string) =>
-      until(`status ends with ${code}`, 30_000, async () => {
-        const now = await run('status', PURPOSE);
-        return now.code === code && now.out.includes(counted) ? true : undefined;
-      });
-    await ends(0, '3/3');
+    const status = async (): Promise<string> => {
+      const { code, out } = await run('status', PURPOSE);
+      return `${code} ${out}`;
+    };
+    const soon = { timeout: 30_000 };
+    await expect.poll(status, soon).toMatch(/^0 [^]*3\/3/);
     await apply(cluster, namespace, early);
-    await ends(1, 'WaitingForReference');
+    await expect.poll(status, soon).toMatch(/^1 [^]*WaitingForReference/);
     await apply(cluster, namespace, zone('lan2', 'ovn-net2', PURPOSE));
-    await ends(0, '5/5');
+    await expect.poll(status, soon).toMatch(/^0 [^]*5\/5/);
   });
 
   describe('as somebody', () => {
