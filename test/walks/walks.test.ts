@@ -8,8 +8,8 @@ import { caseCount } from '#shared/runtime/testing.ts';
 import { histories, walk } from './steps.ts';
 
 const WALKS = Math.min(caseCount(300), 10_000);
-/** One takes 50 ms of CPU. */
-const TIME_MS = 300_000 + 1_000 * WALKS;
+/** One takes 50 ms of CPU; beside all else that `npm test` runs at once, and two busy loops, 2 s were seen. */
+const TIME_MS = 300_000 + 5_000 * WALKS;
 
 it(
   `in ${WALKS} histories nothing is ever reported, changed or released that must not be, and everything converges`,
