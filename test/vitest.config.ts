@@ -25,6 +25,20 @@ const project = (
 /** Only what hangs is ended: what computes takes as long as a busy machine has it take. */
 const HANGS_MS = 300_000;
 
+/** They replay thousands of recordings or histories, or start programs: `npm run check` leaves them to `npm test`. */
+const LONG_UNIT_TESTS = [
+  'agent/reconcile/lock-out.test.ts',
+  'coordinator/certificates/certificates-controller.test.ts',
+  'coordinator/cli/{process,install/install,completion/completion}.test.ts',
+  'coordinator/fleet/{fleet-controller,histories}.test.ts',
+  'deploy/images/bundle.test.ts',
+  'test/policy/cases.test.ts',
+  'test/run/{ci,stages}.test.ts',
+  'test/trace/corpus.test.ts',
+  'test/walks/*.test.ts',
+];
+const isShort = process.env['SDEWAN_UNIT_TESTS'] === 'short';
+
 type Project = ReturnType<typeof project>;
 
 /** What all files share is away, or changed, in these tests. */
@@ -85,6 +99,7 @@ export default defineConfig({
                 'test/people/docs/{blocks,chapters}.test.ts',
               ],
               HANGS_MS,
+              { exclude: isShort ? LONG_UNIT_TESTS : [] },
             ),
           ),
         ),

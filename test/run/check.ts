@@ -3,17 +3,10 @@
  * `npm test` runs all.
  */
 import { STATIC_CHECKS } from './all.ts';
-import { runStages, type Project } from './stages.ts';
+import { runStages } from './stages.ts';
 
-/** They replay thousands of recordings, or start programs. */
-const LONG = [
-  'test/trace/corpus.test.ts',
-  'test/walks/*.test.ts',
-  'test/run/{ci,stages}.test.ts',
-  'coordinator/cli/process.test.ts',
-  'deploy/images/bundle.test.ts',
-];
+const env = { SDEWAN_TIMES: '0.1', SDEWAN_UNIT_TESTS: 'short' };
 
-const unit: Project = { name: 'unit', exclude: LONG, env: { SDEWAN_TIMES: '0.1' } };
-
-process.exitCode = await runStages([{ beside: [STATIC_CHECKS, [{ projects: [unit] }]] }]);
+process.exitCode = await runStages([
+  { beside: [STATIC_CHECKS, [{ projects: [{ name: 'unit', env }] }]] },
+]);

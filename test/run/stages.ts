@@ -18,8 +18,6 @@ export type Project = {
   name: string;
   /** Filters of its test files; none: all. */
   files?: readonly string[];
-  /** Those that do not run. */
-  exclude?: readonly string[];
   /** `1/2`: the first of two parts of its files. */
   shard?: string;
   env?: Readonly<Record<string, string>>;
@@ -123,15 +121,14 @@ const start = (
 };
 
 const runVitest = async (
-  { name, files = [], exclude = [], shard, env = {} }: Project,
+  { name, files = [], shard, env = {} }: Project,
   config: string,
   isShared: boolean,
 ): Promise<Tally> => {
   const folder = mkdtempSync(path.join(tmpdir(), 'sdewan-test-'));
   const output = path.join(folder, 'report.json');
   const part = shard === undefined ? [] : [`--shard=${shard}`];
-  const without = exclude.map((file) => `--exclude=${file}`);
-  const args = ['run', `--config=${config}`, `--project=${name}`, ...part, ...without, ...files];
+  const args = ['run', `--config=${config}`, `--project=${name}`, ...part, ...files];
   const child = start('vitest', args, {
     isShared,
     env: { ...COMPILE_CACHE, ...env, [REPORT_VARIABLE]: output },
