@@ -43,22 +43,8 @@ export const samples: Samples = {
 # FirewallSet/for.a-while: UnsupportedByDriver: kind: ICN's REST API does not support FirewallSet; use driver ubus
 `,
     uci: String.raw`package firewall
-
-config ipset 'sdewan_set_bad_guys'
-	option name 'bad_guys'
-	option family 'ipv4'
-	list match 'src_net'
-	list entry '192.0.2.0/24'
-	list entry '198.51.100.7'
-
-config ipset 'sdewan_set_for_a_while'
-	option name 'for_a_while'
-	option family 'ipv6'
-	list match 'src_net'
-	list entry '2001:db8::/32'
-	option timeout '60'
-	option maxelem '8'
-
+ipset sdewan_set_bad_guys { name: bad_guys, family: ipv4, match: [ src_net ], entry: [ 192.0.2.0/24, 198.51.100.7 ] }
+ipset sdewan_set_for_a_while { name: for_a_while, family: ipv6, match: [ src_net ], entry: [ 2001:db8::/32 ], timeout: '60', maxelem: '8' }
 `,
   },
 };
