@@ -6,6 +6,7 @@ import { revisionOf } from './revision.ts';
 import { ASSUMED, type IpsecService } from '../resources/capabilities.ts';
 import { DELETING, inputOf, pemOf, namedSection, ruleOf } from './testing.ts';
 import type { RuleObject } from '../kube/objects.ts';
+import type { UciSection } from '../uci/model.ts';
 import type { CompileInput, Verdict } from './types.ts';
 
 const lan = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'], input: 'ACCEPT' });
@@ -235,6 +236,19 @@ describe('compile', () => {
     ]);
   });
 
+  it("fails where ICN's REST API does not have the kind, unless it only makes other rules", () => {
+    const spec = { network: 'ovn-net1', addresses: ['192.168.1.1/24'] };
+    const rules = ['VirtualAddress', 'CNFService'].map((kind) => ruleOf(kind, 'a', spec));
+    const capabilities = { ...ASSUMED, dialect: 'icn' } as const;
+    const [address, service] = compile(inputOf(rules, { capabilities })).verdicts.map(summary);
+    expect(address).toMatchObject({
+      verdict: 'failed',
+      reason: 'UnsupportedByDriver',
+      message: "kind: ICN's REST API does not support VirtualAddress; use driver ubus",
+    });
+    expect(service?.reason).not.toBe('UnsupportedByDriver');
+  });
+
   it('says nothing more of a rule that is removed', () => {
     const going = ruleOf('FirewallZone', 'lan1', { network: ['ovn-net1'] }, DELETING);
     expect(compile(inputOf([going])).verdicts.map(summary)).toEqual([
@@ -407,6 +421,19 @@ describe('a rule that is being deleted', () => {
       { verdict: 'unwanted' },
       { verdict: 'unwanted' },
     ]);
+  });
+
+  it('names what has its name and is not ours, where the name does not tell whose it is', () => {
+    const namesakes = (kind: string, name: string, section: UciSection, of: string) =>
+      compile(
+        inputOf([ruleOf(kind, name, {}, DELETING)], {
+          observed: new Map([[of, { name: of, sections: [section] }]]),
+        }),
+      ).verdicts.map(({ namesake }) => namesake);
+    const policy = namedSection('policy', 'balance');
+    expect(namesakes('Mwan3Policy', 'balance', policy, 'mwan3')).toEqual(['mwan3.balance']);
+    expect(namesakes('Mwan3Policy', 'other', policy, 'mwan3')).toEqual([undefined]);
+    expect(namesakes('CNFService', 'balance', policy, 'mwan3')).toEqual([undefined]);
   });
 
   it('releases its name', () => {
